@@ -10,6 +10,7 @@ pub mod generate;
 pub mod inexact;
 pub mod long;
 pub mod margins;
+pub mod means;
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};

@@ -6,15 +6,17 @@
 //! leaves its cut is never wrapped: it is the cut's end, with the right sign.
 
 use super::interval::Interval;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Function, Graph, NodeId, Op};
 
 /// Cuts whose operand may leave them by its interval, in the order of nodes. `raw` is by index, in units of the last
 /// place.
 ///
-/// A cut at 1 is none of these: what is cut there is at most 1 in real numbers.
+/// A cut at 1 is none of these: what is cut there is at most 1 in real numbers. Neither is one that only functions read that
+/// do not change beyond it.
 pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
     let leaves = |id: &NodeId| match graph.op(*id) {
         Op::Saturate(0) => false,
+        Op::Saturate(top) if is_harmless(graph, *id, *top) => false,
         Op::Saturate(top) => {
             let frac = graph.ty(*id).frac.unwrap_or(0);
             let most = (f64::from(*top) + f64::from(frac)).exp2();
@@ -24,4 +26,20 @@ pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
         _ => false,
     };
     graph.ids().filter(leaves).collect()
+}
+
+/// Whether only functions read a cut at 2^top that do not change beyond it.
+fn is_harmless(graph: &Graph, id: NodeId, top: u32) -> bool {
+    let opened = graph.outputs.iter().any(|o| o.node == id);
+    let users = graph.users(id);
+    !opened && !users.is_empty() && users.iter().all(|&u| is_steady(graph.op(u), top))
+}
+
+/// Whether a function has the same value for all operands beyond 2^top, and for all below -2^top: an exponential that saturates,
+/// or a tangent that is 1 to all its bits.
+pub fn is_steady(op: &Op, top: u32) -> bool {
+    match op {
+        Op::Function(Function::Exp | Function::ExpNonPositive | Function::Tanh) => top >= 5,
+        _ => false,
+    }
 }

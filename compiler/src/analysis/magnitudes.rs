@@ -6,12 +6,12 @@
 
 use super::interval::size;
 use super::layout::behind;
-use super::norms;
 use super::signs::not_negative;
+use super::{means, norms};
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use std::collections::HashMap;
 
-/// What rounding adds to a quotient by a norm.
+/// What rounding adds to a quotient by a norm, or by the sum of weights.
 const ROUNDED: f64 = 1.125;
 
 /// Bounds of nodes, made once each.
@@ -48,7 +48,9 @@ impl Magnitudes {
             Op::Mul => arg(0) * arg(1),
             op @ Op::MatMul { .. } => {
                 let own = arg(0) * arg(1) * g.shape(args[0])[2] as f64;
-                self.normalised(g, op, [args[0], args[1]]).map_or(own, |n| n.min(own))
+                let known = self.normalised(g, op, [args[0], args[1]]);
+                let known = known.or_else(|| self.blended(g, id));
+                known.map_or(own, |n| n.min(own))
             }
             Op::Conv2d { .. } => {
                 let terms: u64 = g.shape(args[1])[2..].iter().product();
@@ -75,7 +77,8 @@ impl Magnitudes {
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
             Op::Div => {
                 let end = two(domain::QUOTIENT_TOP).max(arg(0));
-                (arg(0) / least_root(g, args[1]) * ROUNDED).min(end)
+                let own = (arg(0) / least_root(g, args[1]) * ROUNDED).min(end);
+                self.averaged(g, [args[0], args[1]]).map_or(own, |n| n.min(own))
             }
             Op::Neg
             | Op::Relu
@@ -96,6 +99,24 @@ impl Magnitudes {
             // Nobody asks for an index.
             Op::ArgMax => f64::INFINITY,
         }
+    }
+
+    /// Of a quotient that is a weighted mean by an exact divisor.
+    fn averaged(&mut self, g: &Graph, [x, y]: [NodeId; 2]) -> Option<f64> {
+        let mean = means::quotient(g, x, y, &|id| means::weighs(g, id))?;
+        self.of_mean(g, &mean)
+    }
+
+    /// Of a sum of products with shares.
+    fn blended(&mut self, g: &Graph, id: NodeId) -> Option<f64> {
+        let blend = means::blend(g, id, &|id| means::weighs(g, id))?;
+        self.of_mean(g, &blend.mean)
+    }
+
+    fn of_mean(&mut self, g: &Graph, mean: &means::Mean) -> Option<f64> {
+        let own = mean.values.map_or(1.0, |values| self.of(g, values));
+        let most = own * (mean.power as f64).exp2() * ROUNDED;
+        (mean.divisor_off == 0.0).then_some(most)
     }
 
     /// Of a sum of products with what is divided by its norm ([`norms::normalised`]).

@@ -9,9 +9,14 @@ use crate::types::function::NotNegative;
 const DEPTH: usize = 12;
 
 /// Whether a value cannot be negative, in real numbers and in a circuit: truncation rounds to one of
-/// the two next integers, so it keeps the sign.
+/// the two next integers, so it keeps the sign. Ranges of inputs are not used.
 pub fn not_negative(graph: &Graph, id: NodeId) -> bool {
-    known(graph, id, DEPTH)
+    known(graph, id, DEPTH, false)
+}
+
+/// The same if inputs keep to their declared ranges, which of long vectors are not what is enforced.
+pub fn not_negative_as_declared(graph: &Graph, id: NodeId) -> bool {
+    known(graph, id, DEPTH, true)
 }
 
 /// Whether a value is positive in real numbers.
@@ -29,7 +34,7 @@ fn lowest(g: &Graph, id: NodeId, depth: usize) -> f64 {
     let args = g.args(id);
     let Some(depth) = depth.checked_sub(1) else { return 0.0 };
     let arg = |i: usize| lowest(g, args[i], depth);
-    let other = |i: usize| known(g, args[i], depth);
+    let other = |i: usize| known(g, args[i], depth, false);
     let two = |by: u32| f64::from(by).exp2();
     // However small, what is positive stays so.
     let if_positive = |all: &[f64], x: f64| {
@@ -103,11 +108,11 @@ fn lowest(g: &Graph, id: NodeId, depth: usize) -> f64 {
     }
 }
 
-fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
+fn known(g: &Graph, id: NodeId, depth: usize, declared: bool) -> bool {
     use Op::*;
     let args = g.args(id);
     let Some(depth) = depth.checked_sub(1) else { return false };
-    let arg = |i: usize| known(g, args[i], depth);
+    let arg = |i: usize| known(g, args[i], depth, declared);
     match g.op(id) {
         Function(f) => match f.facts().not_negative {
             NotNegative::Always => true,
@@ -122,6 +127,8 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         Gate => true,
         Mul if args[0] == args[1] => true,
         Add | Mul | Div | MatMul { .. } | Conv2d { .. } => arg(0) && arg(1),
+        // What a loop carries is kept in its declared range.
+        Select if g.site(id).keeps().is_some_and(|(_, range)| range.0 >= 0.0) => true,
         Select => arg(1) && arg(2),
         Scale(c) => *c >= 0.0 && arg(0),
         Sum(_)
@@ -142,7 +149,8 @@ fn known(g: &Graph, id: NodeId, depth: usize) -> bool {
         | MulPow2(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
         Sub => complement(g, &args),
-        Input(_) | Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
+        Input(i) => declared && g.inputs[*i as usize].range.0 >= 0.0,
+        Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Sums of e^(c (x - max x)) with a positive factor c, of which one term is 1.
 
 use super::view::View;
-use crate::graph::{Function, NodeId, Op};
+use crate::graph::{Function, Graph, NodeId, Op};
 
 /// So many truncations are allowed for between a maximum and the entry that it is.
 const TRUNCATIONS: f64 = 6.0;
@@ -34,6 +34,35 @@ pub(in crate::analysis) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]
         false => TRUNCATIONS * (1.0 + factor),
     };
     below_largest(view, id, axes).map(|(_, factor)| truncations(factor))
+}
+
+/// Upper ends of the operands of exponentials of x - max x, and of what they are made of down to this difference: by
+/// index, in real units, where one is known. 0, but for truncations.
+pub(in crate::analysis) fn tops(g: &Graph) -> Vec<Option<f64>> {
+    let mut tops: Vec<Option<f64>> = vec![None; g.len()];
+    for exp in g.ids().filter(|&id| *g.op(id) == Op::Function(Function::ExpNonPositive)) {
+        let (mut x, mut factor) = (g.arg(exp, 0), 1.0);
+        let unit = (-f64::from(g.ty(x).frac.unwrap_or(0))).exp2();
+        let mut path = Vec::new();
+        loop {
+            path.push((x, factor));
+            match g.op(x) {
+                Op::Trunc(_) | Op::Shift(_) | Op::Reshape(_) => {}
+                Op::Scale(c) if *c > 0.0 => factor *= c,
+                Op::DivPow2(by) => factor *= (-f64::from(*by)).exp2(),
+                Op::MulPow2(by) => factor *= f64::from(*by).exp2(),
+                _ => break,
+            }
+            x = g.arg(x, 0);
+        }
+        // An exponential of this kind is made of such a difference only.
+        let off = TRUNCATIONS * (2.0 + factor) * unit;
+        for (id, before) in path.into_iter().filter(|_| *g.op(x) == Op::Sub) {
+            let top = off / before.min(1.0);
+            tops[id.index()] = Some(tops[id.index()].map_or(top, |known| known.min(top)));
+        }
+    }
+    tops
 }
 
 /// The difference x - max x of an exponential, and the positive factor that stands before it.

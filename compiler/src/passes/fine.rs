@@ -148,6 +148,9 @@ impl Scales<'_> {
 
     /// x / y; `unit` if all that reads it cuts it at 1.
     pub(super) fn fine_quotient(&mut self, x: NodeId, y: NodeId, unit: bool) -> NodeId {
+        let most = beyond(self.raw(y), OPERAND);
+        let least = self.frac(y).saturating_sub(most).max(FRACTION);
+        let (x, y) = self.reweighted(x, y, least).unwrap_or((x, y));
         let (x, y) = (self.operand(x), self.operand(y));
         let (x, y) = self.dividable(x, y);
         // A quotient by less than 1 is cut at its end, and one by more is not: it is below the end either way.
@@ -174,13 +177,13 @@ impl Scales<'_> {
         let (dividend, divisor) = (bits(self, x), bits(self, y));
         let reciprocal = (divisor + RECIPROCAL).min(dividend + self.frac(y));
         let each = (dividend + reciprocal).saturating_sub(PRODUCT).div_ceil(2);
-        let cut = |s: &mut Self, id: NodeId| match s.frac(id) {
-            frac if each > 0 && frac > s.fine => {
-                s.truncate_to(id, (frac - each.min(frac)).max(s.fine))
-            }
-            _ => id,
+        let to = |s: &Self, id: NodeId| match s.frac(id) {
+            frac if each > 0 && frac > s.fine => (frac - each.min(frac)).max(s.fine),
+            frac => frac,
         };
-        (cut(self, x), cut(self, y))
+        let (dividend, divisor) = (to(self, x), to(self, y));
+        let (x, y) = self.reweighted(x, y, divisor).unwrap_or((x, y));
+        (self.at_most_to(x, dividend), self.at_most_to(y, divisor))
     }
 
     /// 1 / y.

@@ -18,6 +18,7 @@ mod fine;
 mod fold;
 mod functions;
 mod inverse;
+mod means;
 mod members;
 mod monotone;
 mod order;

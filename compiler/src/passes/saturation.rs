@@ -8,6 +8,7 @@
 //! where cuts are. What still does not fit is refused.
 
 use super::partial_products;
+use crate::analysis::cuts;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::size;
 use crate::analysis::layout::behind;
@@ -17,6 +18,7 @@ use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Class, Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
+use crate::types::Elem;
 use std::ops::RangeInclusive;
 
 /// Cuts that are tried in networks, largest first: values stay within +-2^this.
@@ -28,6 +30,14 @@ const NARROW: u32 = 64;
 /// Operands and results of elementary functions are words of 64 bits, which are truncated: their sizes are below
 /// 2^61.
 const FUNCTIONS: u32 = 62;
+
+/// Operands of exponentials and tangents are cut at 2^this: beyond it these do not change.
+const STEADY: u32 = 5;
+
+/// Operations between a value and a function of it.
+const STEPS: usize = 64;
+/// Factors of at most this make nothing larger, but for rounding.
+const SHRINKS: f64 = 1.001;
 
 /// A graph in which every value fits.
 #[derive(Clone, Debug)]
@@ -63,7 +73,14 @@ pub fn fit(basis: &Basis<'_>, guards: &[Guard], most: u32) -> Result<Fitted, Box
         ranges = Ranges::of(parts, &inputs, stated);
     }
     let graph = parts.as_ref().unwrap_or(graph);
-    let plan = Plan { graph, inputs: &inputs, stated, networks: networks(graph), most };
+    let steady = steady(graph, &ranges);
+    if let Some(steady) = &steady {
+        ranges = Ranges::of(steady, &inputs, stated);
+    }
+    let graph = steady.as_ref().unwrap_or(graph);
+    let gates: Vec<bool> = graph.ids().map(|id| is_gate(graph, &ranges, id)).collect();
+    let networks = networks(graph, &gates);
+    let plan = Plan { graph, inputs: &inputs, stated, gates, networks, most };
     let beyond = graph.ids().find(|&id| bits(graph, &ranges, id) > limit(graph, id, most));
     match (plan.fitted(&ranges), beyond) {
         (Some(fitted), _) => Ok(fitted),
@@ -72,11 +89,31 @@ pub fn fit(basis: &Basis<'_>, guards: &[Guard], most: u32) -> Result<Fitted, Box
     }
 }
 
+/// The graph with operands cut at 2^[`STEADY`] that have no words otherwise, of functions that are as they are there for all
+/// that is larger; none, if there is no such operand.
+fn steady(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
+    let large = |id: NodeId| {
+        let operand = || ranges.raw[graph.arg(id, 0).index()];
+        cuts::is_steady(graph.op(id), STEADY) && size_bits(operand()) + 1 > FUNCTIONS
+    };
+    graph.ids().any(large).then(|| {
+        graph.rewrite(|new, id, args| match large(id) {
+            true => {
+                let cut = new.add(Op::Saturate(STEADY), args, graph.node(id).site);
+                new.keep(graph, id, &[cut])
+            }
+            false => new.keep(graph, id, args),
+        })
+    })
+}
+
 /// What is cut, and for which values.
 struct Plan<'a> {
     graph: &'a Graph,
     inputs: &'a [Bound],
     stated: &'a StatedErrors,
+    /// Nodes that are gates.
+    gates: Vec<bool>,
     /// Nodes that are gates of networks, or depend on one.
     networks: Vec<bool>,
     /// Bits of the largest words.
@@ -95,7 +132,8 @@ impl Plan<'_> {
     /// The graph with the cuts that it takes for all values to fit; none if it takes none, or if they are not enough.
     fn fitted(&self, ranges: &Ranges) -> Option<Fitted> {
         let g = self.graph;
-        let all: Vec<bool> = g.ids().map(|id| is_gate(g, id) || is_quotient(g, id)).collect();
+        let all: Vec<bool> =
+            g.ids().map(|id| self.gates[id.index()] || is_quotient(g, id)).collect();
         let own: Vec<u32> = g.ids().map(|id| bits(g, ranges, id)).collect();
         let is_large = |id: NodeId| own[id.index()] > limit(g, id, self.most);
         let is_wide = |id: NodeId| {
@@ -159,15 +197,15 @@ impl Plan<'_> {
     /// 2^(top - 1).
     fn cut(&self, top: u32, which: &[bool]) -> Tried {
         // Cutting one makes all behind it smaller: those that are small if all are cut are not cut.
-        let (all, nodes) = cut_where(self.graph, top, which);
+        let (all, nodes) = cut_where(self.graph, &self.gates, top, which);
         let ranges = Ranges::of(&all, self.inputs, self.stated);
         let is_cut = |id: NodeId| {
             let [gate, _] = nodes[id.index()];
             let large = || size(ranges.real(&all, gate)) > f64::from(top).exp2();
-            which[id.index()] && (!is_gate(self.graph, id) || large())
+            which[id.index()] && (!self.gates[id.index()] || large())
         };
         let needed: Vec<bool> = self.graph.ids().map(is_cut).collect();
-        let (graph, nodes) = cut_where(self.graph, top, &needed);
+        let (graph, nodes) = cut_where(self.graph, &self.gates, top, &needed);
         let ranges = Ranges::of(&graph, self.inputs, self.stated);
         let bits = |ids: &[NodeId; 2]| ids.map(|id| bits(&graph, &ranges, id)).into_iter().max();
         let bits = nodes.iter().map(|ids| bits(ids).unwrap_or(0)).collect();
@@ -176,10 +214,10 @@ impl Plan<'_> {
 }
 
 /// The nodes of a graph that are secret gates of networks, or depend on one.
-fn networks(graph: &Graph) -> Vec<bool> {
+fn networks(graph: &Graph, gates: &[bool]) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::with_capacity(graph.len());
     for id in graph.ids() {
-        let own = is_gate(graph, id) && graph.site(id).network;
+        let own = gates[id.index()] && graph.site(id).network;
         found.push(own || graph.args(id).iter().any(|a| found[a.index()]));
     }
     found
@@ -204,8 +242,41 @@ fn operands(graph: &Graph, ranges: &Ranges, id: NodeId) -> Vec<(u32, NodeId)> {
     args.into_iter().map(|a| (size_bits(ranges.raw[a.index()]) + 1, a)).collect()
 }
 
-fn is_gate(graph: &Graph, id: NodeId) -> bool {
-    *graph.op(id) == Op::Gate && graph.ty(id).secrecy == Secrecy::Secret
+/// A relu, or in a network what is multiplied by a function of itself that is within -1..1, as `x * sigmoid(x)`.
+fn is_gate(graph: &Graph, ranges: &Ranges, id: NodeId) -> bool {
+    let args = graph.args(id);
+    let shrinks = |&by: &NodeId| {
+        let number = graph.ty(by).elem == Elem::Fix && graph.ty(by).secrecy == Secrecy::Secret;
+        number && size(ranges.real(graph, by)) <= SHRINKS
+    };
+    let gate = match graph.op(id) {
+        Op::Gate => true,
+        Op::Mul => {
+            graph.site(id).network && {
+                let of_other =
+                    |(i, by): (usize, &NodeId)| shrinks(by) && is_of(graph, *by, args[1 - i]);
+                args.iter().enumerate().any(of_other)
+            }
+        }
+        _ => false,
+    };
+    gate && graph.ty(id).secrecy == Secrecy::Secret
+}
+
+/// Whether a value is computed of another one, in a few steps.
+fn is_of(graph: &Graph, id: NodeId, x: NodeId) -> bool {
+    let rounded = |op: &Op| op.is_layout() || matches!(op, Op::Trunc(_) | Op::Shift(_));
+    let x = behind(graph, x, rounded);
+    let mut open = vec![id];
+    for _ in 0..STEPS {
+        match open.pop() {
+            Some(id) if id == x => return true,
+            // Operands come before their users.
+            Some(id) => open.extend(graph.args(id).into_iter().filter(|&a| a >= x)),
+            None => return false,
+        }
+    }
+    false
 }
 
 /// A product with a reciprocal. Also of a public model: its images are secret.
@@ -215,11 +286,11 @@ fn is_quotient(graph: &Graph, id: NodeId) -> bool {
 
 /// The graph with these gates cut at 2^top and these products with a reciprocal at half of it, and what each node has
 /// become: as it was, and cut.
-fn cut_where(graph: &Graph, top: u32, which: &[bool]) -> (Graph, Vec<[NodeId; 2]>) {
+fn cut_where(graph: &Graph, gates: &[bool], top: u32, which: &[bool]) -> (Graph, Vec<[NodeId; 2]>) {
     let mut nodes = Vec::with_capacity(graph.len());
     let cut = graph.rewrite(|new, id, args| {
         let kept = new.keep(graph, id, args);
-        let at = if is_gate(graph, id) { top } else { top - 1 };
+        let at = if gates[id.index()] { top } else { top - 1 };
         let cut = match which[id.index()] {
             true => new.add(Op::Saturate(at), &[kept], graph.node(id).site),
             false => kept,

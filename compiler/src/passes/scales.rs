@@ -318,7 +318,7 @@ impl Scales<'_> {
         self.add(Op::Const(table, elem, Some(frac)), &[])
     }
 
-    fn same(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
+    pub(super) fn same(&mut self, ids: &[NodeId]) -> Vec<NodeId> {
         let mut ids: Vec<NodeId> = ids.iter().map(|&i| self.at_most(i, self.limit())).collect();
         if self.is_fine() {
             ids = self.held(ids);
@@ -407,7 +407,9 @@ impl Scales<'_> {
             }
             // A divisor may keep its scale: counts have few bits.
             Op::Div => {
-                let (x, y) = (self.truncate(args[0]), self.truncate(args[1]));
+                let mean = self.reweighted(args[0], args[1], self.settled());
+                let (x, y) = mean.unwrap_or((args[0], args[1]));
+                let (x, y) = (self.truncate(x), self.truncate(y));
                 let frac = self.frac(x).max(FRACTION);
                 let x = self.raise(x, frac);
                 self.add(op, &[x, y])

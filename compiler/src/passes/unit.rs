@@ -9,12 +9,16 @@
 //! %4 = div (dot %0 %1) (norm %0 * norm %1)   ->   %5 = saturate %4 top=0
 //! ```
 //!
+//! Rows and norms are followed entry by entry, through whatever moves or copies them: a cosine may be taken of each pair once, be
+//! looked up by an index, or be of vectors of one entry, whose sums are products.
+//!
 //! Where only a relu reads the quotient the cut follows the relu: both are one step among the parties.
 
 use super::promise::{Kept, none};
-use crate::analysis::layout::{behind, same_entries};
+use crate::analysis::layout::{Layout, aligned, blocks};
 use crate::graph::{Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
+use std::collections::HashMap;
 
 pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
@@ -53,92 +57,167 @@ fn is_unit(g: &Graph, id: NodeId) -> bool {
     if *g.op(id) != Op::Div || g.ty(id).secrecy != Secrecy::Secret {
         return false;
     }
-    let (x, y) = (g.arg(id, 0), g.arg(id, 1));
-    is_cosine(g, id, x, y) || is_direction(g, x, y)
+    let mut rows =
+        Rows { g, layouts: HashMap::new(), blocks: HashMap::new(), norms: HashMap::new() };
+    let entries = 0..g.elements(id);
+    entries.clone().all(|at| rows.is_cosine(id, at) == Some(true))
+        || entries.clone().all(|at| rows.is_direction(id, at) == Some(true))
 }
 
-/// An inner product of rows: entry r is that of row r, or of the only row, of each side.
-struct Products {
-    sides: [NodeId; 2],
-    /// Entries of a row.
-    terms: u64,
+/// So many entries of a node from the given one on, which are the factors of an inner product.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Row {
+    of: NodeId,
+    start: u64,
+    len: u64,
 }
 
-fn plain(g: &Graph, id: NodeId) -> NodeId {
-    behind(g, id, |op| matches!(op, Op::Reshape(_)))
+/// Finds which rows a value is made of.
+struct Rows<'g> {
+    g: &'g Graph,
+    layouts: HashMap<NodeId, Option<Layout<'g>>>,
+    /// By node and length of a block: which block of its operand each block is.
+    blocks: HashMap<(NodeId, u64), Option<Vec<u32>>>,
+    norms: HashMap<(NodeId, u64), Option<Row>>,
 }
 
-/// The rows behind a value, if it is made of inner products.
-fn products(g: &Graph, id: NodeId) -> Option<Products> {
-    let rows = g.elements(id);
-    let id = plain(g, id);
-    let (sides, terms) = match g.op(id) {
-        Op::Sum(axes) => {
-            let product = g.arg(id, 0);
-            let shape = g.shape(product);
-            let trailing =
-                axes.iter().copied().eq(shape.len() as u64 - axes.len() as u64..shape.len() as u64);
-            if *g.op(product) != Op::Mul || !trailing {
-                return None;
-            }
-            let first = shape.len() - axes.len();
-            let sides = [g.arg(product, 0), g.arg(product, 1)];
-            // Rows are whole: nothing of them is repeated.
-            if sides.iter().any(|&s| g.shape(s).get(first..) != shape.get(first..)) {
-                return None;
-            }
-            (sides, shape[first..].iter().product())
-        }
-        Op::MatMul { trans_b: true } => {
-            let sides = [g.arg(id, 0), g.arg(id, 1)];
-            let shape = g.shape(id);
-            // Rows of the one side beside the only row of the other, or one row each in every batch.
-            let [a, b] = sides.map(|s| g.shape(s)[0] == shape[0] || g.elements(s) == g.shape(s)[2]);
-            if !(a && b) || (shape[1] != 1 && shape[2] != 1) {
-                return None;
-            }
-            (sides, g.shape(sides[0])[2])
-        }
-        _ => return None,
-    };
-    let fits = |s: NodeId| [terms, terms * rows].contains(&g.elements(s));
-    (terms > 0 && sides.into_iter().all(fits)).then_some(Products { sides, terms })
-}
-
-/// The vectors, row by row, whose norms a value is, and how many terms a row has.
-fn norms(g: &Graph, id: NodeId) -> Option<(NodeId, u64)> {
-    let root = plain(g, id);
-    if *g.op(root) != Op::Function(Function::Sqrt) {
-        return None;
+impl<'g> Rows<'g> {
+    /// What moves an entry to where it is: the operand, and the entry there.
+    fn before(&mut self, (id, at): (NodeId, u64)) -> Option<(NodeId, u64)> {
+        let layout = self.layouts.entry(id).or_insert_with(|| Layout::of(self.g, id)).as_ref()?;
+        let (operand, from) = layout.origin(at);
+        Some((self.g.arg(id, operand), from))
     }
-    let Products { sides: [a, b], terms } = products(g, g.arg(root, 0))?;
-    let each = same_entries(g, a, b) && g.elements(a) == terms * g.elements(root);
-    each.then_some((a, terms))
-}
 
-fn is_cosine(g: &Graph, id: NodeId, x: NodeId, y: NodeId) -> bool {
-    let rows = g.elements(id);
-    let Some(Products { sides, terms }) = products(g, x) else { return false };
-    let y = plain(g, y);
-    // Entry r of the quotient is entry r of both.
-    if *g.op(y) != Op::Mul || g.elements(x) != rows || g.elements(y) != rows {
-        return false;
+    /// The entry that is computed.
+    fn entry(&mut self, mut at: (NodeId, u64)) -> (NodeId, u64) {
+        while let Some(before) = self.before(at) {
+            at = before;
+        }
+        at
     }
-    let of = |side: NodeId, n: NodeId| {
-        // Of the only row the only norm, of rows in order their norms in order.
-        let placed = g.elements(n) * terms == g.elements(side);
-        placed && norms(g, n).is_some_and(|(v, t)| t == terms && same_entries(g, v, side))
-    };
-    let (a, b) = (g.arg(y, 0), g.arg(y, 1));
-    let [p, q] = sides;
-    (of(p, a) && of(q, b)) || (of(p, b) && of(q, a))
-}
 
-/// Whether y is the norm of each row of x, in its place.
-fn is_direction(g: &Graph, x: NodeId, y: NodeId) -> bool {
-    let Some((v, terms)) = norms(g, y) else { return false };
-    let (from, to) = (g.shape(y), g.shape(x));
-    let wide = (0..from.len()).rev().find(|&d| from[d] != 1).map_or(0, |d| d + 1);
-    let placed = from.len() == to.len() && from[..wide] == to[..wide];
-    placed && to[wide..].iter().product::<u64>() == terms && same_entries(g, v, x)
+    /// The same row where it is computed, or read.
+    fn row(&mut self, mut row: Row) -> Option<Row> {
+        if row.len == 1 {
+            let (of, start) = self.entry((row.of, row.start));
+            return Some(Row { of, start, len: 1 });
+        }
+        loop {
+            let (g, len) = (self.g, row.len);
+            if len == 0 || !row.start.is_multiple_of(len) {
+                return None;
+            }
+            let of_block =
+                self.blocks.entry((row.of, len)).or_insert_with(|| blocks(g, row.of, len));
+            let Some(moved) = of_block else { return Some(row) };
+            let block = *moved.get((row.start / len) as usize)?;
+            row = Row { of: g.arg(row.of, 0), start: u64::from(block) * len, len };
+        }
+    }
+
+    /// The rows whose inner product an entry is.
+    fn product(&mut self, at: (NodeId, u64)) -> Option<[Row; 2]> {
+        let g = self.g;
+        let (id, at) = self.entry(at);
+        let rows = match g.op(id) {
+            Op::MatMul { trans_b } => {
+                let (a, b) = (g.arg(id, 0), g.arg(id, 1));
+                let (&[_, rows, columns], len) = (g.shape(id), *g.shape(a).get(2)?) else {
+                    return None;
+                };
+                if !trans_b && columns != 1 {
+                    return None;
+                }
+                let (row, column) = (at / columns.max(1), at % columns.max(1));
+                let batch = |side: NodeId| match g.shape(side)[0] {
+                    1 => 0,
+                    _ => row / rows.max(1),
+                };
+                let of = |of: NodeId, row: u64| Row { of, start: row * len, len };
+                [of(a, batch(a) * rows + row % rows.max(1)), of(b, batch(b) * columns + column)]
+            }
+            Op::Sum(axes) => {
+                let product = g.arg(id, 0);
+                let shape = g.shape(product);
+                let first = shape.len() - axes.len();
+                let trailing = axes.iter().copied().eq(first as u64..shape.len() as u64);
+                let len: u64 = shape[first..].iter().product();
+                let whole = |side: &NodeId| g.shape(*side).get(first..) == shape.get(first..);
+                let sides = [0, 1].map(|i| g.args(product).get(i).copied());
+                let [Some(a), Some(b)] = sides else { return None };
+                // Rows are whole: nothing of them is repeated.
+                if *g.op(product) != Op::Mul || !trailing || ![a, b].iter().all(whole) {
+                    return None;
+                }
+                let row = |of: NodeId| {
+                    let start = aligned(&g.shape(of)[..first], &shape[..first], at) * len;
+                    Row { of, start, len }
+                };
+                [row(a), row(b)]
+            }
+            // The sum over one entry is the product.
+            Op::Mul => [0, 1].map(|i| {
+                let of = g.arg(id, i);
+                Row { of, start: aligned(g.shape(of), g.shape(id), at), len: 1 }
+            }),
+            _ => return None,
+        };
+        let [a, b] = rows.map(|row| self.row(row));
+        Some([a?, b?])
+    }
+
+    /// The row whose norm an entry is.
+    fn norm(&mut self, at: (NodeId, u64)) -> Option<Row> {
+        if let Some(known) = self.norms.get(&at) {
+            return *known;
+        }
+        let found = self.find_norm(at);
+        self.norms.insert(at, found);
+        found
+    }
+
+    fn find_norm(&mut self, at: (NodeId, u64)) -> Option<Row> {
+        let (id, at) = self.entry(at);
+        let of = |i: usize| self.g.arg(id, i);
+        match self.g.op(id) {
+            Op::Function(Function::Sqrt) => {
+                let [a, b] = self.product((of(0), at))?;
+                (a == b).then_some(a)
+            }
+            Op::Abs => self.row(Row { of: of(0), start: at, len: 1 }),
+            _ => None,
+        }
+    }
+
+    /// The entries of dividend and divisor that an entry of a quotient is made of.
+    fn operands(&self, id: NodeId, at: u64) -> [(NodeId, u64); 2] {
+        [0, 1].map(|i| {
+            let side = self.g.arg(id, i);
+            (side, aligned(self.g.shape(side), self.g.shape(id), at))
+        })
+    }
+
+    /// Whether an entry is the inner product of two rows by the product of their norms.
+    fn is_cosine(&mut self, id: NodeId, at: u64) -> Option<bool> {
+        let [x, y] = self.operands(id, at);
+        let (norms, at) = self.entry(y);
+        if *self.g.op(norms) != Op::Mul {
+            return None;
+        }
+        let [p, q] = self.operands(norms, at);
+        let norms = [self.norm(p)?, self.norm(q)?];
+        let rows = self.product(x)?;
+        Some(rows == norms || rows == [norms[1], norms[0]])
+    }
+
+    /// Whether an entry is that of a row by the norm of this row.
+    fn is_direction(&mut self, id: NodeId, at: u64) -> Option<bool> {
+        let [mut x, y] = self.operands(id, at);
+        let row = self.norm(y)?;
+        while x.0 != row.of {
+            x = self.before(x)?;
+        }
+        Some((row.start..row.start + row.len).contains(&x.1))
+    }
 }

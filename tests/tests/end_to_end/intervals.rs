@@ -44,16 +44,16 @@ const PARTIES: u64 = 20;
 
 /// What was seen of all programs.
 #[derive(Default)]
-struct Tally {
-    programs: u64,
-    refused: u64,
+pub(crate) struct Tally {
+    pub(crate) programs: u64,
+    pub(crate) refused: u64,
     /// Runs whose decisions were all clear.
-    clear: u64,
-    unclear: u64,
+    pub(crate) clear: u64,
+    pub(crate) unclear: u64,
     /// Programs with inputs of more fraction bits than others.
     fine: u64,
     /// Programs that three parties ran, too.
-    parties: u64,
+    pub(crate) parties: u64,
     /// Programs that read what an earlier round has stored.
     rounds: u64,
     /// Nodes of each operation.
@@ -162,23 +162,37 @@ impl<'a> Check<'a> {
         Ok(Traced { real: real.collect(), exact: exact.collect() })
     }
 
-    /// Whether a run keeps to what is promised; whether its decisions are clear.
-    pub(crate) fn hold(&self, inputs: &Inputs, seed: u64) -> Result<bool, String> {
-        let traced = self.trace(inputs)?;
+    fn place(&self, id: slvr_compiler::graph::NodeId) -> String {
+        let graph = self.optimised();
+        let args: Vec<usize> = graph.args(id).iter().map(|a| a.index()).collect();
+        format!("%{} = {:?} of {args:?} in `{}`", id.index(), graph.op(id), graph.site(id).name)
+    }
+
+    /// Whether all words of a run are in their intervals, of inputs that are enforced, declared or not.
+    pub(crate) fn within(&self, inputs: &Inputs) -> Result<(), String> {
+        self.words_within(&self.trace(inputs)?)
+    }
+
+    fn words_within(&self, traced: &Traced) -> Result<(), String> {
         let (graph, ranges) = (self.optimised(), &self.case.compiled.ranges);
-        let defined = traced.real.iter().flatten().all(|x| x.is_finite());
-        let place = |id: slvr_compiler::graph::NodeId| {
-            let args: Vec<usize> = graph.args(id).iter().map(|a| a.index()).collect();
-            format!("%{} = {:?} of {args:?} in `{}`", id.index(), graph.op(id), graph.site(id).name)
-        };
         for id in graph.ids() {
             let (lo, hi) = ranges.raw[id.index()];
             for &word in &traced.exact[id.index()] {
                 if !(lo..=hi).contains(&(word as f64)) {
-                    return Err(format!("{} is {word}, its interval {lo}..{hi}", place(id)));
+                    return Err(format!("{} is {word}, its interval {lo}..{hi}", self.place(id)));
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Whether a run keeps to what is promised; whether its decisions are clear.
+    pub(crate) fn hold(&self, inputs: &Inputs, seed: u64) -> Result<bool, String> {
+        let traced = self.trace(inputs)?;
+        self.words_within(&traced)?;
+        let (graph, ranges) = (self.optimised(), &self.case.compiled.ranges);
+        let defined = traced.real.iter().flatten().all(|x| x.is_finite());
+        let place = |id| self.place(id);
         let run = self.case.evaluated(&self.run, inputs, &self.coins, seed);
         let interval = |i: usize| {
             let output = &graph.outputs[i];
@@ -415,11 +429,15 @@ impl<'a> Check<'a> {
     }
 }
 
-/// One program on all its inputs, in both ways if they differ.
 fn check(choices: &[u8], seed: u64, tally: &mut Tally) -> Result<(), String> {
+    check_program(&inexact::program(choices), seed, tally)
+}
+
+/// One program on all its inputs, in both ways if they differ.
+pub(crate) fn check_program(made: &Generated, seed: u64, tally: &mut Tally) -> Result<(), String> {
     let [fine, coarse] = ways(seed);
     tally.programs += 1;
-    let typed = match typed(&inexact::program(choices))? {
+    let typed = match typed(made)? {
         Ok(typed) => typed,
         Err(_) => {
             tally.refused += 1;
@@ -439,6 +457,7 @@ fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result
     let mut case = match typed.compiled(how) {
         Ok(case) => case,
         Err(why) if ["E0028", "E0025", "E0035"].iter().any(|c| why.contains(c)) => {
+            eprintln!("REFUSED {seed} {}", why);
             tally.refused += 1;
             return Ok(());
         }

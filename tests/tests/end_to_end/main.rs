@@ -67,4 +67,5 @@ mod std_examples;
 mod std_sizes;
 mod ties;
 mod tight_intervals;
+mod weighted_means;
 mod weights;

@@ -24,6 +24,7 @@ use crate::types::function::NotNegative;
 
 pub use crate::analysis::interval::{Interval, signed_bits};
 
+mod mean;
 mod normalised;
 mod select;
 pub(in crate::analysis) mod shares;
@@ -55,12 +56,18 @@ pub struct Ranges {
 pub struct Basis<'a> {
     view: View<'a>,
     orders: Orders,
+    /// Upper ends of what is below its own maximum, in real units.
+    tops: Vec<Option<f64>>,
 }
 
 impl<'a> Basis<'a> {
     /// Of a graph with scales; `stated` says how far the results of functions may be off.
     pub fn new(graph: &'a Graph, stated: &'a StatedErrors) -> Basis<'a> {
-        Basis { view: View::new(graph, stated), orders: Orders::default() }
+        Basis {
+            view: View::new(graph, stated),
+            orders: Orders::default(),
+            tops: softmax::tops(graph),
+        }
     }
 
     /// The graph.
@@ -82,7 +89,7 @@ impl Ranges {
     }
 
     /// The same.
-    pub fn on(Basis { view, orders }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
+    pub fn on(Basis { view, orders, tops }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
         let mut all = Ranges::default();
         let (graph, stated) = (view.g, view.stated);
         for id in graph.ids() {
@@ -91,7 +98,11 @@ impl Ranges {
             } else {
                 Rule { view, orders, g: graph, id, all: &all, stated }.bound(inputs)
             };
-            let bound = settle(bound, graph.shape(id));
+            let mut bound = settle(bound, graph.shape(id));
+            if let Some(top) = tops[id.index()] {
+                let most = (top * power(graph.ty(id).frac.unwrap_or(0))).ceil() + 1.0;
+                bound.range.1 = bound.range.1.min(most.max(bound.range.0));
+            }
             all.raw.push(bound.range);
             all.norm.push(bound.norm);
             all.total.push(bound.total);
@@ -254,6 +265,7 @@ impl Rule<'_> {
                     b.range.0 = b.range.0.max(0.0);
                 }
                 b.range = meet(b.range, self.normalised([args[0], args[1]]));
+                b.range = meet(b.range, self.blended());
                 self.ranked(b)
             }
             Op::Conv2d(conv) => {
@@ -546,7 +558,7 @@ impl Rule<'_> {
         let unit = 1.0 / power(self.frac(y));
         let by_zero = !vanishes(self.g, x, y);
         let known = shares::quotient(self.view, &self.all.raw, x, y);
-        let known = known.unwrap_or(interval::UNBOUNDED);
+        let known = meet(known.unwrap_or(interval::UNBOUNDED), self.averaged(x, y));
         let (lo, hi) = meet(quotients(self.reals(x), self.reals(y), unit, by_zero), known);
         let lo = lo.min(hi);
         let (least, most) = self.wide((lo, hi), self.stated.div);

@@ -1,0 +1,419 @@
+//! Weighted means: what is divided is the sum of products with the terms of the divisor.
+//!
+//! `sum(b[i] * u[i]) / sum(b)` lies within the values u if no weight b is negative, and so does
+//! `sum(b[i] / sum(b) * u[i])`. Both are read entry by entry: which words are added up for each entry of the divisor,
+//! and by which the products are made. So it does not matter how a program has written the sums, nor what has moved or copied
+//! their entries since.
+//!
+//! Sums and products of words are exact in a run. So the dividend is a mean of words of u times a sum of words of b,
+//! except for its truncations, each of which is off by less than a unit; and where the sum of words is 0 all its words are,
+//! and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says so.
+
+use super::layout::{Layout, aligned, digits, flat, operand_blocks};
+use super::signs::not_negative_as_declared;
+use crate::graph::{Graph, NodeId, Op};
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// Entries of weights that are read for one mean.
+const ENTRIES: usize = 1 << 14;
+
+/// A quotient that is a weighted mean, or a sum of products that is one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mean {
+    /// What is averaged; nothing if the dividend is weights themselves, as in a share.
+    pub values: Option<NodeId>,
+    /// The mean is multiplied by 2^this.
+    pub power: i64,
+    /// Whether the divisor has terms that the dividend has not: these count as values of 0.
+    pub rest: bool,
+    /// What the dividend may be off by, in real units.
+    pub dividend_off: f64,
+    /// What the divisor may be off by.
+    pub divisor_off: f64,
+    /// What the weights are entries of.
+    pub weights: Vec<NodeId>,
+}
+
+/// Shares of a sum by which values are multiplied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Blend {
+    /// The mean; its dividend is exact.
+    pub mean: Mean,
+    /// The quotients.
+    pub shares: Vec<NodeId>,
+    /// How many of them are added up.
+    pub terms: u64,
+    /// Each is multiplied by 2^this.
+    pub power: i64,
+    /// What each may be off by after that, in real units.
+    pub off: f64,
+    /// What they are divided by.
+    pub divisors: Vec<NodeId>,
+}
+
+/// An entry of a node, times a power of two.
+type Word = (NodeId, u64, i64);
+/// The words that an entry adds up, in order, and what their sum may be off by.
+type Divisor = Rc<(Vec<Word>, f64)>;
+
+/// Whether x / y is a weighted mean, entry by entry. `positive` says of a node whether none of its entries is negative.
+pub fn quotient(
+    g: &Graph,
+    x: NodeId,
+    y: NodeId,
+    positive: &dyn Fn(NodeId) -> bool,
+) -> Option<Mean> {
+    let read = Reader::new(g, positive);
+    let fits = |(a, b): (&u64, &u64)| a == b || *b == 1;
+    let (from, to) = (g.shape(y), g.shape(x));
+    if from.len() != to.len() || !to.iter().zip(from).all(fits) {
+        return None;
+    }
+    let base = read.base(x);
+    let mean = products(g, base.id).into_iter().find_map(|p| read.mean(&p, &base, y, to));
+    mean.or_else(|| read.share(x, y))
+}
+
+/// Whether a matrix product averages its right side by shares of sums.
+pub fn blend(g: &Graph, id: NodeId, positive: &dyn Fn(NodeId) -> bool) -> Option<Blend> {
+    let Op::MatMul { .. } = g.op(id) else { return None };
+    let read = Reader::new(g, positive);
+    products(g, id).into_iter().find_map(|p| read.blend(&p))
+}
+
+/// Whether a node's entries may be weights, as far as declared ranges and signs say: none of them is negative.
+pub fn weighs(g: &Graph, id: NodeId) -> bool {
+    not_negative_as_declared(g, id)
+}
+
+/// Sums of products: of each block of entries of a result, the entries of one factor that all its entries have.
+struct Products {
+    weights: NodeId,
+    values: NodeId,
+    block: u64,
+    /// By block.
+    rows: Vec<Vec<u64>>,
+}
+
+/// The ways in which a node is a sum of products.
+fn products(g: &Graph, id: NodeId) -> Vec<Products> {
+    match g.op(id) {
+        Op::MatMul { trans_b } => {
+            let (a, b) = (g.arg(id, 0), g.arg(id, 1));
+            let (&[_, rows, terms], &[batches, _, columns]) = (g.shape(a), g.shape(id)) else {
+                return Vec::new();
+            };
+            let many = |n: u64| n.saturating_mul(batches).saturating_mul(terms) > ENTRIES as u64;
+            let batch = |side: NodeId, n: u64| if g.shape(side)[0] == 1 { 0 } else { n };
+            let left = |j: u64| {
+                let first = (batch(a, j / rows.max(1)) * rows + j % rows.max(1)) * terms;
+                (first..first + terms).collect()
+            };
+            let right = |j: u64| {
+                let (n, c) = (batch(b, j / columns.max(1)), j % columns.max(1));
+                let entry = |k: u64| match trans_b {
+                    true => (n * columns + c) * terms + k,
+                    false => (n * terms + k) * columns + c,
+                };
+                (0..terms).map(entry).collect()
+            };
+            let mut found = Vec::new();
+            if !many(rows) {
+                let rows = (0..batches * rows).map(left).collect();
+                found.push(Products { weights: a, values: b, block: columns, rows });
+            }
+            // Entries of one column, or of one row, have the same factors.
+            if !many(columns) && (columns == 1 || rows == 1) {
+                let block = if columns == 1 { rows } else { 1 };
+                let rows = (0..batches * columns).map(right).collect();
+                found.push(Products { weights: b, values: a, block, rows });
+            }
+            found
+        }
+        Op::Sum(axes) => {
+            let product = g.arg(id, 0);
+            if *g.op(product) != Op::Mul || g.elements(product) > ENTRIES as u64 {
+                return Vec::new();
+            }
+            let all: Vec<Vec<u64>> =
+                (0..g.elements(id)).map(|at| summed(g.shape(product), axes, at)).collect();
+            let side = |i: usize| {
+                let weights = g.arg(product, i);
+                let entry = |&at: &u64| aligned(g.shape(weights), g.shape(product), at);
+                let rows = all.iter().map(|row| row.iter().map(entry).collect()).collect();
+                Products { weights, values: g.arg(product, 1 - i), block: 1, rows }
+            };
+            vec![side(0), side(1)]
+        }
+        // The sum over one client.
+        Op::Mul => [0, 1].into_iter().filter_map(|side| product(g, id, side)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A product as a sum of one product each.
+fn product(g: &Graph, id: NodeId, side: usize) -> Option<Products> {
+    let (weights, shape) = (g.arg(id, side), g.shape(id));
+    let own = g.shape(weights);
+    // A weight has a block of entries, if its trailing axes have one entry.
+    let wide = own.iter().rposition(|&n| n != 1).map_or(0, |d| d + 1);
+    let block: u64 = shape.get(wide..)?.iter().product();
+    let blocks = g.elements(id).checked_div(block)?;
+    let row = |j: u64| vec![aligned(own, shape, j * block)];
+    let values = g.arg(id, 1 - side);
+    let few = blocks <= ENTRIES as u64;
+    few.then(|| Products { weights, values, block, rows: (0..blocks).map(row).collect() })
+}
+
+/// The entries of an operand of this shape that entry `at` of its sum along some axes adds up.
+fn summed(shape: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
+    let is_summed = |d: usize| axes.contains(&(d as u64));
+    let part = |summed: bool| -> Vec<u64> {
+        let size = |d: usize| if is_summed(d) == summed { shape[d] } else { 1 };
+        (0..shape.len()).map(size).collect()
+    };
+    let (kept, along) = (part(false), part(true));
+    let first = digits(&kept, at);
+    let terms: u64 = along.iter().product();
+    let entry = |k: u64| {
+        let moved: Vec<u64> = digits(&along, k).iter().zip(&first).map(|(a, b)| a + b).collect();
+        // An axis of one entry has the digit 0 either way.
+        flat(shape, &moved)
+    };
+    (0..terms).map(entry).collect()
+}
+
+/// What a value is behind changes of scale, truncations and reshapes.
+struct Base {
+    id: NodeId,
+    power: i64,
+    off: f64,
+}
+
+struct Reader<'g> {
+    g: &'g Graph,
+    positive: &'g dyn Fn(NodeId) -> bool,
+    layouts: RefCell<HashMap<NodeId, Option<Layout<'g>>>>,
+    /// What is known of divisors.
+    divisors: RefCell<HashMap<Word, Option<Divisor>>>,
+    /// Entries that may still be read.
+    left: Cell<usize>,
+}
+
+impl<'g> Reader<'g> {
+    fn new(g: &'g Graph, positive: &'g dyn Fn(NodeId) -> bool) -> Reader<'g> {
+        Reader {
+            g,
+            positive,
+            layouts: RefCell::default(),
+            divisors: RefCell::default(),
+            left: Cell::new(4 * ENTRIES),
+        }
+    }
+
+    /// One unit of a node in the last place; without scales nothing is rounded.
+    fn unit(&self, id: NodeId) -> f64 {
+        self.g.ty(id).frac.map_or(0.0, |frac| (-f64::from(frac)).exp2())
+    }
+
+    fn base(&self, mut id: NodeId) -> Base {
+        let (mut power, mut off) = (0, 0.0);
+        loop {
+            let scale = (power as f64).exp2();
+            match self.g.op(id) {
+                Op::Reshape(_) | Op::Shift(_) => {}
+                Op::MulPow2(by) => power += i64::from(*by),
+                Op::DivPow2(by) => power -= i64::from(*by),
+                Op::Trunc(_) => off += self.unit(id) * scale,
+                _ => return Base { id, power, off },
+            }
+            id = self.g.arg(id, 0);
+        }
+    }
+
+    /// The word that an entry is, behind layouts and changes of scale.
+    fn word(&self, (mut id, mut at, mut power): Word) -> Option<Word> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        loop {
+            match self.g.op(id) {
+                Op::Shift(_) => {}
+                Op::MulPow2(by) => power += i64::from(*by),
+                Op::DivPow2(by) => power -= i64::from(*by),
+                _ => {
+                    let mut layouts = self.layouts.borrow_mut();
+                    let layout = layouts.entry(id).or_insert_with(|| Layout::of(self.g, id));
+                    let Some(layout) = layout else { return Some((id, at, power)) };
+                    let (operand, from) = layout.origin(at);
+                    (id, at) = (self.g.arg(id, operand), from);
+                    continue;
+                }
+            }
+            id = self.g.arg(id, 0);
+        }
+    }
+
+    /// The terms of an entry of a divisor, none of which is negative. A term that was truncated is a word of its own.
+    fn divisor(&self, at: Word) -> Option<Divisor> {
+        if let Some(known) = self.divisors.borrow().get(&at) {
+            return known.clone();
+        }
+        let found = self.read_divisor(at).map(Rc::new);
+        self.divisors.borrow_mut().insert(at, found.clone());
+        found
+    }
+
+    fn read_divisor(&self, at: Word) -> Option<(Vec<Word>, f64)> {
+        let (mut terms, mut off) = (Vec::new(), 0.0);
+        let (mut id, mut at, mut power) = self.word(at)?;
+        while let Op::Trunc(_) = self.g.op(id) {
+            off += self.unit(id) * (power as f64).exp2();
+            (id, at, power) = self.word((self.g.arg(id, 0), at, power))?;
+        }
+        self.terms((id, at, power), &mut terms)?;
+        terms.sort_unstable();
+        terms.iter().all(|&(id, ..)| (self.positive)(id)).then_some((terms, off))
+    }
+
+    /// The words that are added up for an entry.
+    fn terms(&self, at: Word, terms: &mut Vec<Word>) -> Option<()> {
+        let (id, at, power) = self.word(at)?;
+        let g = self.g;
+        match g.op(id) {
+            Op::Sum(axes) => {
+                let part = g.arg(id, 0);
+                let mut from = summed(g.shape(part), axes, at).into_iter();
+                from.try_for_each(|from| self.terms((part, from, power), terms))
+            }
+            Op::Add => g.args(id).into_iter().try_for_each(|part| {
+                let from = aligned(g.shape(part), g.shape(id), at);
+                self.terms((part, from, power), terms)
+            }),
+            _ => {
+                terms.push((id, at, power));
+                Some(())
+            }
+        }
+    }
+
+    /// A quotient of single weights and their sum.
+    fn share(&self, x: NodeId, y: NodeId) -> Option<Mean> {
+        let (from, to) = (self.g.shape(y), self.g.shape(x));
+        let all = self.g.elements(x);
+        let is_sum = matches!(self.g.op(self.base(y).id), Op::Sum(_) | Op::Add);
+        if !is_sum || all > ENTRIES as u64 {
+            return None;
+        }
+        let (mut mean, mut power) = (self.empty(None, 0.0), None);
+        for at in 0..all {
+            let word = self.word((x, at, 0))?;
+            let divisor = self.divisor((y, aligned(from, to, at), 0))?;
+            let (by, rest) = matched(vec![word], &divisor.0)?;
+            if *power.get_or_insert(by) != by {
+                return None;
+            }
+            mean.see(&divisor.0, rest, divisor.1);
+        }
+        mean.power = power?;
+        Some(mean)
+    }
+
+    fn mean(&self, p: &Products, x: &Base, y: NodeId, shape: &[u64]) -> Option<Mean> {
+        let (own, blocks) = operand_blocks(self.g.shape(y), shape, p.block)?;
+        if own != 1 || blocks.len() != p.rows.len() {
+            return None;
+        }
+        let mut mean = self.empty(Some(p.values), x.off);
+        let mut power = None;
+        for (row, &at) in p.rows.iter().zip(&blocks) {
+            let words = row.iter().map(|&k| self.word((p.weights, k, x.power)));
+            let words: Vec<Word> = words.collect::<Option<_>>()?;
+            let divisor = self.divisor((y, u64::from(at), 0))?;
+            let (by, rest) = matched(words, &divisor.0)?;
+            if *power.get_or_insert(by) != by {
+                return None;
+            }
+            mean.see(&divisor.0, rest, divisor.1);
+        }
+        mean.power = power?;
+        Some(mean)
+    }
+
+    fn blend(&self, p: &Products) -> Option<Blend> {
+        let mut mean = self.empty(Some(p.values), 0.0);
+        let (mut shares, mut divisors, mut off) = (Vec::new(), Vec::new(), 0.0f64);
+        let mut power = None;
+        for row in &p.rows {
+            let (mut words, mut divisor, mut by_share) = (Vec::new(), None, None);
+            for &k in row {
+                let (mut id, mut at, mut outer) = self.word((p.weights, k, 0))?;
+                let mut own = 0.0;
+                while let Op::Trunc(_) = self.g.op(id) {
+                    own += self.unit(id) * (outer as f64).exp2();
+                    (id, at, outer) = self.word((self.g.arg(id, 0), at, outer))?;
+                }
+                if *self.g.op(id) != Op::Div || *by_share.get_or_insert(outer) != outer {
+                    return None;
+                }
+                off = off.max(own);
+                let side = |i: usize| {
+                    let part = self.g.arg(id, i);
+                    (part, aligned(self.g.shape(part), self.g.shape(id), at), 0)
+                };
+                words.push(self.word(side(0))?);
+                let (y, of, by) = side(1);
+                let same = self.word((y, of, by))?;
+                if divisor.get_or_insert((same, (y, of, by))).0 != same {
+                    return None;
+                }
+                shares.push(id);
+                divisors.push(y);
+            }
+            let divisor = self.divisor(divisor?.1)?;
+            let (by, rest) = matched(words, &divisor.0)?;
+            let (all, outer) = (by + by_share?, by_share?);
+            if *power.get_or_insert((all, outer)) != (all, outer) {
+                return None;
+            }
+            mean.see(&divisor.0, rest, divisor.1);
+        }
+        for all in [&mut shares, &mut divisors] {
+            all.sort_unstable();
+            all.dedup();
+        }
+        let (all, power) = power?;
+        mean.power = all;
+        let terms = p.rows.first()?.len() as u64;
+        Some(Blend { mean, shares, terms, power, off, divisors })
+    }
+
+    fn empty(&self, values: Option<NodeId>, dividend_off: f64) -> Mean {
+        let weights = Vec::new();
+        Mean { values, power: 0, rest: false, dividend_off, divisor_off: 0.0, weights }
+    }
+}
+
+impl Mean {
+    fn see(&mut self, terms: &[Word], rest: bool, off: f64) {
+        self.rest |= rest;
+        self.divisor_off = self.divisor_off.max(off);
+        for &(id, ..) in terms {
+            if !self.weights.contains(&id) {
+                self.weights.push(id);
+            }
+        }
+    }
+}
+
+/// Whether all words are terms, up to one power of two by which they are more; this power, and whether there are other terms.
+fn matched(mut words: Vec<Word>, terms: &[Word]) -> Option<(i64, bool)> {
+    words.sort_unstable();
+    let &(id, at, power) = words.first()?;
+    let &(.., of) = terms.iter().find(|(n, e, _)| (*n, *e) == (id, at))?;
+    let by = power - of;
+    let mut left = terms.iter();
+    // Both are sorted.
+    let found = words.iter().all(|&(id, at, power)| left.any(|&t| t == (id, at, power - by)));
+    found.then_some((by, words.len() < terms.len()))
+}

@@ -1,0 +1,70 @@
+//! Weighted means lie within the values that are averaged ([`means`]).
+//!
+//! The bound is proven of a run's words, so no quotient is cut for it. A truncated dividend is off by a unit at most, a
+//! divisor that is not 0 is at least one of its own units, and a divisor of 0 has a dividend of 0. Of a divisor that was
+//! truncated to 0 nothing is said.
+
+use super::{Rule, power};
+use crate::analysis::interval::{Interval, UNBOUNDED, hull, size};
+use crate::analysis::means::{self, Mean};
+use crate::analysis::stated::StatedErrors;
+use crate::graph::NodeId;
+
+impl Rule<'_> {
+    /// Of the exact quotient of a run's words.
+    pub(super) fn averaged(&self, x: NodeId, y: NodeId) -> Interval {
+        let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
+        let bound = || {
+            let mean = means::quotient(self.g, x, y, &positive)?;
+            let least = self.least(y, &mean)?;
+            let off = mean.dividend_off / least;
+            let (lo, hi) = self.mean(&mean, &[y], least);
+            Some((lo - off, hi + off))
+        };
+        bound().unwrap_or(UNBOUNDED)
+    }
+
+    /// Of a matrix product by shares of sums, raw.
+    pub(super) fn blended(&self) -> Interval {
+        let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
+        let bound = || {
+            let blend = means::blend(self.g, self.id, &positive)?;
+            let least = blend.divisors.iter().map(|&y| self.least(y, &blend.mean));
+            let least = least.reduce(|a, b| Some(a?.min(b?)))??;
+            let (lo, hi) = self.mean(&blend.mean, &blend.divisors, least);
+            let (div, room) = (self.stated.div, StatedErrors::ROOM);
+            let unit = |&id: &NodeId| 1.0 / power(self.frac(id));
+            let unit = blend.shares.iter().map(unit).fold(0.0, f64::max);
+            let relative = room.relative.max(div.relative);
+            let [whole, outer] = [blend.mean.power, blend.power].map(|n| (n as f64).exp2());
+            let each = room.units.max(div.units + 1.0) * unit * outer + blend.off;
+            let most = size(self.averaged_values(&blend.mean));
+            // Shares are at most 1 together, up to a divisor that was truncated.
+            let whole = whole * (1.0 + blend.mean.divisor_off / least);
+            let off = (blend.terms as f64 * each + whole * relative) * most;
+            let one = power(self.frac(self.id));
+            Some(((lo - off) * one, (hi + off) * one))
+        };
+        bound().unwrap_or(UNBOUNDED)
+    }
+
+    fn averaged_values(&self, mean: &Mean) -> Interval {
+        mean.values.map_or((1.0, 1.0), |values| self.reals(values))
+    }
+
+    /// The least divisor that is not 0, in real units; none if a divisor may be 0 because it was truncated.
+    fn least(&self, y: NodeId, mean: &Mean) -> Option<f64> {
+        let (least, unit) = (self.reals(y).0, 1.0 / power(self.frac(y)));
+        (least > 0.0 || mean.divisor_off == 0.0).then_some(least.max(unit))
+    }
+
+    /// Of the mean of a run's words by an exact or truncated divisor.
+    fn mean(&self, mean: &Mean, divisors: &[NodeId], least: f64) -> Interval {
+        let own = self.averaged_values(mean);
+        let scale = (mean.power as f64).exp2();
+        let wrong = mean.divisor_off / least * size(own);
+        let (lo, hi) = ((own.0 - wrong) * scale, (own.1 + wrong) * scale);
+        let zero = mean.rest || divisors.iter().any(|&y| self.of(y).range.0 <= 0.0);
+        if zero { hull((lo, hi), (0.0, 0.0)) } else { (lo, hi) }
+    }
+}
