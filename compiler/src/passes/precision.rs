@@ -4,7 +4,7 @@
 //! units of 2^-16. A comparison does not: it has a margin, and the certificate states it. So precision is wanted
 //! where a value is *revealed*, and by what a revealed value is made of: sums, choices, products, quotients and
 //! roots ask for it of their operands. Comparisons, and sums of products that are only compared, take what is
-//! there as it is. What is rounded on its way to a comparison, such as products of products and quotients, keeps more bits
+//! there as it is. What is rounded on its way to a comparison, such as products of products, keeps more bits
 //! where that is asked for ([`Level::compared`]): small products have none left otherwise. Activations of networks, what is compared of them, and the functions that have a domain of their own
 //! (exponentials, logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
 //!
@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 pub const FINEST: u32 = 24;
 /// Fraction bits of what is rounded on its way to a comparison.
 const COMPARISON: u32 = 24;
-/// A value that was multiplied so often is rounded, and a quotient or a root.
+/// A value that was multiplied so often is rounded.
 const ROUNDED: u32 = 2;
 /// Bits of a fine input, without its sign: sums of a few stay in words of 32 bits.
 const WORD: u32 = 27;
@@ -237,7 +237,8 @@ pub fn variances(g: &Graph) -> Vec<usize> {
     Inverse::of(g).inputs.into_iter().map(|i| i as usize).collect()
 }
 
-/// Values that comparisons of products of products, of quotients and of roots are made of, and these comparisons.
+/// Values that comparisons of products of products are made of, and these comparisons. Quotients and roots are none: their
+/// protocols have errors relative to the result, and equal ones would be told apart by these.
 fn compared(g: &Graph, networks: &Networks) -> Vec<bool> {
     // How often a value has been multiplied.
     let mut products = vec![0u32; g.len()];
@@ -248,8 +249,7 @@ fn compared(g: &Graph, networks: &Networks) -> Vec<bool> {
         let most = most.unwrap_or(0);
         products[id.index()] = match g.op(id) {
             Op::Mul | Op::MatMul { .. } if args.iter().all(|&a| number(a)) => most + 1,
-            Op::Div => ROUNDED,
-            Op::Function(f) if keeps_units(*f) => ROUNDED,
+            Op::Div | Op::Function(_) => 0,
             _ => most,
         };
     }
@@ -264,6 +264,7 @@ fn compared(g: &Graph, networks: &Networks) -> Vec<bool> {
                 found[index] = true;
                 args.iter().for_each(|a| found[a.index()] |= number(*a));
             }
+            Op::Div | Op::Function(_) => found[index] = false,
             _ if found[index] && number(id) => {
                 for (i, a) in args.iter().enumerate().filter(|(_, a)| number(**a)) {
                     let own = |_: NodeId| Want::AsItIs;
