@@ -457,7 +457,6 @@ fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result
     let mut case = match typed.compiled(how) {
         Ok(case) => case,
         Err(why) if ["E0028", "E0025", "E0035"].iter().any(|c| why.contains(c)) => {
-            eprintln!("REFUSED {seed} {}", why);
             tally.refused += 1;
             return Ok(());
         }
