@@ -1,7 +1,8 @@
 //! What the verbs of a deployment share: circuits of tasks for nodes, callers, readable lines of a round.
 
+use crate::clients::Range;
 use crate::fail::{note, say};
-use crate::numbers::{self, Numbers, Range, said};
+use crate::numbers::{self, Numbers, said};
 use crate::program::{self, Sizes};
 use crate::target::Target;
 use anyhow::Context;
@@ -30,11 +31,11 @@ impl Compile for Compiler {
         };
         let keep = |c: &pipeline::Compiled| Summary::of(&compiled(c.circuit.clone()));
         let (numbers, kept) = Numbers::of(&target, &range, keep).map_err(|e| said(&e))?;
-        if let Some(why) = numbers.without.get(&range.all) {
+        if let Some(why) = numbers.clients.without.get(&range.all) {
             return Err(why.clone());
         }
         let mut fewer: BTreeMap<u64, Result<Summary, String>> = kept;
-        fewer.extend(numbers.without.iter().map(|(n, why)| (*n, Err(why.clone()))));
+        fewer.extend(numbers.clients.without.iter().map(|(n, why)| (*n, Err(why.clone()))));
         let all = compiled(numbers.compile(range.all)?.circuit);
         let make = Box::new(move |n| Ok(compiled(numbers.compile(n)?.circuit)));
         Ok(Circuits { all, fewer, none, make })

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | `verbs/` | the verbs, one file or folder each |
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
-//! | `program.rs`, `interface.rs` | from these to a checked program and to a circuit |
-//! | `numbers.rs` | the same for every number of clients of a deployment |
+//! | `checked.rs`, `program.rs`, `interface.rs` | from these to a checked program and to a circuit |
+//! | `clients.rs`, `numbers.rs` | the same for every number of clients of a deployment |
 //! | `tensors.rs`, `about.rs` | inputs and outputs as safetensors files, and what is said of them |
 //! | `coins.rs`, `kept.rs` | public coins, and states, of evaluations in the clear |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
@@ -18,6 +18,8 @@
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
 mod about;
+mod checked;
+mod clients;
 mod cohort;
 mod coins;
 #[cfg(feature = "node")]

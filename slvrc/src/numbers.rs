@@ -1,46 +1,18 @@
 //! A program for every number of clients that the rounds of a task may have.
 //!
 //! Clients encode their inputs before it is known how many of them come, so all circuits of a task take the same words
-//! ([`slvr_compiler::pipeline::encoding`]). What a deployment builds is found here, for its nodes and for `--clients`, so that
+//! ([`slvr_compiler::pipeline::common`]). What a deployment builds is found here, for its nodes and for `--clients`, so that
 //! both build the same.
 
+use crate::checked::{Checked, Sizes, check_bound};
+use crate::clients::{Clients, Range};
 use crate::fail::{Rejected, Usage};
-use crate::program::{Checked, Sizes, check_bound};
 use crate::target::Target;
 use rayon::prelude::*;
-use serde_json::{Value, json};
-use slvr_compiler::pipeline::encoding::common;
+use slvr_compiler::pipeline::common::common;
 use slvr_compiler::pipeline::{Compiled, Encoding};
 use slvr_compiler::types::{Program, Stmt};
 use std::collections::BTreeMap;
-
-/// How many clients a round may have, from `--clients` or a node's configuration.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The size that is the number of clients; without it the one that the program names.
-    pub size: Option<String>,
-    /// The fewest.
-    pub least: u64,
-    /// All of them.
-    pub all: u64,
-}
-
-/// Reads `2..10` or `m=2..10`.
-pub fn range(text: &str) -> Result<Range, String> {
-    let (size, numbers) = match text.split_once('=') {
-        Some((size, numbers)) => (Some(size.trim().to_string()), numbers),
-        None => (None, text),
-    };
-    let read = |n: &str| n.trim().parse::<u64>().ok();
-    let read = numbers.split_once("..").and_then(|(a, b)| Some((read(a)?, read(b)?)));
-    match read {
-        Some((least, all)) if 1 <= least && least <= all => Ok(Range { size, least, all }),
-        _ => {
-            Err("from the fewest to all clients, as in `2..10`, or `m=2..10` for the size `m`"
-                .into())
-        }
-    }
-}
 
 /// The party set whose members are the clients of a deployment: of those that give inputs, the first of the largest.
 fn clients(program: &Program) -> Option<usize> {
@@ -81,16 +53,10 @@ pub fn said(e: &anyhow::Error) -> String {
 #[derive(Clone)]
 pub struct Numbers {
     target: Target,
-    /// The size that is the number of clients.
-    pub size: String,
     /// How inputs are encoded, for all numbers.
     pub encoding: Encoding,
-    /// Why there is no circuit for some numbers.
-    pub without: BTreeMap<u64, String>,
-    /// The fewest clients, and all.
-    pub range: (u64, u64),
-    /// Inputs that are coarser than if all clients came always: name, bits then, and bits.
-    cost: Vec<(String, u32, u32)>,
+    /// What is said of it.
+    pub clients: Clients,
 }
 
 impl Numbers {
@@ -175,8 +141,9 @@ impl Numbers {
             };
             if !again && !kept.is_empty() {
                 let (target, range) = (target.clone(), (*least, *all));
-                let cost = left.last().map_or(Vec::new(), |(_, all)| coarser(all, &encoding));
-                return Ok((Numbers { target, size, encoding, without, range, cost }, kept));
+                let coarser = left.last().map_or(Vec::new(), |(_, all)| coarser(all, &encoding));
+                let clients = Clients { size, range, without, coarser };
+                return Ok((Numbers { target, encoding, clients }, kept));
             }
         }
     }
@@ -187,52 +154,11 @@ impl Numbers {
     ///
     /// Why there are none.
     pub fn compile(&self, clients: u64) -> Result<Compiled, String> {
-        let checked = check_bound(&sized(&self.target, &self.size, clients), Sizes::Required);
+        let checked =
+            check_bound(&sized(&self.target, &self.clients.size, clients), Sizes::Required);
         let checked = checked.map_err(|e| said(&e))?;
         let made = checked.stages(Some(&self.encoding));
         made.map_err(|d| said(&checked.rejected(d)))
-    }
-
-    /// What it costs that all circuits take the same inputs, and for which numbers there is none, in lines.
-    pub fn lines(&self) -> Vec<String> {
-        let (least, all) = self.range;
-        let mut out =
-            vec![format!("the circuits for {} = {least} to {all} take the same inputs", self.size)];
-        out.extend(self.cost.iter().map(|(name, alone, bits)| {
-            format!("`{name}` has {bits} fraction bits for that, and {alone} if all come always")
-        }));
-        out.extend(self.ranges().into_iter().map(|(first, last, why)| match first == last {
-            true => format!("no circuit for {first}: {why}"),
-            false => format!("no circuit for {first} to {last}: {why}"),
-        }));
-        out
-    }
-
-    /// The same as JSON.
-    pub fn to_json(&self) -> Value {
-        let without = self.ranges().into_iter();
-        let without =
-            without.map(|(first, last, why)| json!({ "first": first, "last": last, "why": why }));
-        let cost = self.cost.iter();
-        let cost =
-            cost.map(|(name, alone, bits)| json!({ "input": name, "bits": bits, "alone": alone }));
-        json!({
-            "size": self.size, "minimum": self.range.0, "all": self.range.1,
-            "coarser": cost.collect::<Vec<_>>(), "without": without.collect::<Vec<_>>(),
-        })
-    }
-
-    /// Numbers without a circuit that follow each other and have the same cause, and that in a line.
-    fn ranges(&self) -> Vec<(u64, u64, String)> {
-        let mut out: Vec<(u64, u64, String)> = Vec::new();
-        for (&n, why) in &self.without {
-            let why = why.lines().next().unwrap_or_default().to_string();
-            match out.last_mut() {
-                Some((_, last, same)) if *last + 1 == n && *same == why => *last = n,
-                _ => out.push((n, n, why)),
-            }
-        }
-        out
     }
 }
 
@@ -248,20 +174,4 @@ fn coarser(all: &Checked, encoding: &Encoding) -> Vec<(String, u32, u32)> {
     let bits = alone.bits().iter().zip(encoding.bits());
     let both = named.zip(bits).filter(|(_, (alone, bits))| bits < alone);
     both.map(|(name, (alone, bits))| (name, *alone, *bits)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ranges_of_clients() {
-        let of =
-            |size: Option<&str>, least, all| Ok(Range { size: size.map(String::from), least, all });
-        assert_eq!(range("2..10"), of(None, 2, 10));
-        assert_eq!(range("n = 3..3"), of(Some("n"), 3, 3));
-        for text in ["", "2", "2..", "..3", "0..3", "4..3", "m=", "2...3", "-1..3"] {
-            assert!(range(text).is_err(), "{text}");
-        }
-    }
 }

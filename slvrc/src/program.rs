@@ -1,273 +1,37 @@
-//! From a file name and bindings to a checked program, and to a circuit.
+//! From a file name and bindings to a circuit.
 
-use crate::fail::{Rejected, Usage};
+pub use crate::checked::{Checked, Sizes, check_bound, check_text, larger, parse, source};
+use crate::fail::Usage;
 use crate::files;
 use crate::interface::interface;
 use crate::numbers::Numbers;
 use crate::target::Target;
-use anyhow::{Context, anyhow, bail};
-use slvr_circuit::{Circuit, Security, artifact};
-use slvr_compiler::cost::{self, NetProfile};
-use slvr_compiler::diagnostic::{Diagnostic, codes, near::did_you_mean};
-use slvr_compiler::lower::Protocols;
-use slvr_compiler::pipeline::{self, Compiled, Encoding};
+use anyhow::{Context, anyhow};
+use slvr_circuit::{Circuit, artifact};
+use slvr_compiler::cost;
+use slvr_compiler::diagnostic::{Diagnostic, codes};
+use slvr_compiler::pipeline::Compiled;
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::syntax::ast::{File, FileId, Item, ItemKind};
-use slvr_compiler::syntax::{self, LoadError, MAX_SOURCE, Sources};
-use slvr_compiler::types::{self, Program};
-use std::io::ErrorKind;
 use std::path::Path;
-
-/// A program that type-checks.
-pub struct Checked {
-    pub program: Program,
-    pub sources: Sources,
-    pub warnings: Vec<Diagnostic>,
-    /// Some size was not given: a default or the smallest that fits was taken.
-    pub chosen: bool,
-    /// What it is compiled for.
-    pub how: pipeline::Options,
-    /// The network for which the coins of proofs are chosen, unless they are given.
-    pub net: Option<NetProfile>,
-    /// What is built for other numbers of clients, whose circuits take the same inputs.
-    pub numbers: Option<Numbers>,
-}
-
-/// What to do about sizes that are not bound.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Sizes {
-    /// An error that shows the whole command line.
-    Required,
-    /// The smallest that satisfy the program's own requirements.
-    OrSmallest,
-}
-
-impl Checked {
-    /// Diagnostics about this program as an error.
-    pub fn rejected(&self, diagnostics: Vec<Diagnostic>) -> anyhow::Error {
-        Rejected { diagnostics, sources: self.sources.clone() }.into()
-    }
-
-    /// All stages.
-    pub fn compile(&self) -> anyhow::Result<Compiled> {
-        let compiled = self.stages(self.encoding()).map_err(|d| self.rejected(d))?;
-        crate::fail::warn(&compiled.warnings, &self.sources);
-        Ok(compiled)
-    }
-
-    fn encoding(&self) -> Option<&Encoding> {
-        self.numbers.as_ref().map(|n| &n.encoding)
-    }
-
-    /// All stages, with inputs that are encoded so, if it is given.
-    ///
-    /// # Errors
-    ///
-    /// What does not compile.
-    pub fn stages(&self, encoding: Option<&Encoding>) -> Result<Compiled, Vec<Diagnostic>> {
-        let (program, sources) = (&self.program, &self.sources);
-        let run = |how| pipeline::compile_encoded(program, sources, how, encoding, |_, _| {});
-        let compiled = run(self.how)?;
-        let proven = self.net.as_ref().filter(|_| self.how.security.is_malicious());
-        match proven.map(|net| Security::malicious(cost::coins(&compiled.circuit, net))) {
-            // Its demands are about other probabilities: where they are too large, coins stay with the parties.
-            Some(security) if security != self.how.security => {
-                Ok(run(pipeline::Options { security, ..self.how }).unwrap_or(compiled))
-            }
-            _ => Ok(compiled),
-        }
-    }
-}
-
-fn read(path: &Path) -> Result<String, LoadError> {
-    files::read_text(path, MAX_SOURCE as u64).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => LoadError::NotFound,
-        _ => LoadError::Unreadable(e.to_string()),
-    })
-}
-
-/// The text of the target. A name without a directory that is not a file here may be one of the
-/// predicates that come with the compiler.
-pub fn source(file: &str) -> anyhow::Result<String> {
-    if file.ends_with(".slvrb") {
-        let why = format!("{file} is a compiled circuit; this verb takes a program, a .slvr file");
-        return Err(Usage(why).into());
-    }
-    let e = match files::read_text(Path::new(file), MAX_SOURCE as u64) {
-        Ok(text) => return Ok(text),
-        Err(e) => e,
-    };
-    let bare = file.strip_suffix(".slvr").unwrap_or(file);
-    let known = || {
-        let all = syntax::embedded::PREDICATES.iter().chain(syntax::embedded::GALLERY);
-        all.map(|(name, text)| (name.strip_suffix(".slvr").unwrap_or(name), *text))
-    };
-    if let Some((_, text)) = known().find(|(name, _)| *name == bare) {
-        return Ok(text.to_string());
-    }
-    if e.kind() == ErrorKind::NotFound {
-        let near = did_you_mean(bare, known().map(|(name, _)| name));
-        let hint = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-        bail!("{file}: no such file, and no predicate of that name comes with slvrc{hint}");
-    }
-    Err(e).with_context(|| format!("{file}: cannot be read"))
-}
-
-fn bindings(target: &Target) -> anyhow::Result<Vec<(String, String)>> {
-    target
-        .bindings
-        .iter()
-        .map(|b| match b.split_once('=') {
-            Some((n, v)) if !n.is_empty() => Ok((n.trim().to_string(), v.trim().to_string())),
-            _ => Err(Usage(format!("`{b}` is not NAME=VALUE, as in `m=10`")).into()),
-        })
-        .collect()
-}
-
-/// Parses the target only.
-pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
-    let mut sources = Sources::new();
-    let text = source(&target.file)?;
-    let id = sources.add(&target.file, text.clone());
-    let (file, diagnostics) = syntax::parse(id, &text);
-    if diagnostics.is_empty() {
-        Ok((file, id))
-    } else {
-        Err(Rejected { diagnostics, sources }.into())
-    }
-}
 
 /// Parses and types the target; with `--clients` the programs for other numbers of clients, too.
 pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
     let Some(range) = &target.clients else { return check_bound(target, sizes) };
     let checked = check_bound(target, sizes)?;
     let (numbers, _) = Numbers::of(target, range, |_| ())?;
-    let (least, all) = numbers.range;
-    let bound = checked.program.sizes.iter().find(|(name, _)| *name == numbers.size);
+    let Numbers { encoding, clients, .. } = numbers;
+    let (least, all) = clients.range;
+    let bound = checked.program.sizes.iter().find(|(name, _)| *name == clients.size);
     let bound = bound.and_then(|(_, n)| n.parse::<u64>().ok());
     if bound.is_none_or(|n| !(least..=all).contains(&n)) {
         let why = format!(
             "--clients says {least} to {all}, and {} is {}",
-            numbers.size,
+            clients.size,
             bound.map_or("no number".into(), |n| n.to_string())
         );
         return Err(Usage(why).into());
     }
-    Ok(Checked { numbers: Some(numbers), ..checked })
-}
-
-/// Parses and types the target as it is bound.
-pub fn check_bound(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
-    target.coins_of_proofs()?;
-    let net = target.profile()?.unwrap_or_else(NetProfile::lan);
-    let text = source(&target.file)?;
-    let checked = check_in(
-        &target.folder,
-        &target.file,
-        text,
-        bindings(target)?,
-        target.predicate.clone(),
-        sizes,
-    )?;
-    let security = target.security();
-    let how = pipeline::Options {
-        enforce: !target.trust_inputs,
-        ring: target.ring,
-        memory: target.memory,
-        speculate: !target.no_speculation,
-        checks: None,
-        fine: if target.fine { pipeline::Fine::All } else { pipeline::Fine::Short },
-        protocols: match target.protocols.as_deref() {
-            Some("t1") => Protocols::Symmetric,
-            Some("t1-simple") => Protocols::Simple,
-            _ => Protocols::Dealer(net.tuning()),
-        },
-        security,
-    };
-    let net = target.proof_coins.is_none().then_some(net);
-    Ok(Checked { how, net, ..checked })
-}
-
-/// Parses and types a text, with the files of models as they are seen from here.
-pub fn check_text(
-    name: &str,
-    text: String,
-    bindings: Vec<(String, String)>,
-    predicate: Option<String>,
-    sizes: Sizes,
-) -> anyhow::Result<Checked> {
-    check_in(Path::new(""), name, text, bindings, predicate, sizes)
-}
-
-fn check_in(
-    folder: &Path,
-    name: &str,
-    text: String,
-    bindings: Vec<(String, String)>,
-    predicate: Option<String>,
-    sizes: Sizes,
-) -> anyhow::Result<Checked> {
-    let mut sources = Sources::new();
-    let id = sources.add(name, text);
-    let options = types::Options { bindings, predicate, defaults: sizes == Sizes::OrSmallest };
-    let done = types::check(&mut sources, id, &options, &mut |path: &str| read(&folder.join(path)));
-    match done {
-        Ok(types::Checked { program, warnings, chosen }) => {
-            let how = pipeline::Options::default();
-            Ok(Checked { program, sources, warnings, chosen, how, net: None, numbers: None })
-        }
-        Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
-    }
-}
-
-/// So many times as large as the smallest sizes that fit are those that `check` tries besides.
-const LARGER: [u64; 2] = [4, 2];
-
-/// A program for larger sizes than the smallest that fit, if it type-checks for any: all times the same, or those times
-/// as much that can be. Models, parameters and sizes with a default stay as they are.
-pub fn larger(target: &Target, least: &Checked) -> anyhow::Result<Option<Checked>> {
-    let given = bindings(target)?;
-    let (file, _) = parse(target)?;
-    let named = |item: &&Item| item.name().is_some_and(|n| n.name == least.program.name);
-    let declared = file.items.iter().filter(named).find_map(|item| match &item.kind {
-        ItemKind::Predicate(p) => Some(p.sizes.as_slice()),
-        _ => None,
-    });
-    let open = |name: &str| {
-        let size = declared.unwrap_or_default().iter().find(|s| s.name.name == name);
-        let chosen = size.is_some_and(|s| !s.is_model && s.default.is_none());
-        chosen && !given.iter().any(|(n, _)| n == name)
-    };
-    let sizes = least.program.sizes.iter().filter(|(name, _)| open(name));
-    let sizes: Vec<(&String, u64)> =
-        sizes.filter_map(|(n, v)| Some((n, v.parse().ok()?))).collect();
-    let tried = |factors: &[u64]| {
-        let times =
-            |((n, v), by): (&(&String, u64), &u64)| format!("{n}={}", v.saturating_mul(*by));
-        let mut target = target.clone();
-        target.bindings.extend(sizes.iter().zip(factors).map(times));
-        check(&target, Sizes::OrSmallest).ok()
-    };
-    if sizes.iter().all(|(_, n)| *n == 0) {
-        return Ok(None);
-    }
-    for by in LARGER {
-        if let Some(found) = tried(&vec![by; sizes.len()]) {
-            return Ok(Some(found));
-        }
-    }
-    let (mut factors, mut best) = (vec![1; sizes.len()], None);
-    for i in 0..sizes.len() {
-        for by in LARGER {
-            factors[i] = by;
-            if let Some(found) = tried(&factors) {
-                best = Some(found);
-                break;
-            }
-            factors[i] = 1;
-        }
-    }
-    Ok(best)
+    Ok(Checked { clients: Some((encoding, clients)), ..checked })
 }
 
 /// A program with its circuit, or a compiled artifact alone.

@@ -1,7 +1,7 @@
 //! The arguments that say which program a verb is about and how it is compiled.
 
 use crate::fail::Usage;
-use crate::{net, numbers};
+use crate::{clients, net};
 use clap::Args;
 use slvr_circuit::{Circuit, Coins, Security};
 use slvr_compiler::cost::NetProfile;
@@ -59,8 +59,8 @@ pub struct Target {
     /// Builds what a deployment builds whose rounds have from MIN to ALL clients: inputs are encoded as all these circuits
     /// take them. `m=8 --clients 2..10` is the circuit of a round that 8 of 10 clients came to. The size is the one that the
     /// program gives the party set of the clients, unless it is named.
-    #[arg(long, value_name = "[SIZE=]MIN..ALL", value_parser = numbers::range)]
-    pub clients: Option<numbers::Range>,
+    #[arg(long, value_name = "[SIZE=]MIN..ALL", value_parser = clients::range)]
+    pub clients: Option<clients::Range>,
     /// From where the files of models are seen; without it from here.
     #[arg(skip)]
     pub folder: PathBuf,

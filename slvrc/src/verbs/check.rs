@@ -1,7 +1,6 @@
 //! `slvrc check`: parses, types and certifies a program.
 
 use crate::fail::{say, warn};
-use crate::numbers::Numbers;
 use crate::program::{self, Checked};
 use crate::target::Target;
 use anyhow::Context;
@@ -58,8 +57,8 @@ impl Check {
             if let (Some(noise), Some(all)) = (noise, all.as_object_mut()) {
                 all.insert("privacy".into(), noise);
             }
-            if let (Some(numbers), Some(all)) = (&checked.numbers, all.as_object_mut()) {
-                all.insert("clients".into(), numbers.to_json());
+            if let (Some((_, clients)), Some(all)) = (&checked.clients, all.as_object_mut()) {
+                all.insert("clients".into(), clients.to_json());
             }
             return say(&format!("{all}\n"));
         }
@@ -73,7 +72,7 @@ impl Check {
         };
         let noise = noise.iter().flat_map(|n| n.lines()).map(|line| format!("  {line}\n"));
         let noise: String = noise.collect();
-        let numbers = checked.numbers.iter().flat_map(Numbers::lines);
+        let numbers = checked.clients.iter().flat_map(|(_, clients)| clients.lines());
         let numbers: String = numbers.map(|line| format!("  {line}\n")).collect();
         say(&format!("{}: ok with {}{how}\n{noise}{numbers}", p.name, sizes(&checked)))
     }

@@ -5,7 +5,7 @@
 
 use slvr_circuit::{Circuit, From, Security};
 use slvr_compiler::diagnostic::render::render;
-use slvr_compiler::pipeline::encoding::common;
+use slvr_compiler::pipeline::common::common;
 use slvr_compiler::pipeline::{Options, compile_encoded};
 use slvr_compiler::syntax::embedded::{GALLERY, PREDICATES};
 use slvr_compiler::syntax::{LoadError, Sources};

@@ -1,7 +1,7 @@
 //! Everything that is said of a program.
 
+use crate::clients::Clients;
 use crate::fail;
-use crate::numbers::Numbers;
 use crate::program::{self, Sizes};
 use crate::target::Target;
 use crate::units;
@@ -34,7 +34,7 @@ pub struct Report {
     /// The network whose protocols were taken; nothing of an artifact or of family T1.
     pub chosen_for: Option<String>,
     /// What is built for other numbers of clients.
-    pub numbers: Option<Numbers>,
+    pub clients: Option<Clients>,
     /// Predicted times.
     pub times: Vec<(NetProfile, Estimate)>,
 }
@@ -60,7 +60,7 @@ impl Report {
                 leaks: leaks_of_circuit(&circuit),
                 certificate: None,
                 chosen_for: None,
-                numbers: None,
+                clients: None,
                 times: times(&cost, nets),
                 places,
                 cost,
@@ -85,7 +85,7 @@ impl Report {
             source: source.to_string(),
             certificate: Some(certificate),
             chosen_for: matches!(checked.how.protocols, Protocols::Dealer(_)).then_some(net.name),
-            numbers: checked.numbers,
+            clients: checked.clients.map(|(_, clients)| clients),
             times: times(&cost, nets),
             leaks,
             places,

@@ -62,7 +62,7 @@ fn head(out: &mut String, r: &Report) {
     let _ = writeln!(out, "{} {}\n", r.circuit.name, sizes.join(" "));
     let by_party: Vec<String> = c.bytes.iter().map(|&b| bytes(b)).collect();
     let _ = writeln!(out, "  rounds        {}", c.rounds);
-    for (i, line) in r.numbers.iter().flat_map(|n| n.lines()).enumerate() {
+    for (i, line) in r.clients.iter().flat_map(|n| n.lines()).enumerate() {
         let _ = writeln!(out, "  {:<13} {line}", if i == 0 { "clients" } else { "" });
     }
     if let Some(coins) = r.circuit.security.coins() {
