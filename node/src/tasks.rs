@@ -3,7 +3,7 @@
 use crate::basics::{Hash, Hex};
 use crate::config::{NodeConfig, Task};
 use crate::submission::{clients_of, giving, interface};
-use slvr_circuit::{Circuit, artifact};
+use slvr_circuit::{Circuit, From, artifact};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -117,7 +117,7 @@ impl Ready {
         let clients = circuit.parties.get(set).map_or(0, |p| p.size);
         let memory = memory.get(me).copied().unwrap_or(0);
         let states = circuit.states().next().is_some();
-        let reads_presence = reads_presence(&circuit);
+        let reads_presence = circuit.inputs.iter().any(|i| i.from == From::Present(set as u32));
         let artifact = artifact.into();
         let named = |s: usize| circuit.parties.get(s).map(|p| (s, p.name.clone(), p.size));
         let others = giving(&circuit).into_iter().filter(|s| *s != set).filter_map(named).collect();
@@ -167,11 +167,6 @@ impl Ready {
         let found = self.others.iter().find(|(_, name, _)| Some(name.as_str()) == enrolled);
         found.map(|(set, name, size)| (Some(name.clone()), *set, *size))
     }
-}
-
-/// Whether a circuit reads which members are there: then it is run with places that nobody has. No circuit does yet.
-fn reads_presence(_: &Circuit) -> bool {
-    false
 }
 
 /// A task that the node may run.
