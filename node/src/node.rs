@@ -287,7 +287,8 @@ impl Node {
     pub fn withdraw(&self, key: &RoundKey) -> Result<(), StepError> {
         let done = self.rounds.remove(key, |round| {
             let stored = |e: StoreError| StepError::Store(e.to_string());
-            let begun = round.attempt > 0 || self.store.count_of(key).map_err(stored)? > 0;
+            let begun =
+                round.erased || round.attempt > 0 || self.store.count_of(key).map_err(stored)? > 0;
             match round.phase {
                 Phase::Open | Phase::Closed | Phase::Aborted if !begun => {
                     self.store.forget_round(key).map_err(stored)

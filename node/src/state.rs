@@ -306,6 +306,8 @@ pub enum Step {
     Abort(String),
     /// The coordinator has told this node that it is run again.
     Permit,
+    /// What was submitted is about to be erased: the round is not run again.
+    Drop,
     /// It is run again. Node 0 has made so many attempts.
     Retry(u32),
     /// A coordinator orders it.
@@ -458,6 +460,11 @@ impl Round {
                 return Ok(closed);
             }
             Step::Ordered { order: Order::Abort, by, .. } => {
+                if phase == Phase::Aborted && self.may_retry {
+                    // The last order counts: it is not run again.
+                    (self.may_retry, self.ending) = (false, Some(by));
+                    return Ok(true);
+                }
                 let aborted = self.step(Step::Abort(ABORTED.into()), now)?;
                 if aborted {
                     self.ending = Some(by);
@@ -565,6 +572,12 @@ impl Round {
                 // The order to abort it is an old one from now on.
                 Phase::Aborted => (self.may_retry, self.ending) = (true, None),
                 _ => return refused("only a round that was aborted is run again"),
+            },
+            Step::Drop => match phase {
+                Phase::Aborted | Phase::Released => {
+                    return Ok(std::mem::take(&mut self.may_retry));
+                }
+                _ => return refused("what it runs on cannot be erased"),
             },
             Step::Retry(attempt) => match phase {
                 Phase::Closed if self.retries.last().is_some_and(|r| r.attempt == attempt) => {

@@ -52,13 +52,14 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of a circuit.
+    /// Of a circuit whose clients are this party set, or the largest that gives inputs.
     ///
     /// # Errors
     ///
     /// One that clients cannot submit to.
-    pub fn of(compiled: &Compiled) -> Result<Summary, String> {
-        let interface = interface(&compiled.circuit).map_err(|e| e.to_string())?;
+    pub fn of(compiled: &Compiled, clients: Option<usize>) -> Result<Summary, String> {
+        let largest = clients_of(&compiled.circuit).map_err(|e| e.to_string())?;
+        let interface = interface(&compiled.circuit, clients.unwrap_or(largest));
         let hash = Hex(artifact::hash(&compiled.circuit));
         Ok(Summary { hash, interface, memory: compiled.memory })
     }
@@ -109,7 +110,7 @@ impl Ready {
     pub(crate) fn new(compiled: Compiled, me: usize, set: Option<usize>) -> Result<Ready, String> {
         let Compiled { circuit, memory } = compiled;
         let set = set.map_or_else(|| clients_of(&circuit), Ok).map_err(|e| e.to_string())?;
-        let interface = interface(&circuit).map_err(|e| e.to_string())?;
+        let interface = interface(&circuit, set);
         let artifact = artifact::write(&circuit);
         // What is written is read back, so that the circuit is verified.
         let circuit = artifact::read(&artifact).map_err(|e| e.to_string())?;
@@ -178,7 +179,7 @@ pub struct Known {
     /// For every number of clients that a round may have the hash of its circuit, or why there is none.
     pub numbers: BTreeMap<u64, Result<Hash, String>>,
     make: Make,
-    fewer: Mutex<Recent<Result<Arc<Ready>, String>>>,
+    fewer: Mutex<Recent<Arc<Ready>>>,
 }
 
 impl fmt::Debug for Known {
@@ -338,11 +339,12 @@ impl<T> Default for Recent<T> {
 }
 
 impl<T: Clone> Recent<T> {
-    fn get(&mut self, clients: u64, make: impl FnOnce() -> T) -> T {
+    /// What cannot be made is tried again: a file that was missing may be back.
+    fn get<E>(&mut self, clients: u64, make: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
         let one = match self.0.iter().position(|(n, _)| *n == clients) {
             Some(at) => self.0.remove(at),
             None => {
-                let made = make();
+                let made = make()?;
                 if self.0.len() >= KEPT {
                     self.0.remove(0);
                 }
@@ -350,7 +352,7 @@ impl<T: Clone> Recent<T> {
             }
         };
         self.0.push(one.clone());
-        one.1
+        Ok(one.1)
     }
 }
 
@@ -427,11 +429,14 @@ mod tests {
         for n in [1, 2, 3, 4, 1, 5, 1, 2, 6, 7, 8, 9, 10] {
             let got = recent.get(n, || {
                 made.push(n);
-                n * 10
+                Ok::<_, ()>(n * 10)
             });
-            assert_eq!(got, n * 10);
+            assert_eq!(got, Ok(n * 10));
             assert!(recent.0.len() <= KEPT);
         }
+        // What could not be made is made anew.
+        assert_eq!(recent.get(99, || Err("a file is away")), Err("a file is away"));
+        assert_eq!(recent.get(99, || Ok::<_, ()>(1)), Ok(1));
         // 5 takes the place of 2, which is made again.
         assert_eq!(made, [1, 2, 3, 4, 5, 2, 6, 7, 8, 9, 10]);
     }

@@ -22,14 +22,14 @@ pub struct Compiler;
 impl Compile for Compiler {
     fn task(&self, task: &Task) -> Result<Circuits, String> {
         let target = target(task, task.bindings.clone());
-        let (range, none) = numbers_of(task, &target).map_err(|e| said(&e))?;
+        let (range, set, none) = numbers_of(task, &target).map_err(|e| said(&e))?;
         let Some(range) = range else {
             let loaded = program::load_circuit(&target).map_err(|e| said(&e))?;
             let make = Box::new(|_| Err("there is no circuit for fewer clients".to_string()));
             let all = compiled(loaded.circuit().clone());
             return Ok(Circuits { all, fewer: BTreeMap::new(), none, make });
         };
-        let keep = |c: &pipeline::Compiled| Summary::of(&compiled(c.circuit.clone()));
+        let keep = |c: &pipeline::Compiled| Summary::of(&compiled(c.circuit.clone()), set);
         let (numbers, kept) = Numbers::of(&target, &range, keep).map_err(|e| said(&e))?;
         if let Some(why) = numbers.clients.without.get(&range.all) {
             return Err(why.clone());
@@ -43,14 +43,18 @@ impl Compile for Compiler {
 }
 
 /// The numbers of clients that a task is compiled for, or nothing and why it is for all of them only.
-fn numbers_of(task: &Task, target: &Target) -> anyhow::Result<(Option<Range>, String)> {
+/// With them the party set of the clients, if the size is the number of its members.
+fn numbers_of(
+    task: &Task,
+    target: &Target,
+) -> anyhow::Result<(Option<Range>, Option<usize>, String)> {
     if task.program.ends_with(".slvrb") {
         let why = "a compiled circuit is for all its clients, and no other can be built from it";
-        return Ok((None, why.into()));
+        return Ok((None, None, why.into()));
     }
     let program = program::check_bound(target, Sizes::Required)?.program;
     if program.body.iter().any(|s| matches!(s, Stmt::State { .. })) {
-        return Ok((None, "the state of the task is about all its clients".into()));
+        return Ok((None, None, "the state of the task is about all its clients".into()));
     }
     let of = |size: &String| program.sizes.iter().find(|(name, _)| name == size);
     let found = match &task.clients {
@@ -59,13 +63,14 @@ fn numbers_of(task: &Task, target: &Target) -> anyhow::Result<(Option<Range>, St
     };
     match found {
         Some((size, all)) => {
+            let set = program.parties.iter().position(|p| p.named.as_ref() == Some(&size));
             let range = Range { size: Some(size), least: task.minimum.clamp(1, all), all };
-            Ok((Some(range), String::new()))
+            Ok((Some(range), set, String::new()))
         }
         None => {
             let why = "neither the program nor the task says which size is the number of clients: give its name as \
                        `clients` in node.toml";
-            Ok((None, why.into()))
+            Ok((None, None, why.into()))
         }
     }
 }

@@ -498,6 +498,11 @@ impl Scales<'_> {
             odd *= 2f64.powi(-bits);
             bits = 0;
         }
+        // An integer times a factor that was rounded to a whole one is no integer: its type says that it has an error.
+        if whole && bits == 0 {
+            odd *= 2.0;
+            bits = 1;
+        }
         let room = self.frac(x) + bits as u32 <= self.limit();
         let x = match (room || odd == 1.0, self.is_fine()) {
             (true, _) => x,

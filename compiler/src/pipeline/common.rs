@@ -21,7 +21,7 @@ use crate::analysis::guard::{self, Long};
 use crate::analysis::ranges::Basis;
 use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::Diagnostic;
-use crate::graph::{self, Graph, Input};
+use crate::graph::{self, Giver, Graph, Input};
 use crate::passes::{self, Level};
 use crate::syntax::Sources;
 use crate::types::Program;
@@ -36,7 +36,9 @@ fn differs(a: &Input, b: &Input) -> Option<String> {
     if (&a.name, a.from, a.elem) != (&b.name, b.from, b.elem) {
         return Some(format!("`{name}` is `{}` for others", a.name));
     }
-    if a.shape != b.shape || a.fields != b.fields || a.one_hot != b.one_hot {
+    // Who takes part is nobody's input.
+    let sized = !matches!(a.from, Giver::Present(_));
+    if sized && a.shape != b.shape || a.fields != b.fields || a.one_hot != b.one_hot {
         return Some(format!(
             "`{name}` has {} numbers, and {} for others",
             b.shape.iter().product::<u64>(),

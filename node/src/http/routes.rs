@@ -9,7 +9,7 @@ use crate::basics::{hex, is_name, sha256, unhex};
 use crate::config::{Coordinator, Enrolled, Power};
 use crate::node::Node;
 use crate::round::{OpenError, Wanted, open, ordered, retry};
-use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, StepError};
+use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, Step, StepError};
 use crate::store::StoreError;
 use crate::submission::Public;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
@@ -360,7 +360,17 @@ fn coordinate(
         (&Method::GET, "words") => refused(409, "phase", format!("the round is {}", round.phase)),
         (&Method::DELETE, "words") if round.ended() => store(node.store.erase_result(&key)),
         (&Method::DELETE, "reveals") if round.ended() => store(node.store.erase_reveals(&key)),
-        (&Method::DELETE, "submissions") if round.ended() => store(node.store.erase_parts(&key)),
+        (&Method::DELETE, "submissions") if round.ended() => {
+            if let Err(e) = node.advance(&key, Step::Drop) {
+                return refused(409, "phase", e.to_string());
+            }
+            // It may be run again at this moment.
+            let ended = |now: Option<&Round>| now.is_none_or(Round::ended);
+            match node.with_round(&key, |now| ended(now).then(|| node.store.erase_parts(&key))) {
+                Some(done) => store(done),
+                None => refused(409, "phase", "the round is run again"),
+            }
+        }
         (&Method::DELETE, "words" | "submissions" | "reveals") => {
             refused(409, "phase", format!("the round is {}", round.phase))
         }

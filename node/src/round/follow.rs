@@ -149,7 +149,8 @@ fn asked_to_close(
 
 /// How many were enrolled when a round was opened that give something in it.
 pub(super) fn enrolled(node: &Node, spec: &Spec, full: &Ready) -> u64 {
-    let roll = node.store.roll(&spec.roll).ok().flatten().unwrap_or_default();
+    // Of a roll that cannot be read nobody knows who is missing.
+    let Ok(Some(roll)) = node.store.roll(&spec.roll) else { return u64::MAX };
     roll.iter().filter(|c| full.set_of(c.set.as_deref()).is_some()).count() as u64
 }
 
@@ -194,6 +195,10 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
             round.spec.digest(),
             agreement.opening
         ));
+    }
+    // What is counted from here on would be neither accepted nor excluded.
+    if round.phase == Phase::Open {
+        return Err(format!("node {}: the round is open, and nothing can be agreed", node.me()));
     }
     match &round.agreement {
         None => may_agree(node, &round, &agreement)?,

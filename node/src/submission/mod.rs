@@ -186,9 +186,9 @@ pub fn set_named(circuit: &Circuit, name: Option<&str>) -> Result<usize, Submiss
 }
 
 /// What a client and the coordinator have to know of a circuit: how inputs are encoded and dealt. Circuits for another number
-/// of clients may be evaluated on the same submissions if this is the same.
-pub fn interface(circuit: &Circuit) -> Result<Hash, SubmissionError> {
-    clients_of(circuit)?;
+/// of clients may be evaluated on the same submissions if this is the same. All of another party set have to be there, so its size
+/// belongs to it; that of the set of `clients` does not.
+pub fn interface(circuit: &Circuit, clients: usize) -> Hash {
     let mut hash = blake3::Hasher::new_derive_key("slvr 1 interface of clients");
     let public = circuit.inputs.iter().enumerate().filter(|(_, i)| i.from == From::Public);
     let public = public.map(|(j, i)| {
@@ -205,7 +205,11 @@ pub fn interface(circuit: &Circuit) -> Result<Hash, SubmissionError> {
         );
         hash.update(text.as_bytes());
     }
-    Ok(Hex(*hash.finalize().as_bytes()))
+    for set in giving(circuit).into_iter().filter(|set| *set != clients) {
+        let named = circuit.parties.get(set).map(|p| (&p.name, p.size));
+        hash.update(format!("{set} {named:?}\n").as_bytes());
+    }
+    Hex(*hash.finalize().as_bytes())
 }
 
 /// Bytes of the two components of a node's part, without salts.

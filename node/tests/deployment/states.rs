@@ -144,3 +144,24 @@ fn a_round_that_was_aborted_is_run_again_from_the_same_state_unless_that_has_gon
     // The next round continues that one.
     assert_eq!(round(&world, 4, &everybody), all(3));
 }
+
+/// A circuit that reads who takes part has rounds without some: they keep their places, and nothing of theirs changes.
+#[test]
+fn a_task_that_reads_who_takes_part_goes_on_without_some() {
+    let world =
+        World::started(Shape { state: true, present: true, minimum: 2, ..Shape::default() });
+    let times = |n: [i64; 5]| (0..5u64).zip(n).map(|(i, n)| row(i, n)).collect::<Vec<_>>();
+    assert_eq!(round(&world, 1, &[0, 1, 2, 3, 4]), times([1, 1, 1, 1, 1]));
+    for (number, there, counts) in [
+        (2, &[0u64, 2, 3][..], [2, 1, 2, 2, 1]),
+        (3, &[1, 4][..], [2, 2, 2, 2, 2]),
+        (4, &[0, 1, 2, 3, 4][..], [3, 3, 3, 3, 3]),
+    ] {
+        world.open(number, 600);
+        there.iter().for_each(|&i| world.submit(i, number));
+        world.coordinator().close(TASK, number).expect("closes");
+        let status = world.ended(number, LONG);
+        assert_eq!(status["phase"], "released", "{status}");
+        assert_eq!(rows(&world, number), times(counts), "round {number}");
+    }
+}

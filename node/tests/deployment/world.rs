@@ -31,7 +31,7 @@ pub struct Sums;
 /// A task of m clients with n numbers each. With a state, what each of them has submitted so far is revealed.
 pub fn sums(m: u64, n: u64, layers: u64, state: bool) -> Circuit {
     if state {
-        return running(m, n, layers);
+        return running(m, n, layers, false);
     }
     let mut out = format!(
         "circuit \"Sums\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
@@ -65,17 +65,32 @@ fn mean(m: u64, n: u64, layers: u64) -> Circuit {
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
-fn running(m: u64, n: u64, layers: u64) -> Circuit {
+/// What each client has submitted so far; with `present` the circuit reads who takes part.
+fn running(m: u64, n: u64, layers: u64, present: bool) -> Circuit {
+    let (declared, read, update, next) = match present {
+        true => (
+            format!("input %3 \"present\" from present 0 int(0, 2) [{m}] : pub.B1[{m}]\n"),
+            format!(
+                "  %4 = from_bits %3 64 : pub.A64[{m}] @0\n  %5 = reshape %4 [{m},1] : pub.A64[{m},1] @0\n\
+                 \x20 %6 = mul %0 %5 : A64[{m},{n}] @0\n"
+            ),
+            6,
+            7,
+        ),
+        false => (String::new(), String::new(), 0, 3),
+    };
+    let last = next + 1;
     let mut out = format!(
         "circuit \"Running\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
          input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [{n}] : A64[{m},{n}]\n\
          input %1 \"scale\" from public int(0, 10) [1,1] : pub.A64[1,1]\n\
          input %2 \"seen\" from state 0 fixed(16, -8.0, 8.0) [{m},{n}] : A64[{m},{n}]\n\
+         {declared}\
          output 0 \"total\" to 1 [{m},{n}] ring 64 frac 16 factor 1.0 divisor 1.0\n\
          site 0 \"s\" line 1\n\
-         layer 0:\n  %3 = mul %0 %1 : A64[{m},{n}] @0\n  %4 = add %2 %3 : A64[{m},{n}] @0\n  keep %4 state 2 @0\n"
+         layer 0:\n{read}  %{next} = mul %{update} %1 : A64[{m},{n}] @0\n  %{last} = add %2 %{next} : A64[{m},{n}] @0\n  keep %{last} state 2 @0\n"
     );
-    finish(&mut out, (4, 0), &format!("[{m},{n}]"), layers);
+    finish(&mut out, (last, 0), &format!("[{m},{n}]"), layers);
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
@@ -132,6 +147,7 @@ impl Sums {
         let circuit = match (size("own"), size("mean")) {
             (Some(1), _) => own(m, n),
             (_, Some(1)) => mean(m, n, size("layers").unwrap_or(4)),
+            _ if size("state") == Some(2) => running(m, n, size("layers").unwrap_or(4), true),
             _ => sums(m, n, size("layers").unwrap_or(4), size("state") == Some(1)),
         };
         let memory = [16 * (m + 8) * n; 3];
@@ -145,7 +161,7 @@ impl Compile for Sums {
         let clients = all.circuit.parties[0].size;
         let of = task.clone();
         let make = move |n| Sums::circuit(&of, Some(n));
-        let one = |n| (n, make(n).and_then(|c| Summary::of(&c)));
+        let one = |n| (n, make(n).and_then(|c| Summary::of(&c, None)));
         let states = all.circuit.states().next().is_some();
         let fewer = match task.program.ends_with(".slvrb") || states {
             true => BTreeMap::new(),
@@ -166,6 +182,8 @@ pub struct Shape {
     pub layers: u64,
     /// Whether the task adds up what each client has submitted in all rounds, and reveals it by client.
     pub state: bool,
+    /// Whether such a task reads who takes part.
+    pub present: bool,
     /// Whether each client gets something of its own.
     pub own: bool,
     /// Whether the mean is revealed, of those whose inputs are in range.
@@ -193,6 +211,7 @@ impl Default for Shape {
             n: 8,
             layers: 4,
             state: false,
+            present: false,
             own: false,
             mean: false,
             not: 0,
@@ -267,7 +286,7 @@ impl World {
             shape.m,
             shape.n,
             shape.layers,
-            u64::from(shape.state),
+            u64::from(shape.state) + u64::from(shape.present),
             u64::from(shape.own),
             u64::from(shape.mean),
             shape.not
@@ -397,6 +416,7 @@ impl World {
         let circuit = match (self.shape.own, self.shape.mean) {
             (true, _) => own(m, n),
             (_, true) => mean(m, n, layers),
+            _ if self.shape.present => running(m, n, layers, true),
             _ => sums(m, n, layers, state),
         };
         let hash = Hex(slvr_circuit::artifact::hash(&circuit));
