@@ -365,3 +365,37 @@ fn integers_are_exact() {
     };
     long::run("integers", first..first + count, |seed| check(&of(seed)), smaller);
 }
+
+/// A factor that is no whole number is rounded to 16 bits, and may be whole then: the product is a fraction all the same, whose
+/// error is stated.
+#[test]
+fn an_integer_times_a_factor_that_is_rounded_is_a_fraction() {
+    for factor in ["* 40000.5", "* 20000.2", "* 3.00001", "/ 0.00003", "* 65535.7", "* 0.1"] {
+        let text = format!(
+            "use std::select;
+predicate Rounded() {{
+    parties Client[{CLIENTS}];
+    parties Server;
+    input n: secret int in 0..1001 from each Client;
+    input q: secret int in -1..2 from Server;
+    reveal [select(q > 0, n[i] {factor}, 7) for i in Client] to Server as y;
+}}
+"
+        );
+        let input = |x: i64| RawTensor { shape: vec![], data: RawData::I64(vec![x]) };
+        let of = |name: &str, x: i64| BTreeMap::from([(name.to_string(), input(x))]);
+        let sets = vec![[1000, 999, 1].map(|n| of("n", n)).to_vec(), vec![of("q", 1)]];
+        let inputs = Inputs { public: BTreeMap::new(), sets };
+        for protocols in [Options::default().protocols, Protocols::Symmetric] {
+            let case = compile_with(&text, &[], Options { protocols, ..Options::default() });
+            let (c, g) = (&case.compiled, &case.compiled.optimised);
+            let proven = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
+            let (wanted, found) =
+                (case.floating(&inputs, &[]), case.circuit_clear(&inputs, &[], 7));
+            let off = wanted[0].iter().zip(&found[0]).map(|(a, b)| (a - b).abs());
+            let off = off.fold(0.0, f64::max);
+            let stated = proven.output(g, 0);
+            assert!(off <= stated, "{factor}, {protocols:?}: off by {off}, and {stated} is stated");
+        }
+    }
+}
