@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use slvr_circuit::{Circuit, From};
 use slvr_runtime::party::{self, Replaced};
 use slvr_runtime::share::encode::Inputs;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What is done about members whose inputs cannot be used: missing, malformed or out of range.
@@ -77,10 +77,9 @@ impl Cohort {
     pub fn without(&mut self, found: &[Replaced]) -> anyhow::Result<()> {
         let out: Vec<_> =
             found.iter().map(|r| (r.set as usize, r.member as usize, r.why.to_string())).collect();
-        let named = self.named(&out);
-        self.exclude(out)?;
-        fail::note(&format!("{named}: run again without"));
-        Ok(())
+        // Before a program for the others is compiled, which may be refused.
+        fail::note(&format!("{}: run again without", self.named(&out)));
+        self.exclude(out)
     }
 
     /// The circuit.
@@ -115,6 +114,10 @@ impl Cohort {
                     inputs.clear();
                 }
                 self.excluded.push((set.clone(), m as u64, why));
+            }
+            let nobody = |all: &Vec<_>| !all.is_empty() && all.iter().all(BTreeMap::is_empty);
+            if self.inputs.sets.iter().any(nobody) {
+                bail!("{named}: nobody is left");
             }
             self.excluded.sort();
             return Ok(());
@@ -177,6 +180,11 @@ impl Cohort {
             format!("{set} {number} ({why})")
         };
         out.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Whether whoever is left out keeps its place, as in a program with a state.
+    pub fn keeps_places(&self) -> bool {
+        self.circuit().states().next().is_some()
     }
 
     /// Who was left out, as `--json` has it.

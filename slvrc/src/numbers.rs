@@ -11,26 +11,27 @@ use crate::target::Target;
 use rayon::prelude::*;
 use slvr_compiler::pipeline::common::common;
 use slvr_compiler::pipeline::{Compiled, Encoding};
+use slvr_compiler::syntax::ast::Secrecy;
 use slvr_compiler::types::{Program, Stmt};
 use std::collections::BTreeMap;
 
-/// The party set whose members are the clients of a deployment: of those that give inputs, the first of the largest.
-fn clients(program: &Program) -> Option<usize> {
-    let gives = |set: usize| {
-        program
-            .body
-            .iter()
-            .any(|s| matches!(s, Stmt::Input { from: Some(from), .. } if from.0 as usize == set))
-    };
-    let sets = (0..program.parties.len()).filter(|&set| gives(set));
-    sets.rev().max_by_key(|&set| program.parties[set].size)
-}
-
-/// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a name.
+/// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a name. Where
+/// several sets give inputs and have a size of their own, only whoever calls it says which: how large they are here says nothing.
 pub fn named(program: &Program) -> Option<(String, u64)> {
-    let set = &program.parties[clients(program)?];
-    let name = set.named.as_ref().filter(|n| program.sizes.iter().any(|(s, _)| s == *n))?;
-    Some((name.clone(), set.size))
+    let gives = |set: usize, stmt: &Stmt| match stmt {
+        Stmt::Input { var, from: Some(from), .. } => {
+            let secrecy = program.vars[var.0 as usize].ty.secrecy;
+            from.0 as usize == set && secrecy == Secrecy::Secret
+        }
+        _ => false,
+    };
+    let giving =
+        (0..).zip(&program.parties).filter(|(s, _)| program.body.iter().any(|x| gives(*s, x)));
+    let is_size = |name: &&String| program.sizes.iter().any(|(size, _)| size == *name);
+    let mut all =
+        giving.filter_map(|(_, set)| Some((set.named.clone().filter(|n| is_size(&n))?, set.size)));
+    let first = all.next()?;
+    all.all(|other| other.0 == first.0).then_some(first)
 }
 
 /// A target with another number of clients.
@@ -88,8 +89,12 @@ impl Numbers {
             .par_iter()
             .map(|&n| check_bound(&sized(target, &size, n), Sizes::Required))
             .collect();
-        // Where few clients come, another party set may be the larger one.
-        let set = checked.iter().rev().flatten().find_map(|c| clients(&c.program));
+        // The set of that size; of a size that it follows from otherwise, the largest where all come.
+        let set = checked.iter().rev().flatten().find_map(|c| {
+            let all = &c.program.parties;
+            let named = all.iter().position(|p| p.named.as_ref() == Some(&size));
+            named.or_else(|| (0..all.len()).rev().max_by_key(|&s| all[s].size))
+        });
         let mut without = BTreeMap::new();
         let mut left: Vec<(u64, Checked)> = Vec::new();
         for (n, checked) in numbers.into_iter().zip(checked) {

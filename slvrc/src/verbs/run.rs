@@ -12,8 +12,8 @@ use crate::tensors::Values;
 use crate::{files, memory, program, tensors};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost::NetProfile;
-use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{Options, Report};
+use slvr_runtime::party::{Replaced, RunError};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -82,7 +82,7 @@ impl Run {
             fail::note("--seed makes all randomness predictable; for tests and demos only");
         }
         let net = self.target.profile()?;
-        let report = loop {
+        let mut report = loop {
             match self.compute(&cohort, net.as_ref()) {
                 Ok(report) => break report,
                 Err(e) => match e.downcast::<RunError>() {
@@ -96,6 +96,14 @@ impl Run {
             }
         };
         let circuit = cohort.circuit();
+        // Whoever is left out and keeps a place is named once, with the first reason.
+        let set = |r: &Replaced| circuit.parties.get(r.set as usize).map_or("", |p| &p.name);
+        let is_out = |r: &Replaced| {
+            cohort.excluded.iter().any(|(name, member, _)| name == set(r) && *member == r.member)
+        };
+        if cohort.keeps_places() {
+            report.replaced.retain(|r| !is_out(r));
+        }
         // With the states the round has counted: so its results are on the disk before, and only their names are not.
         let results = match &self.outputs {
             Some(dir) => {

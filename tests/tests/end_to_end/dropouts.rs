@@ -214,7 +214,7 @@ fn few_of_ten_clients_are_aggregated_as_if_they_were_all() {
 /// An input that is as long as there are clients: nothing can be built for fewer, and the message says which input.
 #[test]
 fn inputs_that_depend_on_the_number_of_clients_have_one_circuit() {
-    let text = "predicate Rated[m] {\n    parties Client[m], Server;\n    input x: secret fix[m] in -8..8 from each Client;\n    \
+    let text = "use std::sum;\n\npredicate Rated[m]() {\n    parties Client[m], Server;\n    input x: secret fix[m] in -8..8 from each Client;\n    \
                 reveal sum([sum(x[i]) for i in Client]) to Server as all;\n}\n";
     let text =
         text.replace("parties Client[m], Server;", "parties Client[m];\n    parties Server;");
@@ -225,6 +225,7 @@ fn inputs_that_depend_on_the_number_of_clients_have_one_circuit() {
     assert!(why.contains("`x` has 3 numbers, and 4 for others"), "{why}");
 }
 
+/// The long run: whatever is in the library and the gallery.
 #[test]
 fn every_predicate_against_both_adversaries() {
     if std::env::var_os("SLVR_DROPOUTS").is_none() {
