@@ -352,7 +352,8 @@ impl ValueNumbers {
                     Op::Const(t, ..) => all_differ(t) && self.distinct(g, x),
                     _ => false,
                 };
-                g.elements(a) * g.elements(b) == n && (numbers(a, b) || numbers(b, a))
+                g.elements(a).checked_mul(g.elements(b)) == Some(n)
+                    && (numbers(a, b) || numbers(b, a))
             }
             _ => false,
         }

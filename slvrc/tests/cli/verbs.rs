@@ -106,7 +106,7 @@ fn usage() {
     let unknown = said("print slvr_accuracy --after pears");
     assert!(unknown.starts_with("error: no pass `pears`; there are build, "), "{unknown}");
     assert!(PIPELINE.iter().all(|p| unknown.contains(p.name)), "{unknown}");
-    assert_snapshot!(said("run a.slvrb m=4 --inputs in"), @"error: a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine and --protocols");
+    assert_snapshot!(said("run a.slvrb m=4 --inputs in"), @"error: a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine, --clients and --protocols");
     assert_snapshot!(said("check a.slvrb"), @"error: a.slvrb is a compiled circuit; this verb takes a program, a .slvr file");
     assert_snapshot!(said(&format!("{eval} --coins 0,1")).lines().last().unwrap(), @"error: --coins: this circuit draws 1, 2 given");
 }
@@ -191,7 +191,7 @@ fn a_program_that_is_not_there() {
     place.write("binary.slvr", [0xff, 0xfe, 0]);
     let done = place.slvrc("check binary.slvr");
     assert_eq!((done.status, done.stdout.as_str()), (1, ""));
-    assert_snapshot!(done.stderr, @"error: binary.slvr: cannot be read: it is not UTF-8 text");
+    assert_snapshot!(done.stderr, @"error: binary.slvr: cannot be read: it is UTF-16 text: save it as UTF-8");
 }
 
 // ---- print ---------------------------------------------------------------------------------

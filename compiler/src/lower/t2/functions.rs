@@ -170,7 +170,8 @@ fn has_largest(g: &Graph, sum: NodeId) -> bool {
         return false;
     }
     let mut x = g.arg(exp, 0);
-    while let Op::Trunc(_) | Op::Shift(_) = g.op(x) {
+    // What is 0 stays so where it is cut.
+    while let Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_) = g.op(x) {
         x = g.arg(x, 0);
     }
     if *g.op(x) != Op::Sub {

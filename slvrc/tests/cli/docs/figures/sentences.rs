@@ -373,7 +373,7 @@ fn ends(say: Say<'_>) {
         ),
         format!("| 1 / x | x != 0 | 2^{end} at 0 | {}", stated(of.recip)),
         format!("| sqrt x | x >= 0 | 0 below | {}", stated(of.sqrt)),
-        format!("| ln x | x > 0 | {log:.0} ln 2 | {}", stated(of.log)),
+        format!("| ln x | x >= 2^-16 | {log:.0} ln 2 below | {}", stated(of.log)),
         format!("| tanh x | every x | – | {}", stated(of.tanh)),
         format!(
             "| x / y | y != 0, and abs (x / y) <= 2^{end} or abs y >= 1 | 2^{end} with the sign of x / y; x / 0 has \
