@@ -9,7 +9,7 @@ use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 
 /// Elements of a value stay below this: twice as many have an exact number in floating point.
-pub const MAX_ELEMENTS: u64 = 1 << 52;
+pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 fn need(ok: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if ok { Ok(()) } else { Err(why()) }
