@@ -10,7 +10,7 @@ use crate::syntax::ast::{self, Ident, Secrecy, Span};
 use crate::types::{
     BinOp, Dim, Elem, Expr, ExprKind, Index, IndexOp, Intrinsic, Lots, SetId, Stmt, Ty, UnOp, VarId,
 };
-use slvr_circuit::verify::{MAX_DRAWN, MAX_ELEMENTS};
+use slvr_circuit::verify::{MAX_COMMITTEE, MAX_DRAWN, MAX_ELEMENTS};
 
 /// From what is drawn.
 enum Urn {
@@ -52,6 +52,14 @@ impl Checker<'_> {
         let others = of_set.is_some() && of_set == each;
         if k > n || others && k == n {
             return Err(self.too_many(last, of, (k, n), of_set.filter(|_| others)));
+        }
+        if others && n > MAX_COMMITTEE {
+            return Err(self.fail(Diagnostic::error(
+                codes::SIZE,
+                format!("committees are drawn of at most {MAX_COMMITTEE} members"),
+                of.span,
+                format!("{n} in all"),
+            )));
         }
         let owners = each.map(|set| self.set_size(set));
         let rows = times.iter().chain(&owners).try_fold(1u64, |all, &n| all.checked_mul(n));
