@@ -11,23 +11,22 @@
 //! certificate to what all others accept. Once everybody has the new files, the node takes its new key. Later the old
 //! certificate is dropped ([`retire`]). Between these steps both are accepted, so nobody has to stop.
 
-use crate::basics::{Hash, hex, is_name, sha256};
+use crate::basics::{hex, is_name};
 use crate::config::Power;
-use rcgen::{
-    CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
-};
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
-use thiserror::Error;
+use std::path::Path;
 
 mod coordinators;
+mod files;
 mod own;
 
-use coordinators::{Stamp, coordinators};
+use coordinators::Stamp;
 pub use coordinators::{appoint, dismiss};
+pub use files::KeysError;
+use files::{Made, certificate, hash_of, private, quoted, random, replace, write};
 pub use own::{enrol, enrol_lines, trust};
 
 /// What a deployment is made of.
@@ -53,84 +52,6 @@ pub struct Plan {
     pub tasks: String,
     /// Files that each node has beside its node.toml, by name: the programs of its tasks.
     pub files: Vec<(String, Vec<u8>)>,
-}
-
-/// Keys cannot be made.
-#[derive(Debug, Error)]
-pub enum KeysError {
-    /// The system refused.
-    #[error("{}: {why}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        /// Why.
-        why: io::Error,
-    },
-    /// No key or certificate could be made.
-    #[error("a certificate cannot be made: {0}")]
-    Certificate(#[from] rcgen::Error),
-    /// No randomness.
-    #[error("no randomness from the operating system: {0}")]
-    Randomness(#[from] getrandom::Error),
-    /// What is asked for cannot be.
-    #[error("{0}")]
-    Plan(String),
-}
-
-struct Made {
-    certificate: String,
-    key: String,
-    hash: Hash,
-}
-
-/// A key and a certificate of it, for these names.
-fn certificate(name: &str, hosts: &[&str]) -> Result<Made, KeysError> {
-    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
-    let mut params = CertificateParams::default();
-    params.distinguished_name.push(DnType::CommonName, name);
-    for host in hosts {
-        params.subject_alt_names.push(match host.parse::<IpAddr>() {
-            Ok(ip) => SanType::IpAddress(ip),
-            Err(_) => SanType::DnsName((*host).try_into()?),
-        });
-    }
-    params.extended_key_usages =
-        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
-    let made = params.self_signed(&key)?;
-    Ok(Made { certificate: made.pem(), key: key.serialize_pem(), hash: sha256(made.der()) })
-}
-
-fn random() -> Result<[u8; 32], KeysError> {
-    let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// Writes a file that is not there yet; a secret one for its owner only.
-fn write(path: &Path, text: impl AsRef<[u8]>, secret: bool) -> Result<(), KeysError> {
-    let io = |why| KeysError::Io { path: path.into(), why };
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(io)?;
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if secret { 0o600 } else { 0o644 });
-    #[cfg(not(unix))]
-    let _ = secret;
-    options.open(path).and_then(|mut file| file.write_all(text.as_ref())).map_err(io)
-}
-
-/// A folder that only its owner may look into.
-fn private(path: &Path) -> Result<(), KeysError> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|why| KeysError::Io { path: path.into(), why })
-}
-
-fn quoted(hashes: &[Hash]) -> String {
-    hashes.iter().map(|h| format!("\"{h}\"")).collect::<Vec<_>>().join(", ")
 }
 
 fn is_v6(host: &str) -> bool {
@@ -268,50 +189,6 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
     coordinator.write(folder, &[coordinator.seal.public()], &plan.nodes(&made))
 }
 
-/// Writes a file anew, beside it first.
-fn rewrite(path: &Path, text: &str) -> Result<(), KeysError> {
-    let io = |why| KeysError::Io { path: path.into(), why };
-    let beside = path.with_extension("toml.new");
-    drop(fs::remove_file(&beside));
-    write(&beside, text, true)?;
-    fs::rename(&beside, path).map_err(io)
-}
-
-/// All TOML files of a deployment in which certificates stand.
-fn configurations(folder: &Path) -> Result<Vec<PathBuf>, KeysError> {
-    let mut out: Vec<PathBuf> =
-        (0..3).map(|i| folder.join(format!("node-{i}/node.toml"))).collect();
-    out.extend(coordinators(folder)?.into_iter().map(|(path, _)| path));
-    let clients = folder.join("clients");
-    if clients.is_dir() {
-        let listed =
-            fs::read_dir(&clients).map_err(|why| KeysError::Io { path: clients.clone(), why })?;
-        out.extend(listed.flatten().map(|c| c.path().join("client.toml")));
-    }
-    out.retain(|p| p.is_file());
-    Ok(out)
-}
-
-/// Replaces a text in all configurations.
-fn replace(folder: &Path, from: &str, to: &str) -> Result<(), KeysError> {
-    for path in configurations(folder)? {
-        let io = |why| KeysError::Io { path: path.clone(), why };
-        let text = fs::read_to_string(&path).map_err(io)?;
-        if text.contains(from) {
-            rewrite(&path, &text.replace(from, to))?;
-        }
-    }
-    Ok(())
-}
-
-fn hash_of(path: &Path) -> Result<Hash, KeysError> {
-    use rustls::pki_types::{CertificateDer, pem::PemObject};
-    let text = fs::read(path).map_err(|why| KeysError::Io { path: path.into(), why })?;
-    let der = CertificateDer::from_pem_slice(&text);
-    let bad = |_| KeysError::Plan(format!("{}: no certificate", path.display()));
-    Ok(sha256(&der.map_err(bad)?))
-}
-
 /// The host of a node, as its configuration names it for all.
 fn host_of(path: &Path, node: usize) -> Result<String, KeysError> {
     let config =
@@ -392,6 +269,7 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::basics::sha256;
     use crate::config::{CallerConfig, NodeConfig, Roll, identity, token_for};
     use crate::submission::Signer;
 

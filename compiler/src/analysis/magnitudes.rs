@@ -6,7 +6,7 @@
 
 use super::interval::size;
 use super::layout::behind;
-use super::signs::not_negative;
+use super::signs::{not_negative, not_negative_as_declared};
 use super::{means, norms};
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use std::collections::HashMap;
@@ -103,13 +103,13 @@ impl Magnitudes {
 
     /// Of a quotient that is a weighted mean by an exact divisor.
     fn averaged(&mut self, g: &Graph, [x, y]: [NodeId; 2]) -> Option<f64> {
-        let mean = means::quotient(g, x, y, &|id| means::weighs(g, id))?;
+        let mean = means::quotient(g, x, y, &|id| not_negative_as_declared(g, id))?;
         self.of_mean(g, &mean)
     }
 
     /// Of a sum of products with shares.
     fn blended(&mut self, g: &Graph, id: NodeId) -> Option<f64> {
-        let blend = means::blend(g, id, &|id| means::weighs(g, id))?;
+        let blend = means::blend(g, id, &|id| not_negative_as_declared(g, id))?;
         self.of_mean(g, &blend.mean)
     }
 

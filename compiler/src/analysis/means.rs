@@ -10,7 +10,6 @@
 //! and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says so.
 
 use super::layout::{Layout, aligned, digits, flat, operand_blocks};
-use super::signs::not_negative_as_declared;
 use crate::graph::{Graph, NodeId, Op};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -81,11 +80,6 @@ pub fn blend(g: &Graph, id: NodeId, positive: &dyn Fn(NodeId) -> bool) -> Option
     let Op::MatMul { .. } = g.op(id) else { return None };
     let read = Reader::new(g, positive);
     products(g, id).into_iter().find_map(|p| read.blend(&p))
-}
-
-/// Whether a node's entries may be weights, as far as declared ranges and signs say: none of them is negative.
-pub fn weighs(g: &Graph, id: NodeId) -> bool {
-    not_negative_as_declared(g, id)
 }
 
 /// Sums of products: of each block of entries of a result, the entries of one factor that all its entries have.

@@ -5,7 +5,7 @@
 //! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
 //! are off by no more than they state ([`stated`]), and where
 //! that holds for the program as it is cut ([`cuts`]), and what noise promises each client ([`privacy`]). Before scales are known: how large a value can get
-//! ([`magnitudes`]), also of what is divided by its norm ([`norms`]) or by the sum of its weights ([`means`]), which numbers are not negative ([`signs`]) and which dividends are 0 where their divisor is
+//! ([`magnitudes`]), also of what is divided by its norm ([`norms`]) or by the sum of its weights ([`means`]), which numbers are not negative ([`signs`]) or positive ([`positive`]), and which dividends are 0 where their divisor is
 //! ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where moved entries come from
 //! ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and
 //! what bits are of earlier bits ([`truth_tables`]).
@@ -25,6 +25,7 @@ pub mod magnitudes;
 pub mod means;
 pub mod norms;
 mod order;
+pub mod positive;
 pub mod privacy;
 pub mod projection;
 pub mod ranges;

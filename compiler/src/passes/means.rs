@@ -6,6 +6,7 @@
 
 use super::scaling::Scales;
 use crate::analysis::means;
+use crate::analysis::signs::not_negative_as_declared;
 use crate::graph::{NodeId, Op, ScaleRule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +22,7 @@ impl Scales<'_> {
         if self.frac(y) <= frac {
             return None;
         }
-        let mean = means::quotient(self.g, x, y, &|id| means::weighs(self.g, id))?;
+        let mean = means::quotient(self.g, x, y, &|id| not_negative_as_declared(self.g, id))?;
         if mean.divisor_off > 0.0 {
             return None;
         }

@@ -15,7 +15,8 @@
 //! Exact in real numbers; ranges of inputs, which a run enforces, are used.
 
 use crate::analysis::magnitudes::Magnitudes;
-use crate::analysis::signs::{least, not_negative, positive};
+use crate::analysis::positive::{least, positive};
+use crate::analysis::signs::not_negative;
 use crate::graph::{Function, Graph, NodeId, Op, Table, domain};
 use crate::types::Elem;
 use crate::types::function::Rises;

@@ -111,12 +111,12 @@ impl Front {
     }
 }
 
+/// Whether an encoding serves a program; if not, why.
+pub type Served = Result<(), Vec<Diagnostic>>;
+
 /// The encoding that the programs for all numbers of clients can take, and why some cannot: these are left out of it. The
 /// last program is the one for all clients. Nothing if there is no program that fits.
-pub fn common(
-    programs: &[Sized<'_>],
-    options: Options,
-) -> (Option<Encoding>, Vec<Result<(), Vec<Diagnostic>>>) {
+pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Vec<Served>) {
     let options = options.settled();
     let stated = options.protocols.stated();
     let mut fronts: Vec<Result<Front, Vec<Diagnostic>>> =
@@ -144,11 +144,11 @@ pub fn common(
     }
     let has_ways = options.enforce && fronts.iter().flatten().any(Front::has_ways);
     let kinds = if has_ways { vec![false, true] } else { vec![true] };
-    let mut found: Vec<(Encoding, Vec<Result<(), Vec<Diagnostic>>>)> = kinds
+    let mut found: Vec<(Encoding, Vec<Served>)> = kinds
         .into_iter()
         .map(|lifted| settled(&fronts, &options, &stated, Encoding { bits: Vec::new(), lifted }))
         .collect();
-    let fits = |r: &[Result<(), Vec<Diagnostic>>]| r.iter().filter(|r| r.is_ok()).count();
+    let fits = |r: &[Served]| r.iter().filter(|r| r.is_ok()).count();
     found.sort_by_key(|(_, results)| std::cmp::Reverse(fits(results)));
     if let [(a, x), (b, y)] = &found[..]
         && fits(x) == fits(y)
@@ -176,7 +176,7 @@ fn settled(
     options: &Options,
     stated: &StatedErrors,
     mut encoding: Encoding,
-) -> (Encoding, Vec<Result<(), Vec<Diagnostic>>>) {
+) -> (Encoding, Vec<Served>) {
     loop {
         let found: Vec<Result<Vec<u32>, Vec<Diagnostic>>> = fronts
             .par_iter()

@@ -1,7 +1,9 @@
 //! Comparisons of which nothing is proven.
 
-use super::Compiled;
 use crate::analysis::errors::{encoded_errors, errors};
+use crate::analysis::guard::Guard;
+use crate::analysis::ranges::Ranges;
+use crate::analysis::stated::StatedErrors;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Class, Graph, NodeId, Op};
 use crate::types::Elem;
@@ -9,8 +11,12 @@ use std::collections::BTreeSet;
 
 /// A warning for each comparison whose margin is wider than the interval of what is compared, unless a network computes
 /// that: of networks no comparison has a margin that says anything, and the certificate tells.
-pub(super) fn check(c: &Compiled) -> Vec<Diagnostic> {
-    let g = &c.optimised;
+pub(super) fn check(
+    g: &Graph,
+    ranges: &Ranges,
+    guards: &[Guard],
+    stated: &StatedErrors,
+) -> Vec<Diagnostic> {
     let networks = networks(g);
     let compares = |id: NodeId| {
         let inexact = g.args(id).iter().any(|&a| g.ty(a).elem == Elem::Fix);
@@ -19,11 +25,11 @@ pub(super) fn check(c: &Compiled) -> Vec<Diagnostic> {
     if !g.ids().any(|id| compares(id) && !networks[id.index()]) {
         return Vec::new();
     }
-    let errors = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
+    let errors = errors(g, &ranges.raw, &encoded_errors(g, guards), stated);
     let mut seen = BTreeSet::new();
     let mut found = Vec::new();
     for d in errors.decisions.iter().filter(|d| !networks[d.node.index()]) {
-        let spread = c.ranges.spread(g, d.node);
+        let spread = ranges.spread(g, d.node);
         let site = &g.sites[d.site as usize];
         let place = site.place(g.op(d.node));
         let span = place.call.unwrap_or(place.span);

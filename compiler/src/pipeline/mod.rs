@@ -643,7 +643,7 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, cut: compiled.cut };
     refused.extend(cut::check(program, &fitted));
     refused.extend(passes::rounded_constants(optimised));
-    refused.extend(decisions::check(compiled));
+    refused.extend(decisions::check(optimised, &compiled.ranges, guards, stated));
     let line_of = || cost::places(program, optimised, sources);
     refused.extend(privacy::check(program, compiled.words(), line_of, failure.log2().exp2()));
     refused

@@ -9,6 +9,7 @@
 //! | `shown` | what callers are shown of tasks and rounds |
 //! | `upload` | submissions as they come in |
 //! | `keep` | what makes a whole part count |
+//! | `health` | whether the node is alive, and whether it should be sent clients |
 //! | `operations` | the status page, readiness, metrics and backups, for the operator |
 //! | `scrape` | what Prometheus is told |
 //!
@@ -26,6 +27,7 @@
 
 mod body;
 mod connections;
+mod health;
 mod keep;
 mod operations;
 mod reply;

@@ -3,9 +3,10 @@
 //! to anybody.
 
 use super::body::Inbound;
+use super::health::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, object};
 use super::routes::LISTED;
-use super::scrape::{KIND, disk, metrics, resident};
+use super::scrape::{KIND, metrics, resident};
 use super::shown::status;
 use crate::basics::{Hash, sha256};
 use crate::node::Node;
@@ -123,35 +124,4 @@ fn backup(node: &Node, make: bool) -> Response<Body> {
             object(500, &json!({ "error": e.to_string() }))
         }
     }
-}
-
-/// Says that the process answers.
-pub(super) fn alive(node: &Node) -> Response<Body> {
-    object(200, &json!({ "node": node.me(), "ok": true }))
-}
-
-/// Says whether the node serves clients.
-pub(super) async fn ready(node: &Arc<Node>) -> Response<Body> {
-    let asked = node.clone();
-    match blocking(move || unready(&asked)).await {
-        Ok(None) => object(200, &json!({ "node": node.me(), "ready": true })),
-        Ok(Some(why)) => object(503, &json!({ "node": node.me(), "ready": false, "why": why })),
-        Err(e) => Refused::into(e),
-    }
-}
-
-/// Bytes of the disk without which nothing can be stored reliably: a few parts, and the database.
-const ROOM: u64 = 16 << 20;
-
-/// Why a node should not be sent clients; nothing if it should. Other nodes that are away are no reason: it takes
-/// submissions without them, and nodes that waited for each other before they can be reached would wait forever.
-pub(super) fn unready(node: &Node) -> Option<&'static str> {
-    if node.stopping() {
-        return Some("it is being stopped");
-    }
-    if node.store.check().is_err() {
-        return Some("its database does not answer");
-    }
-    let full = disk(&node.config.data).is_some_and(|[free, _]| free < ROOM);
-    full.then_some("its disk is full")
 }

@@ -1,7 +1,7 @@
 //! Finds out who asks for what, and answers.
 
 use super::body::{Inbound, small};
-use super::operations::{alive, ready};
+use super::health::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::shown::{enrolled, report, status, tasks, terms};
 use super::upload::{About, Uploads};

@@ -1,5 +1,6 @@
 //! What Prometheus is told: the counts of [`crate::metrics`], and what is looked at when it asks.
 
+use super::health::{disk, unready};
 use crate::basics::now;
 use crate::metrics::{One, Two};
 use crate::node::Node;
@@ -10,7 +11,6 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::atomic::AtomicU64;
 
 /// The kind of the text: OpenMetrics.
@@ -37,20 +37,6 @@ pub(super) fn resident() -> u64 {
     pages.unwrap_or(0) * 4096
 }
 
-/// Bytes of the disk of a folder: free for this process, and all; nothing where the system does not say.
-pub(super) fn disk(folder: &Path) -> Option<[u64; 2]> {
-    #[cfg(unix)]
-    {
-        let found = rustix::fs::statvfs(folder).ok()?;
-        Some([found.f_bavail, found.f_blocks].map(|n| n.saturating_mul(found.f_frsize)))
-    }
-    #[cfg(not(unix))]
-    {
-        let _ = folder;
-        None
-    }
-}
-
 fn number(to: &mut Registry, name: &str, help: &str, value: f64) {
     let gauge = Number::default();
     gauge.set(value);
@@ -70,7 +56,7 @@ pub(super) fn metrics(node: &Node) -> String {
         number(&mut all, "disk_free_bytes", "Room on the disk of the folder data", free as f64);
         number(&mut all, "disk_bytes", "Size of the disk of the folder data", whole as f64);
     }
-    let ready = super::operations::unready(node).is_none();
+    let ready = unready(node).is_none();
     number(&mut all, "ready", "1 if the node serves clients", ready.into());
     let build: Family<Two, Number> = Family::default();
     let version = env!("CARGO_PKG_VERSION").to_string();

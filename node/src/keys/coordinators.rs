@@ -4,7 +4,7 @@
 //! that are there. So keys are exchanged without a stop: the new coordinator opens rounds while those of the old one end,
 //! and then the old one is dismissed.
 
-use super::{KeysError, quoted, random, rewrite, write};
+use super::files::{KeysError, coordinators, quoted, random, rewrite, write};
 use crate::basics::{Hash, Hex, hex, is_name};
 use crate::config::{CallerConfig, Power, token_hashes};
 use crate::opening::Seal;
@@ -65,21 +65,6 @@ impl Stamp {
         write(&folder.join(&self.name).join("coordinator.toml"), &text, true)
     }
 }
-
-/// The folders of coordinators of a deployment, and what their files say.
-pub(super) fn coordinators(folder: &Path) -> Result<Vec<(PathBuf, CallerConfig)>, KeysError> {
-    let io = |why| KeysError::Io { path: folder.into(), why };
-    let all =
-        fs::read_dir(folder).map_err(io)?.flatten().map(|f| f.path().join("coordinator.toml"));
-    let read = |path: PathBuf| match CallerConfig::read(&path) {
-        Ok(config) => Ok((path, config)),
-        Err(e) => Err(KeysError::Plan(e.to_string())),
-    };
-    let mut all: Vec<PathBuf> = all.filter(|p| p.is_file()).collect();
-    all.sort();
-    all.into_iter().map(read).collect()
-}
-
 /// Makes another coordinator of a deployment that is there: the nodes accept it beside those that they know. So keys of
 /// coordinators are exchanged, and one coordinator opens rounds where another collects them.
 ///

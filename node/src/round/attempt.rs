@@ -7,7 +7,7 @@
 use super::pause::with_room;
 use super::tidy::tidy;
 use super::words::{Words, pack};
-use super::{follow, reveals, states};
+use super::{agreement, reveals, states};
 use crate::basics::Hex;
 use crate::node::Node;
 use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step, Verdict};
@@ -24,6 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
+/// Why an attempt failed of which nothing is known.
+pub(super) const LOST: &str = "the attempt ended, and how could not be written";
+
 /// Makes an attempt and takes the step that follows from it.
 pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
     let begun = Instant::now();
@@ -35,7 +38,7 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
             // All three have this verdict, and decide the same.
             let round = node.round(&name.key);
             let next = round.ok_or_else(|| "no such round".to_string());
-            match next.and_then(|round| follow::next(node, &round, &verdict)) {
+            match next.and_then(|round| agreement::next(node, &round, &verdict)) {
                 Ok(_) => Step::Reject(verdict),
                 Err(why) => Step::Abort(why),
             }

@@ -4,11 +4,10 @@
 //! patience is over; then the round is aborted with the last failure as its cause, and the submissions are kept. After
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
-use super::opening::is_over;
 use super::others::{all_done, both, each, said};
 use super::pause::{self, AGAIN, Pauses, rest};
-use super::tidy::tidy;
-use super::{attempt, follow, gather, states};
+use super::tidy::{release_here, tidy};
+use super::{agreement, attempt, gather, states};
 use crate::basics::{is_name, spawn};
 use crate::node::{Led, Node};
 use crate::state::{
@@ -128,7 +127,7 @@ fn guarded(act: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
 fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     match round.phase {
         Phase::Open => match is_due(node, round) {
-            true => follow::close(node, key).map(drop),
+            true => agreement::close(node, key).map(drop),
             false => {
                 node.wait(LOOK);
                 Ok(())
@@ -140,7 +139,7 @@ fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> 
         Phase::Running => match node.occupy(key) {
             // Attempts of this node are made by this thread: this one's end could not be written.
             Some(_busy) => {
-                let why = format!("node {}: {}", node.me(), follow::LOST);
+                let why = format!("node {}: {}", node.me(), attempt::LOST);
                 let failure = Failure { attempt: round.attempt, why };
                 node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string())
             }
@@ -186,16 +185,16 @@ fn aborted_elsewhere(node: &Arc<Node>, key: &RoundKey) -> Option<String> {
 /// Whether nobody can come any more, or nobody is missing on any node.
 fn is_due(node: &Arc<Node>, round: &Round) -> bool {
     let spec = &round.spec;
-    if is_over(spec) {
+    if agreement::is_over(spec) {
         return true;
     }
     let Ok(full) = node.circuit_of(spec, spec.clients) else { return false };
-    let enrolled = follow::enrolled(node, spec, &full);
+    let enrolled = agreement::enrolled(node, spec, &full);
     let mine = node.store.count_of(&spec.key).unwrap_or(0);
     if mine < full.expected().min(enrolled) {
         return false;
     }
-    let Ok(own) = follow::complete(node, &spec.key) else { return false };
+    let Ok(own) = agreement::complete(node, &spec.key) else { return false };
     let mut nodes: [Vec<Entry>; 3] = [own, Vec::new(), Vec::new()];
     let Ok(there) = both(node, &Ask::Count(spec.key.clone())) else { return false };
     for (peer, answer) in there {
@@ -252,7 +251,7 @@ fn select(
 
 /// Settles whose submissions count.
 fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
-    let mine = follow::close(node, key)?;
+    let mine = agreement::close(node, key)?;
     let mut nodes: [Vec<Entry>; 3] = [mine, Vec::new(), Vec::new()];
     for (peer, answer) in both(node, &Ask::Close { key: key.clone(), order: round.closing })? {
         match answer {
@@ -295,7 +294,7 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
     };
     let opening = round.spec.digest();
     let agreement = Agreement { opening, accepted, excluded, circuit, clients, places, others };
-    follow::agree(node, key, agreement)
+    agreement::agree(node, key, agreement)
 }
 
 /// Whether a node may have such a submission: reasons name clients and sets, and are read by all nodes.
@@ -390,8 +389,8 @@ fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
             other => return Err(said(peer, other)),
         }
     }
-    match follow::next(node, round, verdict) {
-        Ok(agreement) => follow::agree(node, key, agreement),
+    match agreement::next(node, round, verdict) {
+        Ok(agreement) => agreement::agree(node, key, agreement),
         Err(why) => {
             abort(node, key, &why);
             Ok(())
@@ -486,7 +485,7 @@ fn release(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
     if let Err(why) = both(node, &Ask::Release(name.clone())).and_then(all_done) {
         tracing::warn!(round = %key, why, "another node does not release the result yet");
     }
-    follow::release(node, &name)
+    release_here(node, &name)
 }
 
 #[cfg(test)]

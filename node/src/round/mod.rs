@@ -3,6 +3,7 @@
 //! | file | does |
 //! |---|---|
 //! | `follow` | answers the questions of the other nodes: what this node has, whether it agrees, where it stands |
+//! | `agreement` | whose submissions count, and in which circuit: what each node holds a proposal against |
 //! | `gather` | from what three nodes have to whose submissions count |
 //! | `attempt` | one attempt: connects, reads the parts, runs the circuit, keeps what the receivers get |
 //! | `words` | what a node keeps for the receivers of a round, as bytes |
@@ -16,6 +17,7 @@
 //! | `tidy` | erases what is left of a round that has ended |
 //! | `tend` | the others: ask the leader about rounds of which they have not heard |
 
+mod agreement;
 mod attempt;
 mod follow;
 mod gather;

@@ -28,11 +28,6 @@ pub enum Wanted {
     Opened,
 }
 
-/// Whether nobody may submit to a round any more, by this node's clock.
-pub(super) fn is_over(spec: &Spec) -> bool {
-    now() >= spec.deadline.saturating_add(spec.grace)
-}
-
 /// Opens a round here, if it is one that this node may run. It may be asked for again.
 ///
 /// # Errors

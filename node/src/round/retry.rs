@@ -6,7 +6,7 @@
 //! has not gone on. Then node 0 goes back to `closed`, has the two others do so, and leads the round as any other: whose
 //! submissions count is agreed anew, and attempts are counted on, so that each has a name and randomness of its own.
 
-use super::follow::complete;
+use super::agreement::complete;
 use super::gather::gather;
 use super::lead::{abort, few, lead_on};
 use super::others::{OpenError, both, said};

@@ -2,9 +2,8 @@
 //! leader about rounds of which it may not have heard the end, and erases what could not be erased when a round ended, and
 //! rounds that ended long ago.
 
-use super::follow;
-use super::opening::is_over;
-use super::tidy::{forget_old, tidy};
+use super::agreement::is_over;
+use super::tidy::{forget_old, release_here, tidy};
 use crate::node::Node;
 use crate::state::{Order, Phase, RoundKey, Step};
 use crate::wire::{Answer, Ask, RunName};
@@ -138,7 +137,7 @@ fn ask_leader(node: &Arc<Node>) {
                 done.map(|_| tidy(node, key)).map_err(|e| e.to_string())
             }
             Phase::Releasing | Phase::Released if attempt == round.attempt => {
-                follow::release(node, &RunName { key: key.clone(), attempt })
+                release_here(node, &RunName { key: key.clone(), attempt })
             }
             _ => Ok(()),
         };

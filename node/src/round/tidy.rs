@@ -3,7 +3,8 @@
 use super::states;
 use crate::basics::now;
 use crate::node::Node;
-use crate::state::{Phase, Round, RoundKey};
+use crate::state::{Phase, Round, RoundKey, Step};
+use crate::wire::RunName;
 
 /// Erases what nobody needs any more of a round that has ended: the submissions and the state before of one that was
 /// released, the words of one that was aborted. What cannot be erased is noted, and tried again now and then.
@@ -47,4 +48,13 @@ pub(crate) fn forget_old(node: &Node) {
             }
         }
     }
+}
+
+/// All have computed: this node serves its words, and forgets the submissions.
+pub(super) fn release_here(node: &Node, name: &RunName) -> Result<(), String> {
+    let step = |step| node.advance(&name.key, step).map_err(|e| e.to_string());
+    step(Step::Release(name.attempt))?;
+    step(Step::Done)?;
+    tidy(node, &name.key);
+    Ok(())
 }

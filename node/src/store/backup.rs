@@ -8,7 +8,7 @@
 //! The copy is in the folder `backup` beside the database, and stays until it is taken away. Whoever copies it has sealed
 //! files and a database, and needs the storage key to use them.
 
-use super::opening::{at, extension};
+use super::opening::{at, extension, private};
 use super::{DATABASE, META, PUBLIC, ROLLS, ROUNDS, SUBMISSIONS, Store, StoreError, refused};
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition};
 use std::fs;
@@ -103,15 +103,6 @@ impl Store {
         }
         Ok(())
     }
-}
-
-/// A folder that only its owner may look into.
-pub(super) fn private(folder: &Path) -> Result<(), StoreError> {
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder).map_err(at(folder))
 }
 
 /// Copies all tables.

@@ -9,7 +9,6 @@
 //! - a folder of a round whose parts were erased says so. A database in which that round has not ended is older;
 //! - the database has a fingerprint of the storage key, so that another key is noticed here and not in a run.
 
-use super::backup::private;
 use super::{
     DATABASE, META, Opens, PUBLIC, ROLLS, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
     writing,
@@ -20,6 +19,7 @@ use crate::vault::{self, Key};
 use redb::{Database, DatabaseError, ReadableTable, StorageError};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
 use std::path::{Path, PathBuf};
@@ -42,6 +42,15 @@ pub(super) fn extension(file: &Path) -> &str {
 /// A system error at a path.
 pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> StoreError + '_ {
     move |why| StoreError::Io { path: path.into(), why }
+}
+
+/// A folder that only its owner may look into.
+pub(super) fn private(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).map_err(at(folder))
 }
 
 /// Whether there is a folder of a round.

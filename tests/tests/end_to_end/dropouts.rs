@@ -142,7 +142,8 @@ impl Task {
             assert_eq!(members.len() as u64, n, "{name}");
             self.same_words(name, case, &inputs, &members);
             let own = self.of(&inputs, &members);
-            let coins: Vec<u128> = (0..64).map(|i| u128::from(seed) << 32 | i * 977 + 5).collect();
+            let coins: Vec<u128> =
+                (0..64).map(|i| (u128::from(seed) << 32) | (i * 977 + 5)).collect();
             let found = case.circuit_clear(&own, &coins, seed);
             if let Err(why) = close(&found, &case.floating(&own, &coins)) {
                 panic!("{name} of {members:?}, seed {seed}: {why}");

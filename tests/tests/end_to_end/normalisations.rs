@@ -116,7 +116,7 @@ impl Norm {
             let (mean, variance) = if self.group == 0 {
                 (of(2, i), of(3, i))
             } else {
-                let part = &x[i / self.group * self.group..][..self.group];
+                let part = x.chunks(self.group).nth(i / self.group).unwrap_or(&[]);
                 let size = part.len() as f64;
                 let mean = if self.centred { part.iter().sum::<f64>() / size } else { 0.0 };
                 (mean, part.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / size)

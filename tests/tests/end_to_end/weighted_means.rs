@@ -66,7 +66,7 @@ fn beyond(inputs: &mut Inputs, spread: f64, random: &mut Random) {
 fn smaller(seed: u64) -> String {
     let fails = |c: &[u8]| caught(|| check(c, seed, &mut Tally::default()));
     let least = shrunk(&choices(seed), |c| fails(c).is_err());
-    let made = means::program(&least, seed % LONG == 0);
+    let made = means::program(&least, seed.is_multiple_of(LONG));
     let why = fails(&least).err().unwrap_or_else(|| "it holds if it is tried again".into());
     format!("{why}\n{:?}\n{}", made.bindings, made.text)
 }

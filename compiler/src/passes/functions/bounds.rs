@@ -18,7 +18,8 @@
 use super::super::promise::{Kept, none};
 use super::super::rising::quotient_compares;
 use super::{all, axis_last, reshape};
-use crate::analysis::signs::{not_negative, positive};
+use crate::analysis::positive::positive;
+use crate::analysis::signs::not_negative;
 use crate::graph::infer::align;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;

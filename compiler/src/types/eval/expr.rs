@@ -1,9 +1,10 @@
 //! Expressions, one at a time.
 
-use super::{EvalError, Machine, Value};
+use super::value::Value;
+use super::{EvalError, Machine};
 use crate::types::domain;
 use crate::types::{
-    BinOp, Body, Cond, Domain, Expr, ExprKind, FnId, Gen, Index, IndexOp, Intrinsic, Iterate,
+    BinOp, Body, Cond, Domain, Expr, ExprKind, FnId, Gen, Index, IndexOp, Intrinsic, Iterate, Rank,
     Source, UnOp, VarId,
 };
 
@@ -12,6 +13,13 @@ type Result<T> = std::result::Result<T, EvalError>;
 const SHAPES: EvalError = EvalError::Malformed("shapes do not fit");
 
 impl Machine<'_> {
+    /// A sum of two counts, if it is the rank of an entry.
+    fn rank(&mut self, a: &Expr, b: &Expr) -> Option<f64> {
+        let rank = Rank::of(a, b)?;
+        let values = self.values.get(rank.values.0 as usize)?.as_ref()?;
+        self.ranked.of(&rank, values, *self.indices.get(rank.own.0 as usize)?)
+    }
+
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Value> {
         match &e.kind {
             ExprKind::Const(c) => {

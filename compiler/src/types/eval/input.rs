@@ -1,6 +1,7 @@
 //! Inputs: found, shaped and in range, or an error that says whose is not.
 
-use super::{EvalError, Tensor, Value};
+use super::EvalError;
+use super::value::{Tensor, Value};
 use crate::noise::Words;
 use crate::syntax::ast::Secrecy;
 use crate::types::{Elem, Program, SetId, Ty, VarId};

@@ -12,6 +12,7 @@ mod expr;
 mod input;
 mod model;
 mod ranks;
+mod value;
 
 #[cfg(test)]
 mod tests;
@@ -20,30 +21,10 @@ use super::{Lots, Program, Stmt, VarId};
 use crate::noise::{Noise, Words};
 use ranks::Ranked;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 pub use input::EvalInputs;
-
-/// A tensor of real numbers; integers and bits are whole ones.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Tensor {
-    /// Sizes of the dimensions, outermost first; none for a scalar.
-    pub shape: Vec<u64>,
-    /// Entries, the last dimension fastest.
-    pub data: Vec<f64>,
-}
-
-impl Tensor {
-    /// A scalar.
-    pub fn scalar(value: f64) -> Tensor {
-        Tensor { shape: Vec::new(), data: vec![value] }
-    }
-
-    /// A vector.
-    pub fn vector(data: Vec<f64>) -> Tensor {
-        Tensor { shape: vec![data.len() as u64], data }
-    }
-}
+pub use value::Tensor;
+use value::Value;
 
 /// Why a program was not evaluated. No message shows a value of an input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -217,43 +198,6 @@ pub fn trace_with(
         }
     }
     Ok(out)
-}
-
-/// A tensor that may be a part of another: indexing copies nothing.
-#[derive(Clone)]
-struct Value {
-    data: Rc<Vec<f64>>,
-    start: usize,
-    shape: Vec<u64>,
-}
-
-impl Value {
-    fn new(shape: Vec<u64>, data: Vec<f64>) -> Value {
-        Value { data: Rc::new(data), start: 0, shape }
-    }
-
-    fn scalar(value: f64) -> Value {
-        Value::new(Vec::new(), vec![value])
-    }
-
-    fn len(&self) -> usize {
-        self.shape.iter().product::<u64>() as usize
-    }
-
-    fn entries(&self) -> &[f64] {
-        self.data.get(self.start..self.start + self.len()).unwrap_or(&[])
-    }
-
-    fn tensor(&self) -> Tensor {
-        Tensor { shape: self.shape.clone(), data: self.entries().to_vec() }
-    }
-
-    /// A carried value in its range.
-    fn within(self, range: Option<(f64, f64)>) -> Value {
-        let Some((lo, hi)) = range else { return self };
-        let data = self.entries().iter().map(|x| x.max(lo).min(hi)).collect();
-        Value::new(self.shape, data)
-    }
 }
 
 struct Machine<'p> {

@@ -1,6 +1,7 @@
 //! Models on one input, and layers of the compiler, by plain loops.
 
-use super::{EvalError, Machine, Value};
+use super::value::Value;
+use super::{EvalError, Machine};
 use crate::types::domain;
 use crate::types::layer::Layer;
 use crate::types::model::{Model, Operand, Param, StepKind};

@@ -1,31 +1,34 @@
 //! Ranks of a vector, all at once: n log n comparisons and not n^2, for a vector may be all weights of a model.
 
-use super::{Machine, Value};
-use crate::types::{Expr, First, Rank};
+use super::value::Value;
+use crate::types::{First, Rank};
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::rc::Rc;
 
 /// The ranks that were found last, by the vector's variable and what comes first.
 #[derive(Default)]
-pub(super) struct Ranked(HashMap<(u32, bool), (Value, Option<Vec<f64>>)>);
+pub(super) struct Ranked(HashMap<(u32, bool), Found>);
 
-impl Machine<'_> {
-    /// A sum of two counts, if it is the rank of an entry: of any value but NaN, which comes neither first nor last.
-    pub(super) fn rank(&mut self, a: &Expr, b: &Expr) -> Option<f64> {
-        let rank = Rank::of(a, b)?;
-        let values = self.values.get(rank.values.0 as usize)?.as_ref()?;
+struct Found {
+    of: Value,
+    /// None if an entry is NaN, which comes neither first nor last.
+    ranks: Option<Vec<f64>>,
+}
+
+impl Ranked {
+    /// The rank of an entry of a vector.
+    pub(super) fn of(&mut self, rank: &Rank, values: &Value, at: i64) -> Option<f64> {
         if values.shape != [u64::try_from(rank.n).ok()?] {
             return None;
         }
         let largest = rank.first == First::Largest;
-        let known = &mut self.ranked.0;
         let key = (rank.values.0, largest);
-        if !known.get(&key).is_some_and(|(of, _)| same(of, values)) {
-            known.insert(key, (values.clone(), ranks(values.entries(), largest)));
+        if !self.0.get(&key).is_some_and(|found| same(&found.of, values)) {
+            let ranks = ranks(values.entries(), largest);
+            self.0.insert(key, Found { of: values.clone(), ranks });
         }
-        let at = self.indices.get(rank.own.0 as usize)?;
-        known.get(&key)?.1.as_ref()?.get(usize::try_from(*at).ok()?).copied()
+        self.0.get(&key)?.ranks.as_ref()?.get(usize::try_from(at).ok()?).copied()
     }
 }
 

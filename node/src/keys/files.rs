@@ -1,0 +1,148 @@
+//! The files of a deployment, and what stands in them: certificates, secrets, configurations.
+
+use crate::basics::{Hash, sha256};
+use crate::config::CallerConfig;
+use rcgen::{
+    CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
+};
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// Keys cannot be made.
+#[derive(Debug, Error)]
+pub enum KeysError {
+    /// The system refused.
+    #[error("{}: {why}", path.display())]
+    Io {
+        /// What was touched.
+        path: PathBuf,
+        /// Why.
+        why: io::Error,
+    },
+    /// No key or certificate could be made.
+    #[error("a certificate cannot be made: {0}")]
+    Certificate(#[from] rcgen::Error),
+    /// No randomness.
+    #[error("no randomness from the operating system: {0}")]
+    Randomness(#[from] getrandom::Error),
+    /// What is asked for cannot be.
+    #[error("{0}")]
+    Plan(String),
+}
+
+pub(super) struct Made {
+    pub(super) certificate: String,
+    pub(super) key: String,
+    pub(super) hash: Hash,
+}
+
+/// A key and a certificate of it, for these names.
+pub(super) fn certificate(name: &str, hosts: &[&str]) -> Result<Made, KeysError> {
+    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, name);
+    for host in hosts {
+        params.subject_alt_names.push(match host.parse::<IpAddr>() {
+            Ok(ip) => SanType::IpAddress(ip),
+            Err(_) => SanType::DnsName((*host).try_into()?),
+        });
+    }
+    params.extended_key_usages =
+        vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+    let made = params.self_signed(&key)?;
+    Ok(Made { certificate: made.pem(), key: key.serialize_pem(), hash: sha256(made.der()) })
+}
+
+pub(super) fn random() -> Result<[u8; 32], KeysError> {
+    let mut bytes = [0; 32];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Writes a file that is not there yet; a secret one for its owner only.
+pub(super) fn write(path: &Path, text: impl AsRef<[u8]>, secret: bool) -> Result<(), KeysError> {
+    let io = |why| KeysError::Io { path: path.into(), why };
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(io)?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, if secret { 0o600 } else { 0o644 });
+    #[cfg(not(unix))]
+    let _ = secret;
+    options.open(path).and_then(|mut file| file.write_all(text.as_ref())).map_err(io)
+}
+
+/// A folder that only its owner may look into.
+pub(super) fn private(path: &Path) -> Result<(), KeysError> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(|why| KeysError::Io { path: path.into(), why })
+}
+
+pub(super) fn quoted(hashes: &[Hash]) -> String {
+    hashes.iter().map(|h| format!("\"{h}\"")).collect::<Vec<_>>().join(", ")
+}
+
+/// Writes a file anew, beside it first.
+pub(super) fn rewrite(path: &Path, text: &str) -> Result<(), KeysError> {
+    let io = |why| KeysError::Io { path: path.into(), why };
+    let beside = path.with_extension("toml.new");
+    drop(fs::remove_file(&beside));
+    write(&beside, text, true)?;
+    fs::rename(&beside, path).map_err(io)
+}
+
+/// All TOML files of a deployment in which certificates stand.
+pub(super) fn configurations(folder: &Path) -> Result<Vec<PathBuf>, KeysError> {
+    let mut out: Vec<PathBuf> =
+        (0..3).map(|i| folder.join(format!("node-{i}/node.toml"))).collect();
+    out.extend(coordinators(folder)?.into_iter().map(|(path, _)| path));
+    let clients = folder.join("clients");
+    if clients.is_dir() {
+        let listed =
+            fs::read_dir(&clients).map_err(|why| KeysError::Io { path: clients.clone(), why })?;
+        out.extend(listed.flatten().map(|c| c.path().join("client.toml")));
+    }
+    out.retain(|p| p.is_file());
+    Ok(out)
+}
+
+/// Replaces a text in all configurations.
+pub(super) fn replace(folder: &Path, from: &str, to: &str) -> Result<(), KeysError> {
+    for path in configurations(folder)? {
+        let io = |why| KeysError::Io { path: path.clone(), why };
+        let text = fs::read_to_string(&path).map_err(io)?;
+        if text.contains(from) {
+            rewrite(&path, &text.replace(from, to))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn hash_of(path: &Path) -> Result<Hash, KeysError> {
+    use rustls::pki_types::{CertificateDer, pem::PemObject};
+    let text = fs::read(path).map_err(|why| KeysError::Io { path: path.into(), why })?;
+    let der = CertificateDer::from_pem_slice(&text);
+    let bad = |_| KeysError::Plan(format!("{}: no certificate", path.display()));
+    Ok(sha256(&der.map_err(bad)?))
+}
+
+/// The folders of coordinators of a deployment, and what their files say.
+pub(super) fn coordinators(folder: &Path) -> Result<Vec<(PathBuf, CallerConfig)>, KeysError> {
+    let io = |why| KeysError::Io { path: folder.into(), why };
+    let all =
+        fs::read_dir(folder).map_err(io)?.flatten().map(|f| f.path().join("coordinator.toml"));
+    let read = |path: PathBuf| match CallerConfig::read(&path) {
+        Ok(config) => Ok((path, config)),
+        Err(e) => Err(KeysError::Plan(e.to_string())),
+    };
+    let mut all: Vec<PathBuf> = all.filter(|p| p.is_file()).collect();
+    all.sort();
+    all.into_iter().map(read).collect()
+}
