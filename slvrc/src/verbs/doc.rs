@@ -5,14 +5,15 @@ use crate::files;
 use anyhow::Context;
 use serde_json::{Map, Value, json};
 use slvr_compiler::ide::doc;
-use slvr_compiler::syntax::{self, MAX_SOURCE, Sources};
+use slvr_compiler::syntax::{self, MAX_SOURCE, Sources, embedded};
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Arguments.
 #[derive(clap::Args)]
 pub struct Doc {
-    /// `std`, `models`, `predicates`, `grammar`, or `.slvr` files; the first four if nothing is named.
+    /// `std`, `models`, `predicates`, `grammar`, predicates of the library by their names, or `.slvr` files; the first
+    /// four if nothing is named.
     #[arg(value_name = "PAGE")]
     pages: Vec<String>,
     /// Write `PAGE.md` into this folder instead of to standard output.
@@ -48,6 +49,12 @@ impl Doc {
 
 /// Name and text of a page.
 fn page(name: &str) -> anyhow::Result<(String, String)> {
+    if !Path::new(name).exists()
+        && let Some(text) = embedded::get(&format!("{name}.slvr"))
+    {
+        let stem = name.rsplit('/').next().unwrap_or(name);
+        return Ok((stem.to_owned(), doc::file_page(stem, text)));
+    }
     let text = match name {
         "std" => doc::std_page(),
         "models" => doc::models_page(),

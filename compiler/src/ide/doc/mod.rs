@@ -32,7 +32,7 @@ pub fn std_page() -> String {
         for item in file.items() {
             let _ = write!(out, "\n### `{}`\n", item.name.name);
             let _ = write!(out, "\n```slvr\n{}\n```\n", signature(item.item));
-            paragraph(&mut out, &description(file, item.item));
+            paragraph(&mut out, &described(file, item.item, 1));
         }
     }
     out.push_str(
@@ -45,8 +45,8 @@ pub fn std_page() -> String {
         }
         let _ = write!(out, "\n### Layer `{}`\n\n```slvr\n{}\n```\n", layer.name, layer.usage);
         paragraph(&mut out, &layer.about);
-        let examples: Vec<String> = layer.examples.iter().map(|e| e.text()).collect();
-        paragraph(&mut out, &examples.join(" "));
+        let example = layer.examples.first().map_or(String::new(), |e| e.text());
+        paragraph(&mut out, &example);
     }
     out
 }
@@ -77,12 +77,18 @@ pub fn models_page() -> String {
 /// The page of the predicates that come with the compiler.
 pub fn predicates_page() -> String {
     let mut out = format!(
-        "# Predicates\n\n{GENERATED}\n\nEach runs under its bare name: `slvrc run {} ..`.\n",
+        "# Predicates\n\n{GENERATED}\n\nEach runs under its bare name: `slvrc run {0} ..`. `slvrc doc {0}` lists its inputs,\n\
+         requirements and reveals. Those of the gallery are of the literature, each written as its paper states it.\n",
         embedded::PREDICATES.first().map_or("NAME", |(n, _)| n.trim_end_matches(".slvr"))
     );
     for (name, text) in embedded::PREDICATES.iter().chain(embedded::GALLERY) {
         let (tree, _) = parse(FileId(0), text);
-        file(&mut out, name.trim_end_matches(".slvr"), text, &tree);
+        let _ = write!(out, "\n## {}\n", name.trim_end_matches(".slvr"));
+        for item in tree.items.iter().filter(|i| matches!(i.kind, ItemKind::Predicate(_))) {
+            let head = signature(item);
+            let _ = write!(out, "\n`{}`\n", one_line(&head).trim_start_matches("predicate "));
+        }
+        paragraph(&mut out, &header(text));
     }
     out
 }
@@ -99,6 +105,11 @@ pub fn file_page(name: &str, text: &str) -> String {
 /// What is said of an item of the library, with examples. The head of a file that stands right above
 /// its first item is the file's.
 pub fn description(file: &'static LibraryFile, item: &'static Item) -> String {
+    described(file, item, usize::MAX)
+}
+
+/// The same with so many examples at most.
+fn described(file: &'static LibraryFile, item: &'static Item, most: usize) -> String {
     let head = item.doc.starts_with("std:") && item.doc == header(file.text);
     let comment = if head { "" } else { item.doc.as_str() };
     let Some(name) = item.name() else { return comment.to_owned() };
@@ -109,7 +120,8 @@ pub fn description(file: &'static LibraryFile, item: &'static Item) -> String {
         let gap = if out.is_empty() { "" } else { "\n\n" };
         let _ = write!(out, "{gap}{requires}");
     }
-    let examples = examples::of(item);
+    let mut examples = examples::of(item);
+    examples.truncate(most);
     if !examples.is_empty() {
         out.push_str("\n\n");
     }
