@@ -76,6 +76,8 @@
 //! [`slvr_circuit::proof::error`] adds these up.
 
 pub mod algebra;
+#[doc = include_str!("argument.md")]
+pub mod argument {}
 pub mod carries;
 pub mod chunk;
 pub mod claims;

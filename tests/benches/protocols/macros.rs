@@ -48,7 +48,7 @@ pub struct Given {
 
 /// A macro.
 pub struct Macro {
-    /// As in docs/src/protocols.md and docs/src/performance.md.
+    /// As in docs/src/protocols.md and in `measured.md` beside this file.
     pub name: &'static str,
     /// Inputs are below 2^this.
     pub magnitude: u32,

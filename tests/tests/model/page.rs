@@ -1,4 +1,4 @@
-//! The page of the book that lists the macros, with what was gone through.
+//! The page beside this test that lists the macros, with what was gone through.
 
 use super::circuits::{Build, Macro};
 use super::space::{Counted, LONG};
@@ -8,7 +8,7 @@ use std::sync::Mutex;
 static WRITING: Mutex<()> = Mutex::new(());
 
 fn path() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../docs/src/model-checking.md")
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/model/counted.md")
 }
 
 fn marks(build: Build) -> [String; 2] {

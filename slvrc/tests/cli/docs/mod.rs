@@ -118,7 +118,22 @@ fn generated_pages_are_up_to_date() {
     }
 }
 
-/// Every page is in the table of contents, and every relative link leads to a file.
+/// Anchors of the headings of a page, as the book makes them.
+fn anchors(text: &str) -> Vec<String> {
+    let mut code = false;
+    let headings = text.lines().filter(|l| {
+        code ^= l.starts_with("```");
+        !code && l.starts_with('#')
+    });
+    let name = |l: &str| {
+        let of = l.trim_start_matches('#').trim().chars();
+        let of = of.filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | ' '));
+        of.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
+    };
+    headings.map(name).collect()
+}
+
+/// Every page is in the table of contents, and every relative link leads to a file and to a heading in it.
 #[test]
 fn pages_are_linked() {
     let mut wrong = String::new();
@@ -140,6 +155,45 @@ fn pages_are_linked() {
                 !file.is_empty() && !file.contains("://") && !file.contains(char::is_whitespace);
             if here && !folder.join(file).exists() {
                 wrong += &format!("{name}: no {link}\n");
+            }
+            let Some((file, anchor)) = link.split_once('#').filter(|_| !link.contains("://"))
+            else {
+                continue;
+            };
+            let to = if file.is_empty() { path.clone() } else { folder.join(file) };
+            let page = to.extension().is_some_and(|e| e == "md") && to.exists();
+            if page && !anchors(&read(&to)).contains(&anchor.to_string()) {
+                wrong += &format!("{name}: no heading {link}\n");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Files of Rust that the book names are there: `passes/mod.rs` is the end of some file's path.
+#[test]
+fn files_named_in_the_book_exist() {
+    fn below(folder: &Path, all: &mut String) {
+        for entry in fs::read_dir(folder).expect("a folder").filter_map(Result::ok) {
+            let path = entry.path();
+            match path.is_dir() {
+                true if entry.file_name() == "target" => {}
+                true => below(&path, all),
+                false => *all += &format!("{}\n", path.display()),
+            }
+        }
+    }
+    let mut all = String::new();
+    for folder in ["circuit", "ring", "runtime", "compiler", "simulation", "node", "slvrc", "tests"]
+    {
+        below(&root().join(folder), &mut all);
+    }
+    let mut wrong = String::new();
+    for (name, path) in book() {
+        let text = read(&path);
+        for file in text.split('`').skip(1).step_by(2).filter(|s| s.ends_with(".rs")) {
+            if !file.contains(char::is_whitespace) && !all.contains(&format!("/{file}\n")) {
+                wrong += &format!("{name}: no file {file}\n");
             }
         }
     }

@@ -3,10 +3,8 @@
 use slvr_circuit::Circuit;
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::diagnostic::{self, render};
-use slvr_compiler::ide::doc::{self, examples};
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::ast::ItemKind;
-use slvr_compiler::syntax::{Sources, embedded, signature};
+use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
 use std::fmt::Write;
 
@@ -29,40 +27,10 @@ fn table(name: &str) -> String {
     match name {
         "elements" => elements(),
         "sizes" => sizes(),
-        "clients" => clients(),
         "forms" => forms(),
-        "intrinsics" => intrinsics(),
-        "layers" => layers(),
         "codes" => codes(),
         _ => panic!("no table `{name}`"),
     }
-}
-
-/// What `std` declares without a body.
-fn intrinsics() -> String {
-    let mut out = String::from("| declared | gives |\n|---|---|\n");
-    for item in examples::functions() {
-        let ItemKind::Fn(f) = &item.item.kind else { continue };
-        if f.body.is_some() {
-            continue;
-        }
-        let about = doc::description(item.file, item.item);
-        let about = about.split("\n\n").next().unwrap_or("").replace('\n', " ").replace('|', "\\|");
-        let head = signature(item.item);
-        let head = head.trim_start_matches("extern fn ").trim_end();
-        let _ = writeln!(out, "| `{head}` | {about} |");
-    }
-    out
-}
-
-fn layers() -> String {
-    let mut out = String::from("| layer | is |\n|---|---|\n");
-    for l in examples::layers() {
-        let usage = l.usage.split_whitespace().collect::<Vec<_>>().join(" ");
-        let usage = usage.replace("[ ", "[").replace(", ]", "]");
-        let _ = writeln!(out, "| `{usage}` | {} |", l.about.replace('\n', " "));
-    }
-    out
 }
 
 fn codes() -> String {
@@ -210,31 +178,6 @@ fn sizes() -> String {
             let _ = write!(out, " {rounds} rounds, {bits} bits |");
         }
         out.push('\n');
-    }
-    out
-}
-
-/// A whole check for more and more clients.
-fn clients() -> String {
-    let mut out = String::from(
-        "| check | m | rounds | bytes sent per party | instructions |\n|---|---|---|---|---|\n",
-    );
-    for name in ["norm_bound", "krum", "slvr_accuracy"] {
-        let text = embedded::get(&format!("{name}.slvr")).expect("a predicate");
-        for m in [10u64, 20, 40] {
-            let mut bindings = vec![("m", m)];
-            if name == "krum" {
-                bindings.push(("f", 1));
-            }
-            if name == "slvr_accuracy" {
-                bindings.extend([("c", 1), ("b", 10)]);
-            }
-            let c = compile(text, &bindings);
-            let t = Traffic::of(&c);
-            let bytes = t.bytes.iter().sum::<u64>() / 3;
-            let _ =
-                writeln!(out, "| `{name}` | {m} | {} | {bytes} | {} |", t.rounds, c.instructions());
-        }
     }
     out
 }

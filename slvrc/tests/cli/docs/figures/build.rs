@@ -75,10 +75,3 @@ pub fn pinned() -> BTreeMap<String, (usize, u64)> {
     }
     all
 }
-
-/// Rounds and megabytes in all of a whole round of ten clients, from the pinned artifacts.
-pub fn whole_round(model: &str, way: &str) -> (usize, f64) {
-    let key = format!("slvr_accuracy M={model} m=10 c=1 b=10 | {way}");
-    let (rounds, bytes) = pinned().remove(&key).unwrap_or_else(|| panic!("no `{key}` is pinned"));
-    (rounds, bytes as f64 / 1e6)
-}

@@ -74,9 +74,7 @@ pub fn predictions(old: &str) -> String {
     let rows = [
         ("round-accuracy/LeNet5", "slvr_accuracy", "M=LeNet5 m=10 c=1 b=10"),
         ("norm/LeNet5", "bench/norm", "M=LeNet5 m=10"),
-        ("client-accuracy/LeNet5", "bench/accuracy", "M=LeNet5 c=1 b=10"),
         ("client-accuracy-both-secret/ResNet18", "bench/accuracy_secret", "M=ResNet18 c=1 b=10"),
-        ("norm/ResNet18", "bench/norm", "M=ResNet18 m=10"),
         ("round-accuracy/ResNet18", "slvr_accuracy", "M=ResNet18 m=10 c=1 b=10"),
     ];
     let deep = std::env::var_os("SLVR_ALL_ARTIFACTS").is_some();
@@ -133,7 +131,7 @@ fn measured_rows() {
         assert!((said - mb).abs() <= 0.006 * mb, "MB of {row} on {net}: {said}, not {mb}");
         count += 1;
     }
-    assert!(count >= 28, "only {count} rows are pinned");
+    assert!(count >= 20, "only {count} rows are pinned");
     if std::env::var_os("SLVR_ALL_ARTIFACTS").is_none() {
         return;
     }
@@ -157,8 +155,8 @@ fn measured_rows() {
 /// Rounds and bits of the measured macros are those of their circuits.
 #[test]
 fn measured_macros() {
-    let page = read(&root().join("docs/src/performance.md"));
+    let page = read(&root().join("tests/benches/protocols/measured.md"));
     for row in protocol_macros().lines().skip(2) {
-        assert!(page.contains(&format!("\n{row}")), "performance.md has no row {row}");
+        assert!(page.contains(&format!("\n{row}")), "measured.md has no row {row}");
     }
 }

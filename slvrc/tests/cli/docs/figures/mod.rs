@@ -28,7 +28,6 @@ pub fn table(name: &str, old: &str) -> Option<String> {
         "passes" => house::passes_of_the_graph(),
         "interactions" => house::interactions(),
         "instructions" => house::instructions(),
-        "macros" => costs::protocol_macros(),
         "functions" => costs::functions(),
         "checks" => costs::checks(),
         "noise" => noise::costs(),
@@ -38,8 +37,6 @@ pub fn table(name: &str, old: &str) -> Option<String> {
         "predictions" => measured::predictions(old),
         "crates" => house::crates(),
         "proven" => proven::circuits(),
-        "proven-memory" => proven::budgets(),
-        "proven-families" => proven::families(),
         _ => return None,
     })
 }

@@ -1,14 +1,14 @@
 //! Sentences with figures, as they are computed.
 
 use super::super::{book, read, root};
-use super::build::{Built, build, find, predicate, whole_round};
+use super::build::{Built, build, find, predicate};
 use super::costs::symmetric;
 use super::macros::{self, MACROS, families};
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::analysis::{guard, projection};
 use slvr_compiler::cost::{
-    Cost, LineRow, MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S, most, places,
+    Cost, LineRow, MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S, places,
     rows_by_line,
 };
 use slvr_compiler::graph::domain;
@@ -97,26 +97,6 @@ fn enforcement(say: Say<'_>) {
     };
     let ((n4, wide, element, s), (n25, tight, _, _)) = (plan(10, 4.0), plan(10, 2.5));
     let (_, thousand, _, _) = plan(1000, 4.0);
-    // How often a vector four thresholds long passes one test, and by the inequality of Paley and Zygmund.
-    let (soundness, clients) = (-f64::from(s), 10f64.log2());
-    let exact = projection::plan(256.0 * 65536.0, 61_706, 10, s, s, 4.0);
-    let smooth = ((exact.soundness_log2 - clients) / exact.tests as f64).exp2();
-    let moments: f64 = 1.0 - (1.0f64 - 2.0 / 16.0).powi(2) / 3.0;
-    let more = ((soundness - clients) / moments.log2()).ceil();
-    say(
-        "protocols.md",
-        format!(
-            "gives {moments:.3} in place of {smooth:.3} for gamma = 4, and would take {more} products in \
-             place of {n4}."
-        ),
-    );
-    say(
-        "decisions.md",
-        format!(
-            "says {moments:.3} at four thresholds. The smoothing of Esseen with an explicit kernel says \
-             {smooth:.3}, so {n4} tests do where {more} would be needed."
-        ),
-    );
     say(
         "README.md",
         format!(
@@ -136,13 +116,6 @@ fn enforcement(say: Say<'_>) {
         ),
     );
     say("security.md", format!("| 1 - 2^-{s}, over all clients |"));
-    say(
-        "security.md",
-        format!(
-            "There are three routes for long vectors of weights: projections with {n4} tests, projections \
-             with {n25} tests, and the upload in 32 bits."
-        ),
-    );
     say(
         "security.md",
         format!("{wide:.0} times with ten clients, {thousand:.0} times with a thousand"),
@@ -244,33 +217,9 @@ fn whole_rounds(say: Say<'_>, lenet: &Built) {
         ),
     );
 
-    let ((rounds_t1, mb_t1), (rounds_t2, mb_t2)) =
-        (whole_round("LeNet5", "t1"), whole_round("LeNet5", "t2 lan"));
-    say(
-        "decisions.md",
-        format!(
-            "a LeNet-5 round takes {rounds_t1} rounds and {mb_t1:.0} MB in T1, and {rounds_t2} rounds and \
-             {mb_t2:.0} MB in T2"
-        ),
-    );
     say(
         "costs.md",
         format!("`slvr_accuracy` with LeNet-5 and ten clients has {lenet_rounds} rounds"),
-    );
-
-    let waiting = Options { speculate: false, ..Options::default() };
-    let waiting = predicate("slvr_accuracy", "M=LeNet5 m=10 c=1 b=10", waiting);
-    let memory = |b: &Built| most(Cost::of(&b.compiled.circuit).peak_memory) as f64 / 1e6;
-    say(
-        "decisions.md",
-        format!(
-            "SLVR with LeNet-5 and ten clients takes {lenet_rounds} rounds instead of {}",
-            waiting.traffic().rounds
-        ),
-    );
-    say(
-        "decisions.md",
-        format!("({:.0} MB instead of {:.0} MB there)", memory(lenet), memory(&waiting)),
     );
 }
 
@@ -294,7 +243,6 @@ fn protocols(say: Say<'_>) {
     };
     let compare = in_t1("comparison, 64 bits");
     say("protocols.md", format!("3 per gate: {} for w = 64 | exact |", compare["T1"]));
-    say("protocols.md", format!("n = w - 1: {} for w = 64 | exact |", compare["T1, simple"]));
     say("protocols.md", format!("the least >= f: {} for f = 16", in_t1("truncation")["T1"]));
     say(
         "protocols.md",
@@ -308,7 +256,6 @@ fn protocols(say: Say<'_>) {
             short.1 / 2
         ),
     );
-    say("decisions.md", format!("costs {} bits each (in T1)", range.1));
     // Of ten classes, w = 4.
     assert_eq!((one_hot.0, one_hot.1), (4, 10 * 24 + (1 << 4) + 1), "the one-hot check");
     let (both, two) = macros::bits_of_saturation(43, 22);
@@ -316,7 +263,6 @@ fn protocols(say: Say<'_>) {
         "protocols.md",
         format!("{both} bits. Two comparisons of one table would take {two} bits."),
     );
-    say("decisions.md", format!("{both} bits instead of {two}"));
     let exp = symmetric("exp(x + 0 * y)").0;
     say("protocols.md", format!("and gate the result: {exp} rounds in all in T1."));
     let word = in_t1_rounds("bit to word");
