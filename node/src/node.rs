@@ -1,6 +1,6 @@
 //! A running node: what its threads share.
 
-use crate::basics::now;
+use crate::basics::{Hash, now};
 use crate::board::Board;
 use crate::config::{NodeConfig, Roll};
 use crate::ledger::{Ledger, Stepped};
@@ -9,7 +9,7 @@ use crate::peers::Peers;
 use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::store::{Store, StoreError};
 use crate::tasks::{Known, Ready, Tasks, longest};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
@@ -45,6 +45,8 @@ pub struct Node {
     led: Mutex<BTreeSet<RoundKey>>,
     /// Rounds are opened one after another here.
     opening: Mutex<()>,
+    /// Of node 0: openings that were withdrawn at the others before this node had them, and that it does not take any more.
+    withdrawn: Mutex<VecDeque<Hash>>,
     stop: AtomicBool,
 }
 
@@ -57,6 +59,9 @@ impl fmt::Debug for Node {
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
+
+/// How many openings that were withdrawn node 0 remembers. Each is in question for as long as it takes to open a round.
+const WITHDRAWN: usize = 1000;
 
 /// Memory that a run has. It is given back when this is dropped.
 #[derive(Debug)]
@@ -153,6 +158,7 @@ impl Node {
             busy: Mutex::default(),
             led: Mutex::default(),
             opening: Mutex::default(),
+            withdrawn: Mutex::default(),
             stop: AtomicBool::new(false),
         })
     }
@@ -279,14 +285,47 @@ impl Node {
         self.wake();
     }
 
-    /// Forgets a round that has been opened and in which nothing has happened: its number was not used.
+    /// Whether this opening was withdrawn.
+    pub fn is_withdrawn(&self, opening: &Hash) -> bool {
+        lock(&self.withdrawn).contains(opening)
+    }
+
+    /// Forgets a round that has this opening and in which nothing has happened: its number was not used. Node 0 has an opening
+    /// last, so what it has was open at all nodes, and is withdrawn only once it was aborted. What it does not have it takes no more: whoever
+    /// withdraws an opening asks it first, and so nobody goes on to open what another one withdraws.
     ///
     /// # Errors
     ///
-    /// A round with submissions, or that has gone on; a disk that fails.
-    pub fn withdraw(&self, key: &RoundKey) -> Result<(), StepError> {
+    /// Another opening; a round with submissions, or that has gone on; a disk that fails.
+    pub fn withdraw(&self, key: &RoundKey, opening: &Hash) -> Result<(), StepError> {
+        // None is taken meanwhile.
+        let _one = self.opening();
+        if self.leads() {
+            let mut withdrawn = lock(&self.withdrawn);
+            match self.round(key).filter(|r| r.spec.digest() == *opening) {
+                Some(round) if round.phase != Phase::Aborted => {
+                    let what = "it was open at all nodes";
+                    return Err(StepError::Order { phase: round.phase, what });
+                }
+                found => {
+                    if !withdrawn.contains(opening) {
+                        withdrawn.push_back(*opening);
+                    }
+                    if withdrawn.len() > WITHDRAWN {
+                        withdrawn.pop_front();
+                    }
+                    if found.is_none() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
         let done = self.rounds.remove(key, |round| {
             let stored = |e: StoreError| StepError::Store(e.to_string());
+            if round.spec.digest() != *opening {
+                let what = "it has another opening than the one that is withdrawn";
+                return Err(StepError::Order { phase: round.phase, what });
+            }
             let begun =
                 round.erased || round.attempt > 0 || self.store.count_of(key).map_err(stored)? > 0;
             match round.phase {

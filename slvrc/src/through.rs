@@ -82,7 +82,7 @@ impl Through {
             }
         }
         let revealed = self.coordinator.collect(task, round)?.revealed;
-        self.coordinator.erase(task, round, "words")?;
+        self.coordinator.erase(task, round, &["words"])?;
         Ok(revealed)
     }
 }

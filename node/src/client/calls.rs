@@ -173,21 +173,49 @@ impl Caller {
         told(0)
     }
 
-    /// Erases what all nodes keep of a round that has ended: `words`, `submissions` or `reveals`, of which a client erases
-    /// its own. All are asked, whatever one says. The result is which nodes know no such round, such as one that has lost its
-    /// data: there is nothing to erase there.
+    /// Erases what all nodes keep of a round that has ended: of `words`, `submissions` and `reveals` what is named. Of `reveals` a
+    /// client erases its own. All three are asked first whether they would: if one says no or cannot be reached, nothing is
+    /// erased. The result is which nodes know no such round, such as one that has lost its data: there is nothing to erase there.
     ///
     /// # Errors
     ///
     /// A node that says no or cannot be reached; a round that no node knows.
-    pub fn erase(&self, task: &str, round: u64, what: &str) -> Result<Vec<usize>, CallError> {
-        let path = format!("/v1/tasks/{task}/rounds/{round}/{what}");
-        let mut said = self.each(|node| self.json(node, &Method::DELETE, &path, &[]));
-        let unknown = |r: &Result<Value, CallError>| matches!(r, Err(CallError::Refused { code, .. }) if code == "round");
-        let lost: Vec<usize> = (0..3).filter(|&node| unknown(&said[node])).collect();
-        if lost.len() < 3 {
-            lost.iter().for_each(|&node| said[node] = Ok(Value::Null));
+    pub fn erase(&self, task: &str, round: u64, what: &[&str]) -> Result<Vec<usize>, CallError> {
+        let ask = |node: usize, check: bool| -> Result<bool, CallError> {
+            for what in what {
+                let path = format!("/v1/tasks/{task}/rounds/{round}/{what}?check={check}");
+                match self.json(node, &Method::DELETE, &path, &[]) {
+                    Ok(_) => {}
+                    Err(CallError::Refused { code, .. }) if code == "round" => return Ok(false),
+                    Err(e) => return Err(e),
+                }
+            }
+            Ok(true)
+        };
+        let known = self.all(|node| ask(node, true))?;
+        if known == [false; 3] {
+            return Err(CallError::no_round(0));
         }
-        together(said).map(|_| lost)
+        self.all(|node| if known[node] { ask(node, false) } else { Ok(false) })?;
+        Ok((0..3).filter(|&node| !known[node]).collect())
+    }
+
+    /// Erases everything that the nodes keep of a round that has ended. Of one that was aborted these are the submissions: there
+    /// are no words of a result, which a coordinator needs the right to collect for.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Caller::erase`].
+    pub fn drop_round(&self, task: &str, round: u64) -> Result<Vec<usize>, CallError> {
+        let aborted = |s: &Result<Value, CallError>| match s {
+            Ok(shown) => shown["phase"] == "aborted",
+            Err(e) => matches!(e, CallError::Refused { code, .. } if code == "round"),
+        };
+        let all = ["submissions", "reveals", "words"];
+        let what = match self.statuses(task, round).iter().all(aborted) {
+            true => &all[..2],
+            false => &all[..],
+        };
+        self.erase(task, round, what)
     }
 }

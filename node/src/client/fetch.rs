@@ -42,7 +42,7 @@ impl Caller {
     ///
     /// A node that says no or cannot be reached.
     pub fn forget(&self, task: &str, round: u64) -> Result<(), CallError> {
-        self.erase(task, round, "reveals").map(drop)
+        self.erase(task, round, &["reveals"]).map(drop)
     }
 }
 

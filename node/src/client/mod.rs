@@ -105,6 +105,16 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// A node knows no such round.
+    fn no_round(node: usize) -> CallError {
+        CallError::Refused {
+            node,
+            status: 404,
+            code: "round".into(),
+            message: "there is no such round".into(),
+        }
+    }
+
     /// Whether it may be different soon.
     fn passes(&self) -> bool {
         match self {

@@ -1,6 +1,6 @@
 //! A coordinator opens a round at the three nodes, and closes or aborts it before its time.
 
-use super::{CallError, Caller};
+use super::{AGAIN, CallError, Caller};
 use crate::basics::{Hash, Hex, hex};
 use crate::opening::Seal;
 use crate::state::{Order, RoundKey, Signature, Spec};
@@ -10,6 +10,8 @@ use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// What a node has of what an opening says.
 #[derive(Clone, Debug, Deserialize)]
@@ -27,6 +29,9 @@ const ORDER: [usize; 3] = [1, 2, 0];
 
 /// How often an opening is begun anew that another call has begun at the same time.
 const TRIES: usize = 4;
+
+/// How long another opening may be on its way to the nodes before it is taken for one that nobody goes on with.
+const UNDER_WAY: Duration = Duration::from_secs(3);
 
 impl Caller {
     fn round_path(task: &str, round: u64) -> String {
@@ -64,12 +69,7 @@ impl Caller {
     /// A node that does not know the round, or shows another opening than the others.
     pub fn opening(&self, task: &str, round: u64) -> Result<Spec, CallError> {
         let of = |node: usize| -> Result<Spec, CallError> {
-            self.opening_at(node, task, round)?.ok_or_else(|| CallError::Refused {
-                node,
-                status: 404,
-                code: "round".into(),
-                message: "there is no such round".into(),
-            })
+            self.opening_at(node, task, round)?.ok_or_else(|| CallError::no_round(node))
         };
         let [first, others @ ..] = [of(0)?, of(1)?, of(2)?];
         if let Some(i) = others.iter().position(|o| o.digest() != first.digest()) {
@@ -111,7 +111,7 @@ impl Caller {
 
     /// Opens a round on all nodes: signs what it is, asks each node what speaks against it, and gives it to each. It may be
     /// asked for again, and then has its first deadline. The deadline is by the middle one of the nodes' clocks, so that one
-    /// node that is wrong does not move it.
+    /// node that is wrong does not move it. A round is open once each node holds this opening and no other.
     ///
     /// # Errors
     ///
@@ -159,35 +159,67 @@ impl Caller {
         Err(CallError::Disagree(format!("{task}/{round} is opened by other calls all the time")))
     }
 
-    /// The opening that is there of a round, if it is what is wanted but for its deadline. One that is not open at all
-    /// nodes, to which nobody has submitted, and that cannot be opened at the others any more is withdrawn.
-    fn begun(&self, wanted: &Spec, now: u64) -> Result<Option<Spec>, CallError> {
-        let (task, round) = (wanted.key.task.as_str(), wanted.key.round);
-        let at = |node| self.opening_at(node, task, round);
-        let all = [at(0)?, at(1)?, at(2)?];
-        let there: Vec<(usize, &Spec)> =
-            ORDER.iter().filter_map(|&n| Some((n, all[n].as_ref()?))).collect();
-        let Some((_, first)) = there.first() else { return Ok(None) };
-        let mut like = Spec { deadline: first.deadline, signed: first.signed, ..wanted.clone() };
-        if there.len() == 3 {
-            // It may have gone on: it is of who was enrolled then, and continues what was there then.
-            (like.roll, like.after) = (first.roll, first.after);
-            return Ok((like == **first).then_some(like));
-        }
-        let mut goes_on = like == **first && now < like.deadline;
-        for (node, spec) in &there {
-            goes_on &= spec == first && self.status(*node, task, round)?["phase"] == "open";
-        }
-        if !goes_on {
-            for (node, _) in there {
-                self.withdraw(node, task, round)?;
-            }
-        }
-        Ok(goes_on.then_some(like))
+    /// The openings that the nodes hold of a round.
+    fn held(&self, task: &str, round: u64) -> Result<[Option<Spec>; 3], CallError> {
+        self.all(|node| self.opening_at(node, task, round))
     }
 
-    fn withdraw(&self, node: usize, task: &str, round: u64) -> Result<(), CallError> {
-        self.json(node, &Method::DELETE, &Caller::round_path(task, round), &[]).map(drop)
+    /// The opening that is there of a round, if it is what is wanted but for its deadline. One that is not open at all
+    /// nodes, to which nobody has submitted, and that cannot be opened at the others any more is withdrawn, unless somebody may
+    /// just be opening it.
+    fn begun(&self, wanted: &Spec, now: u64) -> Result<Option<Spec>, CallError> {
+        let (task, round) = (wanted.key.task.as_str(), wanted.key.round);
+        let mut held = self.held(task, round)?;
+        let until = Instant::now() + UNDER_WAY;
+        loop {
+            let there: Vec<(usize, &Spec)> =
+                ORDER.iter().filter_map(|&n| Some((n, held[n].as_ref()?))).collect();
+            let Some((_, first)) = there.first() else { return Ok(None) };
+            let mut like =
+                Spec { deadline: first.deadline, signed: first.signed, ..wanted.clone() };
+            if there.len() == 3 {
+                // It may have gone on: it is of who was enrolled then, and continues what was there then.
+                (like.roll, like.after) = (first.roll, first.after);
+                return Ok((like == **first).then_some(like));
+            }
+            // One that another call withdraws meanwhile is nowhere.
+            let phase = |node| Some(self.status(node, task, round).ok()?["phase"].take());
+            let phases: Vec<_> = there.iter().map(|(node, _)| phase(*node)).collect();
+            let all_are = |is: &str| phases.iter().all(|p| p.as_ref().is_some_and(|p| p == is));
+            let same = there.iter().all(|(_, spec)| spec == first);
+            if like == **first && same && now < like.deadline && all_are("open") {
+                return Ok(Some(like));
+            }
+            let ended = all_are("aborted");
+            // Node 0 says that it is another one.
+            if held[0].is_some() && !ended {
+                return Ok(None);
+            }
+            if ended || Instant::now() >= until {
+                for (node, spec) in there {
+                    self.withdraw(node, spec)?;
+                }
+                return Ok(None);
+            }
+            thread::sleep(AGAIN);
+            let before = std::mem::replace(&mut held, self.held(task, round)?);
+            // It is not what it was: whoever has opened it goes on.
+            if held != before {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Withdraws an opening at a node. Node 0 is asked first: if it has it, it is open at all nodes and stays, and if not, it
+    /// takes it no more.
+    fn withdraw(&self, node: usize, spec: &Spec) -> Result<(), CallError> {
+        let path = Caller::round_path(&spec.key.task, spec.key.round);
+        let path = format!("{path}?opening={}", spec.digest());
+        self.json(0, &Method::DELETE, &path, &[])?;
+        match node {
+            0 => Ok(()),
+            _ => self.json(node, &Method::DELETE, &path, &[]).map(drop),
+        }
     }
 
     /// Gives the nodes an opening, if none of them has anything against it.
@@ -208,12 +240,19 @@ impl Caller {
                 Err(e @ CallError::Refused { status: 409, .. }) if !is_there(&e) => {
                     // It has changed its mind since it was asked.
                     for &before in &ORDER[..i] {
-                        let _ = self.withdraw(before, task, round);
+                        let _ = self.withdraw(before, spec);
                     }
                     return Err(e);
                 }
                 Err(e) => return Err(e),
             }
+        }
+        let digests = self.held(task, round)?.map(|held| held.map(|s| s.digest()));
+        if let Some(node) = (0..3).find(|&node| digests[node] != Some(spec.digest())) {
+            return Err(CallError::Disagree(format!(
+                "{task}/{round} is not open: node {node} holds {}, as another call may have opened or withdrawn it meanwhile; a new round has a new number",
+                if digests[node].is_some() { "another opening of it" } else { "no opening of it" }
+            )));
         }
         if let Some(why) = shown["aborted"].as_str() {
             return Err(CallError::Disagree(format!(
@@ -244,12 +283,7 @@ impl Caller {
                 Err(e) => last = Some(e),
             }
         }
-        Err(last.unwrap_or(CallError::Refused {
-            node: 0,
-            status: 404,
-            code: "round".into(),
-            message: "there is no such round".into(),
-        }))
+        Err(last.unwrap_or(CallError::no_round(0)))
     }
 
     /// Closes a round before its deadline: node 0 has the order, and shows it to the others.

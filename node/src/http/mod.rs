@@ -7,6 +7,7 @@
 //! | `body` | short bodies, read as a whole; the rest of one that is refused |
 //! | `routes` | finds out who asks for what, and answers |
 //! | `shown` | what callers are shown of tasks and rounds |
+//! | `erase` | what is left of a round that has ended is erased |
 //! | `upload` | submissions as they come in |
 //! | `keep` | what makes a whole part count |
 //! | `health` | whether the node is alive, and whether it should be sent clients |
@@ -27,6 +28,7 @@
 
 mod body;
 mod connections;
+mod erase;
 mod health;
 mod keep;
 mod operations;

@@ -1,16 +1,16 @@
 //! Finds out who asks for what, and answers.
 
 use super::body::{Inbound, small};
+use super::erase::{erase, erase_own, only_asks, stored};
 use super::health::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::shown::{enrolled, report, status, tasks, terms};
 use super::upload::{About, Uploads};
-use crate::basics::{hex, is_name, sha256, unhex};
+use crate::basics::{Hash, hex, is_name, sha256, unhex};
 use crate::config::{Coordinator, Enrolled, Power};
 use crate::node::Node;
 use crate::round::{OpenError, Wanted, open, ordered, retry};
-use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, Step, StepError};
-use crate::store::StoreError;
+use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, StepError};
 use crate::submission::Public;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
@@ -218,6 +218,10 @@ async fn route(
                         _ => refused(405, "method", "POST announces, PATCH sends, GET asks"),
                     }
                 }
+                (Who::Client(client), ["reveals"]) if method == Method::DELETE => {
+                    let (node, only) = (node.clone(), only_asks(&request)?);
+                    blocking(move || erase_own(&node, &key, &client.name, only)).await?
+                }
                 (Who::Client(client), ["reveals"]) => {
                     let node = node.clone();
                     blocking(move || reveals(&node, &key, &method, &client.name)).await?
@@ -230,9 +234,27 @@ async fn route(
                     permitted(&who, &method, rest)?;
                     match (&method, rest) {
                         (&Method::POST, []) => opened(node, key, request).await,
+                        (&Method::DELETE, []) => {
+                            let query =
+                                request.uri().query().and_then(|q| q.strip_prefix("opening="));
+                            let Some(opening) = query.and_then(Hash::parse) else {
+                                return refused(
+                                    400,
+                                    "query",
+                                    "?opening=HASH says what is withdrawn",
+                                );
+                            };
+                            let node = node.clone();
+                            blocking(move || withdrawn(&node, &key, &opening)).await?
+                        }
                         (&Method::POST, [what @ ("close" | "abort")]) => {
                             let order = if *what == "close" { Order::Close } else { Order::Abort };
                             obeyed(node, key, order, request).await
+                        }
+                        (&Method::DELETE, [what @ ("words" | "submissions" | "reveals")]) => {
+                            let (node, what, only) =
+                                (node.clone(), what.to_string(), only_asks(&request)?);
+                            blocking(move || erase(&node, &key, &what, only)).await?
                         }
                         _ => {
                             let (node, rest) = (node.clone(), rest.join("/"));
@@ -323,6 +345,19 @@ fn artifact(node: &Node, task: &str, query: Option<&str>) -> Result<Response<Bod
     }
 }
 
+/// A coordinator withdraws an opening.
+fn withdrawn(node: &Node, key: &RoundKey, opening: &Hash) -> Result<Response<Body>, Refused> {
+    match node.withdraw(key, opening) {
+        Ok(()) => Ok(object(200, &json!({ "ok": true }))),
+        Err(StepError::Unknown) => refused(404, "round", "there is no such round"),
+        Err(StepError::Store(why)) => {
+            tracing::error!(round = %key, why, "a round could not be withdrawn");
+            refused(500, "store", "this node's store fails: its log says why")
+        }
+        Err(e) => refused(409, "step", e.to_string()),
+    }
+}
+
 /// What a coordinator does with a round that is there.
 fn coordinate(
     node: &Arc<Node>,
@@ -335,14 +370,6 @@ fn coordinate(
     };
     match (method, rest) {
         (&Method::GET, "artifact") => ran(node, &key),
-        (&Method::DELETE, "") => match node.withdraw(&key) {
-            Ok(()) => Ok(object(200, &json!({ "ok": true }))),
-            Err(StepError::Store(why)) => {
-                tracing::error!(round = %key, why, "a round could not be withdrawn");
-                refused(500, "store", "this node's store fails: its log says why")
-            }
-            Err(e) => refused(409, "step", e.to_string()),
-        },
         (&Method::POST, "retry") => match retry(node, &key) {
             Ok(round) => Ok(object(200, &status(node, &round))),
             Err(OpenError::Away(why)) => refused(503, "busy", why),
@@ -358,22 +385,6 @@ fn coordinate(
             }
         }
         (&Method::GET, "words") => refused(409, "phase", format!("the round is {}", round.phase)),
-        (&Method::DELETE, "words") if round.ended() => store(node.store.erase_result(&key)),
-        (&Method::DELETE, "reveals") if round.ended() => store(node.store.erase_reveals(&key)),
-        (&Method::DELETE, "submissions") if round.ended() => {
-            if let Err(e) = node.advance(&key, Step::Drop) {
-                return refused(409, "phase", e.to_string());
-            }
-            // It may be run again at this moment.
-            let ended = |now: Option<&Round>| now.is_none_or(Round::ended);
-            match node.with_round(&key, |now| ended(now).then(|| node.store.erase_parts(&key))) {
-                Some(done) => store(done),
-                None => refused(409, "phase", "the round is run again"),
-            }
-        }
-        (&Method::DELETE, "words" | "submissions" | "reveals") => {
-            refused(409, "phase", format!("the round is {}", round.phase))
-        }
         _ => refused(404, "path", "there is nothing here: see /v1/openapi.json"),
     }
 }
@@ -382,7 +393,7 @@ fn coordinate(
 fn ran(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
     let round = match node.record(key) {
         Ok(found) => found,
-        Err(e) => return store(Err(e)),
+        Err(e) => return stored(Err(e)),
     };
     let Some((round, clients)) = round.and_then(|r| {
         let clients = r.agreement.as_ref()?.clients;
@@ -396,18 +407,7 @@ fn ran(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
     }
 }
 
-/// The answer to what the store was asked to do.
-fn store(done: Result<(), StoreError>) -> Result<Response<Body>, Refused> {
-    match done {
-        Ok(()) => Ok(object(200, &json!({ "ok": true }))),
-        Err(e) => {
-            tracing::error!(why = %e, "the store fails");
-            refused(500, "store", "this node's store fails: its log says why")
-        }
-    }
-}
-
-/// What a member of a party set does with what a round reveals to it.
+/// What a round reveals to a member of a party set.
 fn reveals(
     node: &Node,
     key: &RoundKey,
@@ -418,8 +418,7 @@ fn reveals(
         return refused(404, "round", "there is no such round");
     };
     match (method, round.phase) {
-        (&Method::DELETE, _) if round.ended() => store(node.store.erase_reveal(key, client)),
-        (&Method::GET | &Method::DELETE, Phase::Aborted) => {
+        (&Method::GET, Phase::Aborted) => {
             let why = round.aborted.as_deref().unwrap_or("");
             refused(409, "aborted", format!("the round was aborted: {why}"))
         }
@@ -430,11 +429,9 @@ fn reveals(
                 "reveal",
                 format!("the round has revealed nothing to `{client}`, or it has been erased"),
             ),
-            Err(e) => store(Err(e)),
+            Err(e) => stored(Err(e)),
         },
-        (&Method::GET | &Method::DELETE, phase) => {
-            refused(409, "early", format!("the round is {phase}"))
-        }
+        (&Method::GET, phase) => refused(409, "early", format!("the round is {phase}")),
         _ => refused(405, "method", "GET fetches, DELETE erases"),
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Each node has the opening from the coordinator itself, with its signature. A round may be open at some nodes and not
 //! at others for a while: whoever opens it asks again. If nobody does, it ends at its deadline. A round to which nobody
-//! has submitted anything can be withdrawn: then its number was not used.
+//! has submitted anything can be withdrawn by whoever names its opening: then its number was not used. Two who open the same
+//! number at the same time meet at node 1, which has the first opening; node 0 has the last, and what it has is withdrawn by
+//! nobody.
 
 use super::lead::begin;
 use super::others::OpenError;
@@ -79,6 +81,11 @@ pub fn open(
             return Err(OpenError::Exists(why));
         }
         None => {
+            if node.is_withdrawn(&spec.digest()) {
+                return Err(OpenError::Refused(format!(
+                    "node {me}: this opening of {key} was withdrawn meanwhile, by another call: open it again"
+                )));
+            }
             check_clock(me, &spec)?;
             let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner).clone();
             if roll.hash() != spec.roll {

@@ -203,14 +203,14 @@ fn a_submission_is_told_where_its_round_stands_and_everything_of_it_is_erased() 
     world.start(1);
     until(LONG, "node 1 is there", || world.coordinator().rounds(1, TASK).ok());
     for what in ["submissions", "reveals", "words"] {
-        assert_eq!(world.coordinator().erase(TASK, 1, what).expect("erases"), [1]);
+        assert_eq!(world.coordinator().erase(TASK, 1, &[what]).expect("erases"), [1]);
     }
     let e = world.client(0).submit(&world.submission(0, 1), LONG, &|_, _, _| {});
     let e = e.expect_err("node 1 knows no such round");
     let CallError::Submission(all) = &e else { panic!("{e}") };
     assert_eq!(all[0].as_ref().expect("is there")["erased"], true);
     assert!(all[2].is_ok() && e.to_string().contains("\nnode 1: there is no such round"), "{e}");
-    let none = world.coordinator().erase(TASK, 7, "words").expect_err("no node knows it");
+    let none = world.coordinator().erase(TASK, 7, &["words"]).expect_err("no node knows it");
     assert!(matches!(&none, CallError::Refused { code, .. } if code == "round"), "{none}");
 }
 

@@ -7,6 +7,7 @@
 //! | `rounds` | a round from its keys to its result; exclusion, deadlines, idempotence, recovery |
 //! | `openings` | rounds are what coordinators have signed, whatever node 0 makes of them |
 //! | `dropouts` | who does not come, or is out of range |
+//! | `erasing` | who erases what, at all nodes or at none |
 //! | `calls` | what callers are told |
 //! | `retry` | full disks, and rounds that were aborted and are run again |
 //! | `reveals` | what is revealed to clients, and who gets it |
@@ -27,6 +28,7 @@ mod calls;
 mod damage;
 mod distrust;
 mod dropouts;
+mod erasing;
 mod format;
 mod harness;
 mod load;

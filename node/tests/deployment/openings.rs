@@ -257,8 +257,8 @@ fn each_coordinator_may_do_its_own_and_keys_are_exchanged_without_a_stop() {
     let got = reader.collect(TASK, 2).expect("collects").revealed;
     let got: Vec<i64> = got[0].values.iter().map(|v| v.round() as i64).collect();
     assert_eq!(got, world.expected(&[0, 1, 2, 3, 4]));
-    assert_eq!(no(reader.erase(TASK, 2, "submissions")).0, "role");
-    reader.erase(TASK, 2, "words").expect("erases");
+    assert_eq!(no(reader.erase(TASK, 2, &["submissions"])).0, "role");
+    reader.erase(TASK, 2, &["words"]).expect("erases");
     // The first one is dismissed: its rounds go on, and it opens none any more.
     dismiss(&folder, "coordinator").expect("is dismissed");
     (0..3).for_each(|i| {
@@ -316,9 +316,89 @@ fn a_number_is_not_used_up_by_an_opening_that_fails() {
     assert_eq!(world.ended(2, LONG)["phase"], "released");
     assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
     // One with submissions is not withdrawn.
-    let path = format!("/v1/tasks/{TASK}/rounds/2");
-    let gone = coordinator.call(1, &Method::DELETE, &path, &[], &[], 1 << 16);
-    assert_eq!(no(gone).0, "step");
+    let opening = world.opening(2);
+    assert_eq!(no(withdraw(&coordinator, 1, 2, &opening)).0, "step");
+}
+
+/// Asks a node to forget an opening.
+fn withdraw(caller: &Caller, node: usize, round: u64, opening: &Hash) -> Result<(), CallError> {
+    let path = format!("/v1/tasks/{TASK}/rounds/{round}?opening={opening}");
+    caller.call(node, &Method::DELETE, &path, &[], &[], 1 << 16).map(drop)
+}
+
+/// Two coordinators open the same numbers at the same time, each with a minimum of its own. Whoever is told that a round is
+/// open has it open at all three nodes, as it wants it: so at most one of them is.
+#[test]
+fn of_two_that_open_the_same_round_at_once_one_is_told_that_it_is_open() {
+    let mut world = World::new(Shape::default());
+    appoint(world.folder.path(), "other", &[Power::Open]).expect("is appointed");
+    (0..3).for_each(|i| world.start(i));
+    world.open(1000, 600);
+    let rounds = 12;
+    let barrier = std::sync::Barrier::new(2);
+    // Whether it was told that the round is open, and the minimum that each node has once both have ended.
+    let opens = |file: &str, minimum: u64| -> Vec<(bool, [Option<u64>; 3])> {
+        let caller = world.caller(file);
+        let one = |round| {
+            barrier.wait();
+            let done = caller.open((TASK, round), (600, 1, Some(minimum)), &world.public());
+            barrier.wait();
+            (
+                done.is_ok(),
+                [0, 1, 2].map(|n| caller.status(n, TASK, round).ok()?["minimum"].as_u64()),
+            )
+        };
+        (1..=rounds).map(one).collect()
+    };
+    let (one, two) = std::thread::scope(|scope| {
+        let two = scope.spawn(|| opens("other/coordinator.toml", 4));
+        (opens("coordinator/coordinator.toml", 3), two.join().expect("ends"))
+    });
+    for (round, ((a, held), (b, _))) in (1..).zip(one.iter().zip(&two)) {
+        let wanted = match (a, b) {
+            (true, false) => [Some(3); 3],
+            (false, true) => [Some(4); 3],
+            _ => panic!(
+                "round {round} is told to be open to {}: {held:?}",
+                if *a { "both" } else { "nobody" }
+            ),
+        };
+        assert_eq!(*held, wanted, "round {round}");
+    }
+}
+
+/// Nobody withdraws what another one opens: a withdrawal names its opening, and what node 0 has stays.
+#[test]
+fn a_withdrawal_names_the_opening_that_it_withdraws() {
+    let world = World::started(Shape::default());
+    world.open(1, 600);
+    let coordinator = world.coordinator();
+    let first = coordinator.opening(TASK, 1).expect("is open");
+    let of = |grace| seal(&coordinator).open(Spec { key: key(2), grace, ..first.clone() });
+    let (mine, other) = (of(5), of(6));
+    // It is at node 1, and goes on to the others.
+    give(&coordinator, 1, &mine, &world.public()).expect("opens at node 1");
+    let (code, why) = no(withdraw(&coordinator, 1, 2, &other.digest()));
+    assert!(code == "step" && why.contains("another opening"), "{why}");
+    assert_eq!(no(give(&coordinator, 1, &other, &world.public())).0, "exists");
+    for node in [2, 0] {
+        give(&coordinator, node, &mine, &world.public()).expect("opens");
+    }
+    // Somebody who has seen it at node 1 only is late.
+    let (code, why) = no(withdraw(&coordinator, 0, 2, &mine.digest()));
+    assert!(code == "step" && why.contains("open at all nodes"), "{why}");
+    assert_eq!(coordinator.opening(TASK, 2).expect("is open").digest(), mine.digest());
+    // And what is withdrawn in time is opened nowhere afterwards.
+    let gone = seal(&coordinator).open(Spec { key: key(3), ..first.clone() });
+    give(&coordinator, 1, &gone, &world.public()).expect("opens at node 1");
+    for node in [0, 1] {
+        withdraw(&coordinator, node, 3, &gone.digest()).expect("is withdrawn");
+    }
+    let (_, why) = no(give(&coordinator, 0, &gone, &world.public()));
+    assert!(why.contains("was withdrawn"), "{why}");
+    for node in 0..3 {
+        assert!(coordinator.status(node, TASK, 3).is_err(), "node {node}");
+    }
 }
 
 /// A node whose clock has ended a round opens none, and the middle clock of the three sets the deadline.

@@ -166,7 +166,7 @@ fn what_cannot_be_run_again_says_so() {
     (0..4).for_each(|i| world.submit(i, 3));
     coordinator.abort(TASK, 3).expect("aborts");
     aborted_everywhere(&world, 3);
-    coordinator.erase(TASK, 3, "submissions").expect("erases");
+    coordinator.erase(TASK, 3, &["submissions"]).expect("erases");
     assert!(refused(retry(&world, 3)).contains("have been erased"));
     // One that the coordinator has aborted, and wants after all.
     world.open(4, 600);

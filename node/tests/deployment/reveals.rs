@@ -70,12 +70,12 @@ fn each_client_fetches_its_own_and_the_coordinator_sees_nothing_of_it() {
     let revealed = coordinator.collect(TASK, 1).expect("collects").revealed;
     assert_eq!(revealed.iter().map(|r| r.name.as_str()).collect::<Vec<_>>(), ["total"]);
     // What is collected is erased for the coordinator only; what is fetched for the client only.
-    coordinator.erase(TASK, 1, "words").expect("erases");
+    coordinator.erase(TASK, 1, &["words"]).expect("erases");
     assert!(fetched(&world.client(0)).is_ok());
     world.client(0).forget(TASK, 1).expect("erases");
     refused(world.client(0).fetch(TASK, 1), "reveal");
     assert!(fetched(&world.client(1)).is_ok());
-    coordinator.erase(TASK, 1, "reveals").expect("erases");
+    coordinator.erase(TASK, 1, &["reveals"]).expect("erases");
     refused(world.client(1).fetch(TASK, 1), "reveal");
     for node in 0..3 {
         let folder = world.folder.path().join(format!("node-{node}/data/rounds/{TASK}/1"));

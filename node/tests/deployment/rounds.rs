@@ -59,7 +59,7 @@ fn ten_clients_submit_to_three_processes_and_the_sum_is_that_of_a_local_run() {
             (left == ["ended", "result"].map(String::from).into()).then_some(())
         });
     }
-    world.coordinator().erase(TASK, 1, "words").expect("erases");
+    world.coordinator().erase(TASK, 1, &["words"]).expect("erases");
     assert_eq!(code(world.coordinator().collect(TASK, 1).expect_err("is gone")), "collected");
 }
 
@@ -119,7 +119,7 @@ fn below_the_minimum_nothing_is_run_and_the_submissions_are_kept() {
             .join(format!("node-{node}/data/rounds/{TASK}/1/{}.part", client(0)));
         assert!(part.is_file());
     }
-    world.coordinator().erase(TASK, 1, "submissions").expect("erases");
+    world.coordinator().erase(TASK, 1, &["submissions"]).expect("erases");
     let part = world.folder.path().join(format!("node-0/data/rounds/{TASK}/1/{}.part", client(0)));
     assert!(!part.exists());
 }

@@ -183,10 +183,7 @@ impl Round {
                 }
             }
             What::Drop { which: Which { task, round } } => {
-                // All of it is asked for, whatever one node says of one of them.
-                let [a, b, c] = ["submissions", "reveals", "words"]
-                    .map(|what| caller.erase(&task, round, what));
-                let (lost, _, _) = (a?, b?, c?);
+                let lost = caller.drop_round(&task, round)?;
                 for node in &lost {
                     fail::note(&format!(
                         "node {node} knows no round {task}/{round}: there is nothing to erase"
@@ -205,7 +202,7 @@ impl Round {
                     format!("{report:#}\n").as_bytes(),
                 )?;
                 if !keep {
-                    caller.erase(&task, round, "words")?;
+                    caller.erase(&task, round, &["words"])?;
                 }
                 let of = |what: &str| report[what].as_array().cloned().unwrap_or_default();
                 let result = match revealed.is_empty() {
