@@ -244,11 +244,9 @@ impl Node {
         self.tasks().all().cloned().collect()
     }
 
-    /// The task of a round, as it was when the round was opened. If nobody has it any more, as it is configured now.
+    /// The task of a round, as it was when the round was opened.
     pub fn task_of(&self, spec: &Spec) -> Option<Arc<Known>> {
-        let tasks = self.tasks();
-        let task = &spec.key.task;
-        tasks.with(task, spec.circuit).or_else(|| tasks.get(task)).cloned()
+        self.tasks().of(spec).cloned()
     }
 
     /// The longest message between nodes for these tasks.
@@ -399,21 +397,21 @@ impl Node {
         })
     }
 
-    /// Takes other tasks. Rounds that have not ended keep the circuits that they were opened with. The result is the names of
-    /// those that are not as they were.
+    /// Takes other tasks. Rounds that have not ended, or may be run again, keep the task that they were opened with. The result
+    /// is the names of those that are not as they were.
     pub fn exchange(&self, tasks: BTreeMap<String, Known>) -> Vec<String> {
         // No round is opened meanwhile.
         let _one = self.opening();
-        // Who collects a result reads it by the circuit.
-        let needed = |r: &Arc<Round>| !r.ended() || self.store.has_result(&r.spec.key);
-        let rounds: Vec<_> = self.rounds().into_iter().filter(needed).collect();
-        let in_use = |k: &Known| {
-            let of =
-                |r: &Arc<Round>| (&r.spec.key.task, r.spec.circuit) == (&k.task.name, k.full.hash);
-            rounds.iter().any(of)
+        // Who collects a result reads it by the circuit, and what was aborted may be run again.
+        let needed = |r: &Arc<Round>| match r.phase {
+            Phase::Released => self.store.has_result(&r.spec.key),
+            Phase::Aborted => self.store.keeps_parts(&r.spec.key),
+            _ => true,
         };
+        let rounds: Vec<_> = self.rounds().into_iter().filter(needed).collect();
         self.peers.allow(longest(tasks.values()));
-        self.tasks.write().unwrap_or_else(PoisonError::into_inner).exchange(tasks, in_use)
+        let mut held = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        held.exchange(tasks, rounds.iter().map(|r| &r.spec))
     }
 
     /// Does something while a round stays as it is. Submissions are counted so.

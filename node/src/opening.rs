@@ -3,11 +3,11 @@
 //! Whoever opens a round decides of it what no node decides: its circuit, its public inputs, its minimum, its deadline, who
 //! may submit, and which round it continues. So the coordinator signs all that and gives it to each node itself. A node
 //! knows no round whose opening no coordinator of its configuration has signed, clients sign the opening's hash with what
-//! they submit, and the agreement has it. An order names the opening, so that it is of no use for another round, and a
-//! node may pass it on.
+//! they submit, and the agreement has it. An order names the opening, so that it is of no use for another round, and how often each
+//! node was told that the round is run again, so that it is of no use after that. A node may pass it on.
 
 use crate::basics::{Hash, Hex};
-use crate::state::{Order, Signature, Spec};
+use crate::state::{Mandate, Order, Round, Signature, Spec};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use std::fmt;
 use zeroize::Zeroizing;
@@ -41,8 +41,16 @@ impl Spec {
     }
 
     /// Whether one of these coordinators has ordered that of the round.
-    pub fn is_ordered(&self, order: Order, by: &Signature, coordinators: &[Hex<32>]) -> bool {
-        verify(by, coordinators, &ordered(&self.digest(), order))
+    pub fn is_ordered(&self, order: Order, by: &Mandate, coordinators: &[Hex<32>]) -> bool {
+        verify(&by.signed, coordinators, &ordered(&self.digest(), order, by.permits))
+    }
+}
+
+impl Round {
+    /// Whether that is ordered of the round as node `me` has it: by one of these coordinators, and not before the round was last
+    /// run again.
+    pub fn is_ordered(&self, order: Order, by: &Mandate, (me, known): (usize, &[Hex<32>])) -> bool {
+        by.permits.get(me) == Some(&self.permits) && self.spec.is_ordered(order, by, known)
     }
 }
 
@@ -51,12 +59,13 @@ fn verify(by: &Signature, coordinators: &[Hex<32>], statement: &[u8]) -> bool {
     coordinators.contains(&by.coordinator) && key.verify(statement, &by.signature.0).is_ok()
 }
 
-fn ordered(opening: &Hash, order: Order) -> Vec<u8> {
+fn ordered(opening: &Hash, order: Order, permits: [u32; 3]) -> Vec<u8> {
     let what: &[u8] = match order {
-        Order::Close => b"slvr order 1 close\0",
-        Order::Abort => b"slvr order 1 abort\0",
+        Order::Close => b"slvr order 2 close\0",
+        Order::Abort => b"slvr order 2 abort\0",
     };
-    [what, &opening.0].concat()
+    let permits: Vec<u8> = permits.iter().flat_map(|n| n.to_le_bytes()).collect();
+    [what, &opening.0, &permits].concat()
 }
 
 /// A coordinator's signing key.
@@ -94,9 +103,9 @@ impl Seal {
         spec
     }
 
-    /// Signs an order.
-    pub fn order(&self, opening: &Hash, order: Order) -> Signature {
-        self.sign(&ordered(opening, order))
+    /// Signs an order for nodes that have been told so often that the round is run again.
+    pub fn order(&self, opening: &Hash, order: Order, permits: [u32; 3]) -> Mandate {
+        Mandate { signed: self.sign(&ordered(opening, order, permits)), permits }
     }
 }
 
@@ -128,10 +137,23 @@ mod tests {
             |s| s.signed.signature.0[0] ^= 1,
             |s| s.signed.coordinator = Seal::new(&[2; 32]).expect("a key").public(),
         ];
-        let close = seal.order(&signed.digest(), Order::Close);
+        let close = seal.order(&signed.digest(), Order::Close, [0, 1, 2]);
         assert!(signed.is_ordered(Order::Close, &close, &known));
         assert!(!signed.is_ordered(Order::Abort, &close, &known));
-        assert!(!signed.is_ordered(Order::Close, &signed.signed, &known));
+        let as_order = Mandate { signed: signed.signed, permits: [0, 1, 2] };
+        assert!(!signed.is_ordered(Order::Close, &as_order, &known));
+        // It is of the rounds that the nodes had when it was signed, whatever somebody makes of its numbers.
+        for permits in [[0, 1, 3], [1, 1, 2], [0; 3]] {
+            let altered = Mandate { permits, ..close };
+            assert!(!signed.is_ordered(Order::Close, &altered, &known), "{permits:?}");
+        }
+        let mut at = Round::new(signed.clone(), 0);
+        for (permits, by) in [(0, 0), (1, 1), (2, 2), (3, 3)] {
+            at.permits = permits;
+            for me in 0..3 {
+                assert_eq!(at.is_ordered(Order::Close, &close, (me, &known)), me == by);
+            }
+        }
         for (i, change) in changes.iter().enumerate() {
             let mut altered = signed.clone();
             change(&mut altered);

@@ -2,6 +2,7 @@
 
 use crate::basics::{Hash, Hex};
 use crate::config::{NodeConfig, Task};
+use crate::state::{RoundKey, Spec};
 use crate::submission::{clients_of, giving, interface};
 use slvr_circuit::{Circuit, From, artifact};
 use std::collections::BTreeMap;
@@ -204,6 +205,12 @@ impl Known {
         Known { task: task.clone(), full: Arc::new(full), numbers, make, fewer: Mutex::default() }
     }
 
+    /// Whether another one is the same: also for fewer clients.
+    fn is_as(&self, other: &Known) -> bool {
+        let parts = |k: &Known| (k.task.clone(), k.full.hash, k.numbers.clone());
+        parts(self) == parts(other)
+    }
+
     /// The hash of the circuit for so many clients.
     ///
     /// # Errors
@@ -219,7 +226,7 @@ impl Known {
     ///
     /// # Errors
     ///
-    /// Why there is none; files of the program that are others than when the node was started.
+    /// Why there is none; one that is not what it was when the task was read.
     pub fn circuit(&self, clients: u64, me: usize) -> Result<Arc<Ready>, String> {
         if clients == self.full.clients {
             return Ok(self.full.clone());
@@ -229,9 +236,7 @@ impl Known {
             let ready = Ready::new((self.make)(clients)?, me, Some(self.full.set))?;
             match ready.hash == hash && ready.clients == clients {
                 true => Ok(Arc::new(ready)),
-                false => {
-                    Err("the files of the program were changed since the node was started".into())
-                }
+                false => Err("the circuit is another one than when the task was read".into()),
             }
         };
         self.fewer.lock().unwrap_or_else(PoisonError::into_inner).get(clients, make)
@@ -264,19 +269,20 @@ fn within(memory: u64, most: u64) -> Result<(), String> {
     }
 }
 
-/// The tasks of a node. They may be exchanged while it runs: a round that is open keeps the circuit that it was opened with.
+/// The tasks of a node. They may be exchanged while it runs: a round keeps the task that it was opened with, with its circuits,
+/// its minimum and its numbers of clients.
 #[derive(Debug, Default)]
 pub struct Tasks {
     now: BTreeMap<String, Arc<Known>>,
-    /// Tasks as they were, of which rounds have not ended.
-    before: Vec<Arc<Known>>,
+    /// Of rounds that were opened before tasks were exchanged: the task as it was then.
+    before: BTreeMap<RoundKey, Arc<Known>>,
 }
 
 impl Tasks {
     /// Of a configuration.
     pub fn new(now: BTreeMap<String, Known>) -> Tasks {
         let now = now.into_iter().map(|(name, known)| (name, Arc::new(known))).collect();
-        Tasks { now, before: Vec::new() }
+        Tasks { now, before: BTreeMap::new() }
     }
 
     /// A task as it is configured now.
@@ -289,38 +295,36 @@ impl Tasks {
         self.now.values()
     }
 
-    /// Takes others. Of those that were, a task that is as it was stays as it is, and one that is in use is kept aside. The
-    /// result is the names of those that are not as they were.
-    pub fn exchange(
+    /// Takes others. A task that is as it was stays as it is, and rounds in which one is needed keep theirs. The result is the
+    /// names of those that are not as they were.
+    pub fn exchange<'a>(
         &mut self,
         fresh: BTreeMap<String, Known>,
-        in_use: impl Fn(&Known) -> bool,
+        needed: impl Iterator<Item = &'a Spec>,
     ) -> Vec<String> {
+        // A round whose circuit nobody has waits for it to be put back.
+        let of = |spec: &Spec| self.of(spec).filter(|k| k.full.hash == spec.circuit).cloned();
+        let kept = needed.filter_map(|spec| Some((spec.key.clone(), of(spec)?))).collect();
+        self.before = kept;
         let mut before = std::mem::take(&mut self.now);
         let mut changed = Vec::new();
         for (name, known) in fresh {
-            let old = before.remove(&name);
-            let same = |o: &Arc<Known>| o.task == known.task && o.full.hash == known.full.hash;
-            let one = match old {
-                Some(old) if same(&old) => old,
-                old => {
-                    self.before.extend(old);
+            let one = match before.remove(&name).filter(|old| old.is_as(&known)) {
+                Some(old) => old,
+                None => {
                     changed.push(name.clone());
                     Arc::new(known)
                 }
             };
             self.now.insert(name, one);
         }
-        changed.extend(before.keys().cloned());
-        self.before.extend(before.into_values());
-        self.before.retain(|k| in_use(k));
+        changed.extend(before.into_keys());
         changed
     }
 
-    /// A task as it was when a round was opened with this circuit.
-    pub fn with(&self, task: &str, circuit: Hash) -> Option<&Arc<Known>> {
-        let is = |k: &&Arc<Known>| k.task.name == task && k.full.hash == circuit;
-        self.now.values().chain(&self.before).find(is)
+    /// The task of a round, as it was when the round was opened; as it is configured now if the node has been started since.
+    pub fn of(&self, spec: &Spec) -> Option<&Arc<Known>> {
+        self.before.get(&spec.key).or_else(|| self.now.get(&spec.key.task))
     }
 }
 

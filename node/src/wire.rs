@@ -5,7 +5,7 @@
 //! never read from a message.
 
 use crate::basics::{Hash, Hex};
-use crate::state::{Agreement, Entry, Order, Phase, RoundKey, Signature, Verdict};
+use crate::state::{Agreement, Entry, Mandate, Order, Phase, RoundKey, Verdict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slvr_runtime::share::Seed;
@@ -15,7 +15,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 5;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 6;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -117,6 +117,17 @@ pub enum Purpose {
     },
 }
 
+/// What node 0 asks of a round that was aborted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Again {
+    /// Which submissions are kept, for whoever asks whether it could be run again.
+    Look,
+    /// The same, and whether the coordinator has told the other node that it is run again.
+    Ready,
+    /// It begins.
+    Begin,
+}
+
 /// A question of one node to another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask {
@@ -129,7 +140,7 @@ pub enum Ask {
         /// Of which round.
         key: RoundKey,
         /// The coordinator's order, if its time is not over.
-        order: Option<Signature>,
+        order: Option<Mandate>,
     },
     /// What the coordinator has ordered: any node may say so.
     Ordered {
@@ -138,7 +149,7 @@ pub enum Ask {
         /// What.
         order: Order,
         /// Its signature.
-        by: Signature,
+        by: Mandate,
     },
     /// These submissions count.
     Agree {
@@ -155,8 +166,8 @@ pub enum Ask {
         key: RoundKey,
         /// Attempts that node 0 has made.
         attempt: u32,
-        /// Whether it begins now; otherwise it is only asked which submissions are kept.
-        begins: bool,
+        /// What node 0 wants of it.
+        wanted: Again,
     },
     /// Where does a round stand?
     Where(RoundKey),
@@ -169,7 +180,7 @@ pub enum Ask {
         /// Why.
         why: String,
         /// The coordinator's order, if it is one.
-        order: Option<Signature>,
+        order: Option<Mandate>,
     },
 }
 
@@ -196,6 +207,8 @@ pub enum Answer {
         verdict: Option<Verdict>,
         /// Why there is no result.
         aborted: Option<String>,
+        /// The coordinator's order to end it, if that is why.
+        ending: Option<Mandate>,
         /// What this node waits for, beside other nodes.
         waits: Option<String>,
     },

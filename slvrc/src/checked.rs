@@ -138,17 +138,29 @@ pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
 
 /// Parses and types the target as it is bound.
 pub fn check_bound(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
+    check_with(target, source(&target.file)?, sizes, &mut |path| read(&target.folder.join(path)))
+}
+
+/// The same from texts that were read before, whatever the files are now.
+pub fn check_again(target: &Target, texts: &Sources, sizes: Sizes) -> anyhow::Result<Checked> {
+    let text = |name: &str| texts.find(name).map(|file| texts.text(file).to_string());
+    let own = text(&target.file).with_context(|| format!("{}: was not read", target.file))?;
+    check_with(target, own, sizes, &mut |path| text(path).ok_or(LoadError::NotFound))
+}
+
+/// How the text of a file of models is found.
+type Load<'a> = dyn FnMut(&str) -> Result<String, LoadError> + 'a;
+
+fn check_with(
+    target: &Target,
+    text: String,
+    sizes: Sizes,
+    load: &mut Load<'_>,
+) -> anyhow::Result<Checked> {
     target.coins_of_proofs()?;
     let net = target.profile()?.unwrap_or_else(NetProfile::lan);
-    let text = source(&target.file)?;
-    let checked = check_in(
-        &target.folder,
-        &target.file,
-        text,
-        bindings(target)?,
-        target.predicate.clone(),
-        sizes,
-    )?;
+    let predicate = target.predicate.clone();
+    let checked = check_in(load, &target.file, text, bindings(target)?, predicate, sizes)?;
     let security = target.security();
     let how = pipeline::Options {
         enforce: !target.trust_inputs,
@@ -176,11 +188,11 @@ pub fn check_text(
     predicate: Option<String>,
     sizes: Sizes,
 ) -> anyhow::Result<Checked> {
-    check_in(Path::new(""), name, text, bindings, predicate, sizes)
+    check_in(&mut |path| read(Path::new(path)), name, text, bindings, predicate, sizes)
 }
 
 fn check_in(
-    folder: &Path,
+    mut load: &mut Load<'_>,
     name: &str,
     text: String,
     bindings: Vec<(String, String)>,
@@ -190,7 +202,7 @@ fn check_in(
     let mut sources = Sources::new();
     let id = sources.add(name, text);
     let options = types::Options { bindings, predicate, defaults: sizes == Sizes::OrSmallest };
-    let done = types::check(&mut sources, id, &options, &mut |path: &str| read(&folder.join(path)));
+    let done = types::check(&mut sources, id, &options, &mut load);
     match done {
         Ok(types::Checked { program, warnings, chosen }) => {
             let how = pipeline::Options::default();

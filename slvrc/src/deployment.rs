@@ -154,3 +154,52 @@ pub fn line(status: &Value) -> String {
 pub fn say_lines(lines: &[String]) -> anyhow::Result<()> {
     say(&format!("{}\n", lines.join("\n")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A node that has read a program makes the circuits of that program, whatever becomes of its files: rounds that were
+    /// opened with it are run with it.
+    #[test]
+    fn circuits_for_fewer_clients_are_those_of_the_files_as_they_were_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (program, network) = (folder.path().join("p.slvr"), folder.path().join("n.slvr"));
+        let write = |factor: u32, hidden: u32| {
+            let text = format!(
+                "use std::{{sum}};\n\npredicate P[M: model, m]() {{\n    parties Client[m];\n    parties Server;\n\n    \
+                 input update: secret weights M in -8..8 from each Client;\n\n    \
+                 reveal {factor} * sum(update) / m to Server as aggregate;\n}}\n"
+            );
+            fs::write(&program, text).expect("writes");
+            let text = format!(
+                "model Net[inputs = 4](x: fix[inputs]) -> fix[2] {{\n    a: linear[inputs, {hidden}];\n    \
+                 b: linear[{hidden}, 2];\n\n    x |> a |> relu |> b\n}}\n"
+            );
+            fs::write(&network, text).expect("writes");
+        };
+        let task = Task {
+            name: "t".into(),
+            program: program.display().to_string(),
+            bindings: vec!["M=n.slvr:Net".into(), "m=5".into()],
+            clients: Some("m".into()),
+            minimum: 2,
+            security: None,
+            net: None,
+            folder: folder.path().into(),
+        };
+        write(2, 3);
+        let before = Compiler.task(&task).expect("compiles");
+        write(3, 4);
+        let after = Compiler.task(&task).expect("compiles");
+        fs::remove_file(&network).expect("removes");
+        for circuits in [before, after] {
+            for (n, summary) in &circuits.fewer {
+                let made = Summary::of(&(circuits.make)(*n).expect("compiles"), None);
+                assert_eq!(Ok(&made.expect("a circuit").hash), summary.as_ref().map(|s| &s.hash));
+            }
+            assert_eq!(circuits.fewer.len(), 4);
+        }
+    }
+}

@@ -4,13 +4,14 @@
 //! ([`slvr_compiler::pipeline::common`]). What a deployment builds is found here, for its nodes and for `--clients`, so that
 //! both build the same.
 
-use crate::checked::{Checked, Sizes, check_bound};
+use crate::checked::{Checked, Sizes, check_again, check_bound};
 use crate::clients::{Clients, Range};
 use crate::fail::{Rejected, Usage};
 use crate::target::Target;
 use rayon::prelude::*;
 use slvr_compiler::pipeline::common::common;
 use slvr_compiler::pipeline::{Compiled, Encoding};
+use slvr_compiler::syntax::Sources;
 use slvr_compiler::syntax::ast::Secrecy;
 use slvr_compiler::types::{Program, Stmt};
 use std::collections::BTreeMap;
@@ -54,6 +55,8 @@ pub fn said(e: &anyhow::Error) -> String {
 #[derive(Clone)]
 pub struct Numbers {
     target: Target,
+    /// The texts of the program and of its models, as they were read. They may be changed meanwhile.
+    texts: Sources,
     /// How inputs are encoded, for all numbers.
     pub encoding: Encoding,
     /// What is said of it.
@@ -146,21 +149,22 @@ impl Numbers {
             };
             if !again && !kept.is_empty() {
                 let (target, range) = (target.clone(), (*least, *all));
+                let texts = left.last().map_or_else(Sources::new, |(_, one)| one.sources.clone());
                 let coarser = left.last().map_or(Vec::new(), |(_, all)| coarser(all, &encoding));
                 let clients = Clients { size, range, without, coarser };
-                return Ok((Numbers { target, encoding, clients }, kept));
+                return Ok((Numbers { target, texts, encoding, clients }, kept));
             }
         }
     }
 
-    /// The program for one number of clients, and its stages.
+    /// The program for one number of clients, and its stages. It is compiled from the texts that were read before.
     ///
     /// # Errors
     ///
     /// Why there are none.
     pub fn compile(&self, clients: u64) -> Result<Compiled, String> {
-        let checked =
-            check_bound(&sized(&self.target, &self.clients.size, clients), Sizes::Required);
+        let target = sized(&self.target, &self.clients.size, clients);
+        let checked = check_again(&target, &self.texts, Sizes::Required);
         let checked = checked.map_err(|e| said(&e))?;
         let made = checked.stages(Some(&self.encoding));
         made.map_err(|d| said(&checked.rejected(d)))

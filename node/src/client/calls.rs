@@ -2,6 +2,7 @@
 
 use super::{AGAIN, CallError, Caller, PIECE, SHORT, together};
 use crate::basics::{Hash, Hex};
+use crate::state::{RoundKey, Spec};
 use crate::submission::Submission;
 use hyper::Method;
 use serde_json::{Value, json};
@@ -67,6 +68,23 @@ impl Caller {
             false => {
                 Err(CallError::Disagree("node 0 sends another circuit than the nodes name".into()))
             }
+        }
+    }
+
+    /// The circuit that a round was opened with: the one whose hash is in its opening, whatever the task is by now.
+    ///
+    /// # Errors
+    ///
+    /// No answer; a node that has another circuit by now.
+    pub fn circuit_of(&self, opening: &Spec) -> Result<Circuit, CallError> {
+        let RoundKey { task, round } = &opening.key;
+        let path = format!("/v1/tasks/{task}/rounds/{round}/circuit");
+        let circuit = self.artifact(0, &path)?;
+        match artifact::hash(&circuit) == opening.circuit.0 {
+            true => Ok(circuit),
+            false => Err(CallError::Disagree(
+                "node 0 sends another circuit than the opening of the round names".into(),
+            )),
         }
     }
 
@@ -171,6 +189,31 @@ impl Caller {
         let told = |node| self.json(node, &Method::POST, &path, &[]);
         [1, 2].map(told).into_iter().collect::<Result<Vec<_>, _>>()?;
         told(0)
+    }
+
+    /// Why a round cannot be run again, as node 0 says once it has asked the others; nothing if it can.
+    ///
+    /// # Errors
+    ///
+    /// A node that cannot be asked.
+    pub fn no_retry(&self, task: &str, round: u64) -> Result<Option<String>, CallError> {
+        let path = format!("/v1/tasks/{task}/rounds/{round}/retry");
+        let said = self.json(0, &Method::GET, &path, &[])?;
+        match said["may"].as_bool() {
+            Some(true) => Ok(None),
+            _ => Ok(Some(said["why"].as_str().unwrap_or("node 0 does not say why").into())),
+        }
+    }
+
+    /// What can be done with a round that was aborted.
+    pub fn again(&self, task: &str, round: u64) -> String {
+        match self.no_retry(task, round) {
+            Ok(None) => {
+                "`slvrc round retry` runs it again from the submissions that are kept".into()
+            }
+            Ok(Some(why)) => format!("it cannot be run again: {why}"),
+            Err(e) => format!("whether it can be run again cannot be said: {e}"),
+        }
     }
 
     /// Erases what all nodes keep of a round that has ended: of `words`, `submissions` and `reveals` what is named. Of `reveals` a

@@ -1,9 +1,9 @@
 //! A coordinator opens a round at the three nodes, and closes or aborts it before its time.
 
-use super::{AGAIN, CallError, Caller};
+use super::{AGAIN, CallError, Caller, together};
 use crate::basics::{Hash, Hex, hex};
 use crate::opening::Seal;
-use crate::state::{Order, RoundKey, Signature, Spec};
+use crate::state::{Mandate, Order, RoundKey, Signature, Spec};
 use crate::store::Store;
 use crate::submission::Public;
 use hyper::Method;
@@ -255,21 +255,37 @@ impl Caller {
             )));
         }
         if let Some(why) = shown["aborted"].as_str() {
+            let again = self.again(task, round);
             return Err(CallError::Disagree(format!(
-                "{task}/{round} was aborted ({why}): a new round has a new number, and `slvrc round retry` runs this one again"
+                "{task}/{round} was aborted ({why}): a new round has a new number; {again}"
             )));
         }
         Ok(shown)
     }
 
-    /// Orders something of a round at a node.
-    fn order(&self, node: usize, spec: &Spec, order: Order) -> Result<Value, CallError> {
+    /// Signs an order for the round as the nodes have it: how often each of them was told that it is run again. Of one that is
+    /// away it is what the others say: the least of it, so that no order is for later than now.
+    fn mandate(&self, spec: &Spec, order: Order) -> Result<Mandate, CallError> {
+        let told =
+            self.statuses(&spec.key.task, spec.key.round).map(|s| s.ok()?["permits"].as_u64());
+        let least = told.iter().flatten().min().copied().unwrap_or(0);
+        let permits = told.map(|n| u32::try_from(n.unwrap_or(least)).unwrap_or(u32::MAX));
+        Ok(self.seal()?.order(&spec.digest(), order, permits))
+    }
+
+    /// Gives a node an order.
+    fn order(
+        &self,
+        node: usize,
+        spec: &Spec,
+        order: Order,
+        by: &Mandate,
+    ) -> Result<Value, CallError> {
         let what = match order {
             Order::Close => "close",
             Order::Abort => "abort",
         };
         let path = format!("{}/{what}", Caller::round_path(&spec.key.task, spec.key.round));
-        let by = self.seal()?.order(&spec.digest(), order);
         self.json(node, &Method::POST, &path, json!(by).to_string().as_bytes())
     }
 
@@ -293,7 +309,7 @@ impl Caller {
     /// What speaks against it.
     pub fn close(&self, task: &str, round: u64) -> Result<Value, CallError> {
         let spec = self.opening_anywhere(task, round)?;
-        self.order(0, &spec, Order::Close)
+        self.order(0, &spec, Order::Close, &self.mandate(&spec, Order::Close)?)
     }
 
     /// Aborts a round. Without node 0 the others do it, unless they have computed the result: then node 0 may have
@@ -308,16 +324,18 @@ impl Caller {
         round: u64,
     ) -> Result<Vec<Result<Value, CallError>>, CallError> {
         let spec = self.opening_anywhere(task, round)?;
-        let first = match self.order(0, &spec, Order::Abort) {
+        let by = self.mandate(&spec, Order::Abort)?;
+        let first = match self.order(0, &spec, Order::Abort, &by) {
             // What node 0 does not do the others do not do either.
             Err(e @ CallError::Refused { status: 409, .. }) => return Err(e),
             done => done,
         };
-        let others = [1, 2].map(|node| self.order(node, &spec, Order::Abort));
-        let [second, third] = others;
-        match [first, second, third] {
-            [Err(e), Err(_), Err(_)] => Err(e),
-            all => Ok(all.into()),
+        let [second, third] = [1, 2].map(|node| self.order(node, &spec, Order::Abort, &by));
+        let all = [first, second, third];
+        match all.iter().all(Result::is_err) {
+            // Each says what keeps it from it, and what to do.
+            true => together(all).map(Vec::from),
+            false => Ok(all.into()),
         }
     }
 }

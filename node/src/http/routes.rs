@@ -4,13 +4,13 @@ use super::body::{Inbound, small};
 use super::erase::{erase, erase_own, only_asks, stored};
 use super::health::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, object, refused};
-use super::shown::{enrolled, report, status, tasks, terms};
+use super::shown::{enrolled, report, status, task, tasks, terms};
 use super::upload::{About, Uploads};
 use crate::basics::{Hash, hex, is_name, sha256, unhex};
 use crate::config::{Coordinator, Enrolled, Power};
 use crate::node::Node;
-use crate::round::{OpenError, Wanted, open, ordered, retry};
-use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, StepError};
+use crate::round::{OpenError, Wanted, could, open, ordered, retry};
+use crate::state::{Mandate, Order, Phase, Round, RoundKey, Spec, StepError};
 use crate::submission::Public;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
@@ -123,7 +123,8 @@ fn kind(method: &Method, path: &str) -> &'static str {
     match parts.as_slice() {
         ["v1", "health" | "ready" | "openapi.json"] => "health",
         ["v1", "tasks"] => "tasks",
-        ["v1", "tasks", _, "artifact"] => "artifact",
+        ["v1", "tasks", _, "artifact"] | ["v1", "tasks", _, "rounds", _, "circuit"] => "artifact",
+        ["v1", "tasks", _, "rounds", _, "task"] => "tasks",
         ["v1", "tasks", _, "rounds"] => "rounds",
         ["v1", "tasks", _, "rounds", _] if method == Method::POST => "open",
         ["v1", "tasks", _, "rounds", _] => "status",
@@ -230,6 +231,9 @@ async fn route(
                     Some(round) => Ok(object(200, &round.spec)),
                     None => refused(404, "round", "there is no such round"),
                 },
+                (_, [what @ ("task" | "circuit")]) if method == Method::GET => {
+                    opened_with(node, &key, what)
+                }
                 (Who::Coordinator(who), rest) => {
                     permitted(&who, &method, rest)?;
                     match (&method, rest) {
@@ -375,6 +379,16 @@ fn coordinate(
             Err(OpenError::Away(why)) => refused(503, "busy", why),
             Err(OpenError::Refused(why) | OpenError::Exists(why)) => refused(409, "retry", why),
         },
+        (&Method::GET, "retry") if !node.leads() => {
+            refused(409, "retry", "ask node 0, which asks the others")
+        }
+        (&Method::GET, "retry") => match could(node, &key) {
+            Ok(()) => Ok(object(200, &json!({ "may": true, "why": null }))),
+            Err(OpenError::Away(why)) => refused(503, "busy", why),
+            Err(OpenError::Refused(why) | OpenError::Exists(why)) => {
+                Ok(object(200, &json!({ "may": false, "why": why })))
+            }
+        },
         (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
         (&Method::GET, "words") if round.phase == Phase::Released => {
             match node.store.result(&key) {
@@ -386,6 +400,22 @@ fn coordinate(
         }
         (&Method::GET, "words") => refused(409, "phase", format!("the round is {}", round.phase)),
         _ => refused(404, "path", "there is nothing here: see /v1/openapi.json"),
+    }
+}
+
+/// What a round was opened with, for whoever submits to it: the task, or its circuit for all clients. The task may be another
+/// one by now.
+fn opened_with(node: &Node, key: &RoundKey, what: &str) -> Result<Response<Body>, Refused> {
+    let Some(round) = node.round(key) else {
+        return refused(404, "round", "there is no such round");
+    };
+    match node.task_of(&round.spec).filter(|k| k.full.hash == round.spec.circuit) {
+        Some(known) if what == "task" => Ok(object(200, &task(node, &known))),
+        Some(known) => {
+            let artifact = known.full.artifact.clone();
+            Ok(bytes(StatusCode::OK, "application/octet-stream", artifact))
+        }
+        None => refused(409, "circuit", "this node has another circuit for the task by now"),
     }
 }
 
@@ -478,7 +508,7 @@ async fn obeyed(
     request: Request<Inbound>,
 ) -> Result<Response<Body>, Refused> {
     let body = small(node, request, ORDER).await?;
-    let by: Signature = read(&body)?;
+    let by: Mandate = read(&body)?;
     if node.round(&key).is_none() {
         return refused(404, "round", "there is no such round");
     }

@@ -14,20 +14,22 @@ use std::sync::{Arc, PoisonError};
 
 /// The tasks that a node may run, and what they take.
 pub(super) fn tasks(node: &Node) -> Value {
-    let one = |known: &Arc<Known>| {
-        let (name, full) = (&known.task.name, &known.full);
-        json!({
-            "task": name, "predicate": full.circuit.name, "circuit": full.hash, "clients": full.clients,
-            "minimum": known.task.minimum, "without": without(known), "security": full.circuit.security.name(),
-            "part_bytes": part_bytes(&full.circuit, full.set, node.me()),
-            "inputs": inputs(&full.circuit, full.set), "public": public_inputs(&full.circuit),
-            "others": full.others.iter().map(|(set, name, size)| json!({
-                "set": name, "members": size, "part_bytes": part_bytes(&full.circuit, *set, node.me()),
-                "inputs": inputs(&full.circuit, *set),
-            })).collect::<Vec<_>>(),
-        })
-    };
-    node.all_tasks().iter().map(one).collect()
+    node.all_tasks().iter().map(|known| task(node, known)).collect()
+}
+
+/// A task, and what it takes.
+pub(super) fn task(node: &Node, known: &Known) -> Value {
+    let (name, full) = (&known.task.name, &known.full);
+    json!({
+        "task": name, "predicate": full.circuit.name, "circuit": full.hash, "clients": full.clients,
+        "minimum": known.task.minimum, "without": without(known), "security": full.circuit.security.name(),
+        "part_bytes": part_bytes(&full.circuit, full.set, node.me()),
+        "inputs": inputs(&full.circuit, full.set), "public": public_inputs(&full.circuit),
+        "others": full.others.iter().map(|(set, name, size)| json!({
+            "set": name, "members": size, "part_bytes": part_bytes(&full.circuit, *set, node.me()),
+            "inputs": inputs(&full.circuit, *set),
+        })).collect::<Vec<_>>(),
+    })
 }
 
 /// What this node has of what the opening of a task's next round says. It shows its clock, too.
@@ -104,6 +106,7 @@ pub(super) fn status(node: &Node, round: &Arc<Round>) -> Value {
         "node": node.me(), "task": spec.key.task, "round": spec.key.round, "phase": round.phase,
         "opening": spec.digest(), "circuit": spec.circuit, "clients": spec.clients, "minimum": spec.minimum,
         "deadline": spec.deadline, "clock_ms": now_ms(), "grace": spec.grace, "complete": complete, "expected": expected, "attempt": round.attempt,
+        "permits": round.permits,
         "accepted": round.agreement.as_ref().map(|a| a.accepted.len()),
         "failures": failures(&round), "aborted": round.aborted.as_deref().map(told), "run": node.board.shown(&spec.key),
         "damaged": node.store.damaged_of(&spec.key), "waits": node.board.waiting(&spec.key).as_deref().map(told),

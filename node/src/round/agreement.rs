@@ -3,13 +3,13 @@
 //! Node 0 proposes the first agreement of a round, and each node holds it against what it has itself. After a verdict on
 //! inputs the next one follows from the one before, so each node knows it by itself.
 
-use super::gather::{is_taken, is_true};
+use super::gather::{can_be, is_taken, is_true};
 use super::states;
 use crate::basics::now;
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Phase, Round, RoundKey, Spec, Step, Verdict};
 use crate::tasks::Ready;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether nobody may submit to a round any more, by this node's clock.
 pub(super) fn is_over(spec: &Spec) -> bool {
@@ -22,11 +22,43 @@ pub(super) fn complete(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String
     Ok(all.iter().map(crate::store::Record::entry).collect())
 }
 
-/// How many were enrolled when a round was opened that give something in it.
-pub(super) fn enrolled(node: &Node, spec: &Spec, full: &Ready) -> u64 {
-    // Of a roll that cannot be read nobody knows who is missing.
-    let Ok(Some(roll)) = node.store.roll(&spec.roll) else { return u64::MAX };
-    roll.iter().filter(|c| full.set_of(c.set.as_deref()).is_some()).count() as u64
+/// How many were enrolled when a round was opened that give something in it: by party set, nothing for the clients'.
+pub(super) struct Enrolled(BTreeMap<Option<String>, u64>);
+
+impl Enrolled {
+    /// Of a round.
+    ///
+    /// # Errors
+    ///
+    /// A database that cannot be read. Of a roll that is not there nobody knows who is missing.
+    pub(super) fn of(node: &Node, spec: &Spec, full: &Ready) -> Result<Enrolled, String> {
+        let roll = node.store.roll(&spec.roll).map_err(|e| e.to_string())?;
+        let roll = roll.ok_or_else(|| {
+            format!("node {}: who was enrolled when the round was opened is not kept", node.me())
+        })?;
+        let mut all = BTreeMap::new();
+        for (set, ..) in roll.iter().filter_map(|c| full.set_of(c.set.as_deref())) {
+            *all.entry(set).or_default() += 1;
+        }
+        Ok(Enrolled(all))
+    }
+
+    fn came(all: &[Entry], set: &Option<String>) -> u64 {
+        all.iter().filter(|e| e.set == *set).count() as u64
+    }
+
+    /// Whether all of them have come.
+    pub(super) fn have_come(&self, all: &[Entry]) -> bool {
+        self.0.iter().all(|(set, enrolled)| Enrolled::came(all, set) >= *enrolled)
+    }
+
+    /// Whether there are as many of each party set as it has places, or as are enrolled for it.
+    pub(super) fn fill(&self, full: &Ready, all: &[Entry]) -> bool {
+        self.0.iter().all(|(set, enrolled)| {
+            let places = full.set_of(set.as_deref()).map_or(0, |(_, _, size)| size);
+            Enrolled::came(all, set) >= places.min(*enrolled)
+        })
+    }
 }
 
 /// Takes no more submissions; those that are complete.
@@ -106,7 +138,9 @@ fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), St
         let client = &r.manifest.client;
         return Err(format!("client {client} has signed another opening than the round's"));
     }
-    let mine: BTreeSet<Entry> = records.iter().map(crate::store::Record::entry).collect();
+    let all = node.circuit_of(&round.spec, round.spec.clients)?;
+    let mine = records.iter().map(crate::store::Record::entry);
+    let mine: BTreeSet<Entry> = mine.filter(|e| can_be(&all.others, e)).collect();
     if let Some(e) = agreement.accepted.iter().chain(&agreement.others).find(|e| !mine.contains(e))
     {
         return Err(format!(
@@ -135,7 +169,6 @@ fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), St
         ));
     }
     // No node leaves out a client of another one without saying so of itself.
-    let all = node.circuit_of(&round.spec, round.spec.clients)?;
     for x in &agreement.excluded {
         let own = mine.iter().find(|e| e.client == x.client);
         let full = own.is_some() && states::is_full(agreement, round, x);
@@ -180,4 +213,53 @@ fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), St
         return Err("the members of other party sets are not all there, or not in order".into());
     }
     states::check_places(node, &ready, round, agreement)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::basics::Hex;
+    use crate::tasks::Compiled;
+    use slvr_circuit::text;
+
+    /// A circuit of three clients and a server that gives samples.
+    fn two_sets() -> Ready {
+        let out = "circuit \"Two\"\nparty \"Client\" 3\nparty \"Server\" 1\n\
+             input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [2] : A64[3,2]\n\
+             input %1 \"sample\" from 1 fixed(16, -8.0, 8.0) [2] : A64[1,2]\n\
+             output 0 \"total\" to 1 [2] ring 64 frac 16 factor 1.0 divisor 1.0\n\
+             site 0 \"s\" line 1\n\
+             layer 0:\n  %2 = sum %0 axes [0] : A64[2] @0\n  %3 = sum %1 axes [0] : A64[2] @0\n\
+             \x20 %4 = add %2 %3 : A64[2] @0\n  %5 = as_add3 %4 : add3.A64[2] @0\n\
+             \x20 exchange:\n  open_to %5 output 0 @0\n";
+        let circuit = text::parse(out).unwrap_or_else(|e| panic!("{e:?}"));
+        Ready::new(Compiled { circuit, memory: [0; 3] }, 0, None).expect("a circuit")
+    }
+
+    /// However many are enrolled of each set: a round is full once no place of any set is left for somebody who may come.
+    #[test]
+    fn a_round_is_full_once_each_party_set_is() {
+        let full = two_sets();
+        let server = Some("Server".to_string());
+        assert_eq!(full.others.iter().map(|o| &o.1).collect::<Vec<_>>(), ["Server"]);
+        for (clients, servers) in (0..6).flat_map(|c| (0..3).map(move |s| (c, s))) {
+            let enrolled = Enrolled(BTreeMap::from([(None, clients), (server.clone(), servers)]));
+            for (c, s) in (0..=clients).flat_map(|c| (0..=servers).map(move |s| (c, s))) {
+                let of = |n: u64, set: &Option<String>| {
+                    let one = |i| Entry {
+                        client: format!("{i}"),
+                        submission: Hex([0; 16]),
+                        digest: Hex([0; 32]),
+                        set: set.clone(),
+                    };
+                    (0..n).map(one).collect::<Vec<_>>()
+                };
+                let all = [of(c, &None), of(s, &server)].concat();
+                let case = format!("{c} of {clients} clients, {s} of {servers} servers");
+                let full_now = (c >= 3 || c == clients) && (s >= 1 || s == servers);
+                assert_eq!(enrolled.fill(&full, &all), full_now, "{case}");
+                assert_eq!(enrolled.have_come(&all), (c, s) == (clients, servers), "{case}");
+            }
+        }
+    }
 }

@@ -1,13 +1,13 @@
 //! Answers the questions of the other nodes. Each may be asked again, and then has the same answer.
 
-use super::agreement::{agree, close, complete, enrolled, is_over};
+use super::agreement::{Enrolled, agree, close, complete, is_over};
 use super::attempt::{self, LOST};
-use super::opening::ordered;
+use super::opening::{ended_by, ordered};
 use super::tidy::{release_here, tidy};
 use super::{pause, retry};
 use crate::basics::{now, now_ms, spawn};
 use crate::node::Node;
-use crate::state::{ABORTED, Entry, Failure, Order, Phase, RoundKey, Signature, Step, StepError};
+use crate::state::{Entry, Failure, Mandate, Order, Phase, RoundKey, Step, StepError};
 use crate::told::told;
 use crate::wire::{Answer, Ask, RunName};
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
             agree(node, &key, agreement).and_then(|()| room(node, &key, clients))
         }
         Ask::Start(name) => start(node, name),
-        Ask::Retry { key, attempt, begins } => retry::follow(node, &key, attempt, begins),
+        Ask::Retry { key, attempt, wanted } => retry::follow(node, &key, attempt, wanted),
         Ask::Release(name) => release_here(node, &name).map(|()| Answer::Done),
         Ask::Abort { key, why, order } => match ended_by_leader(node, &key, why, order) {
             // What was never opened here need not be aborted.
@@ -44,14 +44,17 @@ fn without_paths(answer: Answer) -> Answer {
     let told = |why: String| told(&why).into_owned();
     match answer {
         Answer::Refused(why) => Answer::Refused(told(why)),
-        Answer::Stands { phase, attempt, failed, verdict, aborted, waits } => Answer::Stands {
-            phase,
-            attempt,
-            verdict,
-            failed: failed.map(told),
-            aborted: aborted.map(told),
-            waits: waits.map(told),
-        },
+        Answer::Stands { phase, attempt, failed, verdict, aborted, ending, waits } => {
+            Answer::Stands {
+                phase,
+                attempt,
+                verdict,
+                ending,
+                failed: failed.map(told),
+                aborted: aborted.map(told),
+                waits: waits.map(told),
+            }
+        }
         other => other,
     }
 }
@@ -71,6 +74,7 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
             failed,
             verdict: None,
             aborted: None,
+            ending: None,
             waits: None,
         };
     }
@@ -78,7 +82,7 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
         round.failures.last().filter(|f| f.attempt == round.attempt).map(|f| f.why.clone());
     let (phase, attempt, aborted) = (round.phase, round.attempt, round.aborted.clone());
     let (verdict, waits) = (round.verdict.clone(), node.board.waiting(key));
-    Answer::Stands { phase, attempt, failed, verdict, aborted, waits }
+    Answer::Stands { phase, attempt, failed, verdict, aborted, ending: round.ending, waits }
 }
 
 /// Node 0 has ended a round. It may do so for any cause, and not in the coordinator's name.
@@ -86,21 +90,10 @@ fn ended_by_leader(
     node: &Node,
     key: &RoundKey,
     why: String,
-    order: Option<Signature>,
+    order: Option<Mandate>,
 ) -> Result<(), StepError> {
     let round = node.round(key).ok_or(StepError::Unknown)?;
-    let openers = node.config.openers();
-    let step = match order {
-        Some(by) if round.spec.is_ordered(Order::Abort, &by, &openers) => {
-            Step::Ordered { order: Order::Abort, by, computed: true }
-        }
-        _ if why == ABORTED => Step::Abort(
-            "node 0 says that the coordinator aborted it, and has no order of the coordinator"
-                .into(),
-        ),
-        _ => Step::Abort(why),
-    };
-    node.advance(key, step)?;
+    node.advance(key, ended_by(node, (0, &round), Some(why), order))?;
     tidy(node, key);
     Ok(())
 }
@@ -110,7 +103,7 @@ fn ended_by_leader(
 fn asked_to_close(
     node: &Node,
     key: &RoundKey,
-    order: Option<Signature>,
+    order: Option<Mandate>,
 ) -> Result<Vec<Entry>, String> {
     let round = node.round(key).ok_or(StepError::Unknown).map_err(|e| e.to_string())?;
     if round.phase != Phase::Open || is_over(&round.spec) {
@@ -121,8 +114,7 @@ fn asked_to_close(
         return complete(node, key);
     }
     let full = node.circuit_of(&round.spec, round.spec.clients)?;
-    let most = full.expected().min(enrolled(node, &round.spec, &full));
-    if node.store.count_of(key).map_err(|e| e.to_string())? >= most {
+    if Enrolled::of(node, &round.spec, &full)?.fill(&full, &complete(node, key)?) {
         return close(node, key);
     }
     let spec = &round.spec;

@@ -4,8 +4,12 @@
 //! submission is missing, or what each of them has instead, or in which party set each of them has it. What is compared is
 //! what these reasons can say: digests, which bind everything that the client has signed, and party sets. So a node that leaves a client out has to say that it is
 //! missing, or another one, at itself. It cannot say so of another node that has the submission.
+//!
+//! **What cannot be.** A node takes submissions of clients that are enrolled, for party sets of the circuit, and of nobody else. So no
+//! honest node has an entry with another name or another party set: such an entry is as if it had not been listed. A node that lists
+//! it can neither stop a round by that nor change it, and no name that cannot be stands in a reason that others read.
 
-use crate::basics::Hash;
+use crate::basics::{Hash, is_name};
 use crate::state::{Agreement, Entry, Excluded};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,11 +41,23 @@ fn lists(all: &str, me: usize, mine: Option<&str>) -> bool {
     all.len() == 3 && all.iter().any(|d| *d != all[0]) && mine == all.get(me).copied()
 }
 
+/// Whether an honest node may have such a submission, in a circuit with these party sets beside the clients.
+pub(super) fn can_be(sets: &[(usize, String, u64)], e: &Entry) -> bool {
+    let named = |set: &String| sets.iter().any(|(_, name, _)| name == set);
+    is_name(&e.client) && e.set.as_ref().is_none_or(named)
+}
+
 /// The clients whose submission is complete and the same on all three nodes, and why the others are excluded. The first
 /// list is this node's own, which leads. The result does not depend on the order in which a node lists what it has.
-pub fn gather(nodes: &[Vec<Entry>; 3]) -> (Vec<Entry>, Vec<Excluded>) {
-    let by_client: Vec<BTreeMap<&str, &Entry>> =
-        nodes.iter().map(|n| n.iter().map(|e| (e.client.as_str(), e)).collect()).collect();
+pub fn gather(
+    sets: &[(usize, String, u64)],
+    nodes: &[Vec<Entry>; 3],
+) -> (Vec<Entry>, Vec<Excluded>) {
+    let possible = |n: &&Entry| can_be(sets, n);
+    let by_client: Vec<BTreeMap<&str, &Entry>> = nodes
+        .iter()
+        .map(|n| n.iter().filter(possible).map(|e| (e.client.as_str(), e)).collect())
+        .collect();
     let clients: BTreeSet<&str> = by_client.iter().flat_map(|n| n.keys().copied()).collect();
     let (mut accepted, mut excluded) = (Vec::new(), Vec::new());
     for client in clients {
@@ -128,6 +144,38 @@ mod tests {
         Entry { client: client.into(), submission: Hex([b; 16]), digest: Hex([b; 32]), set: None }
     }
 
+    /// The party sets beside the clients.
+    fn servers() -> Vec<(usize, String, u64)> {
+        vec![(1, "Server".into(), 1)]
+    }
+
+    /// Whatever one node lists that cannot be, everybody counts who would count without it, and nobody is named besides.
+    #[test]
+    fn an_entry_that_cannot_be_is_as_if_it_had_not_been_listed() {
+        for seed in 0..1000u64 {
+            let mut draw = crate::basics::draws(seed);
+            let names = ["a", "b", "c", "d"];
+            let mut some = || {
+                let all = names.iter().filter(|_| draw(4) > 0);
+                all.map(|c| entry(c, 1)).collect::<Vec<_>>()
+            };
+            let honest = [some(), some(), some()];
+            let wanted = gather(&servers(), &honest);
+            let mut nodes = honest.clone();
+            let liar = draw(3) as usize;
+            for _ in 0..=draw(3) {
+                let odd = ["", "../key", "a b", "\u{202e}"][draw(4) as usize];
+                let one = match draw(2) {
+                    0 => Entry { client: odd.into(), ..entry("x", 1) },
+                    // Of a client that it does not have.
+                    _ => Entry { set: Some(odd.into()), ..entry("e", 1) },
+                };
+                nodes[liar].push(one);
+            }
+            assert_eq!(gather(&servers(), &nodes), wanted, "seed {seed}");
+        }
+    }
+
     #[test]
     fn a_client_counts_if_all_three_have_the_same_of_it() {
         let all =
@@ -137,7 +185,7 @@ mod tests {
             all(&[("a", 1), ("b", 1), ("not-0", 1), ("twice", 2)]),
             all(&[("a", 1), ("not-0", 1), ("b", 1), ("twice", 1)]),
         ];
-        let (accepted, excluded) = gather(&nodes);
+        let (accepted, excluded) = gather(&servers(), &nodes);
         assert_eq!(accepted, all(&[("a", 1), ("b", 1)]));
         for (me, has) in nodes.iter().enumerate() {
             for x in &excluded {
@@ -186,7 +234,7 @@ mod tests {
                     _ => {}
                 }
             }
-            let (accepted, excluded) = gather(&nodes);
+            let (accepted, excluded) = gather(&servers(), &nodes);
             for (me, has) in nodes.iter().enumerate().filter(|(me, _)| *me != liar) {
                 let own = |client: &str| has.iter().find(|e| e.client == client);
                 for x in &excluded {
@@ -238,7 +286,7 @@ mod tests {
         let one = entry("a", 1);
         let other = Entry { set: Some("Server".into()), ..one.clone() };
         let nodes = [vec![one.clone()], vec![other.clone()], vec![one.clone()]];
-        let (accepted, excluded) = gather(&nodes);
+        let (accepted, excluded) = gather(&servers(), &nodes);
         assert_eq!(accepted, []);
         let why = "nodes have it enrolled for different party sets: -, Server, -";
         assert_eq!(excluded[0].why, why);

@@ -4,11 +4,13 @@
 //! patience is over; then the round is aborted with the last failure as its cause, and the submissions are kept. After
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
+use super::agreement::{self, Enrolled};
+use super::opening::ended_by;
 use super::others::{all_done, both, each, said};
 use super::pause::{self, AGAIN, Pauses, rest};
 use super::tidy::{release_here, tidy};
-use super::{agreement, attempt, gather, states};
-use crate::basics::{is_name, spawn};
+use super::{attempt, gather, states};
+use crate::basics::spawn;
 use crate::node::{Led, Node};
 use crate::state::{
     Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
@@ -82,8 +84,8 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
             tracing::warn!(round = %key, phase = %round.phase, why, "the round waits");
         }
         let hears = matches!(round.phase, Phase::Closed | Phase::Agreed | Phase::Computed);
-        if let Some(why) = hears.then(|| aborted_elsewhere(node, key)).flatten() {
-            abort(node, key, &why);
+        if let Some(step) = hears.then(|| aborted_elsewhere(node, &round)).flatten() {
+            end(node, key, step);
             continue;
         }
         let late = round.phase != Phase::Open && since.elapsed() > patience;
@@ -106,13 +108,16 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
 /// What made an attempt fail may make the next one fail as well: each waits longer than the one before.
 fn rest_after_failure(node: &Node, key: &RoundKey, round: &Round) {
     let limits = &node.config.limits;
-    let failed = round.attempt.saturating_sub(round.before());
-    if round.phase != Phase::Agreed || failed == 0 || failed >= limits.attempts {
+    // What ended with a verdict has not failed: the round goes on at once.
+    let last = round.failures.last().filter(|f| f.attempt == round.attempt);
+    let failed = round.tries(round.attempt);
+    let Some(last) = last.filter(|_| round.phase == Phase::Agreed && failed < limits.attempts)
+    else {
         return;
-    }
+    };
     let pause = pause::after(failed, Duration::from_secs(limits.patience_s), limits.attempts);
-    let why = round.failures.last().map_or("", |f| f.why.as_str());
-    let why = format!("attempt {} failed ({why}): the next one begins soon", round.attempt);
+    let (attempt, why) = (round.attempt, &last.why);
+    let why = format!("attempt {attempt} failed ({why}): the next one begins soon");
     node.board.waits_for(key, Some(&why));
     rest(node, key, Phase::Agreed, pause);
 }
@@ -126,7 +131,7 @@ fn guarded(act: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
 /// Does what comes next in a round that has not ended.
 fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     match round.phase {
-        Phase::Open => match is_due(node, round) {
+        Phase::Open => match is_due(node, round)? {
             true => agreement::close(node, key).map(drop),
             false => {
                 node.wait(LOOK);
@@ -156,7 +161,12 @@ fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> 
 
 /// Aborts a round here. The others are told by the round's thread, and ask themselves.
 pub(super) fn abort(node: &Arc<Node>, key: &RoundKey, why: &str) {
-    match node.advance(key, Step::Abort(why.to_string())) {
+    end(node, key, Step::Abort(why.to_string()));
+}
+
+/// The same with the step that ends it.
+fn end(node: &Arc<Node>, key: &RoundKey, step: Step) {
+    match node.advance(key, step) {
         Ok(round) => tell_aborted(node, key, &round),
         Err(e) => {
             tracing::error!(round = %key, why = %e, "it cannot be aborted");
@@ -172,41 +182,42 @@ fn tell_aborted(node: &Arc<Node>, key: &RoundKey, round: &Round) {
     let _ = both(node, &Ask::Abort { key: key.clone(), why, order: round.ending });
 }
 
-/// Why another node has aborted a round, if one has: then waiting is of no use.
-fn aborted_elsewhere(node: &Arc<Node>, key: &RoundKey) -> Option<String> {
-    each(node, &Ask::Where(key.clone())).into_iter().find_map(|answer| match answer {
-        Ok((peer, Answer::Stands { phase: Phase::Aborted, aborted, .. })) => {
-            Some(aborted.unwrap_or_else(|| format!("node {peer} has aborted it")))
+/// What ends a round that another node has aborted, if one has: then waiting is of no use.
+fn aborted_elsewhere(node: &Arc<Node>, round: &Round) -> Option<Step> {
+    let all = each(node, &Ask::Where(round.spec.key.clone()));
+    all.into_iter().find_map(|answer| match answer {
+        Ok((peer, Answer::Stands { phase: Phase::Aborted, aborted, ending, .. })) => {
+            Some(ended_by(node, (peer, round), aborted, ending))
         }
         _ => None,
     })
 }
 
 /// Whether nobody can come any more, or nobody is missing on any node.
-fn is_due(node: &Arc<Node>, round: &Round) -> bool {
+fn is_due(node: &Arc<Node>, round: &Round) -> Result<bool, String> {
     let spec = &round.spec;
     if agreement::is_over(spec) {
-        return true;
+        return Ok(true);
     }
-    let Ok(full) = node.circuit_of(spec, spec.clients) else { return false };
-    let enrolled = agreement::enrolled(node, spec, &full);
-    let mine = node.store.count_of(&spec.key).unwrap_or(0);
-    if mine < full.expected().min(enrolled) {
-        return false;
+    let full = node.circuit_of(spec, spec.clients)?;
+    let enrolled = Enrolled::of(node, spec, &full)?;
+    let own = agreement::complete(node, &spec.key)?;
+    if !enrolled.fill(&full, &own) {
+        return Ok(false);
     }
-    let Ok(own) = agreement::complete(node, &spec.key) else { return false };
     let mut nodes: [Vec<Entry>; 3] = [own, Vec::new(), Vec::new()];
-    let Ok(there) = both(node, &Ask::Count(spec.key.clone())) else { return false };
-    for (peer, answer) in there {
-        let Answer::Complete(all) = answer else { return false };
-        nodes[peer] = all;
+    for (peer, answer) in both(node, &Ask::Count(spec.key.clone()))? {
+        match answer {
+            Answer::Complete(all) => nodes[peer] = all,
+            other => return Err(said(peer, other)),
+        }
     }
     // A place is taken by who is complete at all three nodes, and not by who is at one.
     let taken = |s: Selected| {
         s.accepted.len() as u64 == full.clients && few_others(&full.others, &s.others).is_none()
     };
-    nodes.iter().all(|all| all.len() as u64 >= enrolled)
-        || select(node, round, &full, &nodes).is_ok_and(taken)
+    let all_came = nodes.iter().all(|all| enrolled.have_come(all));
+    Ok(all_came || taken(select(node, round, &full, &nodes)?))
 }
 
 /// Whose submissions count of those that three nodes have.
@@ -223,16 +234,8 @@ fn select(
     full: &Ready,
     nodes: &[Vec<Entry>; 3],
 ) -> Result<Selected, String> {
-    for (peer, all) in nodes.iter().enumerate() {
-        if let Some(e) = all.iter().find(|e| !can_be(&full.others, e)) {
-            let set = e.set.as_deref().unwrap_or("").chars().take(64).collect::<String>();
-            return Err(format!(
-                "node {peer} lists a client that cannot be: its name or its party set `{set}`"
-            ));
-        }
-    }
     let opening = round.spec.digest();
-    let (mut accepted, mut excluded) = gather::gather(nodes);
+    let (mut accepted, mut excluded) = gather::gather(&full.others, nodes);
     let all = split_others(&full.others, &mut accepted);
     let mut others = Vec::new();
     for (_, name, size) in &full.others {
@@ -269,6 +272,12 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         }
     }
     let full = node.circuit_of(&round.spec, round.spec.clients)?;
+    for (peer, all) in nodes.iter().enumerate() {
+        let left_out = all.iter().filter(|e| !gather::can_be(&full.others, e)).count();
+        if left_out > 0 {
+            tracing::warn!(round = %key, peer, left_out, "a node lists submissions that cannot be: their names or their party sets");
+        }
+    }
     let Selected { accepted, excluded, others, places } = select(node, round, &full, &nodes)?;
     let all: Vec<Entry> = accepted.iter().chain(&others).cloned().collect();
     if let Some(few) = few(node, &round.spec, &full, &all, &excluded) {
@@ -295,12 +304,6 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
     let opening = round.spec.digest();
     let agreement = Agreement { opening, accepted, excluded, circuit, clients, places, others };
     agreement::agree(node, key, agreement)
-}
-
-/// Whether a node may have such a submission: reasons name clients and sets, and are read by all nodes.
-fn can_be(sets: &[(usize, String, u64)], e: &Entry) -> bool {
-    let named = |set: &String| sets.iter().any(|(_, name, _)| name == set);
-    is_name(&e.client) && e.set.as_ref().is_none_or(named)
 }
 
 /// Takes the members of other party sets out of those that count: by set and name.
@@ -376,8 +379,8 @@ fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
             Answer::Stands { phase: Phase::Running, attempt, .. } if attempt == round.attempt => {
                 return Err("another node has not finished the attempt yet".into());
             }
-            Answer::Stands { phase: Phase::Aborted, aborted, .. } => {
-                abort(node, key, &aborted.unwrap_or_default());
+            Answer::Stands { phase: Phase::Aborted, aborted, ending, .. } => {
+                end(node, key, ended_by(node, (peer, round), aborted, ending));
                 return Ok(());
             }
             Answer::Stands { failed, .. } => {
@@ -446,8 +449,8 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
                     let computes = format!("node {peer} has not finished the attempt yet");
                     running = Some(waits.unwrap_or(computes));
                 }
-                Answer::Stands { phase: Phase::Aborted, aborted, .. } => {
-                    abort(node, key, &aborted.unwrap_or_default());
+                Answer::Stands { phase: Phase::Aborted, aborted, ending, .. } => {
+                    end(node, key, ended_by(node, (peer, round), aborted, ending));
                     return Ok(());
                 }
                 Answer::Stands { failed, phase, .. } => {

@@ -37,7 +37,7 @@ pub use gather::gather;
 pub use lead::begin;
 pub use opening::{Wanted, open, ordered};
 pub use others::OpenError;
-pub(crate) use retry::{kept, retry};
+pub(crate) use retry::{could, kept, retry};
 pub use reveals::Revealing;
 pub use tend::tend;
 pub(crate) use tidy::tidy;

@@ -12,7 +12,7 @@ use super::states;
 use super::tidy::tidy;
 use crate::basics::now;
 use crate::node::Node;
-use crate::state::{Order, Phase, Round, RoundKey, Signature, Spec, Step, StepError};
+use crate::state::{ABORTED, Mandate, Order, Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::store::Store;
 use crate::submission::{Public, unpack_public};
 use crate::wire::{Answer, Ask};
@@ -137,12 +137,12 @@ pub fn ordered(
     node: &Node,
     key: &RoundKey,
     order: Order,
-    by: Signature,
+    by: Mandate,
 ) -> Result<Arc<Round>, OpenError> {
     let round = node.round(key).ok_or_else(|| OpenError::from(StepError::Unknown.to_string()))?;
-    if !round.spec.is_ordered(order, &by, &node.config.openers()) {
+    if !round.is_ordered(order, &by, (node.me(), &node.config.openers())) {
         return Err(OpenError::Refused(format!(
-            "node {}: this is no order of a coordinator for this round",
+            "node {}: this is no order of a coordinator for this round, or one from before it was run again",
             node.me()
         )));
     }
@@ -160,7 +160,7 @@ pub fn ordered(
             }
             Err(e) => {
                 return Err(OpenError::Away(format!(
-                    "node {} has computed the result, and node 0, which may have released it, is away: {e}",
+                    "node {} has computed the result, and node 0, which may have released it, is away ({e}): start node 0, which goes on with the round or aborts it. If it has lost its data, start it with an empty folder and abort the round again",
                     node.me()
                 )));
             }
@@ -172,4 +172,27 @@ pub fn ordered(
         tidy(node, key);
     }
     Ok(done)
+}
+
+/// What follows from another node having ended a round: its cause, which may be any, but is the coordinator's only if that has
+/// signed an order.
+pub(super) fn ended_by(
+    node: &Node,
+    (from, round): (usize, &Round),
+    why: Option<String>,
+    order: Option<Mandate>,
+) -> Step {
+    let known = node.config.openers();
+    match order {
+        Some(by) if round.is_ordered(Order::Abort, &by, (node.me(), &known)) => {
+            Step::Ordered { order: Order::Abort, by, computed: true }
+        }
+        _ => Step::Abort(match why {
+            Some(why) if why == ABORTED => format!(
+                "node {from} says that the coordinator aborted it, and has no order of the coordinator"
+            ),
+            Some(why) => why,
+            None => format!("node {from} has aborted it"),
+        }),
+    }
 }

@@ -13,7 +13,7 @@ use super::others::{OpenError, both, said};
 use super::states;
 use crate::node::Node;
 use crate::state::{Entry, Phase, Round, RoundKey, Step};
-use crate::wire::{Answer, Ask};
+use crate::wire::{Again, Answer, Ask};
 use std::sync::Arc;
 
 /// The submissions from which this node could run a round again.
@@ -78,15 +78,19 @@ pub(crate) fn retry(node: &Arc<Node>, key: &RoundKey) -> Result<Arc<Round>, Open
     }
 }
 
-fn begin(node: &Arc<Node>, key: &RoundKey, attempt: u32) -> Result<Arc<Round>, OpenError> {
-    let Some(led) = node.lead(key) else {
-        return Err(OpenError::Away(format!(
-            "node 0 still tells the others that {key} was aborted; ask again"
-        )));
-    };
+/// Whether node 0 could run a round again: all three nodes have kept what it takes, and together enough of it.
+///
+/// # Errors
+///
+/// What speaks against it, and what to do.
+pub(crate) fn could(node: &Arc<Node>, key: &RoundKey) -> Result<(), OpenError> {
+    enough(node, key, 0, Again::Look)
+}
+
+fn enough(node: &Arc<Node>, key: &RoundKey, attempt: u32, wanted: Again) -> Result<(), OpenError> {
     let mut nodes = [kept(node, key)?, Vec::new(), Vec::new()];
-    let ask = |begins| Ask::Retry { key: key.clone(), attempt, begins };
-    for (peer, answer) in both(node, &ask(false)).map_err(OpenError::Away)? {
+    let ask = Ask::Retry { key: key.clone(), attempt, wanted };
+    for (peer, answer) in both(node, &ask).map_err(OpenError::Away)? {
         match answer {
             Answer::Complete(all) => nodes[peer] = all,
             Answer::Busy => return Err(OpenError::Away(said(peer, answer))),
@@ -95,16 +99,27 @@ fn begin(node: &Arc<Node>, key: &RoundKey, attempt: u32) -> Result<Arc<Round>, O
     }
     let spec = node.round(key).ok_or_else(|| "no such round".to_string())?.spec.clone();
     let full = node.circuit_of(&spec, spec.clients)?;
-    let (accepted, excluded) = gather(&nodes);
-    if let Some(why) = few(node, &spec, &full, &accepted, &excluded) {
-        return Err(OpenError::Refused(format!(
+    let (accepted, excluded) = gather(&full.others, &nodes);
+    match few(node, &spec, &full, &accepted, &excluded) {
+        None => Ok(()),
+        Some(why) => Err(OpenError::Refused(format!(
             "{why}: there is nothing else to run {key} on. Open a new round"
-        )));
+        ))),
     }
+}
+
+fn begin(node: &Arc<Node>, key: &RoundKey, attempt: u32) -> Result<Arc<Round>, OpenError> {
+    let Some(led) = node.lead(key) else {
+        return Err(OpenError::Away(format!(
+            "node 0 still tells the others that {key} was aborted; ask again"
+        )));
+    };
+    enough(node, key, attempt, Again::Ready)?;
     node.store.erase_outcome(key).map_err(|e| e.to_string())?;
     // This node first: what the others ask it from here on is not whether the round was aborted.
     let again = node.advance(key, Step::Retry(attempt)).map_err(|e| e.to_string())?;
-    let begun = both(node, &ask(true)).and_then(|all| {
+    let ask = Ask::Retry { key: key.clone(), attempt, wanted: Again::Begin };
+    let begun = both(node, &ask).and_then(|all| {
         all.into_iter().try_for_each(|(peer, answer)| match answer {
             Answer::Complete(_) => Ok(()),
             other => Err(said(peer, other)),
@@ -125,11 +140,11 @@ pub(super) fn follow(
     node: &Node,
     key: &RoundKey,
     attempt: u32,
-    begins: bool,
+    wanted: Again,
 ) -> Result<Answer, String> {
     let round = node.round(key);
     let begun = round.as_ref().is_some_and(|r| r.phase == Phase::Closed && r.before() == attempt);
-    if begun && begins {
+    if begun && wanted == Again::Begin {
         return complete(node, key).map(Answer::Complete);
     }
     let all = match kept(node, key) {
@@ -137,13 +152,13 @@ pub(super) fn follow(
         Err(OpenError::Away(_)) => return Ok(Answer::Busy),
         Err(OpenError::Refused(why) | OpenError::Exists(why)) => return Err(why),
     };
-    if !round.is_some_and(|r| r.may_retry) {
+    if wanted != Again::Look && !round.is_some_and(|r| r.may_retry) {
         return Err(format!(
             "node {}: the coordinator has not told this node that {key} is run again: `slvrc round retry` tells all three",
             node.me()
         ));
     }
-    if begins {
+    if wanted == Again::Begin {
         node.store.erase_outcome(key).map_err(|e| e.to_string())?;
         node.advance(key, Step::Retry(attempt)).map_err(|e| e.to_string())?;
     }

@@ -3,6 +3,7 @@
 //! rounds that ended long ago.
 
 use super::agreement::is_over;
+use super::opening::ended_by;
 use super::tidy::{forget_old, release_here, tidy};
 use crate::node::Node;
 use crate::state::{Order, Phase, RoundKey, Step};
@@ -54,19 +55,20 @@ pub fn tend(node: &Arc<Node>) {
 }
 
 /// Passes on to the leader what the coordinator has ordered while it was away.
-fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order)>) {
+fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order, [u32; 3])>) {
     for round in node.rounds() {
         // One that was aborted may be run again: then the order is an old one.
         let ending = round.ending.filter(|_| round.phase == Phase::Aborted);
         let orders = [(Order::Close, round.closing), (Order::Abort, ending)];
         for (order, by) in orders.into_iter().filter_map(|(o, by)| Some((o, by?))) {
             let key = &round.spec.key;
-            if told.contains(&(key.clone(), order)) {
+            let one = (key.clone(), order, by.permits);
+            if told.contains(&one) {
                 continue;
             }
             let ask = Ask::Ordered { key: key.clone(), order, by };
             if node.peers.ask(0, &ask, node.deadline()).is_ok() {
-                told.insert((key.clone(), order));
+                told.insert(one);
             }
         }
     }
@@ -126,14 +128,14 @@ fn other_has_ended(node: &Arc<Node>, key: &RoundKey) -> Option<usize> {
 fn ask_leader(node: &Arc<Node>) {
     for round in node.rounds().into_iter().filter(|r| !r.ended()) {
         let key = &round.spec.key;
-        let Ok(Answer::Stands { phase, attempt, aborted, .. }) =
+        let Ok(Answer::Stands { phase, attempt, aborted, ending, .. }) =
             node.peers.ask(0, &Ask::Where(key.clone()), node.deadline())
         else {
             continue;
         };
         let done = match phase {
             Phase::Aborted => {
-                let done = node.advance(key, Step::Abort(aborted.unwrap_or_default()));
+                let done = node.advance(key, ended_by(node, (0, &round), aborted, ending));
                 done.map(|_| tidy(node, key)).map_err(|e| e.to_string())
             }
             Phase::Releasing | Phase::Released if attempt == round.attempt => {

@@ -15,7 +15,7 @@ use crate::vault::{self, Key, Label, Sealer};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 use zeroize::Zeroizing;
 
@@ -230,7 +230,7 @@ impl Store {
     pub fn forget_round(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
         for file in self.files(key).into_iter().filter(|f| !f.ends_with("key")) {
-            std::fs::remove_file(&file).map_err(at(&file))?;
+            remove(&file)?;
         }
         self.with(|db| {
             let write = writing(db)?;
@@ -269,10 +269,18 @@ impl Store {
         vault::erase(&path).map_err(at(&path))?;
         for file in self.files(key) {
             if matches!(extension(&file), "part" | "new" | "old") {
-                std::fs::remove_file(&file).map_err(at(&file))?;
+                remove(&file)?;
             }
         }
         Ok(())
+    }
+}
+
+/// Removes a file that somebody else may remove at the same time.
+fn remove(file: &Path) -> Result<(), StoreError> {
+    match std::fs::remove_file(file) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done.map_err(at(file)),
     }
 }
 

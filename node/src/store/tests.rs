@@ -360,3 +360,24 @@ fn a_damaged_part_is_noted_and_comes_again_and_so_does_one_without_its_key() {
     mend(&store);
     assert_eq!(knows(&store), [(1, 1)]);
 }
+
+/// A node erases what is left of a round when it ends, now and then, and when a coordinator drops it: maybe at the same time.
+#[test]
+fn whoever_erases_a_round_at_the_same_time_finds_nothing_to_complain_of() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = filled(dir.path(), 1);
+    let at = round(1).spec.key;
+    for _ in 0..5 {
+        for i in 0..200 {
+            let path = dir.path().join(format!("rounds/{}/{}/c{i}.part", at.task, at.round));
+            std::fs::write(path, "sealed").expect("writes");
+        }
+        std::thread::scope(|scope| {
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(|| store.erase_parts(&at))).collect();
+            for one in all {
+                one.join().expect("ends").expect("erases");
+            }
+        });
+        assert!(store.files(&at).iter().all(|f| f.ends_with("ended")), "{:?}", store.files(&at));
+    }
+}

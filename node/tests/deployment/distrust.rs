@@ -5,11 +5,13 @@ use crate::harness::Asked;
 use crate::world::{Shape, TASK, World, client, until};
 use slvr_node::basics::Hex;
 use slvr_node::client::CallError;
-use slvr_node::config::token_for;
+use slvr_node::config::{NodeConfig, token_for};
 use slvr_node::state::{
     Agreement, Excluded, Outcome, Phase, Round, RoundKey, Signature, Spec, Step,
 };
-use slvr_node::submission::Public;
+use slvr_node::store::{Record, Store};
+use slvr_node::submission::{Manifest, Public};
+use slvr_node::vault::Key;
 use slvr_node::wire::{Answer, Ask, RunName};
 use slvr_runtime::link::tls::Secure;
 use std::fs;
@@ -416,4 +418,32 @@ fn a_round_runs_no_other_circuit_than_the_one_its_clients_have_signed() {
     let status = world.ended(1, LONG);
     assert_eq!(status["phase"], "released", "{status}");
     assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+}
+
+/// A node lists submissions that cannot be. Nobody waits for them, nobody is named, and the others count.
+#[test]
+fn what_cannot_be_neither_stops_a_round_nor_changes_it() {
+    let mut world = World::started(Shape { patience: 100_000, ..Shape::default() });
+    world.open(1, 600);
+    (0..4).for_each(|i| world.submit(i, 1));
+    world.kill(1);
+    let config = NodeConfig::read(&world.folder.path().join("node-1/node.toml")).expect("reads");
+    let storage = Key::new(config.storage_key().expect("a key"));
+    let store = Store::open(&config.data, storage).expect("opens");
+    let key = RoundKey { task: TASK.into(), round: 1 };
+    let own = store.submissions(&key).expect("reads").remove(0);
+    for (client, set) in [("../key", None), ("client-004", Some("Nobody"))] {
+        let manifest = Manifest { client: client.into(), ..own.manifest.clone() };
+        let set = set.map(str::to_string);
+        store.count(&Record { manifest, set, ..own.clone() }).expect("counts");
+    }
+    drop(store);
+    world.start(1);
+    until(LONG, "node 1 is there", || world.coordinator().status(1, TASK, 1).ok());
+    world.coordinator().close(TASK, 1).expect("closes");
+    let status = world.ended(1, LONG);
+    assert_eq!(status["phase"], "released", "{status}");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    let report = world.coordinator().agreed_report(TASK, 1).expect("a report");
+    assert_eq!(report["excluded"], serde_json::json!([]), "{report}");
 }

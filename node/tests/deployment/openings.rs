@@ -9,7 +9,7 @@ use slvr_node::client::{CallError, Caller};
 use slvr_node::config::{NodeConfig, Power};
 use slvr_node::keys::{appoint, dismiss};
 use slvr_node::opening::Seal;
-use slvr_node::state::{Agreement, Entry, Excluded, Order, RoundKey, Signature, Spec};
+use slvr_node::state::{Agreement, Entry, Excluded, Mandate, Order, RoundKey, Spec};
 use slvr_node::store::Store;
 use slvr_node::submission::Public;
 use slvr_node::vault::Key;
@@ -143,13 +143,13 @@ fn a_leader_decides_nothing_that_the_coordinator_decides() {
         places: vec![],
         others: vec![],
     };
-    let forged = Seal::new(&[9; 32]).expect("a key").order(&spec.digest(), Order::Close);
+    let forged = Seal::new(&[9; 32]).expect("a key").order(&spec.digest(), Order::Close, [0; 3]);
     // An order for another round, and another order for this one.
     let own = seal(&coordinator);
-    let elsewhere = own.order(&Hex([0; 32]), Order::Close);
-    let abort = own.order(&spec.digest(), Order::Abort);
+    let elsewhere = own.order(&Hex([0; 32]), Order::Close, [0; 3]);
+    let abort = own.order(&spec.digest(), Order::Abort, [0; 3]);
     for node in [1, 2] {
-        let close = |order: Option<Signature>| Ask::Close { key: key(1), order };
+        let close = |order: Option<Mandate>| Ask::Close { key: key(1), order };
         let why = refused(&world, node, &close(None));
         assert!(why.starts_with(&format!("node {node}: ")), "{why}");
         assert!(why.contains("the coordinator has not closed it"), "{why}");
@@ -159,7 +159,7 @@ fn a_leader_decides_nothing_that_the_coordinator_decides() {
         }
         assert_eq!(coordinator.status(node, TASK, 1).expect("a round")["phase"], "open");
         // The coordinator closes it, and nothing else has changed.
-        let order = own.order(&spec.digest(), Order::Close);
+        let order = own.order(&spec.digest(), Order::Close, [0; 3]);
         match world.ask(0, node, &close(Some(order))) {
             Answer::Complete(all) => assert_eq!(all.len(), 3),
             other => panic!("{other:?}"),
@@ -433,7 +433,7 @@ fn a_round_ends_by_itself_when_node_0_stays_away() {
     let spec = coordinator.opening(TASK, 1).expect("is open");
     world.kill(0);
     // Before its time nobody gives it up: the coordinator closes it.
-    let order = seal(&coordinator).order(&spec.digest(), Order::Close);
+    let order = seal(&coordinator).order(&spec.digest(), Order::Close, [0; 3]);
     for node in [1, 2] {
         let path = format!("/v1/tasks/{TASK}/rounds/1/close");
         let body = json!(order).to_string();

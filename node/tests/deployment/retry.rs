@@ -3,8 +3,9 @@
 use crate::world::{Shape, TASK, World, client, until};
 use serde_json::Value;
 use slvr_node::client::CallError;
-use slvr_node::state::RoundKey;
-use slvr_node::wire::{Answer, Ask};
+use slvr_node::opening::Seal;
+use slvr_node::state::{Mandate, Order, RoundKey};
+use slvr_node::wire::{Again, Answer, Ask};
 use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -105,7 +106,7 @@ fn a_round_that_was_aborted_is_run_again_from_its_submissions() {
     let key = RoundKey { task: TASK.into(), round: 1 };
     world.start(2);
     aborted_everywhere(&world, 1);
-    let asks = Ask::Retry { key, attempt: 0, begins: true };
+    let asks = Ask::Retry { key, attempt: 0, wanted: Again::Begin };
     let said = world.ask(0, 2, &asks);
     assert!(matches!(&said, Answer::Refused(why) if why.contains("has not told")), "{said:?}");
     let report = world.coordinator().report(2, TASK, 1).expect("a report");
@@ -160,6 +161,18 @@ fn what_cannot_be_run_again_says_so() {
         assert!(why.contains(&named), "{why}");
     }
     aborted_everywhere(&world, 2);
+    // What is offered of it is what a retry would say, also where each node alone could run it again.
+    for round in [1, 2] {
+        let said = coordinator.no_retry(TASK, round).expect("is asked").expect("it cannot be");
+        assert!(said.contains("2 clients"), "{said}");
+        let opened = coordinator.open((TASK, round), (600, 1, Some(3)), &world.public());
+        let opened = opened.expect_err("was aborted").to_string();
+        let offers = opened.contains("`slvrc round retry` runs");
+        assert!(
+            !offers && opened.contains("cannot be run again") && opened.contains("2 clients"),
+            "{opened}"
+        );
+    }
     assert!(refused(retry(&world, 2)).contains("2 clients were accepted"));
     // Erased.
     world.open(3, 600);
@@ -167,12 +180,18 @@ fn what_cannot_be_run_again_says_so() {
     coordinator.abort(TASK, 3).expect("aborts");
     aborted_everywhere(&world, 3);
     coordinator.erase(TASK, 3, &["submissions"]).expect("erases");
+    let said = coordinator.no_retry(TASK, 3).expect("is asked").expect("it cannot be");
+    assert!(said.contains("have been erased"), "{said}");
     assert!(refused(retry(&world, 3)).contains("have been erased"));
     // One that the coordinator has aborted, and wants after all.
     world.open(4, 600);
     (0..3).for_each(|i| world.submit(i, 4));
     coordinator.abort(TASK, 4).expect("aborts");
     aborted_everywhere(&world, 4);
+    assert_eq!(coordinator.no_retry(TASK, 4).expect("is asked"), None);
+    let opened = coordinator.open((TASK, 4), (600, 1, Some(3)), &world.public());
+    let opened = opened.expect_err("was aborted").to_string();
+    assert!(opened.contains("`slvrc round retry` runs it again"), "{opened}");
     retry(&world, 4).expect("is run again");
     assert_eq!(world.ended(4, LONG)["phase"], "released");
     assert_eq!(world.total(4), world.expected(&[0, 1, 2]));
@@ -191,7 +210,7 @@ fn attempts_after_a_retry_are_granted_anew_and_no_more_than_those() {
     let told = world.coordinator().call(1, &hyper::Method::POST, &path, &[], &[], 1 << 16);
     told.expect("is told");
     let key = RoundKey { task: TASK.into(), round: 1 };
-    let ask = |attempt| Ask::Retry { key: key.clone(), attempt, begins: true };
+    let ask = |attempt| Ask::Retry { key: key.clone(), attempt, wanted: Again::Begin };
     assert!(matches!(world.ask(0, 1, &ask(7)), Answer::Complete(all) if all.len() == 4));
     // Asked again, it has the same answer; another number it does not take.
     assert!(matches!(world.ask(0, 1, &ask(7)), Answer::Complete(_)));
@@ -200,4 +219,47 @@ fn attempts_after_a_retry_are_granted_anew_and_no_more_than_those() {
     let start = |attempt| world.ask(0, 1, &Ask::Start(name(attempt)));
     let said = start(10);
     assert!(matches!(&said, Answer::Refused(why) if why.contains("makes 2")), "{said:?}");
+}
+
+/// The coordinator aborts a round, has it run again, and whoever has kept the order tries to end it once more. An order of now ends
+/// it, and every node names it as the cause, whichever of them was given it.
+#[test]
+fn an_order_from_before_a_retry_ends_no_round_after_it() {
+    let world = World::started(Shape { layers: 400, deadline: 1000, ..Shape::default() });
+    world.open(1, 600);
+    (0..4).for_each(|i| world.submit(i, 1));
+    let coordinator = world.coordinator();
+    let spec = coordinator.opening(TASK, 1).expect("is open");
+    let seal = Seal::new(&coordinator.config().secret.expect("a secret").0).expect("a key");
+    let order = |permits| seal.order(&spec.digest(), Order::Abort, permits);
+    let old = order([0; 3]);
+    coordinator.abort(TASK, 1).expect("aborts");
+    aborted_everywhere(&world, 1);
+    world.links.iter().for_each(|(_, link)| link.slow(500));
+    let retried = || coordinator.patiently(Instant::now() + LONG, || coordinator.retry(TASK, 1));
+    retried().expect("is run again");
+    until(LONG, "it runs", || (status(&world, 2, 1)["phase"] == "running").then_some(()));
+    let key = RoundKey { task: TASK.into(), round: 1 };
+    let says = |by| Ask::Ordered { key: key.clone(), order: Order::Abort, by };
+    for (from, to) in [(1, 0), (2, 0), (0, 1), (1, 2)] {
+        // As it was signed, and with other numbers than those that were.
+        for by in [old, Mandate { permits: [1; 3], ..old }] {
+            let said = world.ask(from, to, &says(by));
+            assert!(matches!(&said, Answer::Refused(why) if why.contains("no order")), "{said:?}");
+        }
+    }
+    for node in 0..3 {
+        let shown = status(&world, node, 1);
+        assert_eq!((&shown["phase"], &shown["permits"]), (&"running".into(), &1.into()), "{shown}");
+    }
+    // Node 0 does not hear it from the coordinator, and neither does node 2.
+    assert!(matches!(world.ask(2, 1, &says(order([1; 3]))), Answer::Done));
+    world.links.iter().for_each(|(_, link)| link.heal());
+    aborted_everywhere(&world, 1);
+    for node in 0..3 {
+        assert_eq!(status(&world, node, 1)["aborted"], "the coordinator aborted it", "node {node}");
+    }
+    retried().expect("is run again");
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
 }

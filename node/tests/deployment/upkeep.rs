@@ -154,6 +154,80 @@ fn tasks_are_exchanged_and_an_open_round_keeps_its_circuit() {
     world.open(3, 600);
 }
 
+/// Has all nodes read their tasks again, with something changed.
+fn reload(world: &World, changes: &[(&str, &str)]) {
+    for i in 0..3 {
+        let mut text = fs::read_to_string(toml(world, i)).expect("reads");
+        for (from, to) in changes {
+            assert!(text.contains(from), "{from}: {text}");
+            text = text.replace(from, to);
+        }
+        fs::write(toml(world, i), text).expect("writes");
+        let read = |world: &World| world.logged(i).matches("the tasks were read again").count();
+        let before = read(world);
+        world.signal(i, "-HUP");
+        until(LONG, "the tasks are read again", || (read(world) > before).then_some(()));
+    }
+}
+
+/// Rounds keep the task that they were opened with: clients get its circuit, it is run for fewer clients as it was then, and what
+/// was aborted is run again with it.
+#[test]
+fn a_round_keeps_the_task_that_it_was_opened_with() {
+    let mut world = World::started(Shape::default());
+    for round in [1, 2, 3] {
+        world.open(round, 600);
+    }
+    (0..2).for_each(|i| world.submit(i, 1));
+    (0..4).for_each(|i| world.submit(i, 2));
+    let coordinator = world.coordinator();
+    coordinator.abort(TASK, 2).expect("aborts");
+    // The circuit for all stays as it is. There is none for three clients any more, and fewer than five are not wanted.
+    reload(&world, &[("not=0", "not=3"), ("minimum = 2", "minimum = 5")]);
+    world.submit(2, 1);
+    coordinator.close(TASK, 1).expect("closes");
+    let status = world.ended(1, LONG);
+    assert_eq!(status["phase"], "released", "{status}");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2]));
+    // Now the circuits are others, too.
+    reload(&world, &[("layers=4", "layers=6")]);
+    let before = world.circuit().1;
+    world.shape.layers = 6;
+    let after = world.circuit().1;
+    world.shape.layers = 4;
+    let asks = world.client(3);
+    assert_eq!(asks.circuit(TASK).expect("is shown").1, after);
+    for round in [2, 3] {
+        let opening = asks.opening(TASK, round).expect("is shown");
+        assert_eq!(opening.circuit, before);
+        let circuit = asks.circuit_of(&opening).expect("is sent");
+        assert_eq!(slvr_circuit::artifact::hash(&circuit), before.0);
+        for node in 0..3 {
+            let path = format!("/v1/tasks/{TASK}/rounds/{round}/task");
+            let (_, body) =
+                asks.call(node, &hyper::Method::GET, &path, &[], &[], 1 << 20).expect("is shown");
+            let shown: Value = serde_json::from_slice(&body).expect("JSON");
+            assert_eq!(
+                (&shown["circuit"], &shown["minimum"]),
+                (&before.to_string().into(), &2.into())
+            );
+        }
+    }
+    let again =
+        || coordinator.patiently(std::time::Instant::now() + LONG, || coordinator.retry(TASK, 2));
+    again().expect("is run again");
+    (1..5).for_each(|i| world.submit(i, 3));
+    coordinator.close(TASK, 3).expect("closes");
+    for (round, clients) in [(2, [0, 1, 2, 3]), (3, [1, 2, 3, 4])] {
+        let status = world.ended(round, LONG);
+        assert_eq!(status["phase"], "released", "{status}");
+        assert_eq!(world.total(round), world.expected(&clients));
+    }
+    // A new one is of the new task.
+    let few = coordinator.open((TASK, 4), (600, 1, Some(4)), &world.public());
+    assert!(few.is_err_and(|e| e.to_string().contains("the minimum of 4 clients is not from 5")));
+}
+
 #[test]
 fn of_old_rounds_the_number_stays_and_nothing_else() {
     let limits = "keep_days = 3".to_string();

@@ -216,7 +216,12 @@ pub fn read_public(
     let public = circuit.inputs.iter().filter(|i| i.from == From::Public);
     let expected: Vec<_> = public.flat_map(Expected::of).collect();
     match path {
-        _ if expected.is_empty() => Ok(BTreeMap::new()),
+        Some(path) if expected.is_empty() => {
+            let why = "is not read: the program has no public inputs";
+            crate::fail::note(&format!("{} {why}", path.display()));
+            Ok(BTreeMap::new())
+        }
+        None if expected.is_empty() => Ok(BTreeMap::new()),
         Some(path) => {
             let read = read_file(path, "the public inputs", &expected)?;
             note_not_read(circuit, path, read.surplus);

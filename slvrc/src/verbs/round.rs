@@ -285,27 +285,13 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
             }
             if phase == "aborted" && !once {
                 let Which { task, round } = which;
-                let again = may_retry(caller, which);
+                let again = caller.again(task, *round);
                 return Err(Aborted(format!("{task}/{round} was aborted; {again}")).into());
             }
             return Ok(());
         }
         thread::sleep(Duration::from_millis(500));
     }
-}
-
-/// What can be done with a round that was aborted, as far as the nodes say.
-fn may_retry(caller: &Caller, Which { task, round }: &Which) -> String {
-    for node in 0..3 {
-        let report = match caller.report(node, task, *round) {
-            Ok(report) => report,
-            Err(e) => return format!("whether it can be run again cannot be said: {e}"),
-        };
-        if let Some(why) = report["no_retry"].as_str() {
-            return format!("it cannot be run again: {why}");
-        }
-    }
-    "`slvrc round retry` runs it again from the submissions that are kept".into()
 }
 
 /// Seconds by which a clock is wrong without a word about it: answers take a while, too.

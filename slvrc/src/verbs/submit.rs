@@ -40,8 +40,8 @@ impl Submit {
         let signer = Signer::new(&secret.0)?;
         // A node that is not there yet is waited for from the first request on.
         let until = Instant::now() + Duration::from_secs(self.patience);
-        let (circuit, hash) = caller.patiently(until, || caller.circuit(&self.task))?;
         let opening = caller.patiently(until, || caller.opening(&self.task, self.round))?;
+        let circuit = caller.patiently(until, || caller.circuit_of(&opening))?;
         let set = set_named(&circuit, caller.config().set.as_deref())?;
         let files = tensors::read_member(&circuit, set, &self.inputs)?;
         let name = caller.config().name.clone();
@@ -49,7 +49,7 @@ impl Submit {
             &signer,
             (&self.task, self.round, &name),
             (&circuit, set),
-            (hash, opening.digest()),
+            (opening.circuit, opening.digest()),
             &files,
         )?;
         let total: u64 = (0..3).map(|n| submission.part(n).len() as u64).sum();
