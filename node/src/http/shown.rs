@@ -100,7 +100,11 @@ fn whole(node: &Node, round: &Arc<Round>) -> Arc<Round> {
 pub(super) fn status(node: &Node, round: &Arc<Round>) -> Value {
     let round = whole(node, round);
     let spec = &round.spec;
-    let complete = node.store.count_of(&spec.key).unwrap_or(0);
+    // What cannot be read is no number.
+    let complete = node.store.count_of(&spec.key).inspect_err(
+        |why| tracing::error!(round = %spec.key, %why, "its submissions cannot be counted"),
+    );
+    let complete = complete.ok();
     let expected = node.task_of(spec).map_or(spec.clients, |k| k.full.expected());
     json!({
         "node": node.me(), "task": spec.key.task, "round": spec.key.round, "phase": round.phase,

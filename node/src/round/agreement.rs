@@ -52,12 +52,22 @@ impl Enrolled {
         self.0.iter().all(|(set, enrolled)| Enrolled::came(all, set) >= *enrolled)
     }
 
-    /// Whether there are as many of each party set as it has places, or as are enrolled for it.
-    pub(super) fn fill(&self, full: &Ready, all: &[Entry]) -> bool {
-        self.0.iter().all(|(set, enrolled)| {
+    /// As many of each party set as it has places, or as are enrolled for it.
+    fn wanted<'a>(&'a self, full: &Ready) -> impl Iterator<Item = (&'a Option<String>, u64)> {
+        self.0.iter().map(|(set, enrolled)| {
             let places = full.set_of(set.as_deref()).map_or(0, |(_, _, size)| size);
-            Enrolled::came(all, set) >= places.min(*enrolled)
+            (set, places.min(*enrolled))
         })
+    }
+
+    /// Whether there are as many of each.
+    pub(super) fn fill(&self, full: &Ready, all: &[Entry]) -> bool {
+        self.wanted(full).all(|(set, wanted)| Enrolled::came(all, set) >= wanted)
+    }
+
+    /// With fewer than that they cannot be.
+    pub(super) fn least(&self, full: &Ready) -> u64 {
+        self.wanted(full).fold(0, |sum, (_, wanted)| sum.saturating_add(wanted))
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::agreement::{Enrolled, agree, close, complete, is_over};
 use super::attempt::{self, LOST};
-use super::opening::{ended_by, ordered};
+use super::opening::ordered;
+use super::others::ended_by;
 use super::tidy::{release_here, tidy};
 use super::{pause, retry};
 use crate::basics::{now, now_ms, spawn};

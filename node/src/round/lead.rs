@@ -5,8 +5,7 @@
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
 use super::agreement::{self, Enrolled};
-use super::opening::ended_by;
-use super::others::{all_done, both, each, said};
+use super::others::{all_done, both, each, ended_by, said};
 use super::pause::{self, AGAIN, Pauses, rest};
 use super::tidy::{release_here, tidy};
 use super::{attempt, gather, states};
@@ -108,18 +107,21 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
 /// What made an attempt fail may make the next one fail as well: each waits longer than the one before.
 fn rest_after_failure(node: &Node, key: &RoundKey, round: &Round) {
     let limits = &node.config.limits;
-    // What ended with a verdict has not failed: the round goes on at once.
-    let last = round.failures.last().filter(|f| f.attempt == round.attempt);
-    let failed = round.tries(round.attempt);
-    let Some(last) = last.filter(|_| round.phase == Phase::Agreed && failed < limits.attempts)
-    else {
-        return;
-    };
-    let pause = pause::after(failed, Duration::from_secs(limits.patience_s), limits.attempts);
-    let (attempt, why) = (round.attempt, &last.why);
-    let why = format!("attempt {attempt} failed ({why}): the next one begins soon");
-    node.board.waits_for(key, Some(&why));
+    let Some((attempts, failed)) = failed(round, limits.attempts) else { return };
+    let pause = pause::after(attempts, Duration::from_secs(limits.patience_s), limits.attempts);
+    node.board.waits_for(key, Some(&failed));
     rest(node, key, Phase::Agreed, pause);
+}
+
+/// How many attempts have failed if the last one has, what is said of it, and that another one follows. What ended with a verdict
+/// has not failed: the round goes on at once.
+fn failed(round: &Round, most: u32) -> Option<(u32, String)> {
+    let last = round.failures.last().filter(|f| f.attempt == round.attempt)?;
+    let made = round.tries(round.attempt);
+    (round.phase == Phase::Agreed && made < most).then(|| {
+        let Failure { attempt, why } = last;
+        (made, format!("attempt {attempt} failed ({why}): the next one begins soon"))
+    })
 }
 
 /// Does it. A bug is a cause as any other: the thread that leads a round goes on, until the leader's patience is over.
@@ -201,6 +203,10 @@ fn is_due(node: &Arc<Node>, round: &Round) -> Result<bool, String> {
     }
     let full = node.circuit_of(spec, spec.clients)?;
     let enrolled = Enrolled::of(node, spec, &full)?;
+    // Most of the time it ends here, and nothing is read.
+    if node.store.count_of(&spec.key).map_err(|e| e.to_string())? < enrolled.least(&full) {
+        return Ok(false);
+    }
     let own = agreement::complete(node, &spec.key)?;
     if !enrolled.fill(&full, &own) {
         return Ok(false);
@@ -494,6 +500,40 @@ fn release(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::state::Verdict;
+    use crate::state::tests::{agreement, round};
+
+    #[test]
+    fn a_pause_is_said_to_follow_an_attempt_that_failed_and_no_other() {
+        let mut r = round(1);
+        let fail = |attempt| Step::Fail(Failure { attempt, why: "w".into() });
+        let gone = vec![Excluded { client: "0".into(), why: "out of range".into() }];
+        let said = |n: u32, attempt: u32| {
+            Some((n, format!("attempt {attempt} failed (w): the next one begins soon")))
+        };
+        let next = {
+            let (accepted, excluded) = agreement(5).without(&gone);
+            Agreement { accepted, excluded, clients: 4, ..agreement(5) }
+        };
+        for (step, wanted) in [
+            (Step::Close, None),
+            (Step::Agree(agreement(5)), None),
+            (Step::Start(1), None),
+            (fail(1), said(1, 1)),
+            (Step::Start(2), None),
+            (Step::Reject(Verdict { attempt: 2, gone }), None),
+            (Step::Agree(next), None),
+            (Step::Start(3), None),
+            // The one with a verdict is none that failed.
+            (fail(3), said(2, 3)),
+            (Step::Start(4), None),
+            // There is no other one.
+            (fail(4), None),
+        ] {
+            assert_eq!(r.step(step.clone(), 1), Ok(true), "{step:?}");
+            assert_eq!(failed(&r, 3), wanted, "{step:?}");
+        }
+    }
 
     #[test]
     fn a_bug_in_a_step_is_a_cause_and_ends_no_thread() {

@@ -12,7 +12,7 @@
 //! | `pause` | how long a node waits before it does something again, and for room on its disk |
 //! | `retry` | runs a round again that was aborted |
 //! | `opening` | a coordinator opens a round, and closes or aborts it before its time |
-//! | `others` | node 0 asks both other nodes at the same time |
+//! | `others` | node 0 asks both other nodes at the same time; what follows from another node having ended a round |
 //! | `states` | tasks with a state: what a round continues, and who is which member |
 //! | `tidy` | erases what is left of a round that has ended |
 //! | `tend` | the others: ask the leader about rounds of which they have not heard |

@@ -12,7 +12,7 @@ use super::states;
 use super::tidy::tidy;
 use crate::basics::now;
 use crate::node::Node;
-use crate::state::{ABORTED, Mandate, Order, Phase, Round, RoundKey, Spec, Step, StepError};
+use crate::state::{Mandate, Order, Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::store::Store;
 use crate::submission::{Public, unpack_public};
 use crate::wire::{Answer, Ask};
@@ -172,27 +172,4 @@ pub fn ordered(
         tidy(node, key);
     }
     Ok(done)
-}
-
-/// What follows from another node having ended a round: its cause, which may be any, but is the coordinator's only if that has
-/// signed an order.
-pub(super) fn ended_by(
-    node: &Node,
-    (from, round): (usize, &Round),
-    why: Option<String>,
-    order: Option<Mandate>,
-) -> Step {
-    let known = node.config.openers();
-    match order {
-        Some(by) if round.is_ordered(Order::Abort, &by, (node.me(), &known)) => {
-            Step::Ordered { order: Order::Abort, by, computed: true }
-        }
-        _ => Step::Abort(match why {
-            Some(why) if why == ABORTED => format!(
-                "node {from} says that the coordinator aborted it, and has no order of the coordinator"
-            ),
-            Some(why) => why,
-            None => format!("node {from} has aborted it"),
-        }),
-    }
 }

@@ -1,6 +1,7 @@
 //! Questions of the leader to both other nodes, at the same time.
 
 use crate::node::Node;
+use crate::state::{ABORTED, Mandate, Order, Round, Step};
 use crate::wire::{Answer, Ask};
 use std::sync::Arc;
 use std::thread;
@@ -65,6 +66,29 @@ pub(super) fn all_done(answers: [(usize, Answer); 2]) -> Result<(), String> {
         Answer::Done => Ok(()),
         other => Err(said(peer, other)),
     })
+}
+
+/// What follows from another node having ended a round: its cause, which may be any, but is the coordinator's only if that has
+/// signed an order.
+pub(super) fn ended_by(
+    node: &Node,
+    (from, round): (usize, &Round),
+    why: Option<String>,
+    order: Option<Mandate>,
+) -> Step {
+    let known = node.config.openers();
+    match order {
+        Some(by) if round.is_ordered(Order::Abort, &by, (node.me(), &known)) => {
+            Step::Ordered { order: Order::Abort, by, computed: true }
+        }
+        _ => Step::Abort(match why {
+            Some(why) if why == ABORTED => format!(
+                "node {from} says that the coordinator aborted it, and has no order of the coordinator"
+            ),
+            Some(why) => why,
+            None => format!("node {from} has aborted it"),
+        }),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! rounds that ended long ago.
 
 use super::agreement::is_over;
-use super::opening::ended_by;
+use super::others::ended_by;
 use super::tidy::{forget_old, release_here, tidy};
 use crate::node::Node;
 use crate::state::{Order, Phase, RoundKey, Step};
