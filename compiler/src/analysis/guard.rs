@@ -17,10 +17,9 @@
 //! Weights also have a norm: [`norm_limit`]. It is the largest Euclidean length that an honest
 //! client's weights have, and what the projections are made for.
 
-use super::interval::size;
+use super::interval::{Interval, hull, scaled, size};
 use super::projection::{Plan, plan};
-use super::ranges::Bound;
-use crate::graph::{Giver, Graph, Input};
+use crate::graph::{FRACTION, Giver, Graph, Input};
 use crate::types::Elem;
 
 /// Vectors of at most this many weights are compared element by element.
@@ -49,6 +48,17 @@ pub enum Long {
 impl Long {
     /// All of them.
     pub const ALL: [Long; 3] = [Long::Project(25), Long::Project(40), Long::Lift];
+}
+
+/// What is known of a value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Of each element, raw.
+    pub range: Interval,
+    /// Of the Euclidean norm of each slice along axis 0, raw.
+    pub norm: f64,
+    /// Of the Euclidean norm of all elements, raw.
+    pub total: f64,
 }
 
 /// How one input is enforced.
@@ -157,7 +167,77 @@ pub fn bound(graph: &Graph, input: &Input, guard: &Guard) -> Bound {
     }
 }
 
+/// Which of two intervals the entries of inputs are taken to be in, before it is known how long vectors are enforced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entries {
+    /// What a run enforces, whoever gave them: for rewrites, which must be right for whatever is admitted.
+    Enforced,
+    /// What is declared, which of long vectors is less than what is enforced: for choices of scales. Intervals of what is
+    /// enforced hold the values that these make to words.
+    Declared,
+}
+
+impl Entries {
+    /// The interval of an input's entries, in real units.
+    pub fn of(self, graph: &Graph, input: &Input) -> Interval {
+        match self {
+            Entries::Enforced => enforced(graph, input),
+            Entries::Declared => input.range,
+        }
+    }
+}
+
+/// What a run enforces of the entries of an input, in real units, in whichever way long vectors are enforced and however
+/// many fraction bits there are. With more of them ends are rounded by less, and slack for rounding is less; a plan that
+/// then proves nothing leaves values that fit no word.
+fn enforced(graph: &Graph, input: &Input) -> Interval {
+    let coarse = Input { frac: Some(FRACTION), ..input.clone() };
+    let real = |long: Long| {
+        let bound = bound(graph, &coarse, &guard(graph, &coarse, Some(long)));
+        scaled(bound.range, 1.0 / graph.input_scale(&coarse))
+    };
+    Long::ALL.map(real).into_iter().fold(input.range, hull)
+}
+
 /// Bounds of all inputs.
 pub fn bounds(graph: &Graph, guards: &[Guard]) -> Vec<Bound> {
     graph.inputs.iter().zip(guards).map(|(i, g)| bound(graph, i, g)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::text::parse;
+
+    /// However many fraction bits an input has and however it is enforced, no entry that passes is beyond what passes rest on;
+    /// and entries of a long vector may be beyond what is declared.
+    #[test]
+    fn what_is_enforced_holds_all_that_is_admitted() {
+        for (range, elements) in
+            [("-8..8", 3), ("0..1", 256), ("0..1", 257), ("-2..2", 5000), ("-0.1..0.3", 300)]
+        {
+            let text = format!(
+                "graph T\nparties Client[9]\nparties Server[1]\ninput 0 w : secret fix[{elements}] in {range} from each Client \
+                 fields a[{elements}]\nsite 0 \"w\" line 1\n%0 = input 0 : secret fix[9,{elements}] @0\n\
+                 reveal %0 to Server as y @0\n"
+            );
+            let mut graph = parse(&text).unwrap_or_else(|e| panic!("{e:?}\n{text}"));
+            let within = Entries::Enforced.of(&graph, &graph.inputs[0]);
+            let declared = Entries::Declared.of(&graph, &graph.inputs[0]);
+            assert!(within.0 <= declared.0 && declared.1 <= within.1);
+            assert_eq!(elements > COMPARED, within.0 < declared.0 - 0.1, "{range} {elements}");
+            for frac in FRACTION..=24 {
+                graph.frac = Some(frac);
+                for long in Long::ALL {
+                    let guards = guards(&graph, Some(long));
+                    let found = bounds(&graph, &guards)[0].range;
+                    let found = scaled(found, (-f64::from(frac)).exp2());
+                    assert!(
+                        within.0 <= found.0 && found.1 <= within.1,
+                        "{range} {elements} {frac} {long:?}: {found:?} in {within:?}"
+                    );
+                }
+            }
+        }
+    }
 }

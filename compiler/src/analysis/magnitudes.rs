@@ -1,41 +1,63 @@
 //! How large a value can get.
 //!
-//! From the ranges of inputs, which a run enforces, and what is computed of them: a bound on the
+//! From the entries of inputs ([`Entries`]) and what is computed of them: a bound on the
 //! absolute value in real numbers, infinite where nothing is known. Rounding is left out: who uses a
 //! bound leaves room.
 
+use super::guard::Entries;
 use super::interval::size;
 use super::layout::behind;
-use super::signs::{not_negative, not_negative_as_declared};
+use super::signs::{not_negative, not_negative_of};
 use super::{means, norms};
 use crate::graph::{Function, Graph, NodeId, Op, domain};
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 /// What rounding adds to a quotient by a norm, or by the sum of weights.
 const ROUNDED: f64 = 1.125;
 
-/// Bounds of nodes, made once each.
-#[derive(Default)]
-pub struct Magnitudes(HashMap<NodeId, f64>);
+/// Bounds of the nodes of a graph, made once each. Nodes never change, so a pass may ask of the graph that it makes, while
+/// it is growing.
+pub struct Magnitudes {
+    entries: Entries,
+    known: RefCell<HashMap<NodeId, f64>>,
+}
 
 impl Magnitudes {
-    /// The largest absolute value that an entry of a node can have.
-    pub fn of(&mut self, g: &Graph, id: NodeId) -> f64 {
-        if let Some(&known) = self.0.get(&id) {
-            return known;
-        }
-        let bound = self.derive(g, id);
-        let bound = if bound.is_nan() { f64::INFINITY } else { bound };
-        self.0.insert(id, bound);
-        bound
+    /// Of none so far.
+    pub fn new(entries: Entries) -> Magnitudes {
+        Magnitudes { entries, known: RefCell::default() }
     }
 
-    fn derive(&mut self, g: &Graph, id: NodeId) -> f64 {
+    /// The largest absolute value that an entry of a node can have.
+    pub fn of(&self, g: &Graph, id: NodeId) -> f64 {
+        let known = |id: NodeId| self.known.borrow().get(&id).copied();
+        // Operands first: chains of them are longer than a stack is deep.
+        let mut open = vec![id];
+        while let Some(&next) = open.last() {
+            let before = open.len();
+            if known(next).is_none() {
+                open.extend(g.args(next).into_iter().filter(|&a| known(a).is_none()));
+            }
+            if open.len() > before {
+                continue;
+            }
+            open.pop();
+            if known(next).is_none() {
+                let bound = self.derive(g, next);
+                let bound = if bound.is_nan() { f64::INFINITY } else { bound };
+                self.known.borrow_mut().insert(next, bound);
+            }
+        }
+        known(id).unwrap_or(f64::INFINITY)
+    }
+
+    fn derive(&self, g: &Graph, id: NodeId) -> f64 {
         let args = g.args(id);
-        let mut arg = |i: usize| self.of(g, args[i]);
+        let arg = |i: usize| self.of(g, args[i]);
         let two = |x: u32| f64::from(x).exp2();
         match g.op(id) {
-            Op::Input(i) => size(g.inputs[*i as usize].range),
+            Op::Input(i) => size(self.entries.of(g, &g.inputs[*i as usize])),
             Op::Const(t, ..) => t.data.iter().fold(0.0, |m, x| x.abs().max(m)),
             Op::Draw(lots) => lots.n as f64,
             Op::Places(_) => g.shape(args[0]).last().copied().unwrap_or(0) as f64,
@@ -102,25 +124,25 @@ impl Magnitudes {
     }
 
     /// Of a quotient that is a weighted mean by an exact divisor.
-    fn averaged(&mut self, g: &Graph, [x, y]: [NodeId; 2]) -> Option<f64> {
-        let mean = means::quotient(g, x, y, &|id| not_negative_as_declared(g, id))?;
+    fn averaged(&self, g: &Graph, [x, y]: [NodeId; 2]) -> Option<f64> {
+        let mean = means::quotient(g, x, y, &|id| not_negative_of(g, id, self.entries))?;
         self.of_mean(g, &mean)
     }
 
     /// Of a sum of products with shares.
-    fn blended(&mut self, g: &Graph, id: NodeId) -> Option<f64> {
-        let blend = means::blend(g, id, &|id| not_negative_as_declared(g, id))?;
+    fn blended(&self, g: &Graph, id: NodeId) -> Option<f64> {
+        let blend = means::blend(g, id, &|id| not_negative_of(g, id, self.entries))?;
         self.of_mean(g, &blend.mean)
     }
 
-    fn of_mean(&mut self, g: &Graph, mean: &means::Mean) -> Option<f64> {
+    fn of_mean(&self, g: &Graph, mean: &means::Mean) -> Option<f64> {
         let own = mean.values.map_or(1.0, |values| self.of(g, values));
         let most = own * (mean.power as f64).exp2() * ROUNDED;
         (mean.divisor_off == 0.0).then_some(most)
     }
 
     /// Of a sum of products with what is divided by its norm ([`norms::normalised`]).
-    pub fn normalised(&mut self, g: &Graph, op: &Op, args: [NodeId; 2]) -> Option<f64> {
+    pub fn normalised(&self, g: &Graph, op: &Op, args: [NodeId; 2]) -> Option<f64> {
         let n = norms::normalised(g, op, args)?;
         let dividend = self.of(g, n.dividend) * (-(n.power as f64)).exp2();
         Some(dividend * n.terms as f64 * ROUNDED)

@@ -8,27 +8,27 @@ use crate::graph::{Function as Elementary, Graph, NodeId, Op, domain};
 const DEPTH: usize = 12;
 
 /// Whether a value is positive in real numbers.
-pub fn positive(graph: &Graph, id: NodeId) -> bool {
-    least(graph, id) > 0.0
+pub fn positive(graph: &Graph, sizes: &Magnitudes, id: NodeId) -> bool {
+    least(graph, sizes, id) > 0.0
 }
 
 /// No less than this is a value in real numbers, if it is known to be positive; else 0.
-pub fn least(graph: &Graph, id: NodeId) -> f64 {
-    lowest(graph, id, DEPTH)
+pub fn least(graph: &Graph, sizes: &Magnitudes, id: NodeId) -> f64 {
+    lowest(graph, sizes, id, DEPTH)
 }
 
-fn lowest(g: &Graph, id: NodeId, depth: usize) -> f64 {
+fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
     use Op::*;
     let args = g.args(id);
     let Some(depth) = depth.checked_sub(1) else { return 0.0 };
-    let arg = |i: usize| lowest(g, args[i], depth);
+    let arg = |i: usize| lowest(g, sizes, args[i], depth);
     let other = |i: usize| not_negative(g, args[i]);
     let two = |by: u32| f64::from(by).exp2();
     // However small, what is positive stays so.
     let if_positive = |all: &[f64], x: f64| {
         if all.iter().all(|&a| a > 0.0) { x.max(f64::MIN_POSITIVE) } else { 0.0 }
     };
-    let most = |i: usize| Magnitudes::default().of(g, args[i]);
+    let most = |i: usize| sizes.of(g, args[i]);
     match g.op(id) {
         Const(t, ..) => t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0),
         Add => {

@@ -1,5 +1,6 @@
 //! Which values are not negative, from the way they are computed.
 
+use super::guard::Entries;
 use super::layout::behind;
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::function::NotNegative;
@@ -10,19 +11,19 @@ const DEPTH: usize = 12;
 /// Whether a value cannot be negative, in real numbers and in a circuit: truncation rounds to one of
 /// the two next integers, so it keeps the sign. Ranges of inputs are not used.
 pub fn not_negative(graph: &Graph, id: NodeId) -> bool {
-    known(graph, id, DEPTH, false)
+    known(graph, id, DEPTH, None)
 }
 
-/// The same if inputs keep to their declared ranges, which of long vectors are not what is enforced.
-pub fn not_negative_as_declared(graph: &Graph, id: NodeId) -> bool {
-    known(graph, id, DEPTH, true)
+/// The same, with what the entries of inputs keep to.
+pub fn not_negative_of(graph: &Graph, id: NodeId, entries: Entries) -> bool {
+    known(graph, id, DEPTH, Some(entries))
 }
 
-fn known(g: &Graph, id: NodeId, depth: usize, declared: bool) -> bool {
+fn known(g: &Graph, id: NodeId, depth: usize, entries: Option<Entries>) -> bool {
     use Op::*;
     let args = g.args(id);
     let Some(depth) = depth.checked_sub(1) else { return false };
-    let arg = |i: usize| known(g, args[i], depth, declared);
+    let arg = |i: usize| known(g, args[i], depth, entries);
     match g.op(id) {
         Function(f) => match f.facts().not_negative {
             NotNegative::Always => true,
@@ -59,7 +60,7 @@ fn known(g: &Graph, id: NodeId, depth: usize, declared: bool) -> bool {
         | MulPow2(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
         Sub => complement(g, &args),
-        Input(i) => declared && g.inputs[*i as usize].range.0 >= 0.0,
+        Input(i) => entries.is_some_and(|e| e.of(g, &g.inputs[*i as usize]).0 >= 0.0),
         Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
     }
 }

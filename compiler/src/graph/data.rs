@@ -5,6 +5,9 @@ use crate::syntax::ast::{Secrecy, Span};
 use crate::types::Elem;
 use petgraph::graph::NodeIndex;
 
+/// Fraction bits of inputs and truncated values, where no reader wants more (the pass `precision`).
+pub const FRACTION: u32 = 16;
+
 /// Index of a node.
 pub type NodeId = NodeIndex<u32>;
 

@@ -24,7 +24,7 @@ pub mod text;
 pub mod verify;
 
 pub use crate::types::domain;
-pub use data::{Giver, Graph, Input, Node, NodeId, Output, Place, Places, Site, Type};
+pub use data::{FRACTION, Giver, Graph, Input, Node, NodeId, Output, Place, Places, Site, Type};
 pub use op::{
     Class, Conv, ElemRule, Facts, Function, FunctionFacts, Key, Op, ScaleRule, Table, Talk,
 };

@@ -6,6 +6,7 @@
 //! every input, so it is refused where the constant stands. One that is only rounded by much is warned of.
 
 use super::promise::live;
+use crate::analysis::guard::Entries;
 use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::diagnostic::{Diagnostic, codes};
@@ -20,8 +21,8 @@ const WORD: u32 = 63;
 /// The first constant that is lost, if any.
 pub(super) fn check(g: &Graph) -> Result<(), Box<Diagnostic>> {
     let live = live(g);
-    let mut sizes = Magnitudes::default();
-    let lost = |id: NodeId| lost(g, &mut sizes, id).map(|why| refuse(g, id, why));
+    let sizes = Magnitudes::new(Entries::Declared);
+    let lost = |id: NodeId| lost(g, &sizes, id).map(|why| refuse(g, id, why));
     match g.ids().filter(|id| live[id.index()]).find_map(lost) {
         Some(error) => Err(Box::new(error)),
         None => Ok(()),
@@ -70,7 +71,7 @@ struct Lost {
     why: NumberError,
 }
 
-fn lost(g: &Graph, sizes: &mut Magnitudes, id: NodeId) -> Option<Lost> {
+fn lost(g: &Graph, sizes: &Magnitudes, id: NodeId) -> Option<Lost> {
     let ty = g.ty(id);
     let unit = |frac: u32| f64::from(frac).exp2();
     let of = |x: f64, why| Some(Lost { what: format!("the constant {x:e}"), why });

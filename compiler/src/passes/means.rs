@@ -5,8 +5,9 @@
 //! divisor is to have fewer bits the weights are truncated, and both sums are made of what is left.
 
 use super::scaling::Scales;
+use crate::analysis::guard::Entries;
 use crate::analysis::means;
-use crate::analysis::signs::not_negative_as_declared;
+use crate::analysis::signs::not_negative_of;
 use crate::graph::{NodeId, Op, ScaleRule};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +23,9 @@ impl Scales<'_> {
         if self.frac(y) <= frac {
             return None;
         }
-        let mean = means::quotient(self.g, x, y, &|id| not_negative_as_declared(self.g, id))?;
+        // Both sums are rounded, whatever the signs of the weights are.
+        let positive = |id| not_negative_of(self.g, id, Entries::Declared);
+        let mean = means::quotient(self.g, x, y, &positive)?;
         if mean.divisor_off > 0.0 {
             return None;
         }

@@ -1,8 +1,8 @@
 //! Roots and scale factors move towards their users and cancel in comparisons.
 //!
 //! Before: any graph without scales. After: no sum and no negation reads an [`Op::Scale`]. A layout
-//! operation or a single order statistic that read a root or a factor reads what is behind it; of
-//! several behind one another it passes one. A comparison of two roots compares their squares; a
+//! operation or a single order statistic that read a root or a factor reads what is behind it, unless it is a largest root that
+//! is subtracted from the roots ([`rising::centres`]); of several behind one another it passes one. A comparison of two roots compares their squares; a
 //! positive factor common to both sides of a comparison is gone.
 //!
 //! Exact in real numbers: sqrt is increasing on [0, inf), and the root of what is negative is 0, which no root is below. So of two roots
@@ -15,16 +15,19 @@
 
 use super::promise::{Kept, none};
 use super::rising;
-use crate::graph::{Function, Graph, NodeId, Op, Table};
+use crate::analysis::magnitudes::Magnitudes;
+use crate::graph::{Function, Graph, Node, NodeId, Op, Table};
 use crate::types::Elem;
 use crate::types::number::{product, quotient, square};
 
 pub(super) fn run(graph: &Graph) -> Graph {
+    let (sizes, centres) = (rising::sizes(), rising::centres(graph));
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         // What keeps a value in a range compares the value itself.
         let kept = node.op == Op::Lt && graph.site(id).compares_ends();
-        let rewritten = if kept { None } else { rewrite(new, &node.op, args, node.site) };
+        let rooted = centres.contains(&id) && behind_root(new, args[0]).is_some();
+        let rewritten = if kept || rooted { None } else { rewrite(new, &sizes, node, args) };
         rewritten.unwrap_or_else(|| new.keep(graph, id, args))
     })
 }
@@ -37,7 +40,8 @@ pub(super) fn after(g: &Graph) -> Kept {
     })
 }
 
-fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
+fn rewrite(g: &mut Graph, sizes: &Magnitudes, of: &Node, args: &[NodeId]) -> Option<NodeId> {
+    let (op, site) = (&of.op, of.site);
     let first = *args.first()?;
     let inner = |g: &Graph| g.arg(first, 0);
     match (op, g.op(first).clone()) {
@@ -47,12 +51,10 @@ fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId>
             let y = g.add(op.clone(), &moved, site);
             Some(g.add(float, &[y], site))
         }
-        (op, float @ Op::Function(Function::Sqrt))
-            if is_entry(op) && rising::never_falls(g, first) =>
-        {
-            let x = inner(g);
+        (op, Op::Function(Function::Sqrt)) if is_entry(op) && rising::never_falls(g, first) => {
+            let x = behind_root(g, first)?;
             let y = g.add(op.clone(), &[x], site);
-            Some(g.add(float, &[y], site))
+            Some(g.add(Op::Function(Function::Sqrt), &[y], site))
         }
         // It keeps sums, too, and 0.
         (op, Op::Scale(c))
@@ -77,9 +79,14 @@ fn rewrite(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId>
             let y = g.add(op.clone(), &[a, b], site);
             Some(g.add(Op::Scale(c), &[y], site))
         }
-        (Op::Lt, _) => compare(g, args[0], args[1], site),
+        (Op::Lt, _) => compare(g, sizes, [args[0], args[1]], site),
         _ => None,
     }
+}
+
+/// What a root is taken of.
+fn behind_root(g: &Graph, id: NodeId) -> Option<NodeId> {
+    (*g.op(id) == Op::Function(Function::Sqrt)).then(|| g.arg(id, 0))
 }
 
 /// Whether each entry of the result is one of the operand's, by its order.
@@ -135,7 +142,7 @@ fn side(g: &Graph, mut id: NodeId) -> Side {
     Side { factor, root, x: if root { g.arg(id, 0) } else { id } }
 }
 
-fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
+fn compare(g: &mut Graph, sizes: &Magnitudes, [a, b]: [NodeId; 2], site: u32) -> Option<NodeId> {
     if let Some(done) = with_bound(g, a, b, site) {
         return Some(done);
     }
@@ -150,7 +157,7 @@ fn compare(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         return None;
     }
     // Of two that are negative neither root is below the other.
-    let x = if a.root { rising::cut(g, Function::Sqrt, a.x, site)? } else { a.x };
+    let x = if a.root { rising::cut(g, sizes, Function::Sqrt, a.x, site)? } else { a.x };
     let a = Side { x, ..a };
     // The larger factor stays, divided by the smaller: it is at least one, so a fixed-point
     // constant keeps its relative precision.

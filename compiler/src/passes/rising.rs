@@ -12,14 +12,22 @@
 //! | f(a) < f(b) or that place, where f has one value for all operands below where it begins to rise, becomes that of operands of which those are one | f rises strictly from there on | [`cut`] |
 //! | x / y < b becomes x < b y | the quotient is not cut, or b is closer to 0 than where it is | [`quotient_compares`] |
 //!
-//! Exact in real numbers; ranges of inputs, which a run enforces, are used.
+//! Exact in real numbers. Sizes are those of what a run enforces of inputs ([`sizes`]), which of long vectors is more than
+//! what is declared.
 
+use crate::analysis::guard::Entries;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::{least, positive};
 use crate::analysis::signs::not_negative;
 use crate::graph::{Function, Graph, NodeId, Op, Table, domain};
 use crate::types::Elem;
 use crate::types::function::Rises;
+use std::collections::BTreeSet;
+
+/// What is known of the sizes of values, for one graph that a pass reads or makes.
+pub(super) fn sizes() -> Magnitudes {
+    Magnitudes::new(Entries::Enforced)
+}
 
 /// Whether the value of a node never falls as its first operand rises, others as they are.
 pub(super) fn never_falls(g: &Graph, id: NodeId) -> bool {
@@ -35,15 +43,15 @@ pub(super) fn never_falls(g: &Graph, id: NodeId) -> bool {
 
 /// The first operand of a node, if its first largest entry along the last axis is where the node's is, other operands
 /// being the same along it.
-pub(super) fn behind(g: &Graph, id: NodeId) -> Option<NodeId> {
+pub(super) fn behind(g: &Graph, sizes: &Magnitudes, id: NodeId) -> Option<NodeId> {
     let x = *g.args(id).first()?;
     let strictly = match g.op(id) {
         Op::Add | Op::Sub => true,
         Op::Scale(c) => *c > 0.0,
-        Op::Function(f) => strictly(g, *f, x) || is_largest_one(g, *f, x),
+        Op::Function(f) => strictly(g, sizes, *f, x) || is_largest_one(g, *f, x),
         Op::Div => {
             let y = g.arg(id, 1);
-            divisor(g, y) > 0.0 && is_uncut(g, Some(x), y)
+            divisor(g, sizes, y) > 0.0 && is_uncut(g, sizes, Some(x), y)
         }
         _ => false,
     };
@@ -59,8 +67,14 @@ fn is_largest_one(g: &Graph, f: Function, x: NodeId) -> bool {
 
 /// The operand of a root or a logarithm with all of it that has one value made one: in the same order as the function.
 /// Other functions that do not rise strictly are left as they are.
-pub(super) fn cut(g: &mut Graph, f: Function, x: NodeId, site: u32) -> Option<NodeId> {
-    if strictly(g, f, x) {
+pub(super) fn cut(
+    g: &mut Graph,
+    sizes: &Magnitudes,
+    f: Function,
+    x: NodeId,
+    site: u32,
+) -> Option<NodeId> {
+    if strictly(g, sizes, f, x) {
         return Some(x);
     }
     let facts = f.facts();
@@ -84,37 +98,42 @@ pub(super) fn cut(g: &mut Graph, f: Function, x: NodeId, site: u32) -> Option<No
 }
 
 /// Whether a function rises strictly for all that it is taken of.
-fn strictly(g: &Graph, f: Function, x: NodeId) -> bool {
+fn strictly(g: &Graph, sizes: &Magnitudes, f: Function, x: NodeId) -> bool {
     let Some(Rises { from, to }) = f.facts().rises else { return false };
-    let most = Magnitudes::default().of(g, x);
-    let low = if not_negative(g, x) { least(g, x) } else { -most };
+    let most = sizes.of(g, x);
+    let low = if not_negative(g, x) { least(g, sizes, x) } else { -most };
     from <= low && most <= to
 }
 
 /// Whether x / y < b is x < b y, and a < x / y is a y < x, up to 0 / 0, for a divisor that is not negative; x is 1 in
 /// a reciprocal. A quotient that is cut is on the same side of all that is closer to 0 than where it is cut.
-pub(super) fn quotient_compares(g: &Graph, x: Option<NodeId>, y: NodeId, other: NodeId) -> bool {
+pub(super) fn quotient_compares(
+    g: &Graph,
+    sizes: &Magnitudes,
+    (x, y): (Option<NodeId>, NodeId),
+    other: NodeId,
+) -> bool {
     let end = f64::from(domain::QUOTIENT_TOP).exp2();
-    Magnitudes::default().of(g, other) < end || positive(g, y) && is_uncut(g, x, y)
+    sizes.of(g, other) < end || positive(g, sizes, y) && is_uncut(g, sizes, x, y)
 }
 
 /// Whether a quotient is everywhere as in the reals.
-fn is_uncut(g: &Graph, x: Option<NodeId>, y: NodeId) -> bool {
+fn is_uncut(g: &Graph, sizes: &Magnitudes, x: Option<NodeId>, y: NodeId) -> bool {
     let end = f64::from(domain::QUOTIENT_TOP).exp2();
-    let least = divisor(g, y);
+    let least = divisor(g, sizes, y);
     // A circuit cuts quotients by 1 or more, too, unless it knows that none is by less.
-    let largest = || x.map_or(1.0, |x| Magnitudes::default().of(g, x));
+    let largest = || x.map_or(1.0, |x| sizes.of(g, x));
     least >= 1.0 || least > 0.0 && (largest() <= end * least || x.is_some_and(|x| is_term(g, x, y)))
 }
 
 /// The smallest value of a divisor, as far as it is known to be positive.
-fn divisor(g: &Graph, y: NodeId) -> f64 {
-    least(g, y).max(partition(g, y))
+fn divisor(g: &Graph, sizes: &Magnitudes, y: NodeId) -> f64 {
+    least(g, sizes, y).max(partition(g, sizes, y))
 }
 
 /// The smallest value of a sum of exponentials, if it is one: of those of x - max x along the axis of this maximum one
 /// is 1, and others are not cut to 0 where they rise strictly.
-fn partition(g: &Graph, id: NodeId) -> f64 {
+fn partition(g: &Graph, sizes: &Magnitudes, id: NodeId) -> f64 {
     let sum = base(g, id);
     let Op::Sum(axes) = g.op(sum) else { return 0.0 };
     let exp = g.arg(sum, 0);
@@ -123,8 +142,8 @@ fn partition(g: &Graph, id: NodeId) -> f64 {
             let axis = axis_of_max(g, unscaled(g, g.arg(exp, 0)));
             if axis.is_some_and(|axis| axes.contains(&axis)) { 1.0 } else { 0.0 }
         }
-        Op::Function(f @ Function::Exp) if strictly(g, f, g.arg(exp, 0)) => {
-            domain::exp(-Magnitudes::default().of(g, g.arg(exp, 0)))
+        Op::Function(f @ Function::Exp) if strictly(g, sizes, f, g.arg(exp, 0)) => {
+            domain::exp(-sizes.of(g, g.arg(exp, 0)))
         }
         _ => 0.0,
     }
@@ -182,4 +201,14 @@ fn axis_of_max(g: &Graph, mut id: NodeId) -> Option<u64> {
         }
     }
     None
+}
+
+/// Maxima that are subtracted from what they are taken of, as in a softmax of `x - 1`. They stay where they are, so that
+/// the difference is known to be of at most 0: in a run, too, such a maximum is one of the entries, but for truncations. The
+/// root of the largest entry and the largest root are each off by what is stated of roots.
+pub(super) fn centres(g: &Graph) -> BTreeSet<NodeId> {
+    let differences = g.ids().filter(|&id| below_its_max(g, id));
+    let maxima = differences.map(|id| base(g, g.arg(id, 1)));
+    let maxima = maxima.filter(|&max| matches!(g.op(max), Op::Max(_)));
+    maxima.filter(|&max| !below_its_max(g, g.arg(max, 0))).collect()
 }

@@ -27,6 +27,7 @@ use super::inverse::{self, Part};
 use super::precision::Precision;
 use super::promise::{Kept, none};
 use super::scaling::{FINE_LIMIT, FRACTION, Level, ROOM, Scales, Want, beyond, room_for};
+use crate::analysis::guard::Entries;
 use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
@@ -52,12 +53,12 @@ pub(super) fn run_at(graph: &Graph, level: &Level) -> Graph {
         input.frac = *frac;
     }
     let mut truncated = BTreeMap::new();
-    let mut sizes = Magnitudes::default();
+    let sizes = &Magnitudes::new(Entries::Declared);
     let chosen = &Chosen::of(graph);
     let mut factors = BTreeSet::new();
     let mut new = source.rewrite(|new, id, args| {
         let (site, want) = (graph.node(id).site, precision.of_value(graph, id));
-        let (truncated, sizes, factors) = (&mut truncated, &mut sizes, &mut factors);
+        let (truncated, factors) = (&mut truncated, &mut factors);
         let (part, fine) = (precision.part(id), precision.bits(id));
         let short = precision.is_rounded(id);
         let g = new;
@@ -82,7 +83,7 @@ pub(super) fn run_at(graph: &Graph, level: &Level) -> Graph {
     for i in 0..new.outputs.len() {
         let Output { node, site, .. } = new.outputs[i];
         let want = precision.of_value(graph, graph.outputs[i].node);
-        let (truncated, sizes, factors) = (&mut truncated, &mut sizes, &mut factors);
+        let (truncated, factors) = (&mut truncated, &mut factors);
         let (part, fine, short) = (None, precision.fine, false);
         let g = &mut new;
         let mut s = Scales { g, truncated, sizes, chosen, site, want, fine, short, part, factors };

@@ -8,8 +8,7 @@ use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Graph, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Fraction bits of inputs and truncated values, where no reader wants more (pass `precision`).
-pub const FRACTION: u32 = 16;
+pub use crate::graph::FRACTION;
 /// How many fraction bits values of which precision is wanted may have (pass `precision`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
@@ -61,7 +60,7 @@ pub(super) struct Scales<'a> {
     pub(super) g: &'a mut Graph,
     /// Truncations of each node, made once for each number of fraction bits.
     pub(super) truncated: &'a mut BTreeMap<(NodeId, u32), NodeId>,
-    pub(super) sizes: &'a mut Magnitudes,
+    pub(super) sizes: &'a Magnitudes,
     /// Comparisons of the graph that is read.
     pub(super) chosen: &'a Chosen,
     pub(super) site: u32,

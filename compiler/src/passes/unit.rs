@@ -18,12 +18,14 @@ use super::promise::{Kept, none};
 use crate::analysis::layout::{Layout, aligned, blocks};
 use crate::graph::{Function, Graph, NodeId, Op};
 use crate::syntax::ast::Secrecy;
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 pub(super) fn run(graph: &Graph) -> Graph {
+    let mut rows = Rows::of(graph);
     graph.rewrite(|new, id, args| {
         let kept = new.keep(graph, id, args);
-        match cut_at(graph, id) {
+        match rows.cut_at(id) {
             true => new.add(Op::Saturate(0), &[kept], graph.node(id).site),
             false => kept,
         }
@@ -32,36 +34,11 @@ pub(super) fn run(graph: &Graph) -> Graph {
 
 /// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
+    let rows = RefCell::new(Rows::of(g));
     none(g, "a quotient that is at most 1 is read without a cut", |id| {
         let read = |&u: &NodeId| *g.op(u) != Op::Saturate(0);
-        cut_at(g, id) && g.users(id).iter().any(read)
+        rows.borrow_mut().cut_at(id) && g.users(id).iter().any(read)
     })
-}
-
-/// Whether a cut follows a node.
-fn cut_at(g: &Graph, id: NodeId) -> bool {
-    let relu = |id: NodeId| {
-        let users = g.users(id);
-        let only = users.len() == 1 && !g.outputs.iter().any(|o| o.node == id);
-        only && *g.op(users[0]) == Op::Relu
-    };
-    match g.op(id) {
-        Op::Div => is_unit(g, id) && !relu(id),
-        Op::Relu => is_unit(g, g.arg(id, 0)) && relu(g.arg(id, 0)),
-        _ => false,
-    }
-}
-
-/// Whether a quotient is at most 1 by the inequality of Cauchy and Schwarz.
-fn is_unit(g: &Graph, id: NodeId) -> bool {
-    if *g.op(id) != Op::Div || g.ty(id).secrecy != Secrecy::Secret {
-        return false;
-    }
-    let mut rows =
-        Rows { g, layouts: HashMap::new(), blocks: HashMap::new(), norms: HashMap::new() };
-    let entries = 0..g.elements(id);
-    entries.clone().all(|at| rows.is_cosine(id, at) == Some(true))
-        || entries.clone().all(|at| rows.is_direction(id, at) == Some(true))
 }
 
 /// So many entries of a node from the given one on, which are the factors of an inner product.
@@ -72,7 +49,7 @@ struct Row {
     len: u64,
 }
 
-/// Finds which rows a value is made of.
+/// Finds which rows a value is made of, for all quotients of one graph.
 struct Rows<'g> {
     g: &'g Graph,
     layouts: HashMap<NodeId, Option<Layout<'g>>>,
@@ -82,6 +59,35 @@ struct Rows<'g> {
 }
 
 impl<'g> Rows<'g> {
+    fn of(g: &'g Graph) -> Rows<'g> {
+        Rows { g, layouts: HashMap::new(), blocks: HashMap::new(), norms: HashMap::new() }
+    }
+
+    /// Whether a cut follows a node.
+    fn cut_at(&mut self, id: NodeId) -> bool {
+        let g = self.g;
+        let relu = |id: NodeId| {
+            let users = g.users(id);
+            let only = users.len() == 1 && !g.outputs.iter().any(|o| o.node == id);
+            only && *g.op(users[0]) == Op::Relu
+        };
+        match g.op(id) {
+            Op::Div => self.is_unit(id) && !relu(id),
+            Op::Relu => relu(g.arg(id, 0)) && self.is_unit(g.arg(id, 0)),
+            _ => false,
+        }
+    }
+
+    /// Whether a quotient is at most 1 by the inequality of Cauchy and Schwarz.
+    fn is_unit(&mut self, id: NodeId) -> bool {
+        if *self.g.op(id) != Op::Div || self.g.ty(id).secrecy != Secrecy::Secret {
+            return false;
+        }
+        let entries = 0..self.g.elements(id);
+        entries.clone().all(|at| self.is_cosine(id, at) == Some(true))
+            || entries.clone().all(|at| self.is_direction(id, at) == Some(true))
+    }
+
     /// What moves an entry to where it is: the operand, and the entry there.
     fn before(&mut self, (id, at): (NodeId, u64)) -> Option<(NodeId, u64)> {
         let layout = self.layouts.entry(id).or_insert_with(|| Layout::of(self.g, id)).as_ref()?;

@@ -43,6 +43,7 @@ mod gallery_rounds;
 mod given;
 mod intervals;
 mod ir_snapshots;
+mod largest;
 mod layers_of_std;
 mod lenet;
 mod long_vectors;

@@ -6,9 +6,13 @@
 //! The graph has the program's values after every pass before scales, decisions to the bit. A circuit of each family is no
 //! further from the program than `certify` says for these inputs; a decision that is certified falls as in the program.
 //!
+//! The same holds where x, y, z and c are weights of one long vector, of which more is enforced than is declared: inputs are
+//! then at the ends of what a run admits, too, and every pass keeps what the program makes of them.
+//!
 //! `SLVR_SATURATION=100000 cargo test --release -p slvr-tests --test numbers saturation -- --nocapture` is the long run. It
 //! begins at the program of number `SLVR_FIRST`; a failing test prints the number of its program.
 
+use slvr_compiler::analysis::guard;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::passes;
 use slvr_compiler::pipeline::{self, Options};
@@ -18,6 +22,7 @@ use slvr_compiler::types::{
     self,
     eval::{self, Arithmetic},
 };
+use slvr_runtime::party::session;
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::long::{self, Seen, caught, choices, setting, shrunk};
 use slvr_tests::{Case, coarse_inputs, committees, graph_inputs};
@@ -120,6 +125,10 @@ const BOUNDS: [&str; 11] = [
 const SMALL: [&str; 4] = ["0.0000152587890625", "0.0009765625", "0.25", "1"];
 
 const RANGES: [i64; 4] = [4, 1024, 1 << 20, 1 << 27];
+/// Of long vectors: what is declared is within the ends of functions, what is enforced is not.
+const LONG_RANGES: [i64; 4] = [1, 2, 4, 16];
+/// Weights of a long vector: more than are compared one by one.
+const LONG: usize = 300;
 
 /// A program, the range of its inputs, and what it is made of.
 struct Made {
@@ -128,10 +137,12 @@ struct Made {
     what: Vec<String>,
 }
 
-fn made(choices: &[u8]) -> Made {
+/// The program that a string of choices stands for, or the one whose values are entries of a long vector of weights.
+fn made(choices: &[u8], long: bool) -> Made {
     let mut rest = choices.iter();
     let mut pick = |n: usize| usize::from(rest.next().copied().unwrap_or(0)) % n;
-    let range = RANGES[pick(4)];
+    let ranges = if long { &LONG_RANGES } else { &RANGES };
+    let range = ranges[pick(4)];
     let mut what = Vec::new();
     let mut value = |pick: &mut dyn FnMut(usize) -> usize| {
         let value = VALUES[pick(VALUES.len())];
@@ -167,16 +178,31 @@ fn made(choices: &[u8]) -> Made {
         }
         reveals += &format!("    reveal {text} to Server as r{r};\n");
     }
-    let inputs: String = (["x", "y", "z"].iter())
-        .map(|name| format!("    input {name}: secret fix[3] in -{range}..{range} from Server;\n"))
-        .collect();
+    let (model, inputs) = if long {
+        let model = format!(
+            "model Row(x: fix[{n}]) -> fix[1] {{\n    fc: linear[{n}, 1];\n    x |> fc\n}}\n",
+            n = LONG - 1
+        );
+        let part = |(k, name): (usize, &&str)| {
+            format!("    let {name} = [u[i + {}] for i in 3];\n", 3 * k)
+        };
+        let parts: String = ["x", "y", "z"].iter().enumerate().map(part).collect();
+        let all = format!("    input all: secret weights Row in -{range}..{range} from Server;\n");
+        (model, format!("{all}    let u = flat(all);\n{parts}    let c = u[9];\n"))
+    } else {
+        let one = |name: &&str| {
+            format!("    input {name}: secret fix[3] in -{range}..{range} from Server;\n")
+        };
+        let all: String = ["x", "y", "z"].iter().map(one).collect();
+        let last = format!("    input c: secret fix in -{range}..{range} from Server;\n");
+        (String::new(), all + &last)
+    };
     let text = format!(
-        "use std::{{abs, argmax, exp, log, max, median, min, norm, rank, recip, relu, select, softmax, sort, sqrt, sum, \
+        "use std::{{abs, argmax, exp, flat, log, max, median, min, norm, rank, recip, relu, select, softmax, sort, sqrt, sum, \
          tanh, top_k}};
-predicate Ends() {{
+{model}predicate Ends() {{
     parties Server;
-{inputs}    input c: secret fix in -{range}..{range} from Server;
-{reveals}}}
+{inputs}{reveals}}}
 "
     );
     Made { text, range: range as f64, what }
@@ -252,7 +278,7 @@ fn near(a: f64, b: f64) -> bool {
 }
 
 fn check(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
-    let Made { text, range, what } = made(choices);
+    let Made { text, range, what } = made(choices, false);
     tally.programs += 1;
     what.iter().for_each(|part| tally.seen.add(part));
     for protocols in [Options::default().protocols, Protocols::Symmetric] {
@@ -314,7 +340,7 @@ fn what_saturates_is_decided_as_the_program_says() {
     let smaller = |seed: u64| {
         let small = shrunk(&of(seed), fails);
         let why = caught(|| check(&small, &mut Tally::default())).err().unwrap_or_default();
-        format!("{why}\n{}", made(&small).text)
+        format!("{why}\n{}", made(&small, false).text)
     };
     long::run("saturation", first..first + count, |seed| check(&of(seed), &mut tally), smaller);
     let Tally { programs, refused, outputs, known, seen } = tally;
@@ -326,6 +352,102 @@ fn what_saturates_is_decided_as_the_program_says() {
         refused * 2 < programs && known * 2 > outputs,
         "{refused} of {programs}, {known} of {outputs}"
     );
+}
+
+/// Long vectors with what a run admits at the places of x, y, z and c: every pass keeps what the program makes of them.
+fn check_long(choices: &[u8]) -> Result<u64, String> {
+    let Made { text, range, .. } = made(choices, true);
+    let Ok(case) = compiled(&text, Options::default()) else { return Ok(0) };
+    // No entry of what passes is longer than that.
+    let optimised = &case.compiled.optimised;
+    let bounds = guard::bounds(optimised, &case.compiled.guards);
+    let most = bounds[0].range.1 / optimised.input_scale(&optimised.inputs[0]);
+    let mut rest = choices.iter().cycle();
+    for seed in 0..6 {
+        let known =
+            [0.0, range, 1.5 * range, most / 4.0, most / 2.0, most, 21.0, 22.5, 25.0, -12.5, 1e-4];
+        let mut inputs = coarse_inputs(case.circuit(), seed);
+        let Some(tensor) = inputs.sets[0][0].get_mut("all") else { return Ok(0) };
+        let RawData::F64(data) = &mut tensor.data else { return Ok(0) };
+        data.fill(0.0);
+        for x in data.iter_mut().take(10) {
+            let pick = usize::from(rest.next().copied().unwrap_or(0));
+            let value = known[(pick + seed as usize) % known.len()].clamp(-most, most);
+            // As inputs are encoded.
+            let value = (value * 65536.0).trunc() / 65536.0;
+            *x = if pick / 16 % 4 == 3 { -value } else { value };
+        }
+        // The graph as it was built takes what the program does not.
+        let want = case.graph_real(&case.compiled.graph, &inputs, &[]);
+        let mut wrong = None;
+        let see = |pass: &passes::Pass, graph: &slvr_compiler::graph::Graph| {
+            let found = case.graph_real(graph, &inputs, &[]);
+            let all = found.iter().flatten().zip(want.iter().flatten());
+            if wrong.is_none() && !all.clone().all(|(a, b)| near(*a, *b)) {
+                wrong = Some(format!("after {}: {found:?} instead of {want:?}", pass.name));
+            }
+        };
+        drop(passes::unscaled(&case.compiled.graph, see));
+        if let Some(wrong) = wrong {
+            let RawData::F64(data) = &inputs.sets[0][0]["all"].data else { return Ok(0) };
+            return Err(format!("{wrong}, {:?}\n{text}", &data[..10]));
+        }
+    }
+    Ok(1)
+}
+
+#[test]
+fn what_saturates_beyond_the_declared_range_is_decided_as_the_program_says() {
+    let count = setting("SLVR_SATURATION").unwrap_or(24);
+    let first = setting("SLVR_FIRST").unwrap_or(0);
+    let of = |seed: u64| choices(seed, 24, 60);
+    let mut compiled = 0;
+    let smaller = |seed: u64| {
+        let small = shrunk(&of(seed), |c| caught(|| check_long(c)).is_err());
+        caught(|| check_long(&small)).err().unwrap_or_default()
+    };
+    let check = |seed| check_long(&of(seed)).map(|n| compiled += n);
+    long::run("long saturation", first..first + count, check, smaller);
+    println!("{compiled} of {count} programs of long vectors");
+    assert!(compiled * 2 > count, "{compiled} of {count}");
+}
+
+/// Exponentials that are cut are equal, so the first is the largest: also of weights that are declared to be too small to be cut, of
+/// which a client has submitted others and is admitted.
+#[test]
+fn equal_exponentials_of_weights_beyond_their_range_have_the_first_place() {
+    let text = "use std::{argmax, exp, flat};
+model Row(x: fix[299]) -> fix[1] {
+    fc: linear[299, 1];
+    x |> fc
+}
+predicate Ends() {
+    parties Server;
+    input all: secret weights Row in -2..2 from Server;
+    let u = flat(all);
+    reveal argmax([exp(8 * u[i]) for i in 3]) to Server as place;
+}
+";
+    for protocols in [Options::default().protocols, Protocols::Symmetric] {
+        let how = Options { protocols, ..Options::default() };
+        let case = compiled(text, how).expect("a program that compiles");
+        let mut inputs = coarse_inputs(case.circuit(), 1);
+        let tensor = inputs.sets[0][0].get_mut("all").expect("weights");
+        let RawData::F64(data) = &mut tensor.data else { panic!("weights are reals") };
+        data.fill(0.0);
+        // Of what is declared to be within 2 all within 6 is admitted, however it is enforced.
+        data[..3].copy_from_slice(&[2.75, 3.0, 5.0]);
+        let built = case.graph_real(&case.compiled.graph, &inputs, &[]);
+        assert_eq!(built, [[0.0]]);
+        let options = session::Options {
+            seed: Some(1),
+            submit_unchecked: true,
+            ..session::Options::default()
+        };
+        let run = session::run_local(case.circuit(), &inputs, &options).expect("a run");
+        assert!(run.replaced.is_empty(), "the client is admitted");
+        assert_eq!(run.outputs[0].values, [0.0], "{protocols:?}");
+    }
 }
 
 /// What the book says of the ends, and that nothing is cut in the arithmetic of IEEE 754.

@@ -22,23 +22,13 @@ use crate::graph::{Conv, Graph, NodeId, Op, domain};
 use crate::types::Elem;
 use crate::types::function::NotNegative;
 
+pub use crate::analysis::guard::Bound;
 pub use crate::analysis::interval::{Interval, signed_bits};
 
 mod mean;
 mod normalised;
 mod select;
 pub(in crate::analysis) mod shares;
-
-/// What is known of a value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
-    /// Of each element, raw.
-    pub range: Interval,
-    /// Of the Euclidean norm of each slice along axis 0, raw.
-    pub norm: f64,
-    /// Of the Euclidean norm of all elements, raw.
-    pub total: f64,
-}
 
 /// Bounds of all nodes.
 #[derive(Clone, Debug, Default)]

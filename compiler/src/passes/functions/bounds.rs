@@ -16,8 +16,9 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use super::super::rising::quotient_compares;
+use super::super::rising::{quotient_compares, sizes};
 use super::{all, axis_last, reshape};
+use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::positive;
 use crate::analysis::signs::not_negative;
 use crate::graph::infer::align;
@@ -26,13 +27,13 @@ use crate::types::Elem;
 use std::collections::BTreeSet;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
-    let choosing = choosing(graph);
+    let (choosing, sizes) = (choosing(graph), sizes());
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let rewritten = match node.op {
             // A value that is kept in a range is compared as it is: what bounds it is the comparison with its own word.
             Op::Lt if !graph.site(id).compares_ends() && !choosing.contains(&id) => {
-                quotient(new, args[0], args[1], node.site)
+                quotient(new, &sizes, [args[0], args[1]], node.site)
                     .or_else(|| extremum(new, args[0], args[1], node.site))
                     .or_else(|| absolute(new, args[0], args[1], node.site))
             }
@@ -70,12 +71,12 @@ pub(crate) fn after(g: &Graph) -> Kept {
     if g.ids().any(|id| rewritten(id) && rewritten(behind(g.arg(id, 0)))) {
         return Ok(());
     }
-    let choosing = choosing(g);
+    let (choosing, sizes) = (choosing(g), sizes());
     none(g, "compares a quotient by what is not negative", |id| {
         *g.op(id) == Op::Lt
             && !g.site(id).compares_ends()
             && !choosing.contains(&id)
-            && quotient_of(g, g.arg(id, 0), g.arg(id, 1)).is_some()
+            && quotient_of(g, &sizes, [g.arg(id, 0), g.arg(id, 1)]).is_some()
     })
 }
 
@@ -91,22 +92,26 @@ fn divided(g: &Graph, id: NodeId) -> Option<(Option<NodeId>, NodeId)> {
 
 /// The quotient of a comparison that becomes one of products: dividend and divisor, the other side, and whether it is the
 /// left one.
-fn quotient_of(g: &Graph, a: NodeId, b: NodeId) -> Option<(Option<NodeId>, NodeId, NodeId, bool)> {
+fn quotient_of(
+    g: &Graph,
+    sizes: &Magnitudes,
+    [a, b]: [NodeId; 2],
+) -> Option<(Option<NodeId>, NodeId, NodeId, bool)> {
     let mut sides = [(a, b, true), (b, a, false)].into_iter();
     sides.find_map(|(quotient, other, left)| {
         let (x, y) = divided(g, quotient)?;
-        quotient_compares(g, x, y, other).then_some((x, y, other, left))
+        quotient_compares(g, sizes, (x, y), other).then_some((x, y, other, left))
     })
 }
 
 /// x / y < b is x < b y, and a < x / y is a y < x; x is 1 in a reciprocal. Where x and y may both be 0, the quotient is
 /// 0: that is below b if 0 < b, but 0 < b 0 is not; so x <= 0 and y <= 0 and 0 < b is the other way to be below b.
-fn quotient(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
-    let out = align(g.shape(a), g.shape(b)).ok()?;
-    let (x, y, other, left) = quotient_of(g, a, b)?;
+fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) -> Option<NodeId> {
+    let out = align(g.shape(sides[0]), g.shape(sides[1])).ok()?;
+    let (x, y, other, left) = quotient_of(g, sizes, sides)?;
     let constant = g.constant(other);
     // 0 / 0 decides as 0 on the side of which it is no part of the product's comparison.
-    let exact = positive(g, y)
+    let exact = positive(g, sizes, y)
         || x.is_none()
         || constant.is_some_and(|c| if left { c <= 0.0 } else { c >= 0.0 });
     let dividend = x;

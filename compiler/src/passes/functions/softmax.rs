@@ -17,15 +17,15 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use super::super::rising::{self, base, below_its_max, unscaled};
+use super::super::rising::{self, below_its_max, unscaled};
 use super::reshape;
+use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::infer::{align, without};
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
-use std::collections::BTreeSet;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
-    let centres = centres(graph);
+    let (centres, sizes) = (rising::centres(graph), rising::sizes());
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let rewritten = match node.op {
@@ -37,7 +37,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
                 Some(new.add(Op::Relu, &[pooled], node.site))
             }
             Op::ArgMax => {
-                let x = where_largest(new, args[0], node.site);
+                let x = where_largest(new, &sizes, args[0], node.site);
                 (x != args[0]).then(|| new.add(Op::ArgMax, &[x], node.site))
             }
             Op::Function(Function::Exp) if below_its_max(new, unscaled(new, args[0])) => {
@@ -56,30 +56,21 @@ pub(crate) fn after(g: &Graph) -> Kept {
     })
 }
 
-/// Maxima that are subtracted from what they are taken of, as in a softmax of `x - 1`. They stay where they are, so that
-/// the difference is known to be of at most 0.
-fn centres(g: &Graph) -> BTreeSet<NodeId> {
-    let differences = g.ids().filter(|&id| below_its_max(g, id));
-    let maxima = differences.map(|id| base(g, g.arg(id, 1)));
-    let maxima = maxima.filter(|&max| matches!(g.op(max), Op::Max(_)));
-    maxima.filter(|&max| !below_its_max(g, g.arg(max, 0))).collect()
-}
-
 /// A value whose first largest entry along the last axis is at the same place ([`rising`]).
-fn where_largest(g: &mut Graph, mut id: NodeId, site: u32) -> NodeId {
+fn where_largest(g: &mut Graph, sizes: &Magnitudes, mut id: NodeId, site: u32) -> NodeId {
     loop {
         let args = g.args(id);
         let same = |i: usize| g.shape(args[i]).last() == Some(&1);
         let whole = |i: usize| g.shape(args[i]) == g.shape(id);
         let op = g.op(id).clone();
         let alone = !matches!(op, Op::Add | Op::Sub | Op::Div) || same(1) && whole(0);
-        if let Some(x) = rising::behind(g, id).filter(|_| alone) {
+        if let Some(x) = rising::behind(g, sizes, id).filter(|_| alone) {
             id = x;
             continue;
         }
         match op {
             Op::Add if same(0) && whole(1) => id = args[1],
-            Op::Function(f) => return rising::cut(g, f, args[0], site).unwrap_or(id),
+            Op::Function(f) => return rising::cut(g, sizes, f, args[0], site).unwrap_or(id),
             _ => return id,
         }
     }
