@@ -243,20 +243,21 @@ pub fn larger(target: &Target, least: &Checked) -> anyhow::Result<Option<Checked
     if sizes.iter().all(|(_, n)| *n == 0) {
         return Ok(None);
     }
-    for by in LARGER {
-        if let Some(found) = tried(&vec![by; sizes.len()]) {
-            return Ok(Some(found));
-        }
+    let largest = |with: &dyn Fn(u64) -> Vec<u64>| {
+        LARGER.into_iter().map(with).find_map(|factors| Some((tried(&factors)?, factors)))
+    };
+    if let Some((found, _)) = largest(&|by| vec![by; sizes.len()]) {
+        return Ok(Some(found));
     }
     let (mut factors, mut best) = (vec![1; sizes.len()], None);
     for i in 0..sizes.len() {
-        for by in LARGER {
+        let one = |by: u64| {
+            let mut factors = factors.clone();
             factors[i] = by;
-            if let Some(found) = tried(&factors) {
-                best = Some(found);
-                break;
-            }
-            factors[i] = 1;
+            factors
+        };
+        if let Some((found, with)) = largest(&one) {
+            (best, factors) = (Some(found), with);
         }
     }
     Ok(best)
