@@ -14,6 +14,24 @@ pub struct Range {
     pub all: u64,
 }
 
+/// The most numbers of clients that a program is compiled for.
+const MOST: u64 = 10_000;
+
+impl Range {
+    /// Refuses so many numbers of clients that a circuit for each would take for ever.
+    pub fn counted(self) -> Result<Range, String> {
+        let Range { least, all, .. } = self;
+        match all - least < MOST {
+            true => Ok(self),
+            false => Err(format!(
+                "{least} to {all} clients: a program is compiled for each number of them, {MOST} numbers at most; a minimum \
+                 of {} or more leaves so few",
+                all - MOST + 1
+            )),
+        }
+    }
+}
+
 /// Reads `2..10` or `m=2..10`.
 pub fn range(text: &str) -> Result<Range, String> {
     let (size, numbers) = match text.split_once('=') {
@@ -23,7 +41,7 @@ pub fn range(text: &str) -> Result<Range, String> {
     let read = |n: &str| n.trim().parse::<u64>().ok();
     let read = numbers.split_once("..").and_then(|(a, b)| Some((read(a)?, read(b)?)));
     match read {
-        Some((least, all)) if 1 <= least && least <= all => Ok(Range { size, least, all }),
+        Some((least, all)) if 1 <= least && least <= all => Range { size, least, all }.counted(),
         _ => {
             Err("from the fewest to all clients, as in `2..10`, or `m=2..10` for the size `m`"
                 .into())
@@ -53,11 +71,17 @@ impl Clients {
         out.extend(self.coarser.iter().map(|(name, alone, bits)| {
             format!("`{name}` has {bits} fraction bits for that, and {alone} if all come always")
         }));
-        out.extend(self.ranges().into_iter().map(|(first, last, why)| match first == last {
+        out.extend(self.missing());
+        out
+    }
+
+    /// For which numbers there is no circuit and why, in lines.
+    pub fn missing(&self) -> Vec<String> {
+        let line = |(first, last, why): (u64, u64, String)| match first == last {
             true => format!("no circuit for {first}: {why}"),
             false => format!("no circuit for {first} to {last}: {why}"),
-        }));
-        out
+        };
+        self.ranges().into_iter().map(line).collect()
     }
 
     /// The same as JSON.
@@ -98,6 +122,11 @@ mod tests {
             |size: Option<&str>, least, all| Ok(Range { size: size.map(String::from), least, all });
         assert_eq!(range("2..10"), of(None, 2, 10));
         assert_eq!(range("n = 3..3"), of(Some("n"), 3, 3));
+        assert_eq!(range("2..10001"), of(None, 2, 10_001));
+        let why = range("2..1000000").expect_err("as many circuits as nobody waits for");
+        assert!(why.contains("a minimum of 990001 or more"), "{why}");
+        assert!(range("990001..1000000").is_ok() && range("990000..1000000").is_err());
+        assert!(range(&format!("1..{}", u64::MAX)).is_err());
         for text in ["", "2", "2..", "..3", "0..3", "4..3", "m=", "2...3", "-1..3"] {
             assert!(range(text).is_err(), "{text}");
         }

@@ -5,10 +5,11 @@ use crate::fail;
 use crate::program::Loaded;
 use crate::target::Target;
 use crate::tensors::{self, Missing, Submitted, Values};
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, From};
+use slvr_compiler::types::PartySet;
 use slvr_runtime::party::{self, Replaced};
 use slvr_runtime::share::encode::Inputs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +32,11 @@ impl Invalid {
             Invalid::Zeros => party::Invalid::Zeros,
         }
     }
+}
+
+/// How many of a set.
+fn of_all(number: u64, set: &PartySet) -> String {
+    format!("{number} of {} of `{}`", set.size, set.name)
 }
 
 /// Makes a circuit of a target, or reads one.
@@ -98,6 +104,7 @@ impl Cohort {
             );
         };
         let (before, program) = (self.circuit(), &source.0.program);
+        let sets: BTreeSet<usize> = out.iter().map(|(s, ..)| *s).collect();
         if before.states().next().is_some() {
             // Each member keeps its place.
             let reads = |s: usize| before.inputs.iter().any(|i| i.from == From::Present(s as u32));
@@ -120,11 +127,19 @@ impl Cohort {
                 bail!("{named}: nobody is left");
             }
             self.excluded.sort();
+            let left = |s: usize| {
+                self.inputs
+                    .sets
+                    .get(s)
+                    .map_or(0, |all| all.iter().filter(|m| !m.is_empty()).count())
+            };
+            self.warn(&named, sets.iter().map(|&s| (s, left(s) as u64)));
             return Ok(());
         }
         let gone: BTreeSet<(usize, usize)> = out.iter().map(|(s, m, _)| (*s, *m)).collect();
         let mut target = self.target.clone();
-        for s in gone.iter().map(|(s, _)| *s).collect::<BTreeSet<_>>() {
+        let mut left = Vec::new();
+        for &s in &sets {
             let set = &program.parties[s];
             let rest = set.size - gone.iter().filter(|(of, _)| *of == s).count() as u64;
             let shares =
@@ -138,9 +153,26 @@ impl Cohort {
             if rest == 0 {
                 bail!("{named}: nobody is left of `{}`", set.name);
             }
-            target.bind(size, rest);
+            // The encoding is that of numbers from the fewest on.
+            if let Some((_, clients)) = source.0.clients.as_ref().filter(|(_, c)| c.size == *size)
+                && rest < clients.range.0
+            {
+                bail!(
+                    "{named}: {} are left, and --clients asks for {} at least; {zeros}",
+                    of_all(rest, set),
+                    clients.range.0
+                );
+            }
+            target = target.with(size, rest);
+            left.push((s, rest));
         }
-        let loaded = (self.load)(&target).with_context(|| format!("without {named}"))?;
+        let few = || {
+            let left: Vec<String> =
+                left.iter().map(|&(s, n)| of_all(n, &program.parties[s])).collect();
+            format!("{named}: {} are left, for whom this does not compile", left.join(", "))
+        };
+        // A program that is refused is shown with its own messages alone.
+        let loaded = (self.load)(&target).inspect_err(|_| fail::note(&few()))?;
         let after = loaded.circuit();
         if let Some(other) = before
             .inputs
@@ -153,6 +185,7 @@ impl Cohort {
                 other.0.name
             );
         }
+        self.warn(&named, left);
         for (s, members) in self.members.iter_mut().enumerate() {
             let stays = |m: &usize| !gone.contains(&(s, *m));
             if let Some(inputs) = self.inputs.sets.get_mut(s).filter(|all| !all.is_empty()) {
@@ -170,6 +203,14 @@ impl Cohort {
         self.excluded.sort();
         (self.target, self.loaded) = (target, loaded);
         Ok(())
+    }
+
+    /// Says who is left out, and of each of these sets how many are left: what is revealed is of these alone.
+    fn warn(&self, named: &str, left: impl IntoIterator<Item = (usize, u64)>) {
+        let Loaded::Source(source) = &self.loaded else { return };
+        let sets = &source.0.program.parties;
+        let left: Vec<String> = left.into_iter().map(|(s, n)| of_all(n, &sets[s])).collect();
+        fail::caution(&format!("left out: {named}; {} are left", left.join(", ")));
     }
 
     /// Those who are left out, in words.

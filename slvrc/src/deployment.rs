@@ -1,6 +1,6 @@
 //! What the verbs of a deployment share: circuits of tasks for nodes, callers, readable lines of a round.
 
-use crate::clients::Range;
+use crate::clients::{Clients, Range};
 use crate::fail::{note, say};
 use crate::numbers::{self, Numbers, said};
 use crate::program::{self, Sizes};
@@ -39,6 +39,18 @@ impl Compile for Compiler {
         let all = compiled(numbers.compile(range.all)?.circuit);
         let make = Box::new(move |n| Ok(compiled(numbers.compile(n)?.circuit)));
         Ok(Circuits { all, fewer, none, make })
+    }
+}
+
+/// What a node that has this task says of its numbers of clients when it starts; nothing of one that is for all of them only.
+pub fn clients(task: &Task) -> anyhow::Result<Option<Clients>> {
+    let target = target(task, task.bindings.clone());
+    let (range, ..) = numbers_of(task, &target)?;
+    let Some(range) = range else { return Ok(None) };
+    let (numbers, _) = Numbers::of(&target, &range, |_| ())?;
+    match numbers.clients.without.get(&range.all) {
+        Some(why) => Err(anyhow::Error::msg(why.clone())),
+        None => Ok(Some(numbers.clients)),
     }
 }
 

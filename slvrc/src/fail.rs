@@ -72,7 +72,16 @@ pub fn tell(text: &str) {
 
 /// Prints a note to standard error: one line, whatever a stranger put into its parts.
 pub fn note(text: &str) {
-    tell(&format!("note: {}\n", message(text).replace(['\n', '\r'], "?")));
+    line("note", text);
+}
+
+/// Prints a warning that is about no place of a program: one line, as [`note`].
+pub fn caution(text: &str) {
+    line("warning", text);
+}
+
+fn line(kind: &str, text: &str) {
+    tell(&format!("{kind}: {}\n", message(text).replace(['\n', '\r'], "?")));
 }
 
 /// What standard output is at.

@@ -35,14 +35,6 @@ pub fn named(program: &Program) -> Option<(String, u64)> {
     all.all(|other| other.0 == first.0).then_some(first)
 }
 
-/// A target with another number of clients.
-fn sized(target: &Target, size: &str, clients: u64) -> Target {
-    let mut bindings = target.bindings.clone();
-    bindings.retain(|b| b.split_once('=').is_none_or(|(left, _)| left.trim() != size));
-    bindings.push(format!("{size}={clients}"));
-    Target { bindings, clients: None, ..target.clone() }
-}
-
 /// What an error says.
 pub fn said(e: &anyhow::Error) -> String {
     match e.downcast_ref::<Rejected>() {
@@ -74,7 +66,7 @@ impl Numbers {
         range: &Range,
         keep: impl Fn(&Compiled) -> T + Sync,
     ) -> anyhow::Result<(Numbers, BTreeMap<u64, T>)> {
-        let Range { size, least, all } = range;
+        let Range { size, least, all } = &range.clone().counted().map_err(Usage)?;
         let size = match size {
             Some(size) => size.clone(),
             None => {
@@ -90,7 +82,7 @@ impl Numbers {
         let numbers: Vec<u64> = (*least..=*all).collect();
         let checked: Vec<anyhow::Result<Checked>> = numbers
             .par_iter()
-            .map(|&n| check_bound(&sized(target, &size, n), Sizes::Required))
+            .map(|&n| check_bound(&target.with(&size, n), Sizes::Required))
             .collect();
         // The set of that size; of a size that it follows from otherwise, the largest where all come.
         let set = checked.iter().rev().flatten().find_map(|c| {
@@ -163,7 +155,7 @@ impl Numbers {
     ///
     /// Why there are none.
     pub fn compile(&self, clients: u64) -> Result<Compiled, String> {
-        let target = sized(&self.target, &self.clients.size, clients);
+        let target = self.target.with(&self.clients.size, clients);
         let checked = check_again(&target, &self.texts, Sizes::Required);
         let checked = checked.map_err(|e| said(&e))?;
         let made = checked.stages(Some(&self.encoding));

@@ -67,10 +67,12 @@ pub struct Target {
 }
 
 impl Target {
-    /// Binds a size to another number.
-    pub fn bind(&mut self, size: &str, number: u64) {
-        self.bindings.retain(|b| b.split_once('=').is_none_or(|(name, _)| name.trim() != size));
-        self.bindings.push(format!("{size}={number}"));
+    /// The same with another number for a size.
+    pub fn with(&self, size: &str, number: u64) -> Target {
+        let mut target = self.clone();
+        target.bindings.retain(|b| b.split_once('=').is_none_or(|(name, _)| name.trim() != size));
+        target.bindings.push(format!("{size}={number}"));
+        target
     }
 
     /// The adversary of --security.

@@ -5,6 +5,7 @@ use crate::program::{self, Checked};
 use crate::target::Target;
 use anyhow::Context;
 use serde_json::json;
+use slvr_circuit::{Circuit, From, PartySet};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
 use slvr_compiler::diagnostic::render;
@@ -40,6 +41,7 @@ impl Check {
             })?;
         }
         let p = &checked.program;
+        let whole = needed_whole(&compiled.circuit);
         if json {
             let noise = noise.as_ref().map(|n| json!(n));
             let all = checked.warnings.iter().chain(&compiled.warnings);
@@ -53,6 +55,9 @@ impl Check {
             });
             if let (Some(larger), Some(all)) = (&larger, all.as_object_mut()) {
                 all.insert("larger_sizes".into(), sizes(larger).into());
+            }
+            if let (false, Some(all)) = (whole.is_empty(), all.as_object_mut()) {
+                all.insert("needs_all_of".into(), json!(whole));
             }
             if let (Some(noise), Some(all)) = (noise, all.as_object_mut()) {
                 all.insert("privacy".into(), noise);
@@ -74,8 +79,30 @@ impl Check {
         let noise: String = noise.collect();
         let numbers = checked.clients.iter().flat_map(|(_, clients)| clients.lines());
         let numbers: String = numbers.map(|line| format!("  {line}\n")).collect();
-        say(&format!("{}: ok with {}{how}\n{noise}{numbers}", p.name, sizes(&checked)))
+        let whole = whole.iter().map(|set| {
+            format!(
+                "  a round needs all members of `{set}`: a program with a state keeps a place for each, and this one does not \
+                 read who takes part (`input present: public bit from each {set}`)\n"
+            )
+        });
+        let whole: String = whole.collect();
+        say(&format!("{}: ok with {}{how}\n{noise}{numbers}{whole}", p.name, sizes(&checked)))
     }
+}
+
+/// The party sets of which no member may be missing from a round of a program with a state.
+fn needed_whole(circuit: &Circuit) -> Vec<&str> {
+    if circuit.states().next().is_none() {
+        return Vec::new();
+    }
+    let inputs = &circuit.inputs;
+    let needed = |(s, set): &(u32, &PartySet)| {
+        let from = |from: From| inputs.iter().any(|i| i.from == from);
+        // Nobody goes on without whoever is alone.
+        set.size > 1 && from(From::Each(*s)) && !from(From::Present(*s))
+    };
+    let sets = (0..).zip(&circuit.parties).filter(needed);
+    sets.map(|(_, set)| set.name.as_str()).collect()
 }
 
 /// The sizes of a program, as they are given.

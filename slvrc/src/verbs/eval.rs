@@ -119,7 +119,7 @@ impl Eval {
             let coins: Vec<String> = coins.iter().map(|c| format!("{c:032x}")).collect();
             let all = json!({
                 "ok": true, "predicate": circuit.name, "arithmetic": how, "coins": coins,
-                "outputs": all,
+                "outputs": all, "excluded": cohort.excluded_json(),
             });
             return say(&format!("{all}\n"));
         }

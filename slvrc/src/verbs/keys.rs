@@ -1,6 +1,6 @@
 //! `slvrc keys`: keys, certificates and configurations of a deployment.
 
-use crate::deployment::target;
+use crate::deployment::{clients, target};
 use crate::fail::{self, Usage, say, say_json};
 use crate::program;
 use anyhow::Context;
@@ -245,6 +245,10 @@ impl Keys {
         }
         if m > self.clients {
             fail::note(&format!("{stem} is for {m} clients, and {} get keys", self.clients));
+        }
+        // As a node does when it starts.
+        if let Some(numbers) = clients(&task)? {
+            numbers.missing().iter().for_each(|line| fail::note(&format!("{stem}: {line}")));
         }
         let mut files = Files::new();
         let program = copied(&mut files, program)?;

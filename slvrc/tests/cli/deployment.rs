@@ -178,6 +178,18 @@ fn keys_refuses_a_task_that_no_node_could_run() {
     }
 }
 
+/// Numbers of clients for which there is no circuit are named, as nodes do when they start.
+#[test]
+fn keys_names_numbers_of_clients_that_do_not_compile() {
+    let place = Place::new();
+    let port = ports::row();
+    let done =
+        place.slvrc(&format!("keys try --port {port} --json --task krum M=DigitsNet m=8 f=1"));
+    let note = done.stderr.lines().find(|l| l.contains("no circuit")).unwrap_or_default();
+    assert!(note.starts_with("note: krum: no circuit for 2 to 4: "), "{}", done.stderr);
+    done.ok();
+}
+
 /// The program, the file of its model, and a deployment that is carried elsewhere with them.
 #[test]
 fn a_deployment_has_copies_of_its_programs_and_names_them_from_where_they_are() {

@@ -41,6 +41,7 @@ mod lsp;
 mod mutants;
 mod noise;
 mod npz;
+mod numbers;
 #[cfg(all(feature = "node", unix))]
 mod operators;
 mod ports;

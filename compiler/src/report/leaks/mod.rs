@@ -227,9 +227,9 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
     let mut checked = std::collections::BTreeSet::new();
     for check in &circuit.checks {
         let (who, size) = set(check.set).map_or(("?", 0), |p| (p.name.as_str(), p.size));
-        let text = "one bit for each member: whether its inputs are in their declared ranges. A member \
-                    that fails counts with zeros in place of all its inputs, and the parties see which \
-                    those are"
+        let text = "one bit for each member: whether its inputs are in their declared ranges. The parties \
+                    see which members fail. The program is then run for the others; or zeros take the place of \
+                    all inputs of such a member, with `--invalid zeros` and where a state keeps its place"
             .into();
         learned.push(other(What::Check, format!("{who} in range"), 0, &[size], text));
         checked.insert(check.value);

@@ -1,9 +1,10 @@
 //! The report as one JSON object.
 
 use super::report::Report;
-use crate::report::openings;
+use crate::clients::Clients;
+use crate::report::{hex, openings};
 use serde_json::{Value, json};
-use slvr_circuit::Coins;
+use slvr_circuit::{Coins, artifact};
 use slvr_compiler::cost::{self, Kind};
 
 /// One line of JSON.
@@ -63,6 +64,8 @@ pub fn object(r: &Report) -> String {
         "ok": true,
         "predicate": r.circuit.name,
         "sizes": sizes,
+        "circuit_hash": hex(&artifact::hash(&r.circuit)),
+        "clients": r.clients.as_ref().map(Clients::to_json),
         "security": r.circuit.security.name(),
         "proofs": proven,
         "rounds": cost.rounds,

@@ -3,9 +3,9 @@
 use super::report::Report;
 use crate::report;
 use crate::units::{bytes, count, error, network, per_party, range, seconds, share, taken};
-use slvr_circuit::Coins;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
+use slvr_circuit::{Coins, artifact};
 use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::precision::PrecisionRow;
@@ -61,6 +61,7 @@ fn head(out: &mut String, r: &Report) {
     let sizes: Vec<String> = r.circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
     let _ = writeln!(out, "{} {}\n", r.circuit.name, sizes.join(" "));
     let by_party: Vec<String> = c.bytes.iter().map(|&b| bytes(b)).collect();
+    let _ = writeln!(out, "  circuit       {}", report::hex(&artifact::hash(&r.circuit)));
     let _ = writeln!(out, "  rounds        {}", c.rounds);
     for (i, line) in r.clients.iter().flat_map(|n| n.lines()).enumerate() {
         let _ = writeln!(out, "  {:<13} {line}", if i == 0 { "clients" } else { "" });
