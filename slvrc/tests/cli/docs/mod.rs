@@ -199,3 +199,18 @@ fn files_named_in_the_book_exist() {
     }
     assert!(wrong.is_empty(), "{wrong}");
 }
+
+/// The table of rooms on the page of the architecture has the modules of the compiler, each once.
+#[test]
+fn rooms_of_the_compiler_are_those_of_the_page() {
+    let text = read(&root().join("compiler/src/lib.rs"));
+    let mut modules: Vec<&str> =
+        text.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
+    let page = read(&root().join("docs/src/architecture.md"));
+    let (_, rows) = page.split_once("\n| room | ").expect("the table of rooms");
+    let mut rooms: Vec<&str> =
+        rows.lines().skip(2).map_while(|l| l.strip_prefix("| `")?.split('`').next()).collect();
+    modules.sort_unstable();
+    rooms.sort_unstable();
+    assert_eq!(rooms, modules);
+}

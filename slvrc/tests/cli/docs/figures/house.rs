@@ -49,54 +49,6 @@ pub fn interactions() -> String {
     out
 }
 
-/// Variants of the circuit's operations with their documentation, and their names as text.
-fn variants() -> Vec<((String, String), String)> {
-    let text = read(&root().join("circuit/src/op.rs"));
-    let (_, body) = text.split_once("pub enum Op {").expect("the operations");
-    let (body, _) = body.split_once("\n}\n").expect("an end");
-    let names = read(&root().join("circuit/src/forms.rs"));
-    let (_, names) = names.split_once("\nforms! {").expect("the table of operations");
-    let mut out = Vec::new();
-    let mut about = String::new();
-    for line in body.lines() {
-        if let Some(more) = line.strip_prefix("    /// ") {
-            about += &format!("{more} ");
-        } else if line.starts_with("    ")
-            && line.as_bytes().get(4).is_some_and(u8::is_ascii_uppercase)
-        {
-            let end = line[4..].find(|c: char| !c.is_alphanumeric()).map_or(line.len(), |e| e + 4);
-            let variant = line[4..end].to_string();
-            let row = names.lines().filter_map(|l| l.trim().strip_prefix('"')?.split_once("\" "));
-            let named = |(_, op): &(&str, &str)| {
-                op.strip_prefix(variant.as_str())
-                    .is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
-            };
-            let name = row.into_iter().find(named).map_or("", |(name, _)| name).to_string();
-            out.push(((variant, std::mem::take(&mut about)), name));
-        } else if !line.trim_start().starts_with("///") {
-            about.clear();
-        }
-    }
-    out
-}
-
-/// All instructions: the first sentence of what is said of each.
-pub fn instructions() -> String {
-    let mut out = String::from("| instruction | what it is |\n|---|---|\n");
-    for ((variant, about), name) in variants() {
-        assert!(!name.is_empty(), "{variant} has no name");
-        let mut about = about.replace("[`", "`").replace("`]", "`").replace('|', "\\|");
-        while let Some((before, rest)) = about.split_once("](") {
-            // The target of a link means nothing in the book.
-            let (_, behind) = rest.split_once(')').expect("an end");
-            about = format!("{before}{behind}");
-        }
-        let end = about.match_indices(". ").map(|(i, _)| i + 1).find(|&i| i > 12);
-        let _ = writeln!(out, "| `{name}` | {} |", about[..end.unwrap_or(about.len())].trim());
-    }
-    out
-}
-
 /// The crates of the workspace, in the order of their dependencies.
 pub fn crates() -> String {
     let members = [

@@ -27,7 +27,6 @@ pub fn table(name: &str, old: &str) -> Option<String> {
     Some(match name {
         "passes" => house::passes_of_the_graph(),
         "interactions" => house::interactions(),
-        "instructions" => house::instructions(),
         "functions" => costs::functions(),
         "checks" => costs::checks(),
         "noise" => noise::costs(),
