@@ -301,8 +301,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Clients whose inputs cannot be used, if the run is to end then and every verdict is known. Nothing but verdicts and coins has
-    /// been opened by then: an output is opened only after all checks.
+    /// Clients whose inputs cannot be used, if the run is to end then and every verdict is known. Of what these
+    /// clients gave nothing has been opened by then: an output is opened only after the checks of all sets that it is of.
     fn unusable(&self) -> Option<Vec<Replaced>> {
         let is_known = self.admitted.iter().all(|(_, bits)| !bits.is_empty());
         if self.party.invalid == Invalid::Zeros || !is_known {
