@@ -22,8 +22,6 @@ const MAGIC: [u8; 8] = *b"slvrb\r\n\x1a";
 const VERSION: u32 = 6;
 /// The same with a circuit against a malicious party. An older program refuses it, and a hash tells the two apart.
 const MALICIOUS: u32 = 7;
-/// The same with coins from a hash.
-const HASHED: u32 = 8;
 const HEADER: usize = 8 + 4 + 8 + 32;
 
 /// Largest payload, in bytes.
@@ -36,9 +34,7 @@ pub enum ArtifactError {
     #[error("not a .slvrb file")]
     Magic,
     /// Written by another version.
-    #[error(
-        "version {0} of the format; this program reads versions {VERSION}, {MALICIOUS} and {HASHED}"
-    )]
+    #[error("version {0} of the format; this program reads versions {VERSION} and {MALICIOUS}")]
     Version(u32),
     /// The payload is larger than is accepted.
     #[error("a payload of {0} bytes; at most {MAX_PAYLOAD} are accepted")]
@@ -67,7 +63,6 @@ fn version(security: Security) -> u32 {
     match security {
         Security::SemiHonest => VERSION,
         Security::Malicious => MALICIOUS,
-        Security::MaliciousHashed => HASHED,
     }
 }
 
@@ -206,6 +201,19 @@ mod tests {
         }
         let longer = [&bytes[..], &[0]].concat();
         assert!(matches!(read(&longer), Err(ArtifactError::Length { .. })));
+    }
+
+    /// Version 8 was of circuits against a malicious party whose proofs had coins from a hash.
+    #[test]
+    fn other_versions_are_refused() {
+        for version in [0, 5, 8, u32::MAX] {
+            let mut bytes = write(&small());
+            bytes[8..12].copy_from_slice(&version.to_le_bytes());
+            let said = read(&bytes).unwrap_err().to_string();
+            let want =
+                format!("version {version} of the format; this program reads versions 6 and 7");
+            assert_eq!(said, want);
+        }
     }
 
     #[test]

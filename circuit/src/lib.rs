@@ -99,7 +99,7 @@ pub use dom::{Dom, low_mask, wire_len};
 pub use forms::INTERACTIVE;
 pub use lots::Lots;
 pub use op::{Instr, Op};
-pub use security::{Coins, Security};
+pub use security::Security;
 pub use types::{Hold, Lanes, Shape, SplitPart, Type, ValueId, elements, lead};
 
 use serde::{Deserialize, Serialize};

@@ -10,56 +10,17 @@ pub enum Security {
     #[default]
     SemiHonest,
     /// It does whatever it likes. The others notice, and stop before anything that it could have changed is opened
-    /// ([`crate::proof`]). The coins of proofs come from the parties.
+    /// ([`crate::proof`]).
     Malicious,
-    /// The same, with coins that come from a hash of what was sent: fewer rounds, in rings of twice the degree.
-    MaliciousHashed,
-}
-
-impl Coins {
-    /// By how much the rings of proofs are larger than where the parties draw coins.
-    pub const fn degree(self) -> usize {
-        match self {
-            Coins::Parties => 1,
-            Coins::Hash => 2,
-        }
-    }
-}
-
-/// Where the coins of proofs come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Coins {
-    /// The two verifiers tell each one after the message that it is about.
-    Parties,
-    /// From a hash of all before it, so that a prover says everything at once.
-    Hash,
 }
 
 impl Security {
     /// All of them.
-    pub const ALL: [Security; 3] =
-        [Security::SemiHonest, Security::Malicious, Security::MaliciousHashed];
-
-    /// Against a malicious party, with coins of this kind.
-    pub fn malicious(coins: Coins) -> Security {
-        match coins {
-            Coins::Parties => Security::Malicious,
-            Coins::Hash => Security::MaliciousHashed,
-        }
-    }
+    pub const ALL: [Security; 2] = [Security::SemiHonest, Security::Malicious];
 
     /// Whether a party may deviate.
     pub fn is_malicious(self) -> bool {
-        self.coins().is_some()
-    }
-
-    /// Where the coins of proofs come from, if there are proofs.
-    pub fn coins(self) -> Option<Coins> {
-        match self {
-            Security::SemiHonest => None,
-            Security::Malicious => Some(Coins::Parties),
-            Security::MaliciousHashed => Some(Coins::Hash),
-        }
+        self == Security::Malicious
     }
 
     /// Its word in the text of a circuit.
@@ -67,7 +28,6 @@ impl Security {
         match self {
             Security::SemiHonest => "semi_honest",
             Security::Malicious => "malicious",
-            Security::MaliciousHashed => "malicious_hashed",
         }
     }
 
@@ -75,7 +35,7 @@ impl Security {
     pub fn name(self) -> &'static str {
         match self {
             Security::SemiHonest => "semi-honest",
-            Security::Malicious | Security::MaliciousHashed => "malicious",
+            Security::Malicious => "malicious",
         }
     }
 }

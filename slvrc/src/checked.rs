@@ -5,8 +5,7 @@ use crate::fail::{Rejected, Usage};
 use crate::files;
 use crate::target::Target;
 use anyhow::{Context, bail};
-use slvr_circuit::Security;
-use slvr_compiler::cost::{self, NetProfile};
+use slvr_compiler::cost::NetProfile;
 use slvr_compiler::diagnostic::{Diagnostic, near::did_you_mean};
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{self, Compiled, Encoding};
@@ -25,8 +24,6 @@ pub struct Checked {
     pub chosen: bool,
     /// What it is compiled for.
     pub how: pipeline::Options,
-    /// The network for which the coins of proofs are chosen, unless they are given.
-    pub net: Option<NetProfile>,
     /// How inputs are encoded, and what is said of it, if circuits for other numbers of clients take the same ones.
     pub clients: Option<(Encoding, Clients)>,
 }
@@ -65,16 +62,7 @@ impl Checked {
     /// What does not compile.
     pub fn stages(&self, encoding: Option<&Encoding>) -> Result<Compiled, Vec<Diagnostic>> {
         let (program, sources) = (&self.program, &self.sources);
-        let run = |how| pipeline::compile_encoded(program, sources, how, encoding, |_, _| {});
-        let compiled = run(self.how)?;
-        let proven = self.net.as_ref().filter(|_| self.how.security.is_malicious());
-        match proven.map(|net| Security::malicious(cost::coins(&compiled.circuit, net))) {
-            // Its demands are about other probabilities: where they are too large, coins stay with the parties.
-            Some(security) if security != self.how.security => {
-                Ok(run(pipeline::Options { security, ..self.how }).unwrap_or(compiled))
-            }
-            _ => Ok(compiled),
-        }
+        pipeline::compile_encoded(program, sources, self.how, encoding, |_, _| {})
     }
 }
 
@@ -157,11 +145,9 @@ fn check_with(
     sizes: Sizes,
     load: &mut Load<'_>,
 ) -> anyhow::Result<Checked> {
-    target.coins_of_proofs()?;
     let net = target.profile()?.unwrap_or_else(NetProfile::lan);
     let predicate = target.predicate.clone();
     let checked = check_in(load, &target.file, text, bindings(target)?, predicate, sizes)?;
-    let security = target.security();
     let how = pipeline::Options {
         enforce: !target.trust_inputs,
         ring: target.ring,
@@ -174,10 +160,9 @@ fn check_with(
             Some("t1-simple") => Protocols::Simple,
             _ => Protocols::Dealer(net.tuning()),
         },
-        security,
+        security: target.security(),
     };
-    let net = target.proof_coins.is_none().then_some(net);
-    Ok(Checked { how, net, ..checked })
+    Ok(Checked { how, ..checked })
 }
 
 /// Parses and types a text, with the files of models as they are seen from here.
@@ -206,7 +191,7 @@ fn check_in(
     match done {
         Ok(types::Checked { program, warnings, chosen }) => {
             let how = pipeline::Options::default();
-            Ok(Checked { program, sources, warnings, chosen, how, net: None, clients: None })
+            Ok(Checked { program, sources, warnings, chosen, how, clients: None })
         }
         Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
     }

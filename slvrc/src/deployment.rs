@@ -108,7 +108,6 @@ pub fn target(task: &Task, bindings: Vec<String>) -> Target {
         clients: None,
         protocols: None,
         security: task.security.clone(),
-        proof_coins: None,
         net: task.net.clone(),
         folder: task.folder.clone(),
     }

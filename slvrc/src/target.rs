@@ -3,7 +3,7 @@
 use crate::fail::Usage;
 use crate::{clients, net};
 use clap::Args;
-use slvr_circuit::{Circuit, Coins, Security};
+use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::NetProfile;
 use std::path::PathBuf;
 
@@ -48,10 +48,6 @@ pub struct Target {
     /// What has no proof yet is refused under malicious. Without it semi-honest, or what a compiled circuit is for.
     #[arg(long, value_name = "ADVERSARY", value_parser = ["semi-honest", "malicious"])]
     pub security: Option<String>,
-    /// Where the coins of proofs against a malicious party come from: the parties, or a hash of what was sent, which
-    /// takes fewer rounds and more work. Without it whatever takes less time on the network of --net.
-    #[arg(long, value_name = "SOURCE", value_parser = ["parties", "hash"])]
-    pub proof_coins: Option<String>,
     /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
     /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
     #[arg(long, value_name = "NAME|FILE")]
@@ -77,20 +73,7 @@ impl Target {
 
     /// The adversary of --security.
     pub fn security(&self) -> Security {
-        let named = self.security.as_deref().map_or(Security::SemiHonest, security);
-        match (named, self.proof_coins.as_deref()) {
-            (security, Some(name)) if security.is_malicious() => Security::malicious(coins(name)),
-            (security, _) => security,
-        }
-    }
-
-    /// Refuses coins of proofs where nothing is proven.
-    ///
-    /// # Errors
-    ///
-    /// [`Usage`].
-    pub fn coins_of_proofs(&self) -> anyhow::Result<()> {
-        proves(self.security(), self.proof_coins.as_deref())
+        self.security.as_deref().map_or(Security::SemiHonest, security)
     }
 
     /// Refuses what is said of a program where there is a compiled circuit.
@@ -109,28 +92,20 @@ impl Target {
         Ok(())
     }
 
-    /// Refuses a compiled circuit that is for another adversary than the one that is named, or has other coins.
+    /// Refuses a compiled circuit that is for another adversary than the one that is named.
     ///
     /// # Errors
     ///
     /// [`Usage`], with what to do.
     pub fn fits(&self, circuit: &Circuit) -> anyhow::Result<()> {
         let (file, is) = (&self.file, circuit.security);
-        let why = match (self.security.as_deref().map(security), self.proof_coins.as_deref()) {
-            (Some(named), _) if named.is_malicious() && !is.is_malicious() => {
+        let why = match (self.security.as_deref().map(security), is) {
+            (Some(Security::Malicious), Security::SemiHonest) => {
                 format!("{file} is for semi-honest parties: build it with --security malicious")
             }
-            (Some(named), _) if !named.is_malicious() && is.is_malicious() => {
+            (Some(Security::SemiHonest), Security::Malicious) => {
                 format!("{file} is against a malicious party: drop --security, or build it without")
             }
-            (_, Some(name)) if is.coins() != Some(coins(name)) => match is.coins() {
-                Some(_) => format!(
-                    "the proofs of {file} have other coins: build it with --proof-coins {name}"
-                ),
-                None => format!(
-                    "{file} is for semi-honest parties, who prove nothing: drop --proof-coins"
-                ),
-            },
             _ => return Ok(()),
         };
         Err(Usage(why).into())
@@ -140,25 +115,6 @@ impl Target {
     pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
         self.net.as_deref().map(net::profile).transpose()
     }
-}
-
-/// Refuses coins of proofs where nothing is proven.
-///
-/// # Errors
-///
-/// [`Usage`].
-pub fn proves(security: Security, proof_coins: Option<&str>) -> anyhow::Result<()> {
-    if proof_coins.is_some() && !security.is_malicious() {
-        let why =
-            "--proof-coins is about proofs against a malicious party: add --security malicious";
-        return Err(Usage(why.into()).into());
-    }
-    Ok(())
-}
-
-/// The coins of this name, one of those that the command line admits.
-pub fn coins(name: &str) -> Coins {
-    if name == "hash" { Coins::Hash } else { Coins::Parties }
 }
 
 /// The adversary of this name, one of those that the command line and the configuration of a node admit. Of another name, the

@@ -4,8 +4,8 @@
 
 mod memory;
 
+use slvr_circuit::Security;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Coins, Security};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::Options;
@@ -31,7 +31,7 @@ fn main() {
         let how = Options { security, protocols, enforce: false, ..Options::default() };
         compile_with(TEXT, &[("n", &n.to_string())], how)
     };
-    let cases: [Case; 2] = [Security::SemiHonest, Security::malicious(Coins::Parties)].map(build);
+    let cases: [Case; 2] = Security::ALL.map(build);
     let inputs = random_inputs(cases[0].circuit(), 1, 0.5);
     let mut seconds = [const { Vec::new() }; 2];
     let mut counts = Vec::new();

@@ -1,7 +1,7 @@
 //! Into how many blocks the folds of a proof cut what it is about.
 
 use super::claim::Statement;
-use crate::{Circuit, Coins, Dom};
+use crate::{Circuit, Dom};
 use std::collections::BTreeMap;
 
 /// Bytes of an element over words: 56 coefficients of 64 bits.
@@ -29,13 +29,13 @@ pub const KINDS: usize = 4;
 /// What statements are over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Words of Z_2^k, k at most 64, as elements of a Galois ring over Z_2^64.
+    /// Products of matrices of words of Z_2^k, k at most 64, as elements of a Galois ring over Z_2^64.
     Words,
     /// Bits, as elements of a field of 2^64 elements.
     Bits,
     /// Words of Z_2^128, as elements of a Galois ring over it.
     Wide,
-    /// Words of Z_2^k, k at most 64, as integers, and these modulo a random prime between 2^60 and 2^61.
+    /// All else that is over words of Z_2^k, k at most 64, as integers, and these modulo a random prime between 2^60 and 2^61.
     Lifted,
 }
 
@@ -50,7 +50,6 @@ impl Kind {
         match circuit.ty(statement.out).dom {
             Dom::Bits(_) => Kind::Bits,
             Dom::Ring(_) if wide => Kind::Wide,
-            Dom::Ring(_) if circuit.security.coins() == Some(Coins::Hash) => Kind::Words,
             Dom::Ring(_) if statement.claim.is_product(circuit) => Kind::Words,
             Dom::Ring(_) => Kind::Lifted,
         }
@@ -66,13 +65,12 @@ impl Kind {
     }
 
     /// log2 of the number of exceptional points.
-    pub fn points(self, coins: Coins) -> f64 {
-        let once = match self {
+    pub fn points(self) -> f64 {
+        match self {
             Kind::Words | Kind::Wide => 56.0,
             Kind::Bits => 64.0,
             Kind::Lifted => 60.0,
-        };
-        once * coins.degree() as f64
+        }
     }
 
     /// Variables of the first fold of so many words, or words of 64 bits. Its message grows with their power of three, and
@@ -120,14 +118,13 @@ impl Kind {
     }
 
     /// Bytes of an element.
-    pub const fn bytes(self, coins: Coins) -> usize {
-        let once = match self {
+    pub const fn bytes(self) -> usize {
+        match self {
             Kind::Words => ELEMENT_WORDS,
             Kind::Bits => ELEMENT_BITS,
             Kind::Wide => ELEMENT_WIDE,
             Kind::Lifted => ELEMENT_LIFTED,
-        };
-        once * coins.degree()
+        }
     }
 }
 

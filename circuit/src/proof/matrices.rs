@@ -2,7 +2,7 @@
 
 use super::claim::{Claim, Statement};
 use super::folds::Kind;
-use crate::{Circuit, Coins, ValueId};
+use crate::{Circuit, ValueId};
 
 /// A product of matrices, or a convolution as one: its rows and columns, of all batches, and the length of its sums.
 pub(super) struct Matrices {
@@ -48,8 +48,8 @@ impl Matrices {
     /// Bytes that a party holds in one of its parts until the two vectors are found: a coefficient for each row and column, sums with the
     /// coefficients of the longer side, the vectors twice, and both factors and the result as words of 64 bits, which change
     /// places.
-    pub(super) fn bytes(&self, circuit: &Circuit, s: &Statement, coins: Coins) -> u64 {
-        let element = Kind::Words.bytes(coins) as u64;
+    pub(super) fn bytes(&self, circuit: &Circuit, s: &Statement) -> u64 {
+        let element = Kind::Words.bytes() as u64;
         let ends = self.rows.saturating_add(self.columns);
         let short = self.rows.min(self.columns).saturating_add(self.sums.saturating_mul(4));
         let mut words = circuit.ty(s.out).elements();

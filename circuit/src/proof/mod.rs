@@ -32,5 +32,5 @@ pub use folds::{
     LIFT_WORDS, corners, folds,
 };
 pub use kept::{kept, opened, words};
-pub use shape::{GRIND_LOG2, HASH, HASHED_ROUNDS, OPENING_ROUNDS, Shape, check, error, memory};
+pub use shape::{HASH, OPENING_ROUNDS, Shape, check, error, memory};
 pub use unproven::{MOST_ERROR_LOG2, Unproven};

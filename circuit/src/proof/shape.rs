@@ -7,9 +7,9 @@
 //! cost far more. What is written here for one message of one party holds for all three, because each
 //! of them proves.
 //!
-//! Statements over words of up to 64 bits, but for products of matrices, are a kind of their own where coins come from the
-//! parties ([`Kind::Lifted`]). They become a statement about integers, in a step of its own before the first fold, and then
-//! one about elements of a small field.
+//! Statements over words of up to 64 bits, but for products of matrices, are a kind of their own ([`Kind::Lifted`]). They
+//! become a statement about integers, in a step of its own before the first fold, and then one about elements of a small
+//! field.
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
 //! |---|---|---|---|---|
@@ -19,14 +19,6 @@
 //! | coin, after each of these but the last | | the coin | | |
 //! | beside the last fold | | | | its vector, folded to one element, and its share of the sum |
 //! | verdict, everybody to everybody | one byte | one byte | one byte | one byte |
-//!
-//! With coins from a hash ([`Coins::Hash`]) elements have twice the degree, and three rounds are enough:
-//!
-//! | step | P sends to V2 | P sends to V1 | V1 sends to V2 |
-//! |---|---|---|---|
-//! | everything | shares of carries and of all polynomials, a hash of what V1 holds | a hash of what V2 holds, and of each polynomial's share | |
-//! | end | | | its vector, folded to one element, its share of the sum, and a hash of what P told it |
-//! | verdict | one byte | one byte | one byte |
 
 use super::barriers::{Barrier, barriers};
 use super::carries::Carries;
@@ -34,25 +26,17 @@ use super::claim::{Claim, Cut, Inner, Own, Term};
 use super::folds::{Folds, KINDS, Kind, LIFT, Prover, plus};
 use super::matrices::matrices;
 use super::unproven::{MOST_ERROR_LOG2, Unproven};
+use crate::Circuit;
 use crate::speculation::Speculation;
-use crate::{Circuit, Coins};
 
-/// Logarithm of the number of hashes that whoever proves something false may compute in the hope of a coin that suits
-/// it, where coins come from a hash.
-pub const GRIND_LOG2: f64 = 60.0;
 /// Bytes of a hash, and of a coin.
 pub const HASH: usize = 32;
 /// Rounds of a barrier besides its folds and the carries: start and verdict.
 pub const OPENING_ROUNDS: usize = 2;
 
-/// Rounds of a barrier with coins from a hash: everything, the end, the verdict.
-pub const HASHED_ROUNDS: usize = 3;
-
 /// What is proven at a barrier, in numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// Where its coins come from.
-    pub coins: Coins,
     /// Words of 64 bits that each prover sends for carries.
     pub carries: [usize; 3],
     /// Whether these travel beside what the layer before sends.
@@ -69,15 +53,9 @@ const COLUMN: u64 = 1 << 10;
 const PART: u64 = 1 << 7;
 
 impl Shape {
-    /// Of nothing to prove.
-    pub fn empty(coins: Coins) -> Shape {
-        let folds = [const { None }; KINDS];
-        Shape { coins, carries: [0; 3], early: false, folds, columns: 0 }
-    }
-
     /// Of a barrier of a circuit.
     pub fn of(circuit: &Circuit, barrier: &Barrier) -> Shape {
-        let mut shape = Shape::empty(circuit.security.coins().unwrap_or(Coins::Parties));
+        let mut shape = Shape::default();
         for (prover, words) in shape.carries.iter_mut().enumerate() {
             let of =
                 |(x, of): (&Cut, &Carries)| of.told.len() * stride(x.lanes(circuit).len(prover));
@@ -185,7 +163,7 @@ impl Shape {
         }
         // What a thread holds of a product is twice a side of a chunk in [`memory`].
         let long = barrier.statements.iter().filter(|s| s.claim.is_product(circuit));
-        let most = long.map(|s| matrices(circuit, s).bytes(circuit, s, shape.coins)).max();
+        let most = long.map(|s| matrices(circuit, s).bytes(circuit, s)).max();
         shape.columns = shape.columns.max(most.unwrap_or(0).div_ceil(2));
         shape
     }
@@ -208,31 +186,28 @@ impl Shape {
 
     /// Bytes of what a prover sends in a step.
     pub fn step_bytes(&self, step: usize) -> usize {
-        Kind::ALL.into_iter().zip(self.sent(step)).map(|(kind, n)| n * kind.bytes(self.coins)).sum()
+        Kind::ALL.into_iter().zip(self.sent(step)).map(|(kind, n)| n * kind.bytes()).sum()
     }
 
     /// Bytes of the last message, of the verifier before the prover to the one after it.
     pub fn end_bytes(&self) -> usize {
         let of = |(kind, f): (Kind, &Option<Folds>)| {
-            if f.is_some() { 2 * kind.bytes(self.coins) } else { 0 }
+            if f.is_some() { 2 * kind.bytes() } else { 0 }
         };
-        let told = if self.coins == Coins::Hash { HASH } else { 0 };
-        told + Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<usize>()
+        Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<usize>()
     }
 
-    /// A bound of the probability that a false statement of one prover is accepted. A prover that finds coins by itself
-    /// may look for one that suits it, and stops at what the bound admits: each hash is one more try.
+    /// A bound of the probability that a false statement of one prover is accepted.
     pub fn error(&self) -> f64 {
-        let tries = if self.coins == Coins::Hash { GRIND_LOG2.exp2() } else { 1.0 };
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let Some(folds) = folds else { return 0.0 };
             if folds.lifted {
                 return lifted_error(folds);
             }
             // Coefficients, and coins that are a root.
-            (5.0 + folds.degrees() as f64) / (kind.points(self.coins).exp2() - 257.0)
+            (5.0 + folds.degrees() as f64) / (kind.points().exp2() - 257.0)
         };
-        tries * Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<f64>()
+        Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<f64>()
     }
 
     /// Bytes of the vectors that a party holds while it proves: both of its own and those of the two whose verifier it
@@ -241,7 +216,7 @@ impl Shape {
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let blocks = folds.iter().flat_map(|f| &f.blocks);
             let elements = blocks.fold(1u64, |n, b| n.saturating_mul(*b as u64));
-            let bytes = elements.saturating_mul(4 * kind.bytes(self.coins) as u64);
+            let bytes = elements.saturating_mul(4 * kind.bytes() as u64);
             if folds.is_some() { bytes } else { 0 }
         };
         Kind::ALL.into_iter().zip(&self.folds).map(of).fold(0, u64::saturating_add)
@@ -251,9 +226,6 @@ impl Shape {
     pub fn rounds(&self) -> usize {
         if self.is_empty() {
             return 0;
-        }
-        if self.coins == Coins::Hash {
-            return HASHED_ROUNDS;
         }
         let carries = usize::from(!self.early && self.carries.iter().any(|&n| n > 0));
         // The last fold needs no coin, and V1, which waits for nobody, ends beside it.
@@ -267,11 +239,7 @@ impl Shape {
         }
         let steps = self.steps();
         let folds: usize = (0..steps).map(|s| self.step_bytes(s)).sum();
-        let coins = match self.coins {
-            Coins::Parties => 2 * HASH + (1 + steps) * HASH + (steps - 1) * HASH,
-            // To V2 of what V1 holds; to V1 of what V2 holds, and of each step.
-            Coins::Hash => HASH + (1 + steps) * HASH,
-        };
+        let coins = 2 * HASH + (1 + steps) * HASH + (steps - 1) * HASH;
         let all = coins + folds + self.end_bytes() + 2;
         self.carries.map(|words| (8 * words + all) as u64)
     }
@@ -341,73 +309,30 @@ mod tests {
     #[test]
     fn proofs_fail_as_rarely_as_is_said() {
         let shape = |kind: Kind, variables, elements| {
-            let blocks = folds(kind, elements);
-            let folds =
-                Folds { variables, first: true, inner: true, elements, blocks, lifted: false };
-            let mut shape = Shape::empty(Coins::Parties);
-            shape.folds[if kind == Kind::Bits { 1 } else { 0 }] = Some(folds);
+            // Products of matrices are all that is over the Galois ring of 64 bits: there is no first fold.
+            let first = kind != Kind::Words;
+            let inner = matches!(kind, Kind::Bits | Kind::Wide);
+            let (blocks, lifted) = (folds(kind, elements), kind == Kind::Lifted);
+            let folds = Folds { variables, first, inner, elements, blocks, lifted };
+            let mut shape = Shape::default();
+            let place = Kind::ALL.into_iter().zip(&mut shape.folds).find(|(k, _)| *k == kind);
+            *place.unwrap().1 = Some(folds);
             shape
         };
         for top in 0..=34u32 {
             // Also what leaves blocks that are hardly filled.
             for part in 0..=64u64 {
                 let n = ((1u64 << top) * (64 + part) / 128).max(1) as usize;
-                let words = shape(Kind::Words, 7, n).error();
-                assert!(words < (-47f64).exp2(), "{n} elements: 2^{}", words.log2());
+                let wide = shape(Kind::Wide, 7, n).error();
+                assert!(wide < (-47f64).exp2(), "{n} wide elements: 2^{}", wide.log2());
                 let bits = shape(Kind::Bits, 8, 16 * n).error();
                 assert!(bits < (-53f64).exp2(), "{n} elements over bits: 2^{}", bits.log2());
-                let lifted = Folds {
-                    variables: 5,
-                    first: true,
-                    inner: false,
-                    elements: n,
-                    blocks: folds(Kind::Lifted, n),
-                    lifted: true,
-                };
-                let mut of_lifted = Shape::empty(Coins::Parties);
-                of_lifted.folds[3] = Some(lifted);
-                let lifted = of_lifted.error();
+                let lifted = shape(Kind::Lifted, 5, n).error();
                 assert!(lifted < (-51f64).exp2(), "{n} lifted elements: 2^{}", lifted.log2());
-                // With coins of the parties products of matrices are all that is left in the Galois ring: there is no
-                // first fold.
-                let mut products = shape(Kind::Words, 7, n);
-                let folds = products.folds[0].as_mut().unwrap();
-                (folds.first, folds.inner) = (false, false);
-                let all = products.error() + bits + lifted;
+                let all = shape(Kind::Words, 7, n).error() + bits + lifted;
                 assert!(4.0 * all < (-45f64).exp2(), "four proofs of {n} elements");
-                let hash = Shape { coins: Coins::Hash, ..shape(Kind::Words, 7, n) }.error();
-                assert!(hash < (-43f64).exp2(), "{n} elements, from a hash: 2^{}", hash.log2());
             }
         }
-    }
-
-    /// A coin from a hash can be ground: each of 2^60 tries counts, and a proof in a ring of the ordinary degree would
-    /// not hold against them.
-    #[test]
-    fn grinding_is_priced_in() {
-        let blocks = vec![16, 16, 16, 32];
-        let folds = Folds {
-            variables: 5,
-            first: true,
-            inner: true,
-            elements: 1 << 17,
-            blocks,
-            lifted: false,
-        };
-        let of = |coins| Shape {
-            coins,
-            carries: [0; 3],
-            early: false,
-            folds: [Some(folds.clone()), None, None, None],
-            columns: 0,
-        };
-        let (parties, hash) = (of(Coins::Parties).error(), of(Coins::Hash).error());
-        let once = hash / GRIND_LOG2.exp2();
-        assert!(once < (-100f64).exp2() && once > (-110f64).exp2(), "2^{}", once.log2());
-        assert!(hash < f64::from(MOST_ERROR_LOG2).exp2(), "2^{}", hash.log2());
-        assert!(parties * GRIND_LOG2.exp2() > 1.0, "what the degree is doubled for");
-        let same = hash / parties / (GRIND_LOG2 - 56.0).exp2();
-        assert!((same - 1.0).abs() < 1e-9, "as many roots among 2^112 points");
     }
 
     #[test]
@@ -415,9 +340,7 @@ mod tests {
         let blocks = vec![16, 2];
         let folds =
             Folds { variables: 3, first: true, inner: false, elements: 20, blocks, lifted: false };
-        let coins = Coins::Parties;
         let shape = Shape {
-            coins,
             carries: [3, 0, 1],
             early: false,
             folds: [Some(folds), None, None, None],
@@ -431,11 +354,7 @@ mod tests {
         assert_eq!(shape.bytes(), [24 + all, all, 8 + all]);
         let early = Shape { early: true, ..shape.clone() };
         assert_eq!((early.rounds(), early.bytes()), (2 + 5, shape.bytes()));
-        let none = Shape::empty(coins);
+        let none = Shape::default();
         assert_eq!((none.rounds(), none.bytes()), (0, [0; 3]));
-        // Elements are twice as long; the end has a hash besides.
-        let hashed = Shape { coins: Coins::Hash, ..shape.clone() };
-        let all = 2 * elements + 32 + 32 + 4 * 32 + 2;
-        assert_eq!((hashed.rounds(), hashed.bytes()), (3, [24 + all, all, 8 + all]));
     }
 }

@@ -12,7 +12,7 @@ use crate::diagnostic::{Diagnostic, codes};
 use crate::graph::{Graph, Op};
 use crate::syntax::ast::Span;
 use crate::types::{Bounded, Program};
-use slvr_circuit::{Circuit, Coins, proof};
+use slvr_circuit::{Circuit, proof};
 
 /// A step that may fail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -59,16 +59,8 @@ impl Failure {
 
     /// With the proofs of a circuit, if it is against a malicious party.
     pub fn with_proofs(mut self, circuit: &Circuit) -> Failure {
-        if let Some(coins) = circuit.security.coins() {
-            let what = match coins {
-                Coins::Parties => "a false proof of a malicious party passes".into(),
-                Coins::Hash => {
-                    format!(
-                        "one of 2^{} false proofs of a malicious party passes",
-                        proof::GRIND_LOG2
-                    )
-                }
-            };
+        if circuit.security.is_malicious() {
+            let what = "a false proof of a malicious party passes".into();
             let log2 = proof::error(circuit).log2();
             let term = Term { what, line: 0, log2, span: Span::default(), is_proof: true };
             self.terms.push(term);

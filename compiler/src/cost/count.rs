@@ -1,7 +1,7 @@
 //! What a circuit costs, instruction by instruction and in all.
 
 use super::critical::critical;
-use super::{coins, links, memory, work};
+use super::{links, memory, proofs, work};
 use serde::Serialize;
 use slvr_circuit::plan::operand;
 use slvr_circuit::traffic::{Traffic, sent};
@@ -151,7 +151,7 @@ impl Cost {
         let traffic = Traffic::of(circuit);
         let memory = memory::replay(circuit);
         let chain = critical(circuit);
-        let worked = coins::work_by_layer(circuit);
+        let worked = proofs::work_by_layer(circuit);
         let mut all = Cost {
             rounds: traffic.rounds,
             bytes: traffic.bytes,

@@ -120,9 +120,7 @@ impl<'a> Replay<'a> {
         let proofs = match circuit.security {
             Security::SemiHonest => Vec::new(),
             // What has none is refused elsewhere.
-            Security::Malicious | Security::MaliciousHashed => {
-                barriers(circuit).unwrap_or_default()
-            }
+            Security::Malicious => barriers(circuit).unwrap_or_default(),
         };
         Replay {
             until: kept(circuit, &proofs),

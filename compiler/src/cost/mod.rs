@@ -11,7 +11,7 @@
 //! | `links.rs` | what every party and receiver sends and receives in a round |
 //! | `net.rs` | network profiles |
 //! | `seconds.rs` | the time model: rates of a party, seconds of a run |
-//! | `coins.rs` | what proofs compute, and where their coins come from on a network |
+//! | `proofs.rs` | what proofs compute |
 //! | `tuning.rs` | what rounds and bytes cost, to choose between protocols |
 //! | `critical.rs` | which step each round of the longest chain waits for |
 //! | `lines.rs` | all of it per line of the source, and per step (`gain/hits/conv1`) |
@@ -28,7 +28,6 @@
 //! Products of bits are not multiply-accumulates: 64 of them are one word operation, which shows in
 //! the bytes touched.
 
-mod coins;
 mod count;
 mod critical;
 mod lines;
@@ -36,11 +35,11 @@ mod links;
 mod memory;
 mod net;
 mod places;
+mod proofs;
 mod seconds;
 mod tuning;
 mod work;
 
-pub use coins::{coins, proof_work};
 pub use count::{Cost, InstrCost, Kind, LayerCost, ProofCost, mean, most};
 pub use critical::critical;
 pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by_step};
@@ -50,6 +49,7 @@ pub use memory::{
 };
 pub use net::{NetError, NetProfile};
 pub use places::{home, places};
+pub use proofs::proof_work;
 pub use seconds::{
     Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort, whole,
 };

@@ -90,8 +90,6 @@ pub(super) struct Engine<'a> {
     pub bytes_sent: u64,
     /// With their instructions' numbers.
     pub coins: Vec<(u64, u128)>,
-    /// What all said at first that they run.
-    pub hello: Vec<u8>,
     /// Clients whose inputs are not used, before the circuit's checks.
     pub replaced: Vec<Replaced>,
     /// Members of whom the circuit reads that they take no part: nobody is surprised that they give nothing.
@@ -120,7 +118,6 @@ impl<'a> Engine<'a> {
             rounds: 0,
             bytes_sent: 0,
             coins: Vec::new(),
-            hello: Vec::new(),
             replaced: Vec::new(),
             away: BTreeSet::new(),
             admitted: party.circuit.checks.iter().map(|c| (c.set, Vec::new())).collect(),

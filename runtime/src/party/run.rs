@@ -269,7 +269,6 @@ impl Engine<'_> {
             let theirs = self.recv(peer, header)?;
             mine.compare(&theirs).map_err(|what| RunError::Mismatch { peer, what })?;
         }
-        self.hello = body;
         state.map_or(Ok(()), |state| self.compare_shares(state))
     }
 

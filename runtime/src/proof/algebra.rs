@@ -2,7 +2,6 @@
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
-use slvr_circuit::Coins;
 use slvr_circuit::proof::Kind;
 use slvr_ring::galois::{self, Scalar};
 use slvr_ring::gf64;
@@ -44,12 +43,8 @@ impl fmt::Debug for Draw {
 pub trait Algebra {
     /// Over what.
     const KIND: Kind;
-    /// For coins from where its points are many enough.
-    const COINS: Coins = Coins::Parties;
-    /// Words that make a coefficient of a base element.
-    const COEFFICIENT: usize = Self::COINS.degree();
     /// Bytes of an element.
-    const BYTES: usize = Self::KIND.bytes(Self::COINS);
+    const BYTES: usize = Self::KIND.bytes();
     /// Elements of a vector that a base element becomes: one, or one for each bit.
     const SPREAD: usize;
     /// An element.
@@ -105,16 +100,11 @@ pub trait Algebra {
     /// The sum over blocks of c_b times block b.
     fn fold(v: &Self::V, c: &[Self::E]) -> Self::V;
 
-    /// So many coefficients of base elements.
-    ///
-    /// A coefficient is a word: over bits an element, over words the number of an exceptional point. Where it is two
-    /// words, the first ones of all stand before the second ones.
-    fn factors(draw: &mut Draw, n: usize) -> Vec<u64>;
-
     /// Of no base elements yet, which will have 2^m blocks.
     fn grid(variables: u32) -> Self::Grid;
     /// Adds the inner products of all pairs of vectors of base elements, which are given in their blocks, with the same
-    /// coefficients.
+    /// coefficients. A coefficient of a base element is a word: over bits an element, over words the number of an
+    /// exceptional point.
     fn add_grid(to: &mut Self::Grid, c: &[u64], terms: &[[&[&[Self::Base]]; 2]]);
     /// Adds what another grid has.
     fn join_grids(to: &mut Self::Grid, from: &Self::Grid);
@@ -204,10 +194,6 @@ impl Algebra for OverBits {
     }
     fn fold(v: &Vec<u64>, c: &[u64]) -> Vec<u64> {
         gf64::fold(v, c)
-    }
-
-    fn factors(draw: &mut Draw, n: usize) -> Vec<u64> {
-        draw.words(n)
     }
 
     fn grid(variables: u32) -> gf64::Grid {
@@ -319,10 +305,6 @@ impl<T: Scalar> Algebra for OverWords<T> {
         v.fold(c)
     }
 
-    fn factors(draw: &mut Draw, n: usize) -> Vec<u64> {
-        draw.words(n)
-    }
-
     fn grid(variables: u32) -> Self::Grid {
         galois::Grid::new(variables)
     }
@@ -392,11 +374,11 @@ fn tensor<A: Algebra, const N: usize>(x: &[A::E], of: impl Fn(&A::E) -> [A::E; N
 
 /// What is made of n points and does not depend on a run.
 fn known<A: Algebra>(what: usize, n: usize, make: &dyn Fn() -> Vec<A::E>) -> Arc<Vec<A::E>> {
-    /// What, bits of the words, words of a coefficient, and how many points.
-    type Key = (usize, u32, usize, usize);
+    /// What, bits of the words, and how many points.
+    type Key = (usize, u32, usize);
     static KNOWN: Mutex<BTreeMap<Key, Arc<dyn std::any::Any + Send + Sync>>> =
         Mutex::new(BTreeMap::new());
-    let key = (what, A::KIND.ring(), A::COEFFICIENT, n);
+    let key = (what, A::KIND.ring(), n);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known().get(&key).cloned().and_then(|x| x.downcast().ok()) {
         return found;
@@ -543,7 +525,7 @@ mod tests {
     fn grids_interpolate<A: Algebra<Base = u64>>() {
         let mut draw = draw();
         let (n, m) = (5, 3);
-        let (u, v, c) = (draw.words(n << m), draw.words(n << m), A::factors(&mut draw, n));
+        let (u, v, c) = (draw.words(n << m), draw.words(n << m), draw.words(n));
         let x: Vec<A::E> = (0..m).map(|_| A::draw_point(&mut draw, 0)).collect();
         let values = grid_base::<A>(&c, &u, &v, m);
         let found = values.iter().zip(grid_weights::<A>(&x));

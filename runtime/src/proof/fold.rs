@@ -14,7 +14,7 @@ pub struct Coefficients<A: Algebra> {
     /// Of the elements of a block, for each chunk.
     factors: Vec<Vec<u64>>,
     /// Of the long inner products: how many elements a block has, and the coefficient of all of them.
-    dots: Vec<(usize, Vec<u64>)>,
+    dots: Vec<(usize, u64)>,
 }
 
 impl<A: Algebra> Coefficients<A> {
@@ -22,9 +22,9 @@ impl<A: Algebra> Coefficients<A> {
     pub fn draw(folds: &Folds, [counts, dots]: [&[usize]; 2], draw: &mut Draw) -> Arc<Self> {
         let block = |b| if b == 0 { A::one() } else { A::draw(draw) };
         let beta = (0..folds.cut()).map(block).collect();
-        let of = |n: &usize| A::factors(draw, n.div_ceil(folds.cut()));
+        let of = |n: &usize| draw.words(n.div_ceil(folds.cut()));
         let factors = counts.iter().map(of).collect();
-        let dots = dots.iter().map(|n| (n.div_ceil(folds.cut()), A::factors(draw, 1))).collect();
+        let dots = dots.iter().map(|n| (n.div_ceil(folds.cut()), draw.word())).collect();
         Arc::new(Coefficients { beta, factors, dots })
     }
 
@@ -41,7 +41,7 @@ impl<A: Algebra> Coefficients<A> {
     /// Elements of a block of a chunk.
     fn len(&self, chunk: usize) -> usize {
         match chunk.checked_sub(self.factors.len()) {
-            None => self.factors[chunk].len() / A::COEFFICIENT,
+            None => self.factors[chunk].len(),
             Some(dot) => self.dots[dot].0,
         }
     }
@@ -55,7 +55,7 @@ impl<A: Algebra> Coefficients<A> {
             let chunk = chunks.make(i);
             if let Some(dot) = i.checked_sub(self.factors.len()) {
                 if let Some(words) = chunk.into_sum() {
-                    *dots = A::add(dots, &A::sum_base(&self.dots[dot].1, &words, 1)[0]);
+                    *dots = A::add(dots, &A::sum_base(&[self.dots[dot].1], &words, 1)[0]);
                 }
                 return;
             }
@@ -75,8 +75,8 @@ impl<A: Algebra> Coefficients<A> {
         match self.factors.get(chunk) {
             Some(c) => Cow::Borrowed(c),
             None => {
-                let (n, c) = &self.dots[chunk - self.factors.len()];
-                Cow::Owned(c.iter().flat_map(|c| std::iter::repeat_n(*c, *n)).collect())
+                let (n, c) = self.dots[chunk - self.factors.len()];
+                Cow::Owned(vec![c; n])
             }
         }
     }
@@ -177,8 +177,8 @@ impl<A: Algebra> Side<A> {
         let terms = terms.iter().map(Blocks::words);
         // An inner product has one coefficient, so that the weights of its blocks take it.
         if let Some(dot) = i.checked_sub(self.coefficients.factors.len()) {
-            let c = &self.coefficients.dots[dot].1;
-            let times = |w: &A::E| A::at(&A::weigh(A::single(w), c), 0);
+            let c = self.coefficients.dots[dot].1;
+            let times = |w: &A::E| A::at(&A::weigh(A::single(w), &[c]), 0);
             let own: Option<Vec<A::E>> =
                 self.weighs.then(|| weights[1].iter().map(times).collect());
             let weights = own.as_deref().unwrap_or(weights[1]);

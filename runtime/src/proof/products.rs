@@ -1,11 +1,10 @@
 //! Products of matrices and convolutions: the sum of all elements of the product, each times a coefficient r s, is
 //! an inner product of two vectors as long as the sums, which each verifier finds from its factor (Freivalds).
 
-use super::algebra::{Algebra, Draw, OverWords};
-use super::twice::Twice;
+use super::algebra::Draw;
 use slvr_circuit::proof::Claim;
 use slvr_circuit::{Conv, Dom, Shape};
-use slvr_ring::galois::{DEGREE, Element, Vector};
+use slvr_ring::galois::{self, DEGREE, Element, Vector};
 use slvr_ring::kernels::{self, ConvDims, MatMulDims, conv2d};
 use slvr_ring::{Data, Words, layout};
 use std::borrow::Cow;
@@ -29,62 +28,22 @@ pub struct Long {
     pub scale: u32,
 }
 
-/// A ring over which products of matrices are proven.
-pub trait Freivalds: Algebra<Base = u64> {
-    /// A vector of as many parts as [`Algebra::COEFFICIENT`] says.
-    fn made(parts: Vec<Vector>) -> Self::V;
-    /// Times 2^n.
-    fn shifted(x: &Self::E, n: u32) -> Self::E;
-    /// Every element times 2^n.
-    fn all_shifted(v: &Self::V, n: u32) -> Self::V;
-}
-
-impl Freivalds for OverWords {
-    fn made(mut parts: Vec<Vector>) -> Vector {
-        match parts.pop() {
-            Some(x) if parts.is_empty() => x,
-            _ => unreachable!("one part"),
-        }
-    }
-    fn shifted(x: &Element, n: u32) -> Element {
-        x.map(|x| x << n)
-    }
-    fn all_shifted(v: &Vector, n: u32) -> Vector {
-        rebuilt(v.len(), v.rows().iter().map(|x| x << n).collect())
-    }
-}
-
-impl Freivalds for Twice<OverWords> {
-    fn made(parts: Vec<Vector>) -> (Vector, Vector) {
-        match <[Vector; 2]>::try_from(parts) {
-            Ok([a, b]) => (a, b),
-            Err(_) => unreachable!("two parts"),
-        }
-    }
-    fn shifted((a, b): &(Element, Element), n: u32) -> (Element, Element) {
-        (OverWords::shifted(a, n), OverWords::shifted(b, n))
-    }
-    fn all_shifted((a, b): &(Vector, Vector), n: u32) -> (Vector, Vector) {
-        (OverWords::all_shifted(a, n), OverWords::all_shifted(b, n))
-    }
-}
-
 /// The product as [B, M, K] by [B, K, N] with coefficients r of (b, m) and s of n: the vector of each factor over
 /// (b, k), and the sum over all elements of a tensor with the shape of the product.
-struct Sums<A: Algebra> {
-    left: A::V,
-    right: A::V,
-    total: Option<A::E>,
+struct Sums {
+    left: Vector,
+    right: Vector,
+    total: Option<Element>,
 }
 
-/// Both coefficients in their parts.
-fn coefficients<A: Freivalds>(draw: &mut Draw, rows: usize, columns: usize) -> [Vec<Vector>; 2] {
-    [rows, columns].map(|n| (0..A::COEFFICIENT).map(|_| points(draw, n)).collect())
+/// Both coefficients: uniform exceptional points.
+fn coefficients(draw: &mut Draw, rows: usize, columns: usize) -> [Vector; 2] {
+    [rows, columns].map(|n| Vector::of_points(&draw.words(n)))
 }
 
 /// The sum over b, m and n of z[b, m, n] r[b, m] s[n]: over the shorter one of both first, so that what is left between is
 /// short.
-fn total<A: Freivalds>(z: &Data, r: Vec<Vector>, s: Vec<Vector>, [b, m, n]: [usize; 3]) -> A::E {
+fn total(z: &Data, r: &Vector, s: &Vector, [b, m, n]: [usize; 3]) -> Element {
     if m <= n {
         let dims = MatMulDims {
             batch: 1,
@@ -95,44 +54,40 @@ fn total<A: Freivalds>(z: &Data, r: Vec<Vector>, s: Vec<Vector>, [b, m, n]: [usi
             n: b * m,
             trans_b: true,
         };
-        let by = |s: &Vector| rebuilt(b * m, product(s.rows(), z, dims));
-        return A::cross(&A::made(s.iter().map(by).collect()), &A::made(r), 1)[0];
+        return dot(&rebuilt(b * m, product(s.rows(), z, dims)), r);
     }
-    let x = A::made(r.iter().map(|r| rows_by(r, b, z, true, m, n)).collect());
-    A::cross(&x, &A::concat(&vec![&A::made(s); b], 0), 1)[0]
+    dot(&rows_by(r, b, z, true, m, n), &Vector::concat(&vec![s; b], 0))
 }
 
 impl Long {
     /// The vectors of both products x1 y2 and y1 x2, and this party's share of the sum. The coefficients are
     /// drawn here.
-    pub fn vectors<A: Freivalds>(&self, draw: &mut Draw) -> (A::V, A::E) {
+    pub fn vectors(&self, draw: &mut Draw) -> (Vector, Element) {
         let Sums { left, right, total } = match &self.claim {
-            Claim::MatMul { trans_b, .. } => self.matmul::<A>(*trans_b, draw),
-            Claim::Conv { conv, .. } => self.conv::<A>(*conv, draw),
+            Claim::MatMul { trans_b, .. } => self.matmul(*trans_b, draw),
+            Claim::Conv { conv, .. } => self.conv(*conv, draw),
             _ => unreachable!("a product of matrices"),
         };
-        let mut sum = total.unwrap_or(A::zero());
+        let mut sum = total.unwrap_or(galois::zero());
         if self.sum.is_some() && self.first {
             // What V1 computes alone.
-            sum = A::sub(&sum, &A::cross(&left, &right, 1)[0]);
+            sum = galois::sub(&sum, &dot(&left, &right));
         }
-        sum = A::shifted(&sum, self.scale);
+        sum = sum.map(|x| x << self.scale);
         let both = if self.first { [&left, &right] } else { [&right, &left] };
-        let mut vector = A::concat(&both, 0);
+        let mut vector = Vector::concat(&both, 0);
         if self.first && self.scale > 0 {
-            vector = A::all_shifted(&vector, self.scale);
+            let shifted = vector.rows().iter().map(|x| x << self.scale).collect();
+            vector = rebuilt(vector.len(), shifted);
         }
         (vector, sum)
     }
 
-    fn matmul<A: Freivalds>(&self, trans_b: bool, draw: &mut Draw) -> Sums<A> {
+    fn matmul(&self, trans_b: bool, draw: &mut Draw) -> Sums {
         let [(a, sa), (b, sb)] = &self.operands;
         let dims = fitting(MatMulDims::of(sa, sb, trans_b));
-        let [r, s] = coefficients::<A>(draw, dims.batch * dims.m, dims.n);
-        let rows = |x: &Data, batched: bool, k: usize| {
-            r.iter().map(|r| rows_by(r, dims.batch, x, batched, dims.m, k)).collect::<Vec<_>>()
-        };
-        let left = A::made(rows(a, dims.a_batched, dims.k));
+        let [r, s] = coefficients(draw, dims.batch * dims.m, dims.n);
+        let left = rows_by(&r, dims.batch, a, dims.a_batched, dims.m, dims.k);
         // s by the transposed right factor.
         let one = MatMulDims {
             batch: if dims.b_batched { dims.batch } else { 1 },
@@ -143,24 +98,21 @@ impl Long {
             n: dims.k,
             trans_b: !trans_b,
         };
-        let by = |s: &Vector| {
-            let x = product(s.rows(), b, one);
-            rebuilt(dims.batch * dims.k, by_degree(x, one.batch, dims.batch, dims.k))
-        };
-        let right = A::made(s.iter().map(by).collect());
+        let x = product(s.rows(), b, one);
+        let right = rebuilt(dims.batch * dims.k, by_degree(x, one.batch, dims.batch, dims.k));
         let sizes = [dims.batch, dims.m, dims.n];
-        let total = self.sum.as_ref().map(|w| total::<A>(w, r, s, sizes));
+        let total = self.sum.as_ref().map(|w| total(w, &r, &s, sizes));
         Sums { left, right, total }
     }
 
-    fn conv<A: Freivalds>(&self, conv: Conv, draw: &mut Draw) -> Sums<A> {
+    fn conv(&self, conv: Conv, draw: &mut Draw) -> Sums {
         let [(x, sx), (w, sw)] = &self.operands;
         let &[g, n, o, h, wide] = &self.shape[..] else { unreachable!("images have five axes") };
         let (&[gx, _, c, _, _], &[gw, _, _, kh, kw]) = (&sx[..], &sw[..]) else {
             unreachable!("images and kernels have five axes")
         };
         let (groups, outputs, pixels) = (g as usize, o as usize, (n * h * wide) as usize);
-        let [r, s] = coefficients::<A>(draw, groups * outputs, pixels);
+        let [r, s] = coefficients(draw, groups * outputs, pixels);
         // The coefficients of pixels as kernels: images and channels change places, and step and dilation.
         let turned = transposed(x, sx);
         let shape = [gx, c, n, sx[3], sx[4]];
@@ -168,28 +120,21 @@ impl Long {
         let turn = Conv { stride: conv.dilation, dilation: conv.stride, ..conv };
         let dims = fitting(ConvDims::of(&shape, &kernel, turn));
         let length = (c * kh * kw) as usize;
-        let by = |s: &Vector| {
-            let sums = conv2d(words(&turned), &Words::W64(s.rows().to_vec()), dims);
-            let found = fitting(turn.shape(&shape, &kernel));
-            // Where the step leaves a rest of the image, there are more sums than the kernel has entries.
-            let mut data = Data::Ring(sums);
-            let mut at = found;
-            for (axis, len) in [(3, kh), (4, kw)] {
-                data = layout::slice(&data, &at, axis, 0, len, 1);
-                at[axis as usize] = len;
-            }
-            // [G, C, degree, kh, kw] to [G, degree, C kh kw].
-            let left = slice(&transposed(&data, &at)).to_vec();
-            rebuilt(groups * length, by_degree(left, gx as usize, groups, length))
-        };
-        let left = A::made(s.iter().map(by).collect());
-        let rows = |x: &Data, batched: bool, k: usize| {
-            r.iter().map(|r| rows_by(r, groups, x, batched, outputs, k)).collect::<Vec<_>>()
-        };
-        let right = A::made(rows(w, gw == g, length));
+        let sums = conv2d(words(&turned), &Words::W64(s.rows().to_vec()), dims);
+        // Where the step leaves a rest of the image, there are more sums than the kernel has entries.
+        let mut data = Data::Ring(sums);
+        let mut at = fitting(turn.shape(&shape, &kernel));
+        for (axis, len) in [(3, kh), (4, kw)] {
+            data = layout::slice(&data, &at, axis, 0, len, 1);
+            at[axis as usize] = len;
+        }
+        // [G, C, degree, kh, kw] to [G, degree, C kh kw].
+        let left = slice(&transposed(&data, &at)).to_vec();
+        let left = rebuilt(groups * length, by_degree(left, gx as usize, groups, length));
+        let right = rows_by(&r, groups, w, gw == g, outputs, length);
         let total = self.sum.as_ref().map(|z| {
             let z = transposed(z, &self.shape);
-            total::<A>(&z, r, s, [groups, outputs, pixels])
+            total(&z, &r, &s, [groups, outputs, pixels])
         });
         Sums { left, right, total }
     }
@@ -242,9 +187,9 @@ fn product(left: &[u64], right: &Data, dims: MatMulDims) -> Vec<u64> {
     kernels::product(left, slice(right), dims)
 }
 
-/// Uniform exceptional points.
-fn points(draw: &mut Draw, n: usize) -> Vector {
-    Vector::of_points(&draw.words(n))
+/// The inner product.
+fn dot(u: &Vector, v: &Vector) -> Element {
+    galois::cross(u, v, 1)[0]
 }
 
 fn rebuilt(n: usize, rows: Vec<u64>) -> Vector {
@@ -280,7 +225,6 @@ fn fitting<T>(x: Option<T>) -> T {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slvr_ring::galois;
 
     /// Whichever is added first, it is the sum of all elements times both coefficients.
     #[test]
@@ -288,17 +232,14 @@ mod tests {
         let mut draw = Draw::new(&[5; 32], "slvr test");
         for [b, m, n] in [[1, 2, 7], [1, 7, 2], [3, 2, 4], [3, 4, 2]] {
             let z = draw.words(b * m * n);
-            let [r, s] = coefficients::<OverWords>(&mut draw, b * m, n);
-            let mut want = OverWords::zero();
+            let [r, s] = coefficients(&mut draw, b * m, n);
+            let mut want = galois::zero();
             for (i, z) in z.iter().enumerate() {
-                let both = OverWords::mul(&r[0].get(i / n), &s[0].get(i % n));
-                want = OverWords::add(&want, &OverWords::mul(&both, &galois::word(*z)));
+                let both = galois::mul(&r.get(i / n), &s.get(i % n));
+                want = galois::add(&want, &galois::mul(&both, &galois::word(*z)));
             }
-            assert_eq!(
-                total::<OverWords>(&Data::Ring(Words::W64(z)), r, s, [b, m, n]),
-                want,
-                "[{b}, {m}, {n}]"
-            );
+            let found = total(&Data::Ring(Words::W64(z)), &r, &s, [b, m, n]);
+            assert_eq!(found, want, "[{b}, {m}, {n}]");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! parties compute what they do without proofs, at the predicted cost, and every altered frame before the last proof is
 //! noticed.
 
-use crate::proofs::{COINS, options, run, with_coins, without_proves};
+use crate::proofs::{options, run, without_proves};
 use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::traffic::Traffic;
@@ -24,18 +24,15 @@ pub fn admitted(
     })
 }
 
-/// Honest parties compute what they do without proofs, at the predicted cost, with both kinds of coins.
+/// Honest parties compute what they do without proofs, at the predicted cost.
 pub fn agrees(circuit: &Circuit, encoded: &Encoded, seed: u64, what: &dyn Display) {
     let plain = Circuit { security: Security::SemiHonest, ..without_proves(circuit) };
     let without = run(&plain, encoded, &options(seed));
-    for coins in COINS {
-        let circuit = with_coins(circuit, coins);
-        let with = run(&circuit, encoded, &options(seed));
-        assert_eq!(with.outputs, without.outputs, "{what}, {coins:?}");
-        let predicted = Traffic::of(&circuit);
-        let counted = (with.rounds, with.bytes_sent);
-        assert_eq!(counted, (predicted.rounds, predicted.bytes), "{what}, {coins:?}");
-    }
+    let with = run(circuit, encoded, &options(seed));
+    assert_eq!(with.outputs, without.outputs, "{what}");
+    let predicted = Traffic::of(circuit);
+    let counted = (with.rounds, with.bytes_sent);
+    assert_eq!(counted, (predicted.rounds, predicted.bytes), "{what}");
 }
 
 /// Of every frame before the last proof one bit is altered, and noticed; `bit` chooses it among so many. How many there were.

@@ -2,11 +2,11 @@
 //! there are in small circuits.
 
 use crate::build::Builder;
-use crate::proofs::{COINS, every_claim, with_coins};
+use crate::proofs::every_claim;
 use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
 use slvr_circuit::plan::{frames, plan};
 use slvr_circuit::proof::{Shape, barriers};
-use slvr_circuit::{Circuit, Coins, Dom, Op, Security, ValueId};
+use slvr_circuit::{Circuit, Dom, Op, Security, ValueId};
 use slvr_runtime::link::{Kind, Peer};
 use slvr_runtime::share::encode::Encoded;
 
@@ -167,12 +167,7 @@ fn wrong_dealings_are_stopped_and_succeed_where_nothing_is_proven() {
 /// Carries of p + q that the prover shares wrongly, and proves with. Semi-honest parties have none.
 #[test]
 fn wrong_carries_are_found() {
-    COINS.into_iter().for_each(wrong_carries_are_found_with);
-}
-
-fn wrong_carries_are_found_with(coins: Coins) {
     let (circuit, encoded) = every_claim(64, 70, 3);
-    let circuit = with_coins(&circuit, coins);
     let shapes = barriers(&circuit).unwrap();
     let carries = shapes.iter().map(|b| Shape::of(&circuit, b).carries).max().unwrap();
     let truth = Truth::of(&circuit, &encoded, 1);
@@ -182,7 +177,7 @@ fn wrong_carries_are_found_with(coins: Coins) {
         let first = all.iter().enumerate().filter(|(_, (h, to))| {
             (h.kind, h.part) == (Kind::Proof, 0) && *to == Peer::Party((party + 1) % 3)
         });
-        // The last proof has no carries, and with coins from a hash its first message has something else.
+        // The last proof has no carries.
         for (frame, (header, _)) in first.take(1) {
             // The first element's.
             for at in (0..(8 * carries[party]).min(header.len as usize)).step_by(48) {

@@ -8,7 +8,6 @@
 use crate::agreement::{admitted, agrees, notices_every_frame};
 use crate::carries_make::random;
 use crate::draws::Random;
-use crate::proofs::{COINS, with_coins};
 use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
 use slvr_circuit::proof::barriers;
 use slvr_circuit::traffic::Traffic;
@@ -54,7 +53,6 @@ fn altered_frames_are_noticed() {
     let (first, n) = (number("SLVR_FIRST", 10_000), number("SLVR_CARRIES", 4));
     let (mut flips, mut proofs) = (0, 0);
     for (seed, circuit, encoded) in admitted(first..first + n, random) {
-        let circuit = with_coins(&circuit, COINS[seed as usize % 2]);
         let mut dice = Random::of_seed(seed);
         let what = format!("seed {seed}");
         flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| dice.below(bits));
@@ -79,7 +77,7 @@ fn altered_frames_are_noticed() {
 
 /// The circuits of [`crate::speculation_proofs`] with bits, codes and high parts of what is made before, in and after the layers that
 /// are repeated: told, found and skipped carries of both attempts.
-fn speculative(coins: slvr_circuit::Coins, case: u64) -> Vec<Circuit> {
+fn speculative(case: u64) -> Vec<Circuit> {
     let add = |mut c: Circuit, placed: u64| -> Option<Circuit> {
         let mut dice = Random::of_seed(case * 2 + placed);
         let mut owned: Vec<Vec<ValueId>> = Vec::new();
@@ -142,7 +140,7 @@ fn speculative(coins: slvr_circuit::Coins, case: u64) -> Vec<Circuit> {
             Err(_) => None,
         }
     };
-    crate::speculation_proofs::placements(coins)
+    crate::speculation_proofs::placements()
         .into_iter()
         .zip(0..)
         .filter_map(|(c, placed)| add(c, placed))
@@ -154,7 +152,7 @@ fn carries_in_both_attempts() {
     use crate::speculation_proofs::run;
     let (mut count, mut told, mut found, mut early, mut flips) = (0, 0, 0, 0, 0);
     for case in 0..number("SLVR_CARRIES", 2) {
-        for circuit in COINS.into_iter().flat_map(|coins| speculative(coins, case)) {
+        for circuit in speculative(case) {
             count += 1;
             for b in barriers(&circuit).unwrap() {
                 early += u32::from(b.early && b.carries.values().any(|c| !c.told.is_empty()));

@@ -2,7 +2,7 @@
 //! masked values, with proofs.
 
 use crate::build::{Builder, elements, words};
-use crate::proofs::{COINS, options, run, with_coins};
+use crate::proofs::{malicious, options, run};
 use slvr_circuit::proof::{Claim, Own, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Check, Circuit, Op, Security, ValueId};
@@ -232,13 +232,10 @@ fn dealers_prove_what_they_deal_and_what_is_exchanged() {
         let (circuit, encoded) = claims(k, n, u64::from(k), held);
         let semi_honest = Circuit { security: Security::SemiHonest, ..circuit.clone() };
         let without = run(&semi_honest, &encoded, &options(n));
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            let with = run(&circuit, &encoded, &options(n));
-            assert_eq!(with.outputs, without.outputs, "{k} bits, {n} elements, {coins:?}");
-            let predicted = Traffic::of(&circuit);
-            assert_eq!((with.rounds, with.bytes_sent), (predicted.rounds, predicted.bytes));
-        }
+        let with = run(&circuit, &encoded, &options(n));
+        assert_eq!(with.outputs, without.outputs, "{k} bits, {n} elements");
+        let predicted = Traffic::of(&circuit);
+        assert_eq!((with.rounds, with.bytes_sent), (predicted.rounds, predicted.bytes));
     }
 }
 
@@ -314,7 +311,7 @@ fn exchanges_without_a_statement_are_refused() {
         }
         t.b.reveal(z, 0, 1.0);
         let (circuit, _) = t.b.finish();
-        verify_with(&with_coins(&circuit, COINS[0]), Openings::Any).map_err(|e| e.to_string())
+        verify_with(&malicious(&circuit), Openings::Any).map_err(|e| e.to_string())
     };
     make(true, false).unwrap();
     assert!(make(false, false).unwrap_err().contains("opened and never joined"));

@@ -7,7 +7,6 @@
 use crate::agreement::{admitted, agrees, notices_every_frame};
 use crate::build::{Builder, elements, words};
 use crate::draws::Random;
-use crate::proofs::{COINS, with_coins};
 use slvr_circuit::proof::{Claim, barriers};
 use slvr_circuit::{Circuit, Dom, Hold, Op, Security, ValueId};
 use slvr_runtime::share::encode::Encoded;
@@ -290,7 +289,6 @@ fn admitted_circuits_in_groups_compute_what_they_do_without_proofs() {
 fn every_message_in_groups_is_proven() {
     let mut flips = 0;
     for (seed, circuit, encoded) in admitted(5000..5012, random) {
-        let circuit = with_coins(&circuit, COINS[seed as usize % 2]);
         let mut random = Random(seed | 1);
         let what = format!("seed {seed}");
         flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| random.below(bits));

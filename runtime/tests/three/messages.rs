@@ -2,7 +2,7 @@
 
 use crate::dealer_proofs::dealer_claims;
 use crate::parted::parted_claims;
-use crate::proofs::{COINS, every_claim, options, with_coins};
+use crate::proofs::{every_claim, options};
 use slvr_circuit::{Circuit, Security};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
@@ -61,8 +61,7 @@ fn messages_are_those_of_their_version() {
     let more = [dealer_claims(64, 300, 11), parted_claims(64, 11)];
     for (name, (circuit, encoded)) in names.iter().zip(circuits.into_iter().chain(more)) {
         let open = Circuit { security: Security::SemiHonest, ..circuit.clone() };
-        let secure = COINS.map(|coins| with_coins(&circuit, coins));
-        for circuit in std::iter::once(open).chain(secure) {
+        for circuit in [open, circuit] {
             let (n, hash) = frames(&circuit, &encoded);
             writeln!(out, "{name}, {:?}: {n} frames, {hash}", circuit.security).unwrap();
         }

@@ -4,7 +4,7 @@
 
 use crate::agreement::{agrees, notices_every_frame};
 use crate::build::{Builder, elements, words};
-use crate::proofs::{COINS, options, run, with_coins};
+use crate::proofs::{options, run};
 use crate::tampering::{Rule, Truth, bent, ended_well};
 use slvr_circuit::proof::memory;
 use slvr_circuit::verify::{Openings, verify_with};
@@ -116,10 +116,7 @@ fn sums_are_right_at_the_predicted_cost_and_every_altered_frame_is_noticed() {
         let (circuit, encoded) = circuit(case, 1);
         let what = format!("case {i}");
         agrees(&circuit, &encoded, 7, &what);
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| bits / 2);
-        }
+        flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| bits / 2);
     }
     assert!(flips > 100, "{flips} frames");
 }
@@ -130,25 +127,22 @@ fn sums_are_right_at_the_predicted_cost_and_every_altered_frame_is_noticed() {
 fn a_party_that_leaves_products_out_is_noticed() {
     for case in cases().into_iter().take(8) {
         let (circuit, encoded) = circuit(&case, 1);
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            let truth = Truth::of(&circuit, &encoded, 1);
-            let mut other = circuit.clone();
-            let values: Vec<ValueId> = other.inputs.iter().map(|i| i.value).collect();
-            // Of two factors one is taken twice.
-            for i in other.layers[0].local.iter_mut() {
-                if let Op::Reshape(x, _) = &mut i.op
-                    && let Some(at) = values.iter().position(|v| v == x)
-                {
-                    *x = values[at / 2 * 2];
-                }
+        let truth = Truth::of(&circuit, &encoded, 1);
+        let mut other = circuit.clone();
+        let values: Vec<ValueId> = other.inputs.iter().map(|i| i.value).collect();
+        // Of two factors one is taken twice.
+        for i in other.layers[0].local.iter_mut() {
+            if let Op::Reshape(x, _) = &mut i.op
+                && let Some(at) = values.iter().position(|v| v == x)
+            {
+                *x = values[at / 2 * 2];
             }
-            for party in 0..3 {
-                let rule = Rule { party, frame: None };
-                let (outcome, log) = bent(&circuit, &encoded, rule, Some(&other), 1);
-                assert!(!truth.is_missed(&outcome, party), "{coins:?}, party {party}");
-                ended_well(&outcome, &log, party, &rule);
-            }
+        }
+        for party in 0..3 {
+            let rule = Rule { party, frame: None };
+            let (outcome, log) = bent(&circuit, &encoded, rule, Some(&other), 1);
+            assert!(!truth.is_missed(&outcome, party), "party {party}");
+            ended_well(&outcome, &log, party, &rule);
         }
     }
 }
@@ -158,7 +152,6 @@ fn a_party_that_leaves_products_out_is_noticed() {
 fn many_columns_and_places_are_refused_or_counted() {
     let admitted = |case: Products, times| {
         let (circuit, _) = circuit(&[case], times);
-        let circuit = with_coins(&circuit, COINS[0]);
         let found = verify_with(&circuit, Openings::Any).is_ok();
         found.then(|| memory(&circuit, 3, 2))
     };
@@ -177,9 +170,6 @@ fn many_columns_and_places_are_refused_or_counted() {
 #[test]
 fn a_sum_of_nothing_has_no_places() {
     let (circuit, encoded) = circuit(&[products(&[0], &[3, 1 << 31, 0], &[1, 2], 3)], 1);
-    for coins in COINS {
-        let circuit = with_coins(&circuit, coins);
-        let with = run(&circuit, &encoded, &options(7));
-        assert_eq!(with.outputs[0].words.to_u128s(), [0; 3]);
-    }
+    let with = run(&circuit, &encoded, &options(7));
+    assert_eq!(with.outputs[0].words.to_u128s(), [0; 3]);
 }

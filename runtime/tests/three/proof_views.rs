@@ -2,10 +2,10 @@
 
 use crate::dealer_proofs::dealer_claims;
 use crate::parted::full_claims;
-use crate::proofs::{every_claim, options, with_coins};
+use crate::proofs::{every_claim, options};
 use crate::views::{Histogram, LIMIT, chi_squared, two_samples};
+use slvr_circuit::Circuit;
 use slvr_circuit::proof::{LIFT_WORDS, Shape, barriers};
-use slvr_circuit::{Circuit, Coins};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::session::{Options, run_outcome};
@@ -52,9 +52,7 @@ fn heard(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Heard {
 /// The bytes of a message of a proof that are uniform whatever is proven: all, but for the highest ones of what lifted
 /// statements have. An element is below a prime of 61 bits, and a share of a quotient has a sign.
 pub fn uniform_bytes(shape: &Shape, part: u32, body: &[u8]) -> Vec<u8> {
-    let Some(folds) = shape.folds[LIFTED].as_ref().filter(|_| shape.coins == Coins::Parties) else {
-        return body.to_vec();
-    };
+    let Some(folds) = shape.folds[LIFTED].as_ref() else { return body.to_vec() };
     let part = part as usize;
     // They stand behind the other kinds.
     let sent = |step: usize| 8 * if part == 2 + 2 * step { folds.sent(step) } else { 0 };
@@ -73,10 +71,8 @@ const LIFTED: usize = 3;
 /// differences of each two messages that a party hears in one proof.
 fn histograms(
     (circuit, encoded): (Circuit, Encoded),
-    coins: Coins,
     seeds: impl Iterator<Item = u64>,
 ) -> BTreeMap<String, Histogram> {
-    let circuit = with_coins(&circuit, coins);
     let barriers = barriers(&circuit).unwrap();
     let mut out: BTreeMap<String, Histogram> = BTreeMap::new();
     for seed in seeds {
@@ -115,26 +111,22 @@ const MATRICES: Claims = |inputs| full_claims(16, inputs);
 #[test]
 fn messages_of_proofs_are_uniform_whatever_the_inputs_are() {
     // At two barriers each party hears of carries, two halves of a coin, two folds or more, and an end.
-    uniform(T1, Coins::Parties, 60, 3 * 2 * 6);
-    // A proof with its hashes, hashes, and an end, and three differences.
-    uniform(T1, Coins::Hash, 30, 3 * 2 * 6);
+    uniform(T1, 60, 3 * 2 * 6);
 }
 
 #[test]
 fn messages_of_proofs_of_family_t2_are_uniform_whatever_the_inputs_are() {
-    uniform(T2, Coins::Parties, 40, 3 * 2 * 6);
-    uniform(T2, Coins::Hash, 20, 3 * 2 * 6);
+    uniform(T2, 40, 3 * 2 * 6);
 }
 
 #[test]
 fn messages_of_proofs_of_parted_products_are_uniform_whatever_the_inputs_are() {
-    uniform(MATRICES, Coins::Parties, 40, 3 * 2 * 5);
-    uniform(MATRICES, Coins::Hash, 20, 3 * 2 * 3);
+    uniform(MATRICES, 40, 3 * 2 * 5);
 }
 
-fn uniform(of: Claims, coins: Coins, runs: u64, least: usize) {
-    let a = histograms(of(3), coins, 0..runs);
-    let b = histograms(of(900), coins, 1000..1000 + runs);
+fn uniform(of: Claims, runs: u64, least: usize) {
+    let a = histograms(of(3), 0..runs);
+    let b = histograms(of(900), 1000..1000 + runs);
     assert!(a.len() >= least, "{:?}", a.keys());
     let mut bytes = 0;
     for (key, h) in &a {
@@ -154,7 +146,7 @@ fn uniform(of: Claims, coins: Coins, runs: u64, least: usize) {
 /// The same statistic finds messages that are not drawn afresh.
 #[test]
 fn proofs_with_the_same_coins_are_found() {
-    let same = histograms(T1(3), Coins::Parties, std::iter::repeat_n(5, 20));
+    let same = histograms(T1(3), std::iter::repeat_n(5, 20));
     let long = same.values().filter(|h| h.iter().sum::<u64>() >= 256 * 5);
     let found = long.clone().filter(|h| chi_squared(h) > LIMIT).count();
     assert_eq!(found, long.count());

@@ -4,7 +4,7 @@ use crate::build::{Builder, elements, words};
 use slvr_circuit::proof::{Own, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
-use slvr_circuit::{Check, Circuit, Coins, Conv, Dom, Instr, Op, Security, ValueId};
+use slvr_circuit::{Check, Circuit, Conv, Dom, Instr, Op, Security, ValueId};
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::time::Duration;
@@ -136,11 +136,8 @@ pub fn every_claim(k: u32, n: u64, seed: u64) -> (Circuit, Encoded) {
     (Circuit { security: Security::Malicious, checks, ..circuit }, encoded)
 }
 
-/// Where coins may come from.
-pub const COINS: [Coins; 2] = [Coins::Parties, Coins::Hash];
-
-pub fn with_coins(circuit: &Circuit, coins: Coins) -> Circuit {
-    Circuit { security: Security::malicious(coins), ..circuit.clone() }
+pub fn malicious(circuit: &Circuit) -> Circuit {
+    Circuit { security: Security::Malicious, ..circuit.clone() }
 }
 
 /// The same with a proof before every layer of whose past something can be proven.
@@ -171,20 +168,14 @@ fn honest_parties_accept_each_other() {
         let (circuit, encoded) = every_claim(k, n, u64::from(k));
         let semi_honest = Circuit { security: Security::SemiHonest, ..circuit.clone() };
         let without = run(&semi_honest, &encoded, &options(n));
-        let mut rounds = Vec::new();
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            let with = run(&circuit, &encoded, &options(n));
-            let what = format!("{k} bits, {n} elements, {coins:?}");
-            assert_eq!(with.outputs, without.outputs, "{what}");
-            assert_eq!(with.coins, without.coins, "{what}");
-            let predicted = Traffic::of(&circuit);
-            assert_eq!(with.rounds, predicted.rounds, "{what}");
-            assert_eq!(with.bytes_sent, predicted.bytes, "{what}");
-            rounds.push(with.rounds - without.rounds);
-        }
-        assert_eq!(rounds[1], 3 * barriers(&circuit).unwrap().len(), "three rounds for each proof");
-        assert!(rounds[0] > rounds[1]);
+        let with = run(&circuit, &encoded, &options(n));
+        let what = format!("{k} bits, {n} elements");
+        assert_eq!(with.outputs, without.outputs, "{what}");
+        assert_eq!(with.coins, without.coins, "{what}");
+        let predicted = Traffic::of(&circuit);
+        assert_eq!(with.rounds, predicted.rounds, "{what}");
+        assert_eq!(with.bytes_sent, predicted.bytes, "{what}");
+        assert!(with.rounds > without.rounds, "{what}");
     }
 }
 
@@ -208,21 +199,18 @@ pub fn without_proves(circuit: &Circuit) -> Circuit {
 fn more_proofs_change_nothing_but_the_cost() {
     for (k, n) in [(64, 200), (8, 130)] {
         let (circuit, encoded) = every_claim(k, n, u64::from(k));
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            let often = proven_often(&circuit);
-            let seldom = without_proves(&often);
-            let count = |c: &Circuit| barriers(c).unwrap().len();
-            assert!(count(&often) > count(&seldom), "there are more");
-            let [few, many] = [&seldom, &often].map(|c| run(c, &encoded, &options(n)));
-            let same = few.outputs == many.outputs && few.coins == many.coins;
-            assert!(same, "{k} bits, {coins:?}");
-            let predicted = Traffic::of(&often);
-            assert_eq!((many.rounds, many.bytes_sent), (predicted.rounds, predicted.bytes));
-            assert!(many.rounds > few.rounds);
-            let less = many.peak_memory.iter().zip(few.peak_memory).all(|(a, b)| *a < b);
-            assert!(less, "{:?} and {:?} bytes", many.peak_memory, few.peak_memory);
-        }
+        let often = proven_often(&circuit);
+        let seldom = without_proves(&often);
+        let count = |c: &Circuit| barriers(c).unwrap().len();
+        assert!(count(&often) > count(&seldom), "there are more");
+        let [few, many] = [&seldom, &often].map(|c| run(c, &encoded, &options(n)));
+        let same = few.outputs == many.outputs && few.coins == many.coins;
+        assert!(same, "{k} bits");
+        let predicted = Traffic::of(&often);
+        assert_eq!((many.rounds, many.bytes_sent), (predicted.rounds, predicted.bytes));
+        assert!(many.rounds > few.rounds);
+        let less = many.peak_memory.iter().zip(few.peak_memory).all(|(a, b)| *a < b);
+        assert!(less, "{:?} and {:?} bytes", many.peak_memory, few.peak_memory);
     }
 }
 
@@ -332,11 +320,9 @@ fn what_is_about_nothing_is_proven_too() {
         b.next_layer();
         b.reveal_reshared(vec![product, square]);
         let (circuit, encoded) = b.finish();
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            let Report { outputs, .. } = run(&circuit, &encoded, &options(5));
-            assert_eq!(outputs.iter().map(|o| o.values.len()).min(), Some(lengths.min(1)));
-        }
+        let circuit = malicious(&circuit);
+        let Report { outputs, .. } = run(&circuit, &encoded, &options(5));
+        assert_eq!(outputs.iter().map(|o| o.values.len()).min(), Some(lengths.min(1)));
     }
 }
 

@@ -6,11 +6,11 @@
 use crate::build::Builder;
 use crate::dealer_proofs::{dealer_claims, held_claims};
 use crate::parted::parted_claims;
-use crate::proofs::{COINS, every_claim, options, proven_often, with_coins};
+use crate::proofs::{every_claim, options, proven_often};
 use slvr_circuit::proof::{Shape, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{Openings, verify_with};
-use slvr_circuit::{Circuit, Coins, Op, Security, ValueId, artifact};
+use slvr_circuit::{Circuit, Op, Security, ValueId, artifact};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::session::{Options, Outcome, Report, run_outcome};
@@ -279,7 +279,7 @@ pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
 /// Every frame of every party, in many ways.
 #[test]
 fn no_altered_message_is_accepted() {
-    // Both families with both kinds of coins, in turn.
+    // Both families, in turn.
     let often = |(circuit, encoded): (Circuit, Encoded)| (proven_often(&circuit), encoded);
     let samples = [
         ("T1", sample()),
@@ -290,13 +290,8 @@ fn no_altered_message_is_accepted() {
         ("T1, proven often", often(sample())),
         ("T2, proven often", often(dealer_sample())),
     ];
-    let all = COINS.into_iter().flat_map(|coins| {
-        samples.iter().map(move |(family, (circuit, encoded))| {
-            let circuit = with_coins(circuit, coins);
-            let truth = Truth::of(&circuit, encoded, 1);
-            let frames = frames(&circuit, encoded);
-            (format!("{family}, {coins:?}"), circuit, encoded, truth, frames)
-        })
+    let all = samples.iter().map(|(family, (circuit, encoded))| {
+        (family, circuit, encoded, Truth::of(circuit, encoded, 1), frames(circuit, encoded))
     });
     let all: Vec<_> = all.collect();
     let (n, aborted) = (runs(), AtomicUsize::new(0));
@@ -345,33 +340,26 @@ fn no_altered_message_is_accepted() {
 fn long_proofs_find_single_errors() {
     let (circuit, encoded) = every_claim(64, 70_016, 9);
     let frames = frames(&circuit, &encoded);
-    for coins in COINS {
-        let circuit = with_coins(&circuit, coins);
-        let first = &barriers(&circuit).unwrap()[0];
-        let folds = Shape::of(&circuit, first).folds;
-        let long = folds.iter().flatten().filter(|f| f.elements > 10_000).count();
-        assert_eq!(long, 2, "long over words and over bits: {folds:?}");
-        let predicted = Traffic::of(&circuit);
-        let report = crate::proofs::run(&circuit, &encoded, &options(1));
-        assert_eq!((report.rounds, report.bytes_sent), (predicted.rounds, predicted.bytes));
-        let Report { outputs, coins: drawn, admitted, .. } = report;
-        let truth = Truth { outputs, coins: drawn, admitted };
-        for (party, sent) in frames.iter().enumerate() {
-            // A proof in the larger rings takes longer.
-            if coins == Coins::Hash && party != 1 {
-                continue;
-            }
-            // A frame with words, or one with bits.
-            let layer = u32::from(party == 1);
-            assert!(first.layer > layer);
-            let is = |h: &Header| h.kind == Kind::Layer && h.layer == layer;
-            let frame = sent.iter().position(is).unwrap();
-            let rule = Rule { party, frame: Some((frame, How::Flip, pick(party as u64))) };
-            let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
-            assert!(!truth.is_missed(&outcome, party), "{coins:?}, {rule:?}");
-            assert!(outcome.receivers[0].1.is_err(), "{coins:?}, {rule:?} was not noticed");
-            ended_well(&outcome, &log, party, &rule);
-        }
+    let first = &barriers(&circuit).unwrap()[0];
+    let folds = Shape::of(&circuit, first).folds;
+    let long = folds.iter().flatten().filter(|f| f.elements > 10_000).count();
+    assert_eq!(long, 2, "long over words and over bits: {folds:?}");
+    let predicted = Traffic::of(&circuit);
+    let report = crate::proofs::run(&circuit, &encoded, &options(1));
+    assert_eq!((report.rounds, report.bytes_sent), (predicted.rounds, predicted.bytes));
+    let Report { outputs, coins, admitted, .. } = report;
+    let truth = Truth { outputs, coins, admitted };
+    for (party, sent) in frames.iter().enumerate() {
+        // A frame with words, or one with bits.
+        let layer = u32::from(party == 1);
+        assert!(first.layer > layer);
+        let is = |h: &Header| h.kind == Kind::Layer && h.layer == layer;
+        let frame = sent.iter().position(is).unwrap();
+        let rule = Rule { party, frame: Some((frame, How::Flip, pick(party as u64))) };
+        let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
+        assert!(!truth.is_missed(&outcome, party), "{rule:?}");
+        assert!(outcome.receivers[0].1.is_err(), "{rule:?} was not noticed");
+        ended_well(&outcome, &log, party, &rule);
     }
 }
 
@@ -481,19 +469,16 @@ fn no_proof_of_something_else_is_accepted() {
 #[test]
 fn a_party_whose_circuit_has_another_name_is_accepted() {
     for (circuit, encoded) in [sample(), dealer_sample()] {
-        for coins in COINS {
-            let circuit = with_coins(&circuit, coins);
-            let mut other = Circuit { name: "other".into(), ..circuit.clone() };
-            other.sites.iter_mut().for_each(|site| site.line += 1);
-            assert_ne!(artifact::hash(&circuit), artifact::hash(&other));
-            let truth = Truth::of(&circuit, &encoded, 1);
-            for party in 0..3 {
-                let rule = Rule { party, frame: None };
-                let (outcome, _) = bent(&circuit, &encoded, rule, Some(&other), 1);
-                assert!(!truth.is_missed(&outcome, party));
-                let report = outcome.report(&circuit);
-                assert!(report.is_ok(), "{coins:?}, party {party}: {:?}", report.err());
-            }
+        let mut other = Circuit { name: "other".into(), ..circuit.clone() };
+        other.sites.iter_mut().for_each(|site| site.line += 1);
+        assert_ne!(artifact::hash(&circuit), artifact::hash(&other));
+        let truth = Truth::of(&circuit, &encoded, 1);
+        for party in 0..3 {
+            let rule = Rule { party, frame: None };
+            let (outcome, _) = bent(&circuit, &encoded, rule, Some(&other), 1);
+            assert!(!truth.is_missed(&outcome, party));
+            let report = outcome.report(&circuit);
+            assert!(report.is_ok(), "party {party}: {:?}", report.err());
         }
     }
 }
@@ -511,9 +496,7 @@ fn no_proof_of_something_else_is_accepted_in(
     let (mut stopped, mut succeeded) = (0, 0);
     for (i, (what, other)) in all.iter().enumerate() {
         let rule = Rule { party: i % 3, frame: None };
-        // Each by one party with one kind of coins, in turn.
-        let [circuit, other] = [&circuit, other].map(|c| with_coins(c, COINS[i / 3 % 2]));
-        let (outcome, log) = bent(&circuit, &encoded, rule, Some(&other), 1);
+        let (outcome, log) = bent(&circuit, &encoded, rule, Some(other), 1);
         assert!(!truth.is_missed(&outcome, i % 3), "party {}: {what}", i % 3);
         ended_well(&outcome, &log, i % 3, &rule);
         stopped += usize::from(outcome.receivers[0].1.is_err());
@@ -530,19 +513,17 @@ fn no_proof_of_something_else_is_accepted_in(
 #[test]
 fn a_wrong_word_is_found_at_the_next_proof() {
     let (circuit, encoded) = sample();
-    for coins in COINS {
-        let circuit = proven_often(&with_coins(&circuit, coins));
-        let sent = &frames(&circuit, &encoded)[1];
-        let frame = sent.iter().position(|h| h.kind == Kind::Layer && h.layer == 0).unwrap();
-        let rule = Rule { party: 1, frame: Some((frame, How::Flip, 3)) };
-        let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
-        ended_well(&outcome, &log, 1, &rule);
-        let named =
-            |e: &RunError| matches!(e, RunError::Proof { phase: Phase::Layer(1), op: "prove", .. });
-        let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).any(named);
-        assert!(found, "{coins:?}: layer 1 and the proof are named");
-        assert!(!log.iter().any(|(me, h, _)| *me != 1 && h.kind == Kind::Layer && h.layer >= 1));
-    }
+    let circuit = proven_often(&circuit);
+    let sent = &frames(&circuit, &encoded)[1];
+    let frame = sent.iter().position(|h| h.kind == Kind::Layer && h.layer == 0).unwrap();
+    let rule = Rule { party: 1, frame: Some((frame, How::Flip, 3)) };
+    let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
+    ended_well(&outcome, &log, 1, &rule);
+    let named =
+        |e: &RunError| matches!(e, RunError::Proof { phase: Phase::Layer(1), op: "prove", .. });
+    let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).any(named);
+    assert!(found, "layer 1 and the proof are named");
+    assert!(!log.iter().any(|(me, h, _)| *me != 1 && h.kind == Kind::Layer && h.layer >= 1));
 }
 
 /// What the table of claims says is opened stands behind a barrier.

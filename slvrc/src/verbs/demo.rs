@@ -346,7 +346,7 @@ impl Demo {
                 circuit.sizes.iter().map(|(n, v)| format!(" {n}={v}")).collect::<String>(),
                 match circuit.security {
                     Security::SemiHonest => "",
-                    Security::Malicious | Security::MaliciousHashed => " --security malicious",
+                    Security::Malicious => " --security malicious",
                 }
             );
         }

@@ -95,10 +95,8 @@ predicate First[m]() {
 }
 ";
     place.write("first.slvr", text);
-    for (program, coins) in
-        [("first.slvr m=3", "parties"), ("first.slvr m=3", "hash"), (ACCURACY, "hash")]
-    {
-        let how = format!("{program} --security malicious --proof-coins {coins}");
+    for program in ["first.slvr m=3", ACCURACY] {
+        let how = format!("{program} --security malicious");
         let report = place.slvrc(&format!("explain {how} --json")).ok();
         let bytes: u64 = sum(&json!([report]), "predicted_bytes_sent");
         for rows in ["lines", "steps"] {
@@ -143,23 +141,18 @@ predicate First[m]() {
 
 /// The totals of proofs in the JSON are those of the layers.
 #[test]
-fn proofs_are_added_up_and_their_coins_named() {
+fn proofs_are_added_up() {
     let place = Place::new();
-    for (coins, rounds) in [("parties", 5..12), ("hash", 3..5)] {
-        let args = format!("explain {ACCURACY} --security malicious --proof-coins {coins} --json");
-        let report = place.slvrc(&args).ok();
-        let proofs = &report["proofs"];
-        assert_eq!(proofs["coins"], json!(coins));
-        let found = proofs["rounds"].as_u64().expect("a number");
-        assert!(rounds.contains(&found), "{coins}: {found} rounds");
-        let layers = report["layers"].as_array().expect("layers").iter();
-        let each = layers.filter_map(|l| l["proof"]["rounds"].as_u64());
-        assert_eq!(each.sum::<u64>(), found);
-        let (with, without) =
-            (&proofs["peak_memory_bytes"], &report["predicted_peak_memory_bytes"]);
-        let most = without.as_array().expect("three").iter().filter_map(Value::as_u64).max();
-        assert!(with.as_u64() >= most, "{with} and {without}");
-    }
+    let report = place.slvrc(&format!("explain {ACCURACY} --security malicious --json")).ok();
+    let proofs = &report["proofs"];
+    let found = proofs["rounds"].as_u64().expect("a number");
+    assert!((5..12).contains(&found), "{found} rounds");
+    let layers = report["layers"].as_array().expect("layers").iter();
+    let each = layers.filter_map(|l| l["proof"]["rounds"].as_u64());
+    assert_eq!(each.sum::<u64>(), found);
+    let (with, without) = (&proofs["peak_memory_bytes"], &report["predicted_peak_memory_bytes"]);
+    let most = without.as_array().expect("three").iter().filter_map(Value::as_u64).max();
+    assert!(with.as_u64() >= most, "{with} and {without}");
     let report = place.slvrc(&format!("explain {ACCURACY} --json")).ok();
     assert_eq!(report["proofs"], Value::Null);
 }

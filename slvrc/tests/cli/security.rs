@@ -13,19 +13,13 @@ fn with_inputs() -> Place {
 fn a_circuit_against_a_malicious_party_is_built_explained_and_run() {
     let place = with_inputs();
     place.slvrc(&format!("check {ACCURACY} --security malicious --json")).ok();
-    place
-        .slvrc(&format!(
-            "build {ACCURACY} --security malicious --proof-coins parties -o m.slvrb --json"
-        ))
-        .ok();
+    place.slvrc(&format!("build {ACCURACY} --security malicious -o m.slvrb --json")).ok();
     place.slvrc(&format!("build {ACCURACY} --protocols t1 -o s.slvrb --json")).ok();
     let of = |name: &str| artifact::read(&place.read(name)).unwrap().security;
     assert_eq!((of("m.slvrb"), of("s.slvrb")), (Security::Malicious, Security::SemiHonest));
     let explained = place.slvrc("explain m.slvrb").stdout;
     assert!(explained.contains("malicious"), "{explained}");
-    let program = place
-        .slvrc(&format!("explain {ACCURACY} --security malicious --proof-coins parties"))
-        .stdout;
+    let program = place.slvrc(&format!("explain {ACCURACY} --security malicious")).stdout;
     assert!(program.contains("a false proof of a malicious party passes"), "{program}");
     let threads = place.slvrc("run m.slvrb --inputs in --seed 3 --outputs a --json").ok();
     let processes =
@@ -46,63 +40,30 @@ fn a_circuit_against_a_malicious_party_is_built_explained_and_run() {
     // And nothing that is asked for is left out without a word.
     for (args, said) in [
         ("run m.slvrb --inputs in --security semi-honest", "m.slvrb is against a malicious party"),
-        ("run m.slvrb --inputs in --proof-coins hash", "build it with --proof-coins hash"),
-        ("explain s.slvrb --proof-coins hash", "drop --proof-coins"),
         ("run m.slvrb --inputs in --no-speculation", "drop NAME=VALUE"),
         ("explain m.slvrb --protocols t1", "drop NAME=VALUE"),
-        (&format!("check {ACCURACY} --proof-coins hash"), "add --security malicious"),
-        ("bench --rows norm/ --proof-coins hash", "add --security malicious"),
     ] {
         let asked = place.slvrc(args);
         assert_eq!(asked.status, 2, "{args}: {}", asked.stderr);
         assert!(asked.stderr.contains(said), "{args}: {}", asked.stderr);
     }
     for args in [
-        "run m.slvrb --inputs in --security malicious --proof-coins parties --json",
+        "run m.slvrb --inputs in --security malicious --json",
         "explain s.slvrb --security semi-honest --json",
     ] {
         place.slvrc(args).ok();
     }
 }
 
-/// Coins from a hash are asked for or chosen for the network. They take fewer rounds, and the certificate counts the tries
-/// of a prover that looks for one that suits it.
 #[test]
-fn coins_come_from_a_hash_where_it_is_asked_for_and_where_rounds_take_long() {
-    let place = with_inputs();
-    let built = |coins: &str| {
-        place
-            .slvrc(&format!("build {ACCURACY} --security malicious {coins} -o x.slvrb --json"))
-            .ok();
-        artifact::read(&place.read("x.slvrb")).unwrap().security
-    };
-    assert_eq!(built("--proof-coins parties"), Security::Malicious);
-    assert_eq!(built("--proof-coins hash"), Security::MaliciousHashed);
-    let hashed = place.slvrc("run x.slvrb --inputs in --seed 3 --outputs a --json").ok();
-    assert_eq!(hashed["security"], "malicious");
-    assert_eq!(hashed["rounds"], hashed["predicted_rounds"]);
-    assert_eq!(hashed["bytes_sent"], hashed["predicted_bytes_sent"]);
-    // Given coins stand, whatever the network; else a slow one takes the hash.
-    std::fs::write(place.path("far.toml"), "bandwidth_mbit = 1000\nrtt_ms = 2000\n").unwrap();
-    std::fs::write(place.path("near.toml"), "bandwidth_mbit = 1000\nrtt_ms = 0\n").unwrap();
-    assert_eq!(built("--net far.toml"), Security::MaliciousHashed);
-    assert_eq!(built("--net near.toml"), Security::Malicious);
-    assert_eq!(built("--net far.toml --proof-coins parties"), Security::Malicious);
-    let explain = |coins: &str| {
-        place
-            .slvrc(&format!("explain {ACCURACY} --security malicious --proof-coins {coins}"))
-            .stdout
-    };
+fn the_family_of_a_circuit_is_named() {
+    let place = Place::new();
     for (net, family) in [("lan", "t2"), ("lan --protocols t1", "t1")] {
         let args = format!("explain {ACCURACY} --security malicious --net {net}");
         assert_eq!(place.slvrc(&format!("{args} --json")).ok()["proofs"]["family"], family);
         let text = place.slvrc(&args).stdout;
         assert!(text.contains(&format!("; family {family}\n")), "{text}");
     }
-    let (parties, hash) = (explain("parties"), explain("hash"));
-    assert!(parties.contains("with coins from the parties"), "{parties}");
-    assert!(hash.contains("with coins from a hash"), "{hash}");
-    assert!(hash.contains("one of 2^60 false proofs of a malicious party passes"), "{hash}");
 }
 
 #[test]

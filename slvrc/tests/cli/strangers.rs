@@ -2,7 +2,7 @@
 
 use crate::folder::{ACCURACY, Folder, Place, accuracy, i64s};
 use serde_json::json;
-use slvr_circuit::{Circuit, Coins, Security, artifact, text};
+use slvr_circuit::{Circuit, Security, artifact, text};
 
 /// The file of a circuit that is written as text.
 fn write(place: &Place, name: &str, circuit: &str) -> Circuit {
@@ -149,7 +149,7 @@ layer 1:
 "
     );
     let parsed = text::parse(&circuit).unwrap_or_else(|e| panic!("{e}"));
-    let parsed = Circuit { security: Security::malicious(Coins::Parties), ..parsed };
+    let parsed = Circuit { security: Security::Malicious, ..parsed };
     std::fs::write(place.path("a.slvrb"), artifact::write(&parsed)).expect("a file");
     for verb in ["run", "run --processes"] {
         let done = place.slvrc(&format!("{verb} a.slvrb --inputs in"));

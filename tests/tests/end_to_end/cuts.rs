@@ -1,7 +1,7 @@
 //! Cuts of deep networks: what is stated holds where values stay within them. So no predicate has any with a small
 //! model; where there are some, each is listed and warned of, and a bound of the failure asks that they are accepted.
 
-use slvr_circuit::{Coins, Encoding, Security};
+use slvr_circuit::{Encoding, Security};
 use slvr_compiler::analysis::cuts;
 use slvr_compiler::cost::{NetProfile, places};
 use slvr_compiler::diagnostic::render::render;
@@ -66,7 +66,7 @@ fn plain(range: &str, reveals: &[&str]) -> String {
 fn everyone() -> [Options; 4] {
     let wan = Protocols::Dealer(NetProfile::wan().tuning());
     let with = |protocols, security| Options { protocols, security, ..Options::default() };
-    let malicious = Security::malicious(Coins::Parties);
+    let malicious = Security::Malicious;
     [
         with(wan, Security::SemiHonest),
         with(Protocols::Symmetric, Security::SemiHonest),

@@ -2,7 +2,7 @@
 //! both adversaries, and are those of a sort of Rust's library. Short vectors take the same way on a network where bytes
 //! are dear.
 
-use slvr_circuit::{Coins, Op, Security};
+use slvr_circuit::{Op, Security};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::Options;
@@ -122,7 +122,7 @@ fn hold((value, wanted): &Row, n: usize, how: Options, parties: bool) {
 fn ways() -> [Options; 4] {
     let dear = NetProfile::parse("dear", "bandwidth_mbit = 0.01\nrtt_ms = 0");
     let tuning = dear.expect("a profile").tuning();
-    let malicious = Security::malicious(Coins::Parties);
+    let malicious = Security::Malicious;
     [
         Options { protocols: Protocols::Dealer(tuning), ..Options::default() },
         Options { protocols: Protocols::Symmetric, ..Options::default() },

@@ -9,7 +9,7 @@ use slvr_circuit::proof::barriers;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::text as circuit_text;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Coins, Op, Security};
+use slvr_circuit::{Circuit, Op, Security};
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::Protocols;
@@ -198,18 +198,17 @@ fn random_programs_of_every_way_agree() {
     assert!(!many || seen.kinds() == 36, "all ways are drawn: {seen}");
 }
 
-/// Against a malicious party, in either family, with coins of either kind: fewer, as each run proves all that is sent. Of these programs the
+/// Against a malicious party, in either family: fewer, as each run proves all that is sent. Of these programs the
 /// compiler refuses what it has no proof for, and says so.
 #[test]
 fn random_programs_against_a_malicious_party_agree() {
     let (mut proven, mut refused) = (0, 0);
     let numbers = 5_000_000_000..5_000_000_000 + long::setting("SLVR_PROVEN").unwrap_or(12);
     let how = |seed: u64| {
-        let coins = [Coins::Parties, Coins::Hash][seed as usize % 2];
-        let security = Security::malicious(coins);
+        let security = Security::Malicious;
         // Where rounds are dear T2 is taken.
         let families = [Protocols::Dealer(NetProfile::wan().tuning()), Protocols::Symmetric];
-        let protocols = families[seed as usize / 2 % 2];
+        let protocols = families[seed as usize % 2];
         Options { protocols, security, ..Options::default() }
     };
     let held = |seed| {
@@ -248,8 +247,8 @@ fn outputs_are_opened_together_behind_one_proof() {
         let families = [Protocols::Dealer(NetProfile::wan().tuning()), Protocols::Symmetric];
         for (speculate, enforce) in [(true, true), (false, true), (false, false)] {
             let how = Options {
-                protocols: families[seed as usize / 2 % 2],
-                security: Security::malicious([Coins::Parties, Coins::Hash][seed as usize % 2]),
+                protocols: families[seed as usize % 2],
+                security: Security::Malicious,
                 speculate,
                 enforce,
                 ..Options::default()
@@ -292,17 +291,15 @@ fn early_outputs_have_no_proofs_of_their_own() {
     let text = "predicate L[n]() {\n    parties C;\n    parties S;\n    input b: secret bit[n] from C;\n    \
                 input c: secret bit[n] from C;\n    reveal b && c to S as both;\n    reveal b to S as mine;\n    \
                 reveal b && c && [b[n - 1 - i] for i in n] && [c[n - 1 - i] for i in n] to S as more;\n}\n";
-    for coins in [Coins::Parties, Coins::Hash] {
-        let how = Options { security: Security::malicious(coins), ..Options::default() };
-        let with = |text: &str| compile_with(text, &[("n", "5")], how);
-        let alone: String =
-            text.lines().filter(|l| !l.contains("as both") && !l.contains("as mine")).collect();
-        let [all, alone] = [with(text), with(&alone)];
-        let rounds = |case: &Case| Traffic::of(case.circuit()).rounds;
-        // What is not the only output is reshared before it is opened.
-        assert!(rounds(&all) <= rounds(&alone) + 1, "{} and {}", rounds(&all), rounds(&alone));
-        agree_on(&all);
-    }
+    let how = Options { security: Security::Malicious, ..Options::default() };
+    let with = |text: &str| compile_with(text, &[("n", "5")], how);
+    let alone: String =
+        text.lines().filter(|l| !l.contains("as both") && !l.contains("as mine")).collect();
+    let [all, alone] = [with(text), with(&alone)];
+    let rounds = |case: &Case| Traffic::of(case.circuit()).rounds;
+    // What is not the only output is reshared before it is opened.
+    assert!(rounds(&all) <= rounds(&alone) + 1, "{} and {}", rounds(&all), rounds(&alone));
+    agree_on(&all);
 }
 
 fn agree_on(case: &Case) {

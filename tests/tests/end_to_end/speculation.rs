@@ -4,7 +4,7 @@
 use slvr_circuit::proof::barriers;
 use slvr_circuit::speculation::{Speculation, gated};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Coins, Encoding, Security};
+use slvr_circuit::{Circuit, Encoding, Security};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline;
@@ -26,11 +26,11 @@ fn families() -> [pipeline::Options; 2] {
     [default, pipeline::Options { protocols: Protocols::Symmetric, ..default }]
 }
 
-/// Against a malicious party, by turns in both families and with both kinds of coins.
+/// Against a malicious party, by turns in both families.
 fn malicious(n: usize) -> pipeline::Options {
     let wan = Protocols::Dealer(NetProfile::wan().tuning());
     let protocols = [Protocols::Symmetric, wan][n % 2];
-    let security = Security::malicious([Coins::Parties, Coins::Hash][n / 2 % 2]);
+    let security = Security::Malicious;
     pipeline::Options { protocols, security, ..pipeline::Options::default() }
 }
 

@@ -8,7 +8,7 @@ mod tampering;
 use slvr_circuit::proof::barriers;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Coins, Op, Security};
+use slvr_circuit::{Circuit, Op, Security};
 use slvr_compiler::analysis::failure::Failure;
 use slvr_compiler::cost::{
     Cost, Kind, LineRow, NetProfile, peak_memory, places, proof_work, rows_by_line,
@@ -114,17 +114,14 @@ predicate P[m]() {
     input v: secret fix[2, 1, 1] in -1..1 from each Client;
     reveal [argmax(Small(w[i], v[i])) for i in Client] to Server as classes;
 }";
-    for coins in [Coins::Parties, Coins::Hash] {
-        for protocols in [Protocols::Symmetric, dealer()] {
-            let security = Security::malicious(coins);
-            let with = |bytes| {
-                let how = Options { security, protocols, memory: Some(bytes), ..malicious() };
-                refusal(text, &[("m", "2")], how)
-            };
-            let enough = enough(&with(1000).unwrap());
-            assert_eq!(with(enough), None, "{coins:?}: {enough} bytes");
-            assert!(with(enough / 2).is_some(), "{coins:?}: half of {enough} bytes");
-        }
+    for protocols in [Protocols::Symmetric, dealer()] {
+        let with = |bytes| {
+            let how = Options { protocols, memory: Some(bytes), ..malicious() };
+            refusal(text, &[("m", "2")], how)
+        };
+        let enough = enough(&with(1000).unwrap());
+        assert_eq!(with(enough), None, "{enough} bytes");
+        assert!(with(enough / 2).is_some(), "half of {enough} bytes");
     }
 }
 
@@ -176,21 +173,18 @@ fn adds_up(name: &str, text: &str, case: &Case, cost: &Cost) {
 }
 
 fn all_predicates(protocols: Protocols) {
-    for (i, (file, text)) in PREDICATES.iter().enumerate() {
+    for (file, text) in PREDICATES {
         let name = file.trim_end_matches(".slvr");
         let (sizes, spread) = sizes(name);
-        // Coins in turn from the parties and from a hash.
         let dealer = protocols != Protocols::Symmetric;
-        let security =
-            Security::malicious([Coins::Parties, Coins::Hash][(i + usize::from(dealer)) % 2]);
-        let how = Options { security, protocols, ..malicious() };
+        let how = Options { protocols, ..malicious() };
         assert_eq!(refusal(text, &sizes, how), None, "{name}");
         let case = compile_with(text, &sizes, how);
         let circuit = case.circuit();
-        assert_eq!(circuit.security, security);
+        assert_eq!(circuit.security, Security::Malicious);
         let masked = messages(circuit, |op| matches!(op, Op::OpenMasked { .. }));
         if dealer {
-            let other = compile_with(text, &sizes, Options { security, ..malicious() });
+            let other = compile_with(text, &sizes, malicious());
             let rounds = [circuit, other.circuit()].map(|c| Traffic::of(c).rounds);
             let bytes =
                 [circuit, other.circuit()].map(|c| Traffic::of(c).bytes.iter().sum::<u64>());
@@ -244,8 +238,7 @@ fn all_predicates(protocols: Protocols) {
         assert!(log2 < -40.0, "{name}: 2^{log2}");
         let term = |t: &&slvr_compiler::analysis::failure::Term| t.what.contains("proof");
         let proof = certificate.failure.terms.iter().find(term).map_or(0.0, |t| t.log2);
-        let most = if security == Security::Malicious { -45.0 } else { -40.0 };
-        assert!(proof < most, "{name}: 2^{proof}");
+        assert!(proof < -45.0, "{name}: 2^{proof}");
     }
 }
 
@@ -266,32 +259,19 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let inputs = random_inputs(whole.circuit(), seed, spread);
     let want = values(&whole.parties(&inputs, seed));
     let dealer = dealer();
-    let cases = [
-        (Protocols::Symmetric, Coins::Parties, 48 << 20),
-        (Protocols::Symmetric, Coins::Hash, 92 << 20),
-        (dealer, Coins::Parties, 50 << 20),
-    ];
-    for (protocols, coins, budget) in cases {
-        let security = Security::malicious(coins);
-        let free = compile_with(text, &sizes, Options { security, protocols, ..malicious() });
-        // The vectors of proofs, for which a budget leaves room, are long where coins come from a hash.
-        let vectors = match coins {
-            Coins::Parties => 0,
-            Coins::Hash => slvr_circuit::proof::memory(free.circuit(), 1, 1),
-        };
-        let takes = most(whole.circuit()) + vectors;
+    for (protocols, budget) in [(Protocols::Symmetric, 48 << 20), (dealer, 50 << 20)] {
+        let takes = most(whole.circuit());
         assert!(budget < takes, "{budget} of {takes} bytes");
         let memory = Some(budget);
-        let case =
-            compile_with(text, &sizes, Options { security, protocols, memory, ..malicious() });
+        let case = compile_with(text, &sizes, Options { protocols, memory, ..malicious() });
         let circuit = case.circuit();
         let masked = messages(circuit, |op| matches!(op, Op::OpenMasked { .. }));
         assert_eq!(masked > 0, protocols == dealer, "what is proven in parts is what is asked for");
         assert!(most(circuit) <= budget, "{} of {budget} bytes", most(circuit));
-        assert!(proofs(circuit) > proofs(whole.circuit()), "{coins:?}");
+        assert!(proofs(circuit) > proofs(whole.circuit()));
         let found = case.parties(&inputs, seed);
         // Streams are drawn by the numbers of instructions, so roundings may differ.
-        assert!(distance(&values(&found), &want) < 0.01, "{coins:?}");
+        assert!(distance(&values(&found), &want) < 0.01);
         let cost = Cost::of(circuit);
         assert_eq!((found.rounds, found.bytes_sent), (cost.rounds, cost.bytes));
         // A proof that opens nothing stands at some line, too.

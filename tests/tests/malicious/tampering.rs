@@ -6,7 +6,7 @@ use super::{dealer, malicious, messages};
 use slvr_circuit::proof::{Claim, Own, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, verify_with};
-use slvr_circuit::{Circuit, Coins, Hold, Op, Security, ValueId};
+use slvr_circuit::{Circuit, Hold, Op, Security, ValueId};
 use slvr_compiler::pipeline;
 use slvr_compiler::schedule::Checks;
 use slvr_runtime::link::memory::Memory;
@@ -106,19 +106,18 @@ fn is_missed((outputs, admitted): &Truth, outcome: &Outcome, deviant: usize) -> 
 }
 
 /// The circuit; with `waits` one that waits for the bits of its checks.
-fn compiled(coins: Coins, waits: bool) -> Circuit {
-    placed(coins, waits, None)
+fn compiled(waits: bool) -> Circuit {
+    placed(waits, None)
 }
 
 /// The same with the checks of inputs in one of their places.
-fn placed(coins: Coins, waits: bool, checks: Option<Checks>) -> Circuit {
-    let (protocols, security) = (dealer(), Security::malicious(coins));
-    let how = pipeline::Options { protocols, security, speculate: !waits, checks, ..malicious() };
+fn placed(waits: bool, checks: Option<Checks>) -> Circuit {
+    let how = pipeline::Options { protocols: dealer(), speculate: !waits, checks, ..malicious() };
     compile_with(SMALL, &[("m", "2")], how).circuit().clone()
 }
 
-fn sample(coins: Coins) -> (Circuit, Circuit, Encoded) {
-    let circuit = compiled(coins, false);
+fn sample() -> (Circuit, Circuit, Encoded) {
+    let circuit = compiled(false);
     let encoded = encode(&circuit, &random_inputs(&circuit, 3, 1.0)).expect("in range");
     let bare = Circuit { security: Security::SemiHonest, ..circuit.clone() };
     (circuit, bare, encoded)
@@ -138,7 +137,7 @@ fn overwrite(body: &mut [u8], pick: u64) {
 /// The circuit has what the other tests are about: each kind of statement of family T2.
 #[test]
 fn the_sample_has_the_messages_of_the_family() {
-    let (circuit, _, _) = sample(Coins::Parties);
+    let (circuit, _, _) = sample();
     assert!(messages(&circuit, |op| matches!(op, Op::OpenMasked { .. })) > 5);
     let mut found = BTreeSet::new();
     for s in barriers(&circuit).unwrap().iter().flat_map(|b| &b.statements) {
@@ -163,50 +162,42 @@ fn the_sample_has_the_messages_of_the_family() {
 /// Every frame of every party, altered.
 #[test]
 fn no_altered_frame_is_accepted() {
-    for coins in [Coins::Parties, Coins::Hash] {
-        let (circuit, _, encoded) = sample(coins);
-        let (right, log) = truth(&circuit, &encoded);
-        let (mut all, mut stopped, mut succeeded, mut plain) = (0, 0, 0, 0);
-        // A proof in the larger rings takes longer.
-        let parties = if coins == Coins::Hash { 1..2 } else { 0..3 };
-        for party in parties {
-            let mine: Vec<Header> =
-                log.iter().filter(|(me, _)| *me == party).map(|(_, h)| *h).collect();
-            for (frame, header) in mine.iter().enumerate() {
-                if matches!(header.kind, Kind::Done | Kind::Agreed | Kind::Abort) {
-                    continue;
-                }
-                let seed = (frame as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
-                let change: fn(&mut [u8], u64) =
-                    if (frame + party) % 2 == 0 { flip } else { overwrite };
-                let (outcome, _) =
-                    bent(&circuit, &encoded, party, Some((frame, change, seed)), None);
-                assert!(
-                    !is_missed(&right, &outcome, party),
-                    "{coins:?}: frame {frame} of party {party}, {header:?}, was not noticed"
-                );
-                all += 1;
-                stopped += usize::from(outcome.receivers[0].1.is_err());
+    let (circuit, _, encoded) = sample();
+    let (right, log) = truth(&circuit, &encoded);
+    let (mut all, mut stopped, mut succeeded, mut plain) = (0, 0, 0, 0);
+    for party in 0..3 {
+        let mine: Vec<Header> =
+            log.iter().filter(|(me, _)| *me == party).map(|(_, h)| *h).collect();
+        for (frame, header) in mine.iter().enumerate() {
+            if matches!(header.kind, Kind::Done | Kind::Agreed | Kind::Abort) {
+                continue;
             }
+            let seed = (frame as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
+            let change: fn(&mut [u8], u64) =
+                if (frame + party) % 2 == 0 { flip } else { overwrite };
+            let (outcome, _) = bent(&circuit, &encoded, party, Some((frame, change, seed)), None);
+            assert!(
+                !is_missed(&right, &outcome, party),
+                "frame {frame} of party {party}, {header:?}, was not noticed"
+            );
+            all += 1;
+            stopped += usize::from(outcome.receivers[0].1.is_err());
         }
-        assert!(stopped * 10 >= all * 9, "{coins:?}: {stopped} of {all} runs were stopped");
-        if coins == Coins::Hash {
-            continue;
-        }
-        // The same in what a semi-honest run sends. One that waits does not go back because of an altered bit.
-        let bare = Circuit { security: Security::SemiHonest, ..compiled(coins, true) };
-        let (right, log) = truth(&bare, &encoded);
-        for party in 0..3 {
-            let mine = log.iter().filter(|(me, _)| *me == party).enumerate();
-            for (frame, (_, header)) in mine.filter(|(_, (_, h))| h.kind == Kind::Layer) {
-                let (outcome, _) = bent(&bare, &encoded, party, Some((frame, overwrite, 7)), None);
-                plain += 1;
-                succeeded += usize::from(is_missed(&right, &outcome, party));
-                assert!(header.len > 0);
-            }
-        }
-        assert!(succeeded * 2 > plain, "{succeeded} of {plain} succeed where nothing is proven");
     }
+    assert!(stopped * 10 >= all * 9, "{stopped} of {all} runs were stopped");
+    // The same in what a semi-honest run sends. One that waits does not go back because of an altered bit.
+    let bare = Circuit { security: Security::SemiHonest, ..compiled(true) };
+    let (right, log) = truth(&bare, &encoded);
+    for party in 0..3 {
+        let mine = log.iter().filter(|(me, _)| *me == party).enumerate();
+        for (frame, (_, header)) in mine.filter(|(_, (_, h))| h.kind == Kind::Layer) {
+            let (outcome, _) = bent(&bare, &encoded, party, Some((frame, overwrite, 7)), None);
+            plain += 1;
+            succeeded += usize::from(is_missed(&right, &outcome, party));
+            assert!(header.len > 0);
+        }
+    }
+    assert!(succeeded * 2 > plain, "{succeeded} of {plain} succeed where nothing is proven");
 }
 
 /// The second client is out of range, so that layers are repeated: of every party some frames of both attempts, altered. With
@@ -214,7 +205,7 @@ fn no_altered_frame_is_accepted() {
 #[test]
 fn no_altered_frame_of_a_run_that_repeats_is_accepted() {
     for checks in [Checks::AtOnce, Checks::Last] {
-        let circuit = placed(Coins::Parties, false, Some(checks));
+        let circuit = placed(false, Some(checks));
         let part = Speculation::of(&circuit).expect("it does not wait");
         let mut inputs = random_inputs(&circuit, 3, 1.0);
         for tensor in inputs.sets[0][1].values_mut() {
@@ -313,14 +304,12 @@ fn mutants(circuit: &Circuit, tried: usize) -> Vec<(String, Circuit)> {
 /// A party that deals or exchanges something else, consistently, and proves what it has computed.
 #[test]
 fn no_proof_of_something_else_is_accepted() {
-    let (circuit, _, encoded) = sample(Coins::Parties);
+    let (circuit, _, encoded) = sample();
     no_other_is_accepted(&circuit, &encoded, 75);
 }
 
-/// About so many circuits of what a party could compute instead are stopped, and do harm where nothing is proven. Every fifth
-/// has coins from a hash, which take longer. One whose circuit only has another name is accepted.
+/// About so many circuits of what a party could compute instead are stopped, and do harm where nothing is proven. One whose circuit only has another name is accepted.
 pub(super) fn no_other_is_accepted(circuit: &Circuit, encoded: &Encoded, tried: usize) {
-    let with = |c: &Circuit, coins| Circuit { security: Security::malicious(coins), ..c.clone() };
     let bare = Circuit { security: Security::SemiHonest, ..circuit.clone() };
     let (right, _) = truth(circuit, encoded);
     let (plain, _) = truth(&bare, encoded);
@@ -329,22 +318,17 @@ pub(super) fn no_other_is_accepted(circuit: &Circuit, encoded: &Encoded, tried: 
     let (mut stopped, mut succeeded) = (0, 0);
     for (i, (what, other)) in all.iter().enumerate() {
         let party = i % 3;
-        let coins = if i % 5 == 0 { Coins::Hash } else { Coins::Parties };
-        let (circuit, other) = (with(circuit, coins), with(other, coins));
-        let (outcome, _) = bent(&circuit, encoded, party, None, Some(&other));
+        let (outcome, _) = bent(circuit, encoded, party, None, Some(other));
         assert!(!is_missed(&right, &outcome, party), "party {party}: {what}");
         stopped += usize::from(outcome.receivers[0].1.is_err());
         let other = Circuit { security: Security::SemiHonest, ..other.clone() };
         let (outcome, _) = bent(&bare, encoded, party, None, Some(&other));
         succeeded += usize::from(is_missed(&plain, &outcome, party));
     }
-    for coins in [Coins::Parties, Coins::Hash] {
-        let circuit = with(circuit, coins);
-        let other = Circuit { name: "Other".into(), ..circuit.clone() };
-        let (outcome, _) = bent(&circuit, encoded, 1, None, Some(&other));
-        let report = outcome.report(&circuit);
-        assert!(report.is_ok(), "{coins:?}: {:?}", report.err());
-    }
+    let other = Circuit { name: "Other".into(), ..circuit.clone() };
+    let (outcome, _) = bent(circuit, encoded, 1, None, Some(&other));
+    let report = outcome.report(circuit);
+    assert!(report.is_ok(), "{:?}", report.err());
     println!("{} other circuits, {stopped} stopped, {succeeded} succeed unproven", all.len());
     assert!(succeeded > all.len() / 4, "{succeeded} of {} succeed unproven", all.len());
     assert!(stopped >= succeeded, "{stopped} stopped, {succeeded} succeed unproven");

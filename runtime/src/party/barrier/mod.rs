@@ -1,13 +1,12 @@
 //! A barrier: every party proves to the other two that all it has sent since the last one was right.
 //!
 //! The steps and the lengths of their messages are those of [`slvr_circuit::proof::Shape`]. A party has three parts
-//! in each step: it proves (P), it checks the party after it (V1) and the one before it (V2). Lives here: what both
-//! kinds of coins have in common. The coins of [`drawn`] come from the parties, those of [`hashed`] from a hash; what
-//! a party computes is in [`sides`], for lifted statements in [`lifted`], of what it sees ([`scope`]).
+//! in each step: it proves (P), it checks the party after it (V1) and the one before it (V2). Lives here: when there is
+//! one, and what it sends besides its proofs. Their messages are in [`prove`]; what a party computes is in [`sides`], for
+//! lifted statements in [`lifted`], of what it sees ([`scope`]).
 
-mod drawn;
-mod hashed;
 mod lifted;
+mod prove;
 mod scope;
 mod sides;
 
@@ -20,7 +19,7 @@ use crate::proof::{carries, claims};
 use crate::share::{Held, next, prev};
 use sides::Slot;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
-use slvr_circuit::{Coins, Op, ValueId};
+use slvr_circuit::{Op, ValueId};
 use slvr_ring::Planes;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,8 +33,7 @@ impl Engine<'_> {
         let next = self.guard.as_ref().and_then(|g| g.barriers.get(g.next));
         let is_early = |next: &&Arc<(Barrier, Shape)>| {
             let (barrier, shape) = &***next;
-            let beside = shape.early && shape.coins == Coins::Parties;
-            barrier.layer as usize == l && beside && !shape.is_empty()
+            barrier.layer as usize == l && shape.early && !shape.is_empty()
         };
         let Some(next) = next.filter(is_early).cloned() else { return Ok(()) };
         let phase = std::mem::replace(&mut self.phase, Phase::Layer(l as u32));
@@ -78,20 +76,14 @@ impl Engine<'_> {
         self.phase = Phase::Layer(l as u32);
         if !shape.is_empty() {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
-            let carries = guard.carries.take();
-            let carries = match (shape.coins, carries) {
-                (Coins::Parties, None) => Some(self.share_carries(number, barrier)?),
-                (_, carries) => carries,
+            let carries = match guard.carries.take() {
+                Some(carries) => carries,
+                None => self.share_carries(number, barrier)?,
             };
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
             // Nothing else needs what is kept as long as this proof lasts.
             let kept = std::mem::take(&mut guard.kept);
-            match shape.coins {
-                Coins::Parties => {
-                    self.prove_drawn(number, barrier, shape, &kept, carries.unwrap_or_default())?;
-                }
-                Coins::Hash => self.prove_hashed(number, barrier, shape, &kept)?,
-            }
+            self.prove(number, barrier, shape, &kept, carries)?;
             if let Some(guard) = &mut self.guard {
                 guard.kept = kept;
             }

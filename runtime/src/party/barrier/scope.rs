@@ -163,12 +163,11 @@ impl<'a> Scope<'a> {
         Scope { circuit, me, barrier, kept, carries, again, prss }
     }
 
-    /// A party's shares of all carries in some of its roles, where the scope has those that are told.
-    pub(super) fn all_carries(&self, roles: Range<usize>) -> Carries {
+    /// A party's shares of all carries in its roles, where the scope has those that are told.
+    pub(super) fn all_carries(&self) -> Carries {
         let of = |role| self.view(role, false, &no_stream).all_carries(self.barrier);
         let mut all = Carries::default();
-        let found = threads::map(roles.clone(), &of);
-        roles.zip(found).for_each(|(role, x)| all[role] = x);
+        all.iter_mut().zip(threads::map(0..ROLES.len(), &of)).for_each(|(to, x)| *to = x);
         all
     }
 

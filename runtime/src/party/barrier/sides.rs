@@ -7,8 +7,6 @@ use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
 use crate::proof::chunk::Chunks;
 use crate::proof::claims::{self, Component, Role, View};
 use crate::proof::fold::{Coefficients, Side, accepts, polynomial};
-use crate::proof::products::Freivalds;
-use crate::proof::twice::Twice;
 use crate::share::{Purpose, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Shape};
 use slvr_ring::threads;
@@ -23,10 +21,6 @@ pub(super) enum Slot {
     HalfBefore,
     /// P's and V1's shares of carries.
     Carries,
-    /// What hides from V2 what V1 holds, whose hash P tells it.
-    NonceBefore,
-    /// What hides from V1 what V2 holds.
-    NonceAfter,
     /// The random element of the first vector.
     HideFirst,
     /// The random element of the second vector.
@@ -48,8 +42,7 @@ impl Slot {
             Slot::Carries => 2,
             Slot::HideFirst => 3,
             Slot::HideSecond => 4,
-            Slot::NonceBefore => 5,
-            Slot::NonceAfter => 6,
+            // 5 and 6 are free.
             Slot::Coin(step) => 7 + 2 * step as u64,
             Slot::Share(step) => 8 + 2 * step as u64,
         };
@@ -71,60 +64,14 @@ fn draw<A: Algebra>(seed: &[u8; HASH]) -> Draw {
     drawn(A::KIND, seed)
 }
 
-/// The rings of the three kinds of statements.
-pub(super) trait Rings {
-    type Words: Freivalds;
-    type Bits: Algebra<Base = u64>;
-    type Wide: Algebra<Base = u128>;
-}
-
-/// Where the parties draw coins.
-pub(super) struct Once;
-
-impl Rings for Once {
-    type Words = OverWords;
-    type Bits = OverBits;
-    type Wide = OverWords<u128>;
-}
-
-/// Where coins come from a hash.
-pub(super) struct Doubled;
-
-impl Rings for Doubled {
-    type Words = Twice<OverWords>;
-    type Bits = Twice<OverBits>;
-    type Wide = Twice<OverWords<u128>>;
-}
-
-/// Which parts of a party begin.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parts {
-    /// All of them.
-    All,
-    /// It proves.
-    Prover,
-    /// It checks the other two.
-    Verifiers,
-}
-
-impl Parts {
-    pub(super) fn have(self, role: Role) -> bool {
-        match self {
-            Parts::All => true,
-            Parts::Prover => matches!(role, Role::Prover(_)),
-            Parts::Verifiers => !matches!(role, Role::Prover(_)),
-        }
-    }
-}
-
-/// What a party has of one kind of statements, in the parts that have begun.
+/// What a party has of one kind of statements.
 struct Sides<A: Algebra> {
     /// As P.
-    mine: Option<[Side<A>; 2]>,
+    mine: [Side<A>; 2],
     /// As V1 of the party after it.
-    before: Option<Side<A>>,
+    before: Side<A>,
     /// As V2 of the party before it.
-    after: Option<Side<A>>,
+    after: Side<A>,
     /// The random elements, in the order of [`ROLES`].
     hide: [A::E; 4],
     folds: Folds,
@@ -132,14 +79,12 @@ struct Sides<A: Algebra> {
 }
 
 impl<A: Algebra> Sides<A> {
-    /// Elements of P's message of the step that a side is in.
-    fn count(side: &Side<A>) -> usize {
-        side.sent()
-    }
-
     /// P's message to V2, appended.
     fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH], out: &mut Vec<u8>) {
-        let Some([u, v]) = self.mine.as_mut().filter(|[u, _]| Self::count(u) > 0) else { return };
+        let [u, v] = &mut self.mine;
+        if u.is_done() {
+            return;
+        }
         u.hide(&self.hide[0]);
         v.hide(&self.hide[1]);
         let mut mine = draw::<A>(share);
@@ -151,26 +96,27 @@ impl<A: Algebra> Sides<A> {
 
     /// Folds as V1, which knows all that this takes.
     fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
-        let Some(side) = &mut self.before else { return };
-        let n = Self::count(side);
-        if n > 0 {
-            side.hide(&self.hide[2]);
-            let mut theirs = draw::<A>(share);
-            let share = (0..n).map(|_| A::draw(&mut theirs)).collect();
-            let point = side.coin(&mut draw::<A>(coin));
-            side.fold(&point, Some(share), &scope.chunks(2, A::KIND, (&self.folds, self.make)));
+        let side = &mut self.before;
+        if side.is_done() {
+            return;
         }
+        side.hide(&self.hide[2]);
+        let mut theirs = draw::<A>(share);
+        let share = (0..side.sent()).map(|_| A::draw(&mut theirs)).collect();
+        let point = side.coin(&mut draw::<A>(coin));
+        side.fold(&point, Some(share), &scope.chunks(2, A::KIND, (&self.folds, self.make)));
     }
 
     /// Folds as V2, with what it received; `false` if it makes no sense.
     fn fold_after(&mut self, scope: &Scope<'_>, got: &mut &[u8], coin: &[u8; HASH]) -> bool {
-        let Some(side) = &mut self.after else { return true };
-        let n = Self::count(side);
-        if n == 0 {
+        let side = &mut self.after;
+        if side.is_done() {
             return true;
         }
         side.hide(&self.hide[3]);
-        let Some((mine, rest)) = got.split_at_checked(n * A::BYTES) else { return false };
+        let Some((mine, rest)) = got.split_at_checked(side.sent() * A::BYTES) else {
+            return false;
+        };
         *got = rest;
         let share: Option<Vec<A::E>> = mine.chunks_exact(A::BYTES).map(A::get).collect();
         let Some(share) = share else { return false };
@@ -181,18 +127,18 @@ impl<A: Algebra> Sides<A> {
 
     /// Folds as P.
     fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
-        let Some(mine) = &mut self.mine else { return };
-        if Self::count(&mine[0]) > 0 {
-            let point = mine[0].coin(&mut draw::<A>(coin));
-            for (role, side) in mine.iter_mut().enumerate() {
-                side.fold(&point, None, &scope.chunks(role, A::KIND, (&self.folds, self.make)));
-            }
+        if self.mine[0].is_done() {
+            return;
+        }
+        let point = self.mine[0].coin(&mut draw::<A>(coin));
+        for (role, side) in self.mine.iter_mut().enumerate() {
+            side.fold(&point, None, &scope.chunks(role, A::KIND, (&self.folds, self.make)));
         }
     }
 
     /// V1's last message, appended.
     fn end(&self, out: &mut Vec<u8>) {
-        let Some((u, s1)) = self.before.as_ref().map(Side::end) else { return };
+        let (u, s1) = self.before.end();
         A::put(&u, out);
         A::put(&s1, out);
     }
@@ -202,8 +148,8 @@ impl<A: Algebra> Sides<A> {
         let Some((mine, rest)) = got.split_at_checked(2 * A::BYTES) else { return false };
         *got = rest;
         let (u, s1) = mine.split_at(A::BYTES);
-        match (A::get(u), A::get(s1), &self.after) {
-            (Some(u), Some(s1), Some(side)) => accepts::<A>(side.end(), (u, s1)),
+        match (A::get(u), A::get(s1)) {
+            (Some(u), Some(s1)) => accepts::<A>(self.after.end(), (u, s1)),
             _ => false,
         }
     }
@@ -218,22 +164,21 @@ fn none<A: Algebra>() -> Extra<A> {
 }
 
 /// The products of matrices.
-fn long<A: Freivalds>(barrier: &Barrier, view: &View<'_>, seed: &[u8; HASH]) -> Extra<A> {
+fn long(barrier: &Barrier, view: &View<'_>, seed: &[u8; HASH]) -> Extra<OverWords> {
     let mut coefficients = Draw::new(seed, "slvr 2026 products of a proof");
-    let (mut all, mut sum) = (Vec::new(), A::zero());
+    let (mut all, mut sum) = (Vec::new(), OverWords::zero());
     for s in claims::long(view.circuit, barrier) {
-        let (vector, x) = view.long(s).vectors::<A>(&mut coefficients);
+        let (vector, x) = view.long(s).vectors(&mut coefficients);
         all.push(vector);
-        sum = A::add(&sum, &x);
+        sum = OverWords::add(&sum, &x);
     }
-    (A::concat(&all.iter().collect::<Vec<_>>(), 0), sum)
+    (OverWords::concat(&all.iter().collect::<Vec<_>>(), 0), sum)
 }
 
 impl Start<'_> {
     /// The sides of all roles, of one kind of statements.
     fn sides<A: Algebra>(
         &self,
-        parts: Parts,
         folds: &Folds,
         make: Make<A::Base>,
         extra: &(dyn Fn(&View<'_>, &[u8; HASH]) -> Extra<A> + Sync),
@@ -244,65 +189,56 @@ impl Start<'_> {
             Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed))
         };
         // A prover's two sides have the same coefficients.
-        let mine = parts
-            .have(ROLES[0])
-            .then(|| coefficients(&scope.chunks(0, A::KIND, (folds, make)), self.seeds[0]));
+        let mine = coefficients(&scope.chunks(0, A::KIND, (folds, make)), self.seeds[0]);
         let out = threads::map(0..ROLES.len(), &|i| {
             let role = ROLES[i];
-            if !parts.have(role) {
-                return None;
-            }
             let (stream, seed) = (scope.stream(i), self.seeds[i]);
             let sums = !matches!(role, Role::Prover(_));
             let view = scope.view(i, sums, &stream);
             let seen = Seen::new(view, scope.barrier, A::KIND, (folds, make));
-            let drawn = match &mine {
-                Some(mine) if !sums => mine.clone(),
-                _ => coefficients(&seen, seed),
-            };
+            let drawn = if sums { coefficients(&seen, seed) } else { mine.clone() };
             let asked: Option<&dyn Chunks<A::Base>> = if sums { Some(&seen) } else { None };
             let weighs = role.component() == Component::First;
-            Some(Side::new(folds, asked, extra(&seen.view, seed), weighs, drawn))
+            Side::new(folds, asked, extra(&seen.view, seed), weighs, drawn)
         });
         let Ok([u, v, before, after]) = <[_; 4]>::try_from(out) else {
             unreachable!("one of each role")
         };
-        let mine = u.zip(v).map(|(u, v)| [u, v]);
         let hide = self.hide.each_ref().map(|seed| A::draw(&mut draw::<A>(seed)));
-        Sides { mine, before, after, hide, folds: folds.clone(), make }
+        Sides { mine: [u, v], before, after, hide, folds: folds.clone(), make }
     }
 }
 
 /// What a party has of all kinds of statements.
-pub(super) struct Proof<R: Rings> {
-    words: Option<Sides<R::Words>>,
-    bits: Option<Sides<R::Bits>>,
-    wide: Option<Sides<R::Wide>>,
+pub(super) struct Proof {
+    words: Option<Sides<OverWords>>,
+    bits: Option<Sides<OverBits>>,
+    wide: Option<Sides<OverWords<u128>>>,
     lifted: Option<Lifted>,
 }
 
 impl Start<'_> {
     /// With the coefficients of all statements.
-    pub(super) fn proof<R: Rings>(&self, shape: &Shape, parts: Parts) -> Proof<R> {
+    pub(super) fn proof(&self, shape: &Shape) -> Proof {
         let [words, bits, wide, lifted] = &shape.folds;
         let barrier = self.scope.barrier;
         Proof {
             words: words.as_ref().map(|folds| {
-                let extra = |v: &View<'_>, seed: &_| long::<R::Words>(barrier, v, seed);
-                self.sides(parts, folds, |v, i| v.over_words(i), &extra)
+                let extra = |v: &View<'_>, seed: &_| long(barrier, v, seed);
+                self.sides(folds, |v, i| v.over_words(i), &extra)
             }),
-            bits: bits.as_ref().map(|folds| {
-                self.sides(parts, folds, |v, i| v.over_bits(i), &|_, _| none::<R::Bits>())
-            }),
+            bits: bits
+                .as_ref()
+                .map(|folds| self.sides(folds, |v, i| v.over_bits(i), &|_, _| none::<OverBits>())),
             wide: wide.as_ref().map(|folds| {
-                self.sides(parts, folds, |v, i| v.over_words(i), &|_, _| none::<R::Wide>())
+                self.sides(folds, |v, i| v.over_words(i), &|_, _| none::<OverWords<u128>>())
             }),
             lifted: lifted.as_ref().map(|folds| Lifted::new(self, folds)),
         }
     }
 }
 
-impl<R: Rings> Proof<R> {
+impl Proof {
     /// P's message of a step to V2. `share` is the seed that P has with V1.
     pub(super) fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH]) -> Vec<u8> {
         let mut out = Vec::new();

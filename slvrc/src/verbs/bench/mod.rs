@@ -65,10 +65,6 @@ pub struct Bench {
     /// runs in turns.
     #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
     security: String,
-    /// Where the coins of proofs against a malicious party come from: the parties or a hash. Without it whatever takes
-    /// less time on each network.
-    #[arg(long, value_name = "SOURCE", value_parser = ["parties", "hash"])]
-    proof_coins: Option<String>,
     /// A column with the most memory that values take in a party.
     #[arg(long)]
     memory: bool,
@@ -99,13 +95,8 @@ impl Bench {
         if let Some(path) = &self.svg {
             crate::files::can_write(path)?;
         }
-        let security = target::security(&self.security);
-        target::proves(security, self.proof_coins.as_deref())?;
-        let (build, beside) = match (security, self.baseline) {
-            (Security::Malicious | Security::MaliciousHashed, _) => (
-                Build::Proven(self.proof_coins.as_deref().map(target::coins)),
-                Some(Build::Product),
-            ),
+        let (build, beside) = match (target::security(&self.security), self.baseline) {
+            (Security::Malicious, _) => (Build::Proven, Some(Build::Product)),
             (Security::SemiHonest, true) => (Build::Product, Some(Build::Baseline)),
             (Security::SemiHonest, false) => (Build::Product, None),
         };

@@ -2,8 +2,8 @@
 
 use super::job::Job;
 use super::peers::{self, Figure};
-use slvr_circuit::{Circuit, Coins, Security};
-use slvr_compiler::cost::{self, NetProfile};
+use slvr_circuit::{Circuit, Security};
+use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
@@ -22,9 +22,8 @@ pub enum Build {
     Product,
     /// With symmetric protocols and simple carry trees, as general frameworks have them.
     Baseline,
-    /// Against a malicious party, as `slvrc run --security malicious` builds it, with coins of proofs that are given
-    /// or chosen for the network.
-    Proven(Option<Coins>),
+    /// Against a malicious party, as `slvrc run --security malicious` builds it.
+    Proven,
 }
 
 impl Build {
@@ -32,7 +31,7 @@ impl Build {
     pub fn security(self) -> Security {
         match self {
             Build::Product | Build::Baseline => Security::SemiHonest,
-            Build::Proven(_) => Security::Malicious,
+            Build::Proven => Security::Malicious,
         }
     }
 }
@@ -97,7 +96,7 @@ impl Row {
             enforce: self.job != Job::TopK,
             ring: None,
             protocols: match build {
-                Build::Product | Build::Proven(_) => Protocols::Dealer(net.tuning()),
+                Build::Product | Build::Proven => Protocols::Dealer(net.tuning()),
                 Build::Baseline => Protocols::Simple,
             },
             memory: Some(MEMORY),
@@ -147,11 +146,8 @@ impl Row {
         let types::Checked { program, .. } =
             types::check(&mut sources, id, &options, &mut load).map_err(first)?;
         let how = self.options(build, net);
-        let run = |how| pipeline::compile_with(&program, &sources, how, |_, _| {});
-        let circuit = run(how).map_err(first)?.circuit;
-        let Build::Proven(coins) = build else { return Ok(circuit) };
-        let security = Security::malicious(coins.unwrap_or_else(|| cost::coins(&circuit, net)));
-        Ok(Circuit { security, ..circuit })
+        let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {}).map_err(first)?;
+        Ok(compiled.circuit)
     }
 }
 

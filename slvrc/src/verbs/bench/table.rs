@@ -24,7 +24,7 @@ impl Style {
     fn columns(self) -> &'static [&'static str] {
         match (self.build, self.beside) {
             (_, None) => &[],
-            (Build::Proven(_), _) => &[
+            (Build::Proven, _) => &[
                 "semi-honest, s",
                 "times semi-honest: s",
                 "MB by all",
@@ -127,7 +127,7 @@ pub fn line(line: &Line, style: Style) -> String {
             (other, _) => number(other.map(|r| median(&r.beside))),
         });
         let gain = other.and_then(|r| r.gain());
-        if matches!(style.build, Build::Proven(_)) {
+        if style.build == Build::Proven {
             let more = known.zip(line.beside.as_ref()).map(|(k, b)| dearer(k, b));
             cells.push(number(gain.map(f64::recip)));
             cells.push(number(more.map(|m| m.0)));
@@ -164,7 +164,7 @@ pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
 
 fn one(line: &Line, plan: Plan) -> Value {
     let baseline = |r: &&Ran| plan.beside == Some(Build::Baseline) && !r.beside.is_empty();
-    let proven = |r: &&Ran| matches!(plan.build, Build::Proven(_)) && !r.beside.is_empty();
+    let proven = |r: &&Ran| plan.build == Build::Proven && !r.beside.is_empty();
     let known = line.known.as_ref();
     let (ran, skipped) = match &line.outcome {
         Outcome::Ran(ran) => (Some(ran), None),
@@ -211,7 +211,7 @@ fn one(line: &Line, plan: Plan) -> Value {
         "baseline_seconds": ran.filter(baseline).map(|r| median(&r.beside)),
         "baseline_runs_seconds": ran.filter(baseline).map_or(&[][..], |r| &r.beside),
         "baseline_missing": ran.and_then(|r| r.no_beside.as_ref()),
-        "semi_honest": line.beside.as_ref().filter(|_| matches!(plan.build, Build::Proven(_))).map(|b| json!({
+        "semi_honest": line.beside.as_ref().filter(|_| plan.build == Build::Proven).map(|b| json!({
             "rounds": b.rounds,
             "bytes_sent": b.bytes,
             "peak_memory_bytes": b.peak,

@@ -4,7 +4,7 @@ use super::report::Report;
 use crate::clients::Clients;
 use crate::report::{hex, openings};
 use serde_json::{Value, json};
-use slvr_circuit::{Coins, artifact};
+use slvr_circuit::artifact;
 use slvr_compiler::cost::{self, Kind};
 
 /// One line of JSON.
@@ -43,13 +43,9 @@ pub fn object(r: &Report) -> String {
     let proofs = cost.layers.iter().filter_map(|l| l.proof.as_ref());
     // With the vectors of the largest proof, as the text has it.
     let held = proofs.clone().map(|p| p.memory).chain(cost.peak_memory).max();
-    let proven = r.circuit.security.coins().map(|coins| {
+    let proven = r.circuit.security.is_malicious().then(|| {
         json!({
             "family": r.family(),
-            "coins": match coins {
-                Coins::Parties => "parties",
-                Coins::Hash => "hash",
-            },
             "rounds": proofs.clone().map(|p| p.rounds).sum::<usize>(),
             "bytes_sent": proofs.clone().map(|p| p.bytes.iter().sum::<u64>()).sum::<u64>(),
             "peak_memory_bytes": held,

@@ -3,9 +3,9 @@
 use super::report::Report;
 use crate::report;
 use crate::units::{bytes, count, error, network, per_party, range, seconds, share, taken};
+use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Coins, artifact};
 use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::precision::PrecisionRow;
@@ -66,17 +66,13 @@ fn head(out: &mut String, r: &Report) {
     for (i, line) in r.clients.iter().flat_map(|n| n.lines()).enumerate() {
         let _ = writeln!(out, "  {:<13} {line}", if i == 0 { "clients" } else { "" });
     }
-    if let Some(coins) = r.circuit.security.coins() {
-        let coins = match coins {
-            Coins::Parties => "the parties",
-            Coins::Hash => "a hash",
-        };
+    if r.circuit.security.is_malicious() {
         let proofs = Traffic::of(&r.circuit).layers;
         let rounds: usize = proofs.iter().map(|l| l.proof_rounds).sum();
         let sent = proofs.iter().map(|l| l.proof.iter().sum::<u64>()).sum::<u64>();
         let _ = writeln!(
             out,
-            "  adversary     one malicious party: {rounds} of the rounds and {} of what is sent are proofs, with coins from {coins}; family {}",
+            "  adversary     one malicious party: {rounds} of the rounds and {} of what is sent are proofs; family {}",
             bytes(sent),
             r.family()
         );

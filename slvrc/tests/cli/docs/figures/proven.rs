@@ -9,7 +9,6 @@ use std::fmt::Write;
 
 const SEMI_HONEST: Security = Security::SemiHonest;
 const PROVEN: Security = Security::Malicious;
-const HASHED: Security = Security::MaliciousHashed;
 
 /// The committee of one client on LeNet-5.
 fn committee(protocols: Protocols, security: Security) -> Circuit {
@@ -39,14 +38,12 @@ pub fn circuits() -> String {
     let t1 = Protocols::Symmetric;
     let rows = [
         ("semi-honest, T1", t1, SEMI_HONEST),
-        ("malicious, T1, coins from the parties", t1, PROVEN),
-        ("malicious, T1, coins from a hash", t1, HASHED),
+        ("malicious, T1", t1, PROVEN),
         ("semi-honest, T2, built for loopback", dealer(here), SEMI_HONEST),
         ("semi-honest, T2, built for LAN", dealer(lan.clone()), SEMI_HONEST),
-        ("malicious, T2, built for LAN, coins from the parties", dealer(lan), PROVEN),
+        ("malicious, T2, built for LAN", dealer(lan), PROVEN),
         ("semi-honest, T2, built for WAN", dealer(wan.clone()), SEMI_HONEST),
-        ("malicious, T2, built for WAN, coins from the parties", dealer(wan.clone()), PROVEN),
-        ("malicious, T2, built for WAN, coins from a hash", dealer(wan), HASHED),
+        ("malicious, T2, built for WAN", dealer(wan), PROVEN),
     ];
     for (name, protocols, security) in rows {
         let [rounds, mb, held] = sizes(&committee(protocols, security));

@@ -1,9 +1,9 @@
-//! A proof whose coins come from the parties: V1 and V2 know them, and V2 tells each to P once it has the message that
-//! the coin is about.
+//! The messages of a proof, one after another. V1 and V2 know the coins, and V2 tells each to P once it has the message
+//! that the coin is about.
 
 use super::WRONG;
 use super::scope::{Scope, Start};
-use super::sides::{Once, Parts, Slot, hash, joined};
+use super::sides::{Slot, hash, joined};
 use crate::party::engine::Engine;
 use crate::party::error::RunError;
 use crate::party::guard::Carries;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 const OTHER_COIN: &str = "the verifiers told another coin than its hash says";
 
 impl Engine<'_> {
-    pub(super) fn prove_drawn(
+    pub(super) fn prove(
         &mut self,
         number: usize,
         barrier: &Barrier,
@@ -67,10 +67,10 @@ impl Engine<'_> {
         let again = self.again();
         let scope =
             Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
-        let carries = scope.all_carries(0..4);
+        let carries = scope.all_carries();
         let scope = scope.with(&carries);
         let start = Start { scope: &scope, seeds, hide };
-        let mut proof = start.proof::<Once>(shape, Parts::All);
+        let mut proof = start.proof(shape);
 
         for step in 0..steps {
             let share = [
