@@ -157,7 +157,6 @@ fn check_with(
         fine: if target.fine { pipeline::Fine::All } else { pipeline::Fine::Short },
         protocols: match target.protocols.as_deref() {
             Some("t1") => Protocols::Symmetric,
-            Some("t1-simple") => Protocols::Simple,
             _ => Protocols::Dealer(net.tuning()),
         },
         security: target.security(),

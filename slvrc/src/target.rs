@@ -38,10 +38,9 @@ pub struct Target {
     /// updates of large models are then aggregated as precisely as large ones, for more bytes and rounds.
     #[arg(long)]
     pub fine: bool,
-    /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), t1 (symmetric), or
-    /// t1-simple (symmetric, with carry trees that begin at bits), for comparison. Without it t2. Against a malicious party
+    /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), or t1 (symmetric). Without it t2. Against a malicious party
     /// t2 is whichever of t1 and t2 takes less time on the network of --net.
-    #[arg(long, value_name = "FAMILY", value_parser = ["t1", "t1-simple", "t2"])]
+    #[arg(long, value_name = "FAMILY", value_parser = ["t1", "t2"])]
     pub protocols: Option<String>,
     /// What one of the three parties may do: follow the protocol and look at all that it receives (semi-honest), or
     /// whatever it likes (malicious: the others notice, and stop before anything that it could have changed is opened).

@@ -14,8 +14,8 @@ use slvr_tests::{compile_with_files, sizes};
 use std::fmt::Write;
 
 /// Names of ways to build, in the order of the table.
-const WAYS: [&str; 7] =
-    ["t2 lan", "t2 wan", "t2 loopback", "t1", "t1-simple", "t2 lan trusting", "t2 lan waiting"];
+const WAYS: [&str; 6] =
+    ["t2 lan", "t2 wan", "t2 loopback", "t1", "t2 lan trusting", "t2 lan waiting"];
 
 fn way(name: &str) -> Options {
     let dealer = |net: NetProfile| Protocols::Dealer(net.tuning());
@@ -23,7 +23,6 @@ fn way(name: &str) -> Options {
         "t2 wan" => dealer(NetProfile::wan()),
         "t2 loopback" => dealer(NetProfile::loopback()),
         "t1" => Protocols::Symmetric,
-        "t1-simple" => Protocols::Simple,
         _ => dealer(NetProfile::lan()),
     };
     Options {
@@ -104,7 +103,7 @@ fn deep_models() {
         return;
     }
     let mut table = String::new();
-    measured(&mut table, "LeNet5", &[("10", "1"), ("20", "2")], &["t1", "t1-simple"]);
+    measured(&mut table, "LeNet5", &[("10", "1"), ("20", "2")], &["t1"]);
     for name in ["t2 lan", "t2 wan"] {
         let options = way(name);
         let scores = [("M", "ResNet18"), ("c", "1"), ("b", "10")];

@@ -16,8 +16,6 @@ pub struct Emit {
     pub consts: Vec<Const>,
     /// Where the next instructions come from.
     pub site: u32,
-    /// Comparisons of family T1 as trees that begin at bits, without leaves: a baseline.
-    pub simple: bool,
     /// No function that an owner evaluates by itself.
     pub proven: bool,
     /// Whether owners know parts of what is exchanged before it is ([`super::ahead`]), and for which network.

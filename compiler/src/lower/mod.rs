@@ -71,10 +71,8 @@ pub enum Protocols {
     Dealer(Tuning),
     /// T1, symmetric.
     Symmetric,
-    /// T1 with comparisons that begin at bits, without tables: a baseline.
-    Simple,
     /// T1 without functions that an owner evaluates by itself: every message has a statement that its sender can prove
-    /// ([`proven`]). Comparisons begin at leaves.
+    /// ([`proven`]).
     Proven,
     /// The same, with parts that owners know before they are exchanged ([`ahead`]), chosen for a network: what there is of
     /// T2 with a statement for every message.
@@ -103,7 +101,6 @@ pub fn lower(
     let facts = Facts { graph, ranges, rings, tuning };
     let mut emit = Emit::default();
     emit.proven = matches!(protocols, Protocols::Proven | Protocols::Ahead(_));
-    emit.simple = protocols == Protocols::Simple || emit.proven;
     if let Protocols::Ahead(tuning) = protocols {
         emit.ahead = Some(tuning);
     }

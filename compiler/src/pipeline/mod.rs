@@ -61,8 +61,7 @@ pub struct Options {
     /// Which values may have more fraction bits than others ([`crate::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
     pub fine: Fine,
-    /// What one of the parties may do. Against a malicious one family T1 has macros of its own, whichever of its two forms
-    /// is asked for.
+    /// What one of the parties may do. Against a malicious one both families have macros of their own.
     pub security: Security,
 }
 
@@ -295,7 +294,7 @@ fn unseen(_: &Pass, _: &Graph) {}
 fn effort(compiled: &Compiled, options: Options) -> u64 {
     let tuning = match options.protocols {
         Protocols::Dealer(tuning) | Protocols::Ahead(tuning) => tuning,
-        Protocols::Symmetric | Protocols::Simple | Protocols::Proven => NetProfile::lan().tuning(),
+        Protocols::Symmetric | Protocols::Proven => NetProfile::lan().tuning(),
     };
     cost::effort(&compiled.circuit, tuning)
 }

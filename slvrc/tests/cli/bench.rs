@@ -38,7 +38,7 @@ fn cells(text: &str) -> Vec<Vec<String>> {
 #[test]
 fn json_counts_what_was_predicted() {
     let dir = tempfile::tempdir().expect("a directory");
-    let out = bench(&format!("{TINY} --net loopback --baseline --json"), dir.path());
+    let out = bench(&format!("{TINY} --net loopback --json"), dir.path());
     let report: Value = serde_json::from_str(&stdout(&out)).expect("one object");
     assert_eq!((&report["ok"], &report["repeats"]), (&Value::Bool(true), &1.into()));
     let rows = report["rows"].as_array().expect("rows");
@@ -50,7 +50,7 @@ fn json_counts_what_was_predicted() {
             assert_eq!(row[key], row[&format!("predicted_{key}")], "{key}: {row}");
         }
         assert_eq!(row["runs_seconds"].as_array().map(Vec::len), Some(1), "{row}");
-        assert!(row["baseline_seconds"].as_f64().is_some_and(|s| s > 0.0), "{row}");
+        assert_eq!(row["semi_honest"], Value::Null);
         let larger = row["floor_seconds"]["larger"].as_f64().expect("a floor");
         let ratio = row["times_the_floor"].as_f64().expect("a ratio");
         let seconds = row["seconds"].as_f64().expect("seconds");
@@ -82,11 +82,8 @@ fn a_malicious_party_is_compared_with_semi_honest_ones() {
     assert!(number(&other["times_memory"]) > 1.0, "{row}");
     let more = number(&row["rounds"]) - number(&other["rounds"]);
     assert_eq!(number(&other["rounds_more"]), more);
-    assert_eq!(row["baseline_seconds"], Value::Null);
     let table = cells(&stdout(&bench(&format!("{args} --repeats 0"), dir.path())));
     assert!(table[0].iter().any(|h| h == "times semi-honest: s"), "{:?}", table[0]);
-    let both = bench(&format!("{args} --baseline"), dir.path());
-    assert_eq!(both.status.code(), Some(2), "one build beside at a time");
 }
 
 #[test]

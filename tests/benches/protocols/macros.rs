@@ -23,8 +23,6 @@ pub const FRACTION: u32 = 16;
 pub enum Family {
     /// T1.
     Symmetric,
-    /// T1 with comparisons that begin at bits: the baseline.
-    Simple,
     /// T2, chosen for a network.
     Dealer(Tuning),
 }
@@ -56,8 +54,6 @@ pub struct Macro {
     pub emit: fn(&mut Emit, [ValueId; 3], Family, u32) -> Result,
     /// Whether a result is right.
     pub right: fn(Given, u64) -> bool,
-    /// Whether it compares: then T1 has a simple form, too, with trees that begin at bits.
-    pub compares: bool,
 }
 
 /// All of them.
@@ -66,30 +62,28 @@ pub const MACROS: [Macro; 8] = [
         name: "product",
         magnitude: 62,
         emit: |e, [x, y, _], family, groups| match family {
-            Family::Symmetric | Family::Simple => Result::Rep(e.multiply(x, y)),
+            Family::Symmetric => Result::Rep(e.multiply(x, y)),
             Family::Dealer(_) => Result::Split(multiplied(e, x, y, groups)),
         },
         right: |g, z| z == (g.x as u64).wrapping_mul(g.y as u64),
-        compares: false,
     },
     Macro {
         name: "truncation",
         magnitude: 61,
         emit: |e, [x, _, _], family, groups| match family {
-            Family::Symmetric | Family::Simple => Result::Rep(truncation::exact(e, x, FRACTION)),
+            Family::Symmetric => Result::Rep(truncation::exact(e, x, FRACTION)),
             Family::Dealer(_) => {
                 let x = masked::split(e, x, groups);
                 Result::Split(t2::truncation::truncate(e, &x, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x, z),
-        compares: false,
     },
     Macro {
         name: "product, truncation",
         magnitude: 30,
         emit: |e, [x, y, _], family, groups| match family {
-            Family::Symmetric | Family::Simple => {
+            Family::Symmetric => {
                 let z = e.multiply(x, y);
                 Result::Rep(truncation::exact(e, z, FRACTION))
             }
@@ -99,7 +93,6 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| is_truncated(g.x * g.y, z),
-        compares: false,
     },
     Macro {
         name: "comparison, 64 bits",
@@ -107,7 +100,7 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, y, _], family, groups| {
             let d = e.add(Op::Sub(x, y));
             match family {
-                Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 64)),
+                Family::Symmetric => Result::Rep(comparison::negative(e, d, 64)),
                 Family::Dealer(tuning) => {
                     let d = masked::split(e, d, groups);
                     let negative = t2::comparison::negative(e, &d, 64, tuning);
@@ -116,7 +109,6 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == u64::from(g.x < g.y),
-        compares: true,
     },
     Macro {
         name: "comparison, 25 bits",
@@ -124,7 +116,7 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, y, _], family, groups| {
             let d = e.add(Op::Sub(x, y));
             match family {
-                Family::Symmetric | Family::Simple => Result::Rep(comparison::negative(e, d, 25)),
+                Family::Symmetric => Result::Rep(comparison::negative(e, d, 25)),
                 Family::Dealer(tuning) => {
                     let d = masked::split(e, d, groups);
                     let negative = t2::comparison::negative(e, &d, 25, tuning);
@@ -133,13 +125,12 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == u64::from(g.x < g.y),
-        compares: true,
     },
     Macro {
         name: "product, truncation, ReLU on 25 bits",
         magnitude: 12,
         emit: |e, [x, y, _], family, groups| match family {
-            Family::Symmetric | Family::Simple => {
+            Family::Symmetric => {
                 let z = e.multiply(x, y);
                 let negative = comparison::negative(e, z, 25);
                 let keep = e.add(Op::Not(negative));
@@ -157,13 +148,12 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| if g.x * g.y < 0 { z == 0 } else { is_truncated(g.x * g.y, z) },
-        compares: true,
     },
     Macro {
         name: "bit to word",
         magnitude: 62,
         emit: |e, [_, _, c], family, groups| match family {
-            Family::Symmetric | Family::Simple => Result::Rep(selection::to_word(e, c, 64)),
+            Family::Symmetric => Result::Rep(selection::to_word(e, c, 64)),
             Family::Dealer(_) => {
                 let c = masked::split(e, c, groups);
                 let word = t2::selection::to_word(e, &c, 64);
@@ -171,13 +161,12 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == u64::from(g.c),
-        compares: false,
     },
     Macro {
         name: "bit injection",
         magnitude: 62,
         emit: |e, [x, _, c], family, groups| match family {
-            Family::Symmetric | Family::Simple => Result::Rep(selection::inject(e, c, x)),
+            Family::Symmetric => Result::Rep(selection::inject(e, c, x)),
             Family::Dealer(_) => {
                 let (c, x) = (masked::split(e, c, groups), masked::split(e, x, groups));
                 let chosen = t2::selection::inject(e, &c, &x);
@@ -185,7 +174,6 @@ pub const MACROS: [Macro; 8] = [
             }
         },
         right: |g, z| z == if g.c { g.x as u64 } else { 0 },
-        compares: false,
     },
 ];
 
@@ -206,7 +194,6 @@ fn is_truncated(x: i64, z: u64) -> bool {
 /// A circuit of one macro over n elements, with inputs x, y, c.
 pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Result) {
     let mut e = Emit::default();
-    e.simple = matches!(family, Family::Simple);
     let doms = [Dom::Ring(64), Dom::Ring(64), Dom::Bits(1)];
     let values = doms.map(|dom| e.input(true, dom, vec![1, n]));
     let result = (of.emit)(&mut e, values, family, groups);
@@ -231,11 +218,9 @@ pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Res
     (circuit, result)
 }
 
-/// The families of a macro: T1, T2 for a local and a wide network, and with comparisons of fewest bits.
+/// The families of a macro: T1, and T2 for the networks on which its plans differ.
 pub fn families(of: &Macro) -> Vec<(String, Family)> {
-    let simple = ("T1, simple".to_string(), Family::Simple);
-    let mut all: Vec<_> = of.compares.then_some(simple).into_iter().collect();
-    all.push(("T1".to_string(), Family::Symmetric));
+    let mut all = vec![("T1".to_string(), Family::Symmetric)];
     let width = of.name.split(' ').rev().nth(1).and_then(|w| w.parse::<u32>().ok());
     let Some(width) = width else {
         all.push(("T2".into(), Family::Dealer(NetProfile::lan().tuning())));

@@ -14,7 +14,7 @@
 //! **Simulation.** Every message is an `input`, a `reshare`, a `deal` or a `reshare_two`, each uniform to
 //! its receiver; nothing is opened. On public words all of it is local.
 
-use super::comparison::bits_of_parts;
+use super::comparison::parts;
 use crate::lower::Emit;
 use crate::lower::common::words::one_minus_twice;
 use slvr_circuit::{Hold, Op, ValueId};
@@ -24,7 +24,11 @@ pub fn of_word(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     if e.ty(x).hold == Hold::Public {
         return e.add(Op::ToBits { x, lo: 0, w });
     }
-    let (a, b) = bits_of_parts(e, x, w, false);
+    let (a, b) = parts(e, x, w, false);
+    let a = e.add(Op::ToBits { x: a, lo: 0, w });
+    let a = e.add(Op::Input(a));
+    let b = e.add(Op::ToBits { x: b, lo: 0, w });
+    let b = e.add(Op::Trivial(b));
     let sum = e.add(Op::Add(a, b));
     let n = w - 1;
     if n == 0 {

@@ -7,11 +7,6 @@
 //! two joins the blocks: 2 rounds, and one for each level. Blocks have 4 bits, or up to 8 where elements
 //! are few. w = 64: 6 rounds.
 //!
-//! *Simple*: the baseline ([`Emit::simple`]). The bits of a are shared in one round, those of b in none,
-//! and the tree begins at bits: one round for the n generates, ceil(log2 n) for the tree; 3 n - 2 -
-//! ceil(log2 n) and gates, because the lowest node of every level needs no propagate. w = 64: 8 rounds, 181
-//! gates.
-//!
 //! Against a malicious party ([`Emit::proven`]) the owner inputs the code of each block, and what the others
 //! would pick is a sum of products of the code and what they know, in one `reshare_two`. Blocks are as large as takes least
 //! time, up to 8 bits.
@@ -31,26 +26,11 @@ use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
 use slvr_circuit::{Hold, Op, ValueId};
 
 /// The two parts of the split of x, in a ring that holds w bits.
-fn parts(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId) {
+pub(super) fn parts(e: &mut Emit, x: ValueId, w: u32, negate_b: bool) -> (ValueId, ValueId) {
     let ring = ring_for(w);
     let x = if ring < e.ty(x).bits() { e.add(Op::Narrow(x, ring)) } else { x };
     let (a, b) = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
     (a, if negate_b { e.add(Op::Neg(b)) } else { b })
-}
-
-/// The same as bits: replicated bits of a and of b, `w` planes each.
-pub(crate) fn bits_of_parts(
-    e: &mut Emit,
-    x: ValueId,
-    w: u32,
-    negate_b: bool,
-) -> (ValueId, ValueId) {
-    let (a, b) = parts(e, x, w, negate_b);
-    let a = e.add(Op::ToBits { x: a, lo: 0, w });
-    let a = e.add(Op::Input(a));
-    let b = e.add(Op::ToBits { x: b, lo: 0, w });
-    let b = e.add(Op::Trivial(b));
-    (a, b)
 }
 
 /// Bits of tables that a saved round is worth.
@@ -106,18 +86,6 @@ pub fn negative(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
     if e.ty(x).hold == Hold::Public {
         let lo = e.ty(x).bits() - 1;
         return e.add(Op::ToBits { x, lo, w: 1 });
-    }
-    if e.simple && !e.proven && w > 1 {
-        let n = w - 1;
-        let (a, b) = bits_of_parts(e, x, w, false);
-        let sum = e.add(Op::Add(a, b));
-        let top = e.planes(sum, n, 1, 1);
-        let (a, b) = (e.planes(a, 0, 1, n), e.planes(b, 0, 1, n));
-        let generate = e.multiply(a, b);
-        // Propagates of nodes 1 .. n: node 0 never needs one.
-        let propagate = if n > 1 { Some(e.planes(sum, 1, 1, n - 1)) } else { None };
-        let carry = gates::carry(e, generate, propagate, n);
-        return e.add(Op::Add(top, carry));
     }
     let parts = parts(e, x, w, false);
     negative_of(e, parts, w)
@@ -241,12 +209,6 @@ pub fn zero(e: &mut Emit, x: ValueId, w: u32) -> ValueId {
         let bits = e.add(Op::ToBits { x, lo: 0, w });
         let clear = e.add(Op::Not(bits));
         return gates::all_planes(e, clear);
-    }
-    if e.simple && !e.proven {
-        let (a, b) = bits_of_parts(e, x, w, true);
-        let differ = e.add(Op::Add(a, b));
-        let equal = e.add(Op::Not(differ));
-        return gates::all_planes(e, equal);
     }
     let (a, b) = parts(e, x, w, true);
     let elements = e.ty(x).elements();

@@ -100,7 +100,7 @@ fn new_parts(
     all: &mut Found<(ValueId, ValueId)>,
 ) -> Option<(ValueId, ValueId)> {
     let facts = l.facts;
-    if !facts.is_secret(id) || facts.rings.fixed().is_some() || (l.emit.simple && !l.emit.proven) {
+    if !facts.is_secret(id) || facts.rings.fixed().is_some() {
         return None;
     }
     let ring = ring_for(width.max(8));

@@ -247,8 +247,7 @@ fn argmax_is(l: &mut Values<'_>, id: NodeId, word: Option<u32>) -> ValueId {
 fn word_at_once(l: &mut Values<'_>, bit: NodeId, k: u32) -> Option<ValueId> {
     let g = l.facts.graph;
     let searched = |x: NodeId| matches!(l.plan.of(x).way, Way::Searched(..));
-    let simple = l.emit.simple && !l.emit.proven;
-    if !l.facts.is_secret(bit) || l.facts.rings.fixed().is_some() || simple {
+    if !l.facts.is_secret(bit) || l.facts.rings.fixed().is_some() {
         return None;
     }
     // Ranks that nothing reads are not made.

@@ -9,7 +9,6 @@
 use super::ends::Ends;
 use super::location::locate;
 use super::{comparison, early, selection};
-use crate::analysis::rings::bits_to_edge;
 use crate::graph::NodeId;
 use crate::lower::common::words::{ring_for, word};
 use crate::lower::form::Values;
@@ -36,14 +35,10 @@ fn gated(
     id: NodeId,
     gate: NodeId,
     top: u32,
-    compared: (NodeId, u32),
+    (s, width): (NodeId, u32),
 ) -> ValueId {
-    let (g, k, power) = (l.facts.graph, l.facts.rings.of(id), top + l.facts.frac(id));
-    let (v, s) = (g.arg(gate, 0), g.arg(gate, 1));
-    let (s, width) = match l.emit.simple && !l.emit.proven {
-        true => (s, bits_to_edge(g, l.facts.ranges, s, top)),
-        false => compared,
-    };
+    let (k, power) = (l.facts.rings.of(id), top + l.facts.frac(id));
+    let v = l.facts.graph.arg(gate, 0);
     let edge = f64::from(top + l.facts.frac(s)).exp2();
     let ring = ring_for(width.max(8));
     let parts = early::parts(l, s, width);

@@ -247,9 +247,7 @@ fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32, times: bool) -
     if e.proven {
         return small && one_hots::pays(e, bits, elements, entry, times);
     }
-    !e.simple
-        && small
-        && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS
+    small && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn weights(input: &Input, update: bool, mut between: impl FnMut(f64, f64) -> f64
 mod tests {
     use super::*;
     use crate::verbs::bench::job::Job;
-    use crate::verbs::bench::rows::{Build, Row};
+    use crate::verbs::bench::rows::Row;
     use slvr_runtime::party::session::encode;
 
     #[test]
@@ -94,7 +94,10 @@ mod tests {
         for job in [Job::Norm, Job::Accuracy, Job::AccuracySecret, Job::Confidence, Job::TopK] {
             let model = (job != Job::TopK).then(|| "DigitsNet".to_string());
             let circuit = Row { job, model, m: 5 }
-                .compile(Build::Product, &slvr_compiler::cost::NetProfile::lan())
+                .compile(
+                    slvr_circuit::Security::SemiHonest,
+                    &slvr_compiler::cost::NetProfile::lan(),
+                )
                 .expect("a circuit");
             let one = generate(&circuit, 1);
             assert!(one.sets == generate(&circuit, 1).sets, "{job:?}");

@@ -2,10 +2,10 @@
 
 use super::inputs;
 use super::network::{Floor, Network, effective, floor, shaped};
-use super::rows::{Build, Row};
+use super::rows::Row;
 use crate::memory;
 use indicatif::ProgressBar;
-use slvr_circuit::Circuit;
+use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::{Cost, NetProfile};
 use slvr_ring::machine::Machine;
 use slvr_runtime::party::session::{self, Options, Report};
@@ -22,10 +22,8 @@ pub struct Plan {
     pub repeats: usize,
     /// Everything random follows from it.
     pub seed: u64,
-    /// What is measured.
-    pub build: Build,
-    /// What runs beside it, in turns.
-    pub beside: Option<Build>,
+    /// Against whom. Beside a build against a malicious party the semi-honest one runs, in turns.
+    pub security: Security,
 }
 
 /// A row of the table.
@@ -36,7 +34,7 @@ pub struct Line {
     pub net: NetProfile,
     /// What is known before it runs; `None` if it does not compile.
     pub known: Option<Known>,
-    /// The same of the build beside it.
+    /// The same of the semi-honest build beside it.
     pub beside: Option<Known>,
     /// What came of it.
     pub outcome: Outcome,
@@ -77,9 +75,9 @@ pub struct Ran {
     pub peak: [u64; 3],
     /// Seconds of each run.
     pub seconds: Vec<f64>,
-    /// Seconds of each run of the build beside it, which took turns; empty without one.
+    /// Seconds of each run of the semi-honest build beside it, which took turns; empty without one.
     pub beside: Vec<f64>,
-    /// Why there is none although one was asked for.
+    /// Why there is none against a malicious party.
     pub no_beside: Option<String>,
 }
 
@@ -89,9 +87,9 @@ impl Ran {
         median(&self.seconds)
     }
 
-    /// Median seconds of the build beside over ours.
-    pub fn gain(&self) -> Option<f64> {
-        (!self.beside.is_empty()).then(|| median(&self.beside) / self.median())
+    /// Median seconds over those of the build beside.
+    pub fn times(&self) -> f64 {
+        self.median() / median(&self.beside)
     }
 }
 
@@ -122,7 +120,7 @@ pub fn line(
         beside,
         outcome,
     };
-    let circuit = match row.compile(plan.build, net) {
+    let circuit = match row.compile(plan.security, net) {
         Ok(circuit) => circuit,
         Err(why) => {
             return Ok(line(None, None, Outcome::Skipped(format!("does not compile: {why}"))));
@@ -138,7 +136,8 @@ pub fn line(
     };
     let cost = Cost::of(&circuit);
     let known = known_of(&cost);
-    let (beside, no_beside) = match plan.beside.map(|build| row.compile(build, net)) {
+    let semi_honest = || row.compile(Security::SemiHonest, net);
+    let (beside, no_beside) = match plan.security.is_malicious().then(semi_honest) {
         None => (None, None),
         Some(Ok(circuit)) => (Some(circuit), None),
         Some(Err(why)) => (None, Some(why)),
@@ -245,25 +244,25 @@ mod tests {
 
     /// Counted is predicted, or `line` fails.
     #[test]
-    fn small_rows_run_with_their_baseline() {
+    fn small_rows_run() {
         let machine = Machine { macs_per_s: 1e10, cores: 2, handover_s: 1e-6 };
-        let builds = [(Build::Product, Build::Baseline), (Build::Proven, Build::Product)];
         let bar = ProgressBar::hidden();
-        for (build, beside) in builds {
-            let plan = Plan { repeats: 2, seed: 1, build, beside: Some(beside) };
+        for security in Security::ALL {
+            let plan = Plan { repeats: 2, seed: 1, security };
             for job in [Job::Norm, Job::AccuracySecret, Job::Accuracy, Job::Confidence, Job::TopK] {
                 let model = (job != Job::TopK).then(|| "DigitsNet".to_string());
                 let row = Row { job, model, m: 5 };
                 let line =
                     line(&row, &NetProfile::loopback(), plan, &machine, &bar).expect("a row");
                 let Outcome::Ran(ran) = line.outcome else { panic!("{job:?} was skipped") };
-                assert_eq!((ran.seconds.len(), ran.beside.len()), (2, 2), "{job:?}");
+                let beside = if security.is_malicious() { 2 } else { 0 };
+                assert_eq!((ran.seconds.len(), ran.beside.len()), (2, beside), "{job:?}");
                 let known = line.known.expect("it compiles");
                 assert_eq!(
                     (ran.rounds, ran.bytes, ran.peak),
                     (known.rounds, known.bytes, known.peak)
                 );
-                if build == Build::Proven {
+                if security.is_malicious() {
                     let beside = line.beside.expect("it compiles");
                     assert!(beside.rounds < known.rounds, "{job:?}");
                 }

@@ -28,8 +28,7 @@ use crate::fail::{self, Usage, say, say_json};
 use crate::target;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use measure::{Outcome, Plan};
-use rows::{Build, Row};
-use slvr_circuit::Security;
+use rows::Row;
 use slvr_compiler::cost::NetProfile;
 use slvr_ring::machine::Machine;
 use std::path::PathBuf;
@@ -57,10 +56,6 @@ pub struct Bench {
     /// Runs of each row, of which the median counts. 0 only predicts.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=1000))]
     repeats: u64,
-    /// Also builds each row with symmetric protocols and simple carry trees (`--protocols t1-simple`), and
-    /// runs it in turns.
-    #[arg(long, conflicts_with = "security")]
-    baseline: bool,
     /// What one of the three parties may do. Against a malicious one each row is also built for semi-honest ones, which
     /// runs in turns.
     #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
@@ -95,14 +90,10 @@ impl Bench {
         if let Some(path) = &self.svg {
             crate::files::can_write(path)?;
         }
-        let (build, beside) = match (target::security(&self.security), self.baseline) {
-            (Security::Malicious, _) => (Build::Proven, Some(Build::Product)),
-            (Security::SemiHonest, true) => (Build::Product, Some(Build::Baseline)),
-            (Security::SemiHonest, false) => (Build::Product, None),
-        };
-        let plan = Plan { repeats: self.repeats as usize, seed: self.seed, build, beside };
+        let security = target::security(&self.security);
+        let plan = Plan { repeats: self.repeats as usize, seed: self.seed, security };
         let machine = Machine::measure();
-        let style = table::Style { memory: self.memory, build, beside };
+        let style = table::Style { memory: self.memory, security };
         if !json {
             say(&table::head(&machine, plan, style))?;
         }

@@ -15,27 +15,6 @@ pub const SAMPLES: u64 = 10;
 /// Most bytes of values of one party: larger rows are built in blocks.
 const MEMORY: u64 = 4800 << 20;
 
-/// A build of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Build {
-    /// As `slvrc run` builds it.
-    Product,
-    /// With symmetric protocols and simple carry trees, as general frameworks have them.
-    Baseline,
-    /// Against a malicious party, as `slvrc run --security malicious` builds it.
-    Proven,
-}
-
-impl Build {
-    /// What one of its parties may do.
-    pub fn security(self) -> Security {
-        match self {
-            Build::Product | Build::Baseline => Security::SemiHonest,
-            Build::Proven => Security::Malicious,
-        }
-    }
-}
-
 /// A row, for any network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -89,21 +68,18 @@ impl Row {
     }
 
     /// How it is compiled. The only place that decides it.
-    fn options(&self, build: Build, net: &NetProfile) -> pipeline::Options {
+    fn options(&self, security: Security, net: &NetProfile) -> pipeline::Options {
         pipeline::Options {
             // Scores to be ranked are the parties' own results in a round: no client could give one
             // that is out of range.
             enforce: self.job != Job::TopK,
             ring: None,
-            protocols: match build {
-                Build::Product | Build::Proven => Protocols::Dealer(net.tuning()),
-                Build::Baseline => Protocols::Simple,
-            },
+            protocols: Protocols::Dealer(net.tuning()),
             memory: Some(MEMORY),
             speculate: true,
             checks: None,
             fine: pipeline::Fine::Short,
-            security: build.security(),
+            security,
         }
     }
 
@@ -113,7 +89,7 @@ impl Row {
     ///
     /// The first error that the compiler reports: of a model that is not there, or that a demand of the
     /// predicate does not hold for.
-    pub fn compile(&self, build: Build, net: &NetProfile) -> Result<Circuit, String> {
+    pub fn compile(&self, security: Security, net: &NetProfile) -> Result<Circuit, String> {
         let file = self.job.file();
         let text = embedded::get(file).ok_or_else(|| format!("{file} is not embedded"))?;
         let mut sources = Sources::new();
@@ -145,7 +121,7 @@ impl Row {
         };
         let types::Checked { program, .. } =
             types::check(&mut sources, id, &options, &mut load).map_err(first)?;
-        let how = self.options(build, net);
+        let how = self.options(security, net);
         let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {}).map_err(first)?;
         Ok(compiled.circuit)
     }
@@ -169,8 +145,8 @@ mod tests {
     #[test]
     fn what_does_not_compile_says_why() {
         let row = Row { job: Job::Norm, model: Some("LeNet6".into()), m: 10 };
-        let why =
-            row.compile(Build::Product, &NetProfile::lan()).expect_err("there is no such model");
+        let compiled = row.compile(Security::SemiHonest, &NetProfile::lan());
+        let why = compiled.expect_err("there is no such model");
         assert!(why.contains("LeNet6"), "{why}");
     }
 }

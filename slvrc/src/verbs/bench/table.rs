@@ -2,8 +2,9 @@
 
 use super::measure::{Known, Line, Outcome, Plan, Ran, median};
 use super::peers::Origin;
-use super::rows::{Build, SAMPLES};
+use super::rows::SAMPLES;
 use serde_json::{Value, json};
+use slvr_circuit::Security;
 use slvr_compiler::cost::most;
 use slvr_ring::machine::Machine;
 use std::fmt::Write;
@@ -13,25 +14,22 @@ use std::fmt::Write;
 pub struct Style {
     /// Memory of a party.
     pub memory: bool,
-    /// What is measured.
-    pub build: Build,
-    /// What runs beside it.
-    pub beside: Option<Build>,
+    /// Against whom, and so whether the semi-honest build runs beside.
+    pub security: Security,
 }
 
 impl Style {
     /// Heads of the columns about the build beside. The ratios against a malicious party are ours over semi-honest.
     fn columns(self) -> &'static [&'static str] {
-        match (self.build, self.beside) {
-            (_, None) => &[],
-            (Build::Proven, _) => &[
+        match self.security {
+            Security::SemiHonest => &[],
+            Security::Malicious => &[
                 "semi-honest, s",
                 "times semi-honest: s",
                 "MB by all",
                 "MB of values",
                 "rounds more than semi-honest",
             ],
-            _ => &["baseline, s", "baseline / ours"],
         }
     }
 }
@@ -119,23 +117,18 @@ pub fn line(line: &Line, style: Style) -> String {
     cells.push(seconds);
     cells.push(number(floor));
     cells.push(number(ran.and_then(|r| floor.map(|f| r.median() / f)).filter(|x| x.is_finite())));
-    if style.beside.is_some() {
+    if style.security.is_malicious() {
         let other = ran.filter(|r| !r.beside.is_empty());
         let said = ran.and_then(|r| r.no_beside.clone());
         cells.push(match (other, said) {
             (None, Some(why)) => why.replace('|', "\\|").replace('\n', " "),
             (other, _) => number(other.map(|r| median(&r.beside))),
         });
-        let gain = other.and_then(|r| r.gain());
-        if style.build == Build::Proven {
-            let more = known.zip(line.beside.as_ref()).map(|(k, b)| dearer(k, b));
-            cells.push(number(gain.map(f64::recip)));
-            cells.push(number(more.map(|m| m.0)));
-            cells.push(number(more.map(|m| m.1)));
-            cells.push(more.map_or_else(none, |m| m.2.to_string()));
-        } else {
-            cells.push(number(gain));
-        }
+        let more = known.zip(line.beside.as_ref()).map(|(k, b)| dearer(k, b));
+        cells.push(number(other.map(Ran::times)));
+        cells.push(number(more.map(|m| m.0)));
+        cells.push(number(more.map(|m| m.1)));
+        cells.push(more.map_or_else(none, |m| m.2.to_string()));
     }
     let figure = |origin| line.row.figures().find(|f| f.origin == origin);
     let seconds = |origin| figure(origin).and_then(|f| f.seconds_on(&line.net.name));
@@ -147,12 +140,12 @@ pub fn line(line: &Line, style: Style) -> String {
 
 /// All lines, and what they were measured on.
 pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
-    let rows: Vec<Value> = lines.iter().map(|l| one(l, plan)).collect();
+    let rows: Vec<Value> = lines.iter().map(one).collect();
     json!({
         "ok": true,
         "repeats": plan.repeats,
         "seed": plan.seed,
-        "security": plan.build.security().name(),
+        "security": plan.security.name(),
         "machine": {
             "cores": machine.cores,
             "macs_per_s": machine.macs_per_s,
@@ -162,9 +155,8 @@ pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
     })
 }
 
-fn one(line: &Line, plan: Plan) -> Value {
-    let baseline = |r: &&Ran| plan.beside == Some(Build::Baseline) && !r.beside.is_empty();
-    let proven = |r: &&Ran| plan.build == Build::Proven && !r.beside.is_empty();
+fn one(line: &Line) -> Value {
+    let proven = |r: &&Ran| !r.beside.is_empty();
     let known = line.known.as_ref();
     let (ran, skipped) = match &line.outcome {
         Outcome::Ran(ran) => (Some(ran), None),
@@ -208,16 +200,14 @@ fn one(line: &Line, plan: Plan) -> Value {
             "larger": k.floor.seconds(),
         })),
         "times_the_floor": ran.zip(known).map(|(r, k)| r.median() / k.floor.seconds()),
-        "baseline_seconds": ran.filter(baseline).map(|r| median(&r.beside)),
-        "baseline_runs_seconds": ran.filter(baseline).map_or(&[][..], |r| &r.beside),
-        "baseline_missing": ran.and_then(|r| r.no_beside.as_ref()),
-        "semi_honest": line.beside.as_ref().filter(|_| plan.build == Build::Proven).map(|b| json!({
+        "semi_honest_missing": ran.and_then(|r| r.no_beside.as_ref()),
+        "semi_honest": line.beside.as_ref().map(|b| json!({
             "rounds": b.rounds,
             "bytes_sent": b.bytes,
             "peak_memory_bytes": b.peak,
             "seconds": ran.filter(proven).map(|r| median(&r.beside)),
             "runs_seconds": ran.filter(proven).map(|r| &r.beside),
-            "times_seconds": ran.filter(proven).and_then(|r| r.gain()).map(f64::recip),
+            "times_seconds": ran.filter(proven).map(Ran::times),
             "times_bytes_sent": known.map(|k| dearer(k, b).0),
             "times_memory": known.map(|k| dearer(k, b).1),
             "rounds_more": known.map(|k| dearer(k, b).2),
