@@ -2,7 +2,7 @@
 //! program is compiled for the others.
 
 use crate::fail;
-use crate::program::Loaded;
+use crate::program::{Loaded, load_circuit};
 use crate::target::Target;
 use crate::tensors::{self, Missing, Submitted, Values};
 use anyhow::bail;
@@ -39,13 +39,9 @@ fn of_all(number: u64, set: &PartySet) -> String {
     format!("{number} of {} of `{}`", set.size, set.name)
 }
 
-/// Makes a circuit of a target, or reads one.
-type Load = fn(&Target) -> anyhow::Result<Loaded>;
-
 /// A circuit, and the inputs of those whom it is for.
 pub struct Cohort {
     target: Target,
-    load: Load,
     pub loaded: Loaded,
     pub inputs: Inputs,
     /// By party set of several members: the number that each one has among the files of inputs.
@@ -58,7 +54,7 @@ impl Cohort {
     /// Reads what was submitted to a circuit that was loaded from a target, and leaves out who submitted nothing, unless zeros are to stand in.
     pub fn read(
         target: &Target,
-        (load, loaded): (Load, Loaded),
+        loaded: Loaded,
         dir: &Path,
         values: Values,
         invalid: Invalid,
@@ -71,7 +67,7 @@ impl Cohort {
         let numbers = |size: u64| if size > 1 { (0..size).collect() } else { Vec::new() };
         let members = circuit.parties.iter().map(|set| numbers(set.size)).collect();
         let (target, excluded) = (target.clone(), Vec::new());
-        let mut cohort = Cohort { target, load, loaded, inputs, members, excluded };
+        let mut cohort = Cohort { target, loaded, inputs, members, excluded };
         if is_out && !missing.is_empty() {
             let out = |m: &Missing| (m.set, m.member, "missing".to_string());
             cohort.exclude(missing.iter().map(out).collect())?;
@@ -172,7 +168,7 @@ impl Cohort {
             format!("{named}: {} are left, for whom this does not compile", left.join(", "))
         };
         // A program that is refused is shown with its own messages alone.
-        let loaded = (self.load)(&target).inspect_err(|_| fail::note(&few()))?;
+        let loaded = load_circuit(&target).inspect_err(|_| fail::note(&few()))?;
         let after = loaded.circuit();
         if let Some(other) = before
             .inputs

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `verbs/` | the verbs, one file or folder each |
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
-//! | `checked.rs`, `program.rs`, `interface.rs` | from these to a checked program and to a circuit |
+//! | `checked.rs`, `program.rs` | from these to a checked program and to a circuit |
 //! | `clients.rs`, `numbers.rs` | the same for every number of clients of a deployment |
 //! | `tensors.rs`, `about.rs` | inputs and outputs as safetensors files, and what is said of them |
 //! | `coins.rs`, `kept.rs` | public coins, and states, of evaluations in the clear |
@@ -26,7 +26,6 @@ mod coins;
 mod deployment;
 mod fail;
 mod files;
-mod interface;
 mod kept;
 mod memory;
 mod net;

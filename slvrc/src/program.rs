@@ -3,13 +3,11 @@
 pub use crate::checked::{Checked, Sizes, check_bound, check_text, larger, parse, source};
 use crate::fail::Usage;
 use crate::files;
-use crate::interface::interface;
 use crate::numbers::Numbers;
 use crate::target::Target;
 use anyhow::{Context, anyhow};
 use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::cost;
-use slvr_compiler::diagnostic::{Diagnostic, codes};
 use slvr_compiler::pipeline::Compiled;
 use slvr_compiler::report::certificate::Certificate;
 use std::path::Path;
@@ -37,27 +35,16 @@ pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
 /// A program with its circuit, or a compiled artifact alone.
 pub enum Loaded {
     /// From source.
-    Source(Box<(Checked, Stage)>),
+    Source(Box<(Checked, Compiled)>),
     /// From a `.slvrb` file.
     Artifact(Box<Circuit>),
-}
-
-/// How far a program came.
-pub enum Stage {
-    /// All the way.
-    Compiled(Box<Compiled>),
-    /// There is no circuit for it yet: what it reads and reveals.
-    Interface(Box<Circuit>),
 }
 
 impl Loaded {
     /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         match self {
-            Loaded::Source(s) => match &s.1 {
-                Stage::Compiled(c) => &c.circuit,
-                Stage::Interface(c) => c,
-            },
+            Loaded::Source(s) => &s.1.circuit,
             Loaded::Artifact(c) => c,
         }
     }
@@ -65,7 +52,7 @@ impl Loaded {
     /// What is known before it runs; of a compiled artifact nothing but its costs.
     pub fn certificate(&self) -> Option<Certificate> {
         let Loaded::Source(source) = self else { return None };
-        let (checked, Stage::Compiled(compiled)) = &**source else { return None };
+        let (checked, compiled) = &**source;
         let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
         Some(Certificate::of(compiled, &places))
     }
@@ -73,27 +60,6 @@ impl Loaded {
 
 /// The circuit of a target, compiled or read.
 pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
-    load(target, |checked| Ok(Stage::Compiled(Box::new(checked.compile()?))))
-}
-
-/// Like [`load_circuit`]; of a program that there is no circuit for yet, its interface.
-pub fn load_interface(target: &Target) -> anyhow::Result<Loaded> {
-    load(target, |checked| {
-        let not_yet = |d: &Diagnostic| d.code == codes::NOT_LOWERED;
-        match checked.stages(checked.encoding()) {
-            Ok(compiled) => Ok(Stage::Compiled(Box::new(compiled))),
-            Err(d) if d.iter().all(not_yet) => {
-                Ok(Stage::Interface(Box::new(interface(&checked.program))))
-            }
-            Err(d) => Err(checked.rejected(d)),
-        }
-    })
-}
-
-fn load(
-    target: &Target,
-    stage: impl FnOnce(&Checked) -> anyhow::Result<Stage>,
-) -> anyhow::Result<Loaded> {
     let file = &target.file;
     if file.ends_with(".slvrb") {
         target.is_bare()?;
@@ -106,6 +72,6 @@ fn load(
     }
     let checked = check(target, Sizes::Required)?;
     crate::fail::warn(&checked.warnings, &checked.sources);
-    let stage = stage(&checked)?;
-    Ok(Loaded::Source(Box::new((checked, stage))))
+    let compiled = checked.compile()?;
+    Ok(Loaded::Source(Box::new((checked, compiled))))
 }

@@ -74,8 +74,6 @@ codes! {
     CONST_EVAL = 25, "compile-time computation fails";
     /// A size that is zero, negative or too large.
     SIZE = 26, "bad size";
-    /// An operation that the compiler cannot lower to a circuit yet.
-    NOT_LOWERED = 27, "not lowered yet";
     /// A value that may leave its ring.
     OVERFLOW = 28, "value may leave its ring";
     /// A predicate file without, or with several, predicates.

@@ -61,13 +61,6 @@ impl Diagnostic {
         Diagnostic { severity: Severity::Warning, ..Self::error(code, title, at, label) }
     }
 
-    /// What has no circuit yet.
-    pub fn not_lowered(what: &str, at: Span) -> Self {
-        let title = format!("{what} cannot be compiled to a circuit yet");
-        Self::error(codes::NOT_LOWERED, title, at, "no lowering for this")
-            .hint("`slvrc check` and `slvrc eval` accept this program; `build` and `run` do not")
-    }
-
     /// With another place pointed at.
     pub fn label(mut self, at: Span, text: impl Into<String>) -> Self {
         self.labels.push((at, text.into()));

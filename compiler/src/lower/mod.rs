@@ -85,7 +85,7 @@ pub enum Protocols {
 ///
 /// # Errors
 ///
-/// An operation that no protocol here computes.
+/// A value of more elements than a circuit has, and all entries of a long vector in order.
 pub fn lower(
     graph: &Graph,
     block: &[u32],

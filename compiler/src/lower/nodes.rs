@@ -36,7 +36,7 @@ pub fn refuse_all_in_order(l: &Values<'_>) -> Result<(), Box<Diagnostic>> {
 ///
 /// # Errors
 ///
-/// An operation that no protocol here computes.
+/// A value of more elements than a circuit has.
 pub fn lower(l: &mut Values<'_>, given: &Given, id: NodeId) -> Result<(), Box<Diagnostic>> {
     let choice = l.plan.of(id).clone();
     let g = l.facts.graph;
@@ -46,22 +46,17 @@ pub fn lower(l: &mut Values<'_>, given: &Given, id: NodeId) -> Result<(), Box<Di
     let forms = match (choice.family, choice.way.clone()) {
         _ if choice.made == Made::Nothing => Forms::default(),
         (_, Way::Searched(of, how)) => searched(l, of, &how).into(),
-        (Chosen::T1, _) => by(&T1, l, given, id)?,
-        (Chosen::T2(tuning), _) => by(&T2 { tuning }, l, given, id)?,
+        (Chosen::T1, _) => by(&T1, l, given, id),
+        (Chosen::T2(tuning), _) => by(&T2 { tuning }, l, given, id),
     };
     l.record(id, forms);
     debug_assert!(l.is_as_planned(id), "{}: {choice:?}", l.facts.graph.op(id).name());
     Ok(())
 }
 
-fn by<F: Family>(
-    family: &F,
-    l: &mut Values<'_>,
-    given: &Given,
-    id: NodeId,
-) -> Result<Forms, Box<Diagnostic>> {
+fn by<F: Family>(family: &F, l: &mut Values<'_>, given: &Given, id: NodeId) -> Forms {
     let (g, k) = (l.facts.graph, l.facts.rings.of(id));
-    Ok(match task(g, id) {
+    match task(g, id) {
         Task::Input(i) => l.whole(id, given.dealt[i as usize]).into(),
         Task::Constant(table, elem, frac) => {
             Form::Public(constant(l, table, elem, frac.unwrap_or(0), k)).into()
@@ -101,11 +96,7 @@ fn by<F: Family>(
         Task::Selection => family.selection(l, id),
         Task::ArgMaxIs => family.argmax_is(l, id),
         Task::Function(function) => family.function(l, id, function),
-        Task::Refused => {
-            let (what, span) = (spoken(g.op(id).name()), g.site(id).span);
-            return Err(Box::new(Diagnostic::not_lowered(&what, span)));
-        }
-    })
+    }
 }
 
 /// A value of more elements than a circuit has.
@@ -148,16 +139,6 @@ fn searched(l: &mut Values<'_>, of: NodeId, how: &Search) -> Form {
     let k = how.ring().unwrap_or_else(|| l.facts.rings.of(of));
     let x = l.in_ring(of, k);
     Form::Replicated(search::search(&mut l.emit, x, how))
-}
-
-/// An operation in the words of programs, where they have no such name.
-fn spoken(name: &str) -> String {
-    match name {
-        "sort_sum" => "an order statistic".to_owned(),
-        "one_hot" => "a comparison with an integer".to_owned(),
-        "max_pool" => "a maximum over windows".to_owned(),
-        name => format!("`{name}`"),
-    }
 }
 
 fn constant(l: &mut Values<'_>, table: &Table, elem: Elem, frac: u32, k: u32) -> ValueId {

@@ -54,8 +54,6 @@ pub enum Task<'a> {
     ArgMaxIs,
     /// A function of one number, or a quotient.
     Function(Function),
-    /// An operation that passes replace before lowering, or that no protocol computes.
-    Refused,
 }
 
 /// A linear operation.
@@ -218,7 +216,6 @@ pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
         Op::ArgMaxIs => Task::ArgMaxIs,
         Op::Function(f) => Task::Function(Function::Elementary(*f)),
         Op::Div => Task::Function(Function::Div),
-        // Passes replace these.
         Op::Select
         | Op::Relu
         | Op::Abs
@@ -228,6 +225,6 @@ pub fn task(graph: &Graph, id: NodeId) -> Task<'_> {
         | Op::Sort
         | Op::SortSum { .. }
         | Op::OneHot(_)
-        | Op::MaxPool { .. } => Task::Refused,
+        | Op::MaxPool { .. } => unreachable!("passes replace `{}`", graph.op(id).name()),
     }
 }

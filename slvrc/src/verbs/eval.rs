@@ -55,12 +55,7 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        // Floating point needs no circuit.
-        let load = match self.exact {
-            true => program::load_circuit,
-            false => program::load_interface,
-        };
-        let loaded = load(&self.target)?;
+        let loaded = program::load_circuit(&self.target)?;
         let circuit = loaded.circuit();
         if self.exact || matches!(loaded, Loaded::Artifact(_)) {
             memory::must_fit(cost::peak_in_the_clear(circuit), "its evaluation")?;
@@ -70,8 +65,7 @@ impl Eval {
         }
         // Who gives nothing counts as in a run.
         let dir = &self.inputs;
-        let of_target = (load as fn(&Target) -> _, loaded);
-        let cohort = Cohort::read(&self.target, of_target, dir, Values::Declared, self.invalid)?;
+        let cohort = Cohort::read(&self.target, loaded, dir, Values::Declared, self.invalid)?;
         let (circuit, loaded, mut inputs) =
             (cohort.circuit(), &cohort.loaded, cohort.inputs.clone());
         let coins = coins(circuit, &self.coins, self.seed)?;

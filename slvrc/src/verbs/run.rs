@@ -4,7 +4,7 @@ use crate::cohort::{Cohort, Invalid};
 use crate::fail::{self, say};
 use crate::parties::{layer_bar, line, run_apart, run_with};
 use crate::processes::Processes;
-use crate::program::{Loaded, Stage};
+use crate::program::Loaded;
 use crate::report::{IN_MEMORY, to_json, to_text};
 use crate::state::State;
 use crate::target::Target;
@@ -75,9 +75,7 @@ impl Run {
             true => Values::Unchecked,
             false => Values::Declared,
         };
-        let load = program::load_circuit;
-        let mut cohort =
-            Cohort::read(&self.target, (load, loaded), &self.inputs, values, self.invalid)?;
+        let mut cohort = Cohort::read(&self.target, loaded, &self.inputs, values, self.invalid)?;
         if self.seed.is_some() {
             fail::note("--seed makes all randomness predictable; for tests and demos only");
         }
@@ -126,12 +124,9 @@ impl Run {
             return say(&format!("{all}\n"));
         }
         let noise = match &cohort.loaded {
-            Loaded::Source(s) => match &s.1 {
-                Stage::Compiled(c) if Privacy::has_noise(&c.optimised) => {
-                    cohort.loaded.certificate().and_then(|c| c.privacy)
-                }
-                _ => None,
-            },
+            Loaded::Source(s) if Privacy::has_noise(&s.1.optimised) => {
+                cohort.loaded.certificate().and_then(|c| c.privacy)
+            }
             _ => None,
         };
         let outputs = self.outputs.as_deref();

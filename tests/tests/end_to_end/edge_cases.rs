@@ -439,3 +439,25 @@ fn the_mean_of_nobody_is_zero_in_floating_point_too() {
         }
     }
 }
+
+/// A condition on a loop around it counts a sampled committee whole, or not at all.
+#[test]
+fn conditions_around_a_sampled_committee_count() {
+    let text = "use std::sum;
+predicate P[m]() {
+    parties Client[m];
+    parties Server;
+    input x: secret int in -8..8 from each Client;
+    sample committee[2] of Client for each Client;
+    reveal [sum(x[j] for j in committee[i] if i > 1) for i in Client] to Server as totals;
+}";
+    let case = compile(text, &[("m", "5")]);
+    for seed in 0..3 {
+        let inputs = random_inputs(case.circuit(), seed, 7.0);
+        let report = case.parties(&inputs, seed);
+        let totals = &report.outputs[0].values;
+        assert_eq!(*totals, case.floating(&inputs, &report.coins)[0], "seed {seed}");
+        assert_eq!(totals[..2], [0.0; 2], "seed {seed}");
+        assert!(totals[2..].iter().any(|x| *x != 0.0), "seed {seed}: {totals:?}");
+    }
+}

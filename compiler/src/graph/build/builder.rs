@@ -313,10 +313,6 @@ impl Builder<'_> {
             .hint("functions are written out where they are called: give a result that is used twice a name"),
         ))
     }
-
-    pub(super) fn cannot<T>(&self, what: &str, span: Span) -> Result<T> {
-        Err(Box::new(Diagnostic::not_lowered(what, span)))
-    }
 }
 
 /// Axes of several values, ascending, each once.

@@ -1,6 +1,7 @@
 //! Expressions to nodes.
 
 use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
+use super::index::Counts;
 use crate::graph::{NodeId, Op, Table};
 use crate::syntax::ast::Span;
 use crate::syntax::embedded;
@@ -15,14 +16,21 @@ struct Mask {
     data: Vec<bool>,
 }
 
+/// The only one of some values.
+pub(super) fn only(vals: Vec<Val>) -> Val {
+    match <[Val; 1]>::try_from(vals) {
+        Ok([val]) => val,
+        Err(_) => unreachable!("the checker refuses a tuple as one value"),
+    }
+}
+
 impl Builder<'_> {
     /// The value of an expression that is not ragged.
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Val> {
-        let (v, mask) = self.list(e)?;
-        if mask.is_some() {
-            return self.cannot("an uneven comprehension outside a reduction", e.span);
+        match self.list(e)? {
+            (v, None) => Ok(v),
+            _ => unreachable!("the checker refuses an uneven comprehension outside a reduction"),
         }
-        Ok(v)
     }
 
     /// The value of an expression, and for a ragged comprehension which entries of its first
@@ -56,7 +64,7 @@ impl Builder<'_> {
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span)?,
             ExprKind::Call(f, args) => {
                 let vals = self.call(*f, args)?;
-                self.one(vals, e.span)?
+                only(vals)
             }
             ExprKind::Apply(m, w, x) => {
                 let w = self.number(w)?;
@@ -107,18 +115,10 @@ impl Builder<'_> {
             }
             ExprKind::Let(body) => {
                 let vals = self.body(body)?;
-                self.one(vals, e.span)?
+                only(vals)
             }
         };
         Ok((v, None))
-    }
-
-    /// The only one of some values.
-    pub(super) fn one(&self, vals: Vec<Val>, span: Span) -> Result<Val> {
-        match <[Val; 1]>::try_from(vals) {
-            Ok([val]) => Ok(val),
-            Err(_) => self.cannot("a tuple as one value", span),
-        }
     }
 
     /// Tensors laid flat, one after another.
@@ -302,7 +302,7 @@ impl Builder<'_> {
                 let (v, mask) = self.list(&args[0])?;
                 self.at(span);
                 let v = match mask {
-                    Some(mask) => self.compacted(&v, &mask, span)?,
+                    Some(mask) => self.compacted(&v, &mask)?,
                     None => v,
                 };
                 let v = self.as_number(v);
@@ -381,7 +381,7 @@ impl Builder<'_> {
 
     /// A list of only the entries that count, as many for every position: where there are fewer, the
     /// first is repeated, which changes no extremum.
-    fn compacted(&mut self, v: &Val, mask: &Mask, span: Span) -> Result<Val> {
+    fn compacted(&mut self, v: &Val, mask: &Mask) -> Result<Val> {
         let rows: Vec<Vec<i64>> = mask
             .data
             .chunks(self.own(v)[0] as usize)
@@ -391,7 +391,7 @@ impl Builder<'_> {
         let mut data = Vec::with_capacity(rows.len() * most);
         for row in &rows {
             let Some(&first) = row.first() else {
-                return self.cannot("the extremum of no entries", span);
+                unreachable!("the checker refuses the extremum of no entries");
             };
             data.extend(row);
             data.extend(std::iter::repeat_n(first, most - row.len()));
@@ -436,7 +436,7 @@ impl Builder<'_> {
     }
 
     /// The masks of a comprehension's generators as one.
-    fn mask(&self, masks: &[(Vec<Axis>, Vec<bool>)], gens: &[Axis], span: Span) -> Result<Mask> {
+    fn mask(&self, masks: &[Counts], gens: &[Axis], span: Span) -> Result<Mask> {
         let mut over: Vec<Axis> = masks.iter().flat_map(|(over, _)| over.iter().copied()).collect();
         over.retain(|a| !gens.contains(a));
         over.sort_unstable();

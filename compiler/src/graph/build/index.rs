@@ -9,11 +9,14 @@ use crate::types::{BinOp, Cond, Domain, Elem, Gen, Index, PairTable, VarId};
 /// Entries of a table of indices or of a mask.
 const MAX_TABLE: u64 = 1 << 24;
 
+/// Which entries count, over these axes (ascending) in order.
+pub(super) type Counts = (Vec<Axis>, Vec<bool>);
+
 /// An opened generator: its axis, and which combinations of enclosing positions count.
 pub(super) struct Opened {
     pub axis: Axis,
-    /// Over the axes (ascending) in order: whether the entry counts. `None` if all do.
-    pub mask: Option<(Vec<Axis>, Vec<bool>)>,
+    /// `None` if all do.
+    pub mask: Option<Counts>,
 }
 
 impl Builder<'_> {
@@ -110,16 +113,17 @@ impl Builder<'_> {
     pub(super) fn open_gen(&mut self, generator: &Gen, span: Span) -> Result<Opened> {
         let (value, opened) = match &generator.domain {
             Domain::Sampled { sample, at, count } => {
-                if generator.cond.is_some() {
-                    return self.cannot("a condition on a sampled member", span);
-                }
                 let sample = self.values[sample].clone();
                 let row = self.index(at, span)?;
                 let row = self.take(&sample, &row)?;
                 let axis = self.open(*count);
                 let mut axes = row.axes.clone();
                 axes.push(axis);
-                (IndexValue::Known(Val { node: row.node, axes }), Opened { axis, mask: None })
+                let mask = match &generator.cond {
+                    Some(cond) => self.mask_of_all(cond, axis, span)?,
+                    None => None,
+                };
+                (IndexValue::Known(Val { node: row.node, axes }), Opened { axis, mask })
             }
             Domain::Set(set) => {
                 let n = self.program.parties[set.0 as usize].size as i64;
@@ -129,6 +133,27 @@ impl Builder<'_> {
         };
         self.indices.insert(generator.var, value);
         Ok(opened)
+    }
+
+    /// The mask of a condition on enclosing loops, where it does not always hold: all of an axis, or nothing.
+    fn mask_of_all(&mut self, cond: &Cond, axis: Axis, span: Span) -> Result<Option<Counts>> {
+        let mut over = Vec::new();
+        self.cond_axes(cond, &mut over);
+        over.sort_unstable();
+        over.dedup();
+        let count = self.size(axis);
+        self.affordable(&over, count, span)?;
+        let mut data = Vec::new();
+        for p in self.positions(&over) {
+            let at = |a: Axis| over.iter().position(|&x| x == a).map_or(0, |i| p[i]);
+            let Some(holds) = self.cond_at(cond, &at) else { return self.beyond(span) };
+            data.extend((0..count).map(|_| holds));
+        }
+        if data.iter().all(|counts| *counts) {
+            return Ok(None);
+        }
+        over.push(axis);
+        Ok(Some((over, data)))
     }
 
     /// A generator whose members are known at build: equally many for every enclosing position

@@ -48,7 +48,7 @@ impl Builder<'_> {
         let (lo, hi) = match &first.domain {
             Domain::Set(set) => (0, self.program.parties[set.0 as usize].size as i64),
             Domain::Range(lo, hi) => (self.step_at(lo, i.span)?, self.step_at(hi, i.span)?),
-            Domain::Sampled { .. } => return self.cannot("steps over a sample", i.span),
+            Domain::Sampled { .. } => unreachable!("the checker refuses steps over a sample"),
         };
         for step in lo..hi {
             self.affordable_step(i.span)?;

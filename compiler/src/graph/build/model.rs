@@ -4,6 +4,7 @@
 //! that only the images have. So one convolution serves all clients, committee members and samples.
 
 use super::builder::{Axis, Builder, Result, Val};
+use super::expr::only;
 use super::layer::Batch;
 use crate::graph::{NodeId, Op};
 use crate::types::ModelId;
@@ -107,7 +108,7 @@ impl Builder<'_> {
                     self.values.insert(*var, value);
                 }
                 let vals = self.body(body)?;
-                let value = self.one(vals, step.span)?;
+                let value = only(vals);
                 self.at(step.span);
                 let value = self.as_number(value);
                 self.batched(batch, &value)

@@ -111,8 +111,7 @@ fn symmetric(c: &Earlier<'_>, id: NodeId) -> Made {
         | Task::Saturation(_)
         | Task::Selection
         | Task::ArgMaxIs
-        | Task::Function(_)
-        | Task::Refused => false,
+        | Task::Function(_) => false,
     };
     if is_additive { Made::Additive } else { Made::Replicated }
 }
@@ -185,8 +184,7 @@ fn dealt(
         | Task::Places(_)
         | Task::Noise(..)
         | Task::Pairs(..)
-        | Task::Concat(_)
-        | Task::Refused => None,
+        | Task::Concat(_) => None,
     }
 }
 

@@ -13,7 +13,7 @@ mod text;
 use crate::about::About;
 use crate::coins::{coins, committees};
 use crate::fail::{Usage, say};
-use crate::program::{self, Checked, Loaded, Stage};
+use crate::program::{self, Checked, Loaded};
 use crate::target::Target;
 use crate::{memory, tensors};
 use report::Report;
@@ -62,7 +62,7 @@ impl Certify {
         let loaded = program::load_circuit(&self.target)?;
         let certificate = loaded.certificate();
         let Loaded::Source(source) = &loaded else { unreachable!("a program") };
-        let (checked, Stage::Compiled(compiled)) = &**source else { unreachable!("a circuit") };
+        let (checked, compiled) = &**source;
         let circuit = &compiled.circuit;
         let coins = coins(circuit, &self.coins, self.seed)?;
         memory::must_fit(given::memory(compiled), "its evaluation with bounds")?;
