@@ -4,9 +4,19 @@
 //! hands out"). If r is uniform given all that determines x and given all other roundings that come before it, the
 //! rounding error has mean 0 given these and takes one of two values that are one unit apart.
 //!
-//! The word a is fresh where x is a product of secrets: T1 reshares it with new randomness, T2 opens it under a
-//! new mask, and both leave a uniform given x and everything that was drawn for anything else. Adding a value that
-//! is not computed with the same shares, taking the negative, and moving entries without repeating one keep it so.
+//! The word a is fresh where x is a product of secrets:
+//!
+//! - **T1** reshares it: P_i sends z_i + alpha_i, and alpha_0, alpha_1, alpha_2 are fresh from the pairwise streams, with
+//!   sum 0. Given the product, any two of the three new components are uniform, and independent of all that was drawn
+//!   before. a is the sum of two components, so it is uniform.
+//! - **T2** settles it: the two evaluators open it less a mask that is drawn for this opening and used once, which the
+//!   verifier checks. a is this mask plus a term that only the dealer knows and that earlier masks determine. So a is
+//!   uniform given all of these and given x.
+//!
+//! Each entry has a mask of its own. Adding a value that is not computed with the same shares, taking the negative,
+//! moving entries without repeating one and adding up disjoint sets of entries keep it so: the low f bits of a sum of a
+//! uniform word and anything independent of it are uniform. Lifts to larger rings and cuts to smaller ones keep the low
+//! bits. What comes after the truncation may use the same mask: it does not change the mean of an error that is settled.
 //! So a truncation is a [`Rounding::Martingale`] if its operand is such a product, up to these steps, and if
 //!
 //! - it is the first one of this product: two that share r are not independent;
@@ -14,7 +24,8 @@
 //!   by way of its error. (What such a rounding reaches by a product of secrets or by a bit has new masks.)
 //!
 //! All other truncations of secrets are [`Rounding::Any`]: of inputs, of products with public numbers (whose masks
-//! are those of the inputs), of values that were rounded before.
+//! are sums of the operand's masks with public factors, and may be even, or the same for several entries), of values
+//! that were rounded before.
 
 use crate::graph::{Graph, Key, NodeId, Op};
 use crate::syntax::ast::Secrecy;

@@ -16,6 +16,15 @@
 //!   not linear: products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
 //!   bounded for the case that all of these bounds on L hold.
 //!
+//! Let e_1, e_2, ... be the rounding errors in L, in units, in the order in which they come about. Each takes one of two
+//! values that are one unit apart. If its mean is 0 given all that came before, then by the lemma of Hoeffding
+//! E(exp(t e_k) | e_1 .. e_(k-1)) <= exp(t^2 / 8), so the sum of g_k e_k is sub-Gaussian with variance proxy
+//! s^2 = sum g_k^2 / 4, and P(|L| > t s) <= 2 exp(-t^2 / 2). Each entry has two numbers in place of all coefficients: the
+//! variance proxy of its *fresh* errors, which no other entry has, and the size s of what it *carries* from further up
+//! and may share with others. Fresh errors of different entries add up as squares. What is shared adds up as it is: a
+//! sum of sub-Gaussian variables with sizes s_1 and s_2 has the size s_1 + s_2 at most, however they depend on one
+//! another. When a product sums over entries, their fresh errors become shared ones.
+//!
 //! The value v in between is neither the program's nor a run's: it is the graph's, whose factors have 16 significant
 //! bits. The same rules are applied twice, once to how far a run is from v, and once to how far the program is from v,
 //! where nothing but factors differs. A bound is the sum of the two.
