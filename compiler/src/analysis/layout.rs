@@ -122,7 +122,7 @@ impl<'g> Layout<'g> {
 impl Layout<'_> {
     /// Distances in the operand of the entries that entry `at` and those at some distances from it in each lane
     /// come from, where all come from one operand at such distances.
-    pub(super) fn lanes(
+    pub(crate) fn lanes(
         &self,
         at: u64,
         sizes: &[u64],
@@ -247,6 +247,24 @@ pub fn digits(shape: &[u64], mut at: u64) -> Vec<u64> {
 /// Flat position; axes of size 1 are repeated.
 pub fn flat(shape: &[u64], at: &[u64]) -> u64 {
     shape.iter().zip(at).fold(0, |i, (&n, &x)| i * n + if n == 1 { 0 } else { x })
+}
+
+/// The entries of an operand of this shape that entry `at` of its sum along some axes adds up.
+pub fn summed(shape: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
+    let is_summed = |d: usize| axes.contains(&(d as u64));
+    let part = |summed: bool| -> Vec<u64> {
+        let size = |d: usize| if is_summed(d) == summed { shape[d] } else { 1 };
+        (0..shape.len()).map(size).collect()
+    };
+    let (kept, along) = (part(false), part(true));
+    let first = digits(&kept, at);
+    let terms: u64 = along.iter().product();
+    let entry = |k: u64| {
+        let moved: Vec<u64> = digits(&along, k).iter().zip(&first).map(|(a, b)| a + b).collect();
+        // An axis of one entry has the digit 0 either way.
+        flat(shape, &moved)
+    };
+    (0..terms).map(entry).collect()
 }
 
 /// The leading axes of a shape whose trailing ones make up a block.

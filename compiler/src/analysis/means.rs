@@ -9,7 +9,7 @@
 //! except for its truncations, each of which is off by less than a unit; and where the sum of words is 0 all its words are,
 //! and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says so.
 
-use super::layout::{Layout, aligned, digits, flat, operand_blocks};
+use super::layout::{Layout, aligned, operand_blocks, summed};
 use crate::graph::{Graph, NodeId, Op};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -159,24 +159,6 @@ fn product(g: &Graph, id: NodeId, side: usize) -> Option<Products> {
     let values = g.arg(id, 1 - side);
     let few = blocks <= ENTRIES as u64;
     few.then(|| Products { weights, values, block, rows: (0..blocks).map(row).collect() })
-}
-
-/// The entries of an operand of this shape that entry `at` of its sum along some axes adds up.
-fn summed(shape: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
-    let is_summed = |d: usize| axes.contains(&(d as u64));
-    let part = |summed: bool| -> Vec<u64> {
-        let size = |d: usize| if is_summed(d) == summed { shape[d] } else { 1 };
-        (0..shape.len()).map(size).collect()
-    };
-    let (kept, along) = (part(false), part(true));
-    let first = digits(&kept, at);
-    let terms: u64 = along.iter().product();
-    let entry = |k: u64| {
-        let moved: Vec<u64> = digits(&along, k).iter().zip(&first).map(|(a, b)| a + b).collect();
-        // An axis of one entry has the digit 0 either way.
-        flat(shape, &moved)
-    };
-    (0..terms).map(entry).collect()
 }
 
 /// What a value is behind changes of scale, truncations and reshapes.

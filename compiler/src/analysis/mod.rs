@@ -19,7 +19,7 @@ pub mod failure;
 pub mod given;
 pub mod guard;
 pub mod interval;
-mod lanes;
+pub mod lanes;
 pub mod layout;
 pub mod magnitudes;
 pub mod means;

@@ -78,10 +78,6 @@ pub enum LeakKind {
     Order,
     /// More than one bit of each client.
     SeveralBits,
-    /// A sum from which summands of single clients can be read.
-    Packed,
-    /// An input that can be chosen so that a reveal tells of one client.
-    Chosen,
     /// Reveals that were looked at one by one only.
     NotTogether,
 }
@@ -109,8 +105,6 @@ impl LeakKind {
             LeakKind::OrderStatistic => "every entry of this is the entry of one client",
             LeakKind::Order => "this says how clients compare with one another",
             LeakKind::SeveralBits => "this reveals several bits of a single client",
-            LeakKind::Packed => "single clients can be read from this sum",
-            LeakKind::Chosen => "whoever chooses an input can single out a client",
             LeakKind::NotTogether => "what these say together was not looked at",
         }
     }
@@ -127,9 +121,7 @@ impl LeakKind {
             | LeakKind::PerClient
             | LeakKind::OrderStatistic
             | LeakKind::Order
-            | LeakKind::SeveralBits
-            | LeakKind::Packed
-            | LeakKind::Chosen => Level::Warning,
+            | LeakKind::SeveralBits => Level::Warning,
         }
     }
 }

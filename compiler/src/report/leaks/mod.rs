@@ -4,26 +4,20 @@
 //! public from the start. Warnings come from two analyses of the graph as built from the source, for each
 //! receiver, whose own inputs it knows:
 //!
-//! - a dataflow (`flow`) follows of whole tensors which clients an entry depends on and how. It works at any
-//!   size and takes one reveal at a time (`warn`).
-//! - a rank analysis (`joint`) takes all reveals together, entry by entry (`scalars`), as a system of
-//!   equations (`system`), and asks which sums fall apart by their sizes (`pack`, `apart`).
+//! - a dataflow (`flow`) follows of whole tensors which clients an entry depends on and how, one reveal at a time
+//!   (`warn`).
+//! - an elimination (`combinations`) finds combinations of all reveals that hold one client's data alone (`together`).
 //!
-//! No warning does not mean no harm: neither knows what follows over several runs, or from what somebody
-//! knows from elsewhere.
+//! Both work at any size. No warning does not mean no harm: neither knows what follows over several runs, or from what
+//! somebody knows from elsewhere.
 //!
 //! May not live here: what a protocol leaks (nothing but what it opens; see
 //! `slvr_runtime::protocol`), numbers of the run.
 
-mod apart;
-mod branches;
+mod combinations;
 mod findings;
 mod flow;
-mod joint;
-mod pack;
 mod rounds;
-mod scalars;
-mod system;
 #[cfg(test)]
 mod tests;
 mod together;

@@ -8,8 +8,6 @@ const Y: &str = "input y: secret fix in -8..8 from each Client";
 const XY: &str = "input x: secret fix[2] in -8..8 from each Client; input y: secret fix in -8..8 from each Client";
 const XYB: &str = "input x: secret fix[2] in -8..8 from each Client; input y: secret fix in -8..8 from each Client; \
                    input b: secret bit from each Client";
-const B: &str = "input b: secret bit from each Client";
-const K: &str = "input k: secret int in 0..100 from each Client";
 const ID: &str = "let id = [sum(1 for j in Client if j < i) for i in Client]";
 
 #[test]
@@ -58,30 +56,6 @@ fn an_order_by_somebody_elses_reference() {
 }
 
 #[test]
-fn packed_numbers_behind_functions_and_choices() {
-    let code = "let z = iterate z = 0 for i in Client { 2 * z + b[i] }";
-    let of = |name: &str, value: &str| {
-        attack(name, 5, B, &format!("{code}; reveal {value} to Server as a"));
-    };
-    of("packed_relu", "relu(z)");
-    of("packed_abs", "abs(z)");
-    of("packed_sqrt", "sqrt(z)");
-    of("packed_log", "log(1 + z)");
-    of("packed_square", "z ^ 2");
-    of("packed_choice", "select(sum(b) > 1, z, 0)");
-    of("packed_times_a_bit", "(sum(b) > 0) * z");
-    of("packed_compared", "z > 15");
-    of("packed_twice_wrapped", "sqrt(abs(3 * relu(z) - 1)) + 5");
-    let digits = "let z = iterate z = 0 for i in Client { z * 100 + k[i] }";
-    let of = |name: &str, value: &str| {
-        attack(name, 3, K, &format!("{digits}; reveal {value} to Server as a"));
-    };
-    of("packed_digits_recip", "recip(z)");
-    of("packed_digits_log", "log(z)");
-    of("packed_digits_square", "z ^ 2");
-}
-
-#[test]
 fn several_bits_in_several_reveals() {
     attack(
         "bits_of_two_reveals_by_xor",
@@ -95,28 +69,6 @@ fn several_bits_in_several_reveals() {
         Y,
         "let mid = median(y); reveal [y[i] < mid for i in Client] to Server as a; \
          reveal [y[i] < 2 * mid for i in Client] to Server as b; reveal [y[i] < 3 * mid for i in Client] to Server as c",
-    );
-}
-
-#[test]
-fn weights_that_underflow() {
-    let chosen = |name: &str, body: &str| {
-        let inputs = format!("{Y}; input g: public fix[1] in -2..2");
-        attack(name, 3, &inputs, &format!("{ID}; {body}"));
-    };
-    chosen(
-        "exponential_weights_that_vanish",
-        "reveal sum(y[i] * exp(-g[0] * 10 * id[i]) for i in Client) to Server as a",
-    );
-    chosen(
-        "quotients_that_vanish",
-        "reveal sum(y[i] / (1 + 100000 * abs(g[0]) * id[i]) for i in Client) to Server as a",
-    );
-    attack(
-        "a_sum_that_forgets",
-        3,
-        Y,
-        "let z = iterate z = 0 for i in Client { z * 0.00001 + y[i] }; reveal z to Server as a",
     );
 }
 

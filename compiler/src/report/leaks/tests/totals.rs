@@ -1,38 +1,12 @@
-//! Totals that are compared with one another, parts of long vectors, and groups that a condition makes: what of them tells
-//! of one client.
+//! Parts of long vectors, groups that a condition makes, and thresholds: what of them tells of one client.
 
 use super::attacks::{attack, noted};
 use super::{LeakKind, found, leaks_in};
 
 const B: &str = "input b: secret bit from each Client";
-const N: &str = "input n: secret int in 0..10 from each Client";
 const X: &str = "input x: secret fix in 0..8 from each Client";
 const U: &str = "input u: secret weights M in -8..8 from each Client";
 
-/// What both sides of a comparison have is in neither.
-#[test]
-fn totals_compared_with_totals() {
-    attack(
-        "total_above_that_of_others",
-        4,
-        B,
-        "reveal sum(b) > sum(b[i] for i in Client if i != 2) to Server as a",
-    );
-    attack(
-        "total_as_that_of_others_and_a_number",
-        6,
-        N,
-        "reveal [sum(n) == sum(n[i] for i in Client if i > 0) + v for v in 10] to Server as a",
-    );
-    attack(
-        "how_far_a_total_is_above_that_of_others",
-        6,
-        N,
-        "reveal sum([sum(n) >= sum(n[i] for i in Client if i > 0) + v for v in 10]) to Server as a",
-    );
-}
-
-/// Long vectors are looked at where something begins or ends.
 #[test]
 fn one_place_of_a_long_vector() {
     let long = "input u: secret fix[200] in -8..8 from each Client";

@@ -1,0 +1,135 @@
+//! Numbers that the receiver knows, as factors of what it does not know.
+
+use super::residue::Residue;
+use crate::analysis::layout::{Layout, aligned, summed};
+use crate::graph::{Graph, NodeId, Op, Table};
+use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A known number.
+#[derive(Clone, Copy)]
+pub(super) struct Value {
+    pub(super) residue: Residue,
+    /// The number itself, if the program says it.
+    real: Option<f64>,
+}
+
+impl Value {
+    fn constant(x: f64) -> Value {
+        let residue = Residue::constant(x).unwrap_or(Residue::ZERO);
+        Value { residue, real: Some(x) }
+    }
+}
+
+/// Entries of public nodes. What is not computed of constants stands for any number: it is one that is drawn, always
+/// the same one for what is computed in the same way.
+#[derive(Default)]
+pub(super) struct Values {
+    seen: HashMap<(NodeId, u64), Value>,
+}
+
+impl Values {
+    pub(super) fn of(&mut self, g: &Graph, id: NodeId, at: u64) -> Value {
+        if let Op::Const(table, ..) = g.op(id) {
+            return Value::constant(Table::at(table, at as usize));
+        }
+        if let Some(layout) = Layout::of(g, id) {
+            let (operand, from) = layout.origin(at);
+            return self.of(g, g.arg(id, operand), from);
+        }
+        if let Some(&known) = self.seen.get(&(id, at)) {
+            return known;
+        }
+        let value = self.computed(g, id, at).unwrap_or_else(|| self.drawn(g, id, at));
+        self.seen.insert((id, at), value);
+        value
+    }
+
+    fn drawn(&mut self, g: &Graph, id: NodeId, at: u64) -> Value {
+        let mut words = DefaultHasher::new();
+        match g.op(id) {
+            Op::Input(i) => (i, at).hash(&mut words),
+            op if op.is_pointwise() => {
+                op.key().hash(&mut words);
+                for x in g.args(id) {
+                    self.of(g, x, aligned(g.shape(x), g.shape(id), at)).residue.hash(&mut words);
+                }
+            }
+            _ => (id, at).hash(&mut words),
+        }
+        Value { residue: Residue::drawn(words.finish()), real: None }
+    }
+
+    /// What is computed by rules that hold of all numbers, or of constants.
+    fn computed(&mut self, g: &Graph, id: NodeId, at: u64) -> Option<Value> {
+        let shape = g.shape(id);
+        let mut operand = |i: usize| {
+            let x = g.arg(id, i);
+            self.of(g, x, aligned(g.shape(x), shape, at))
+        };
+        let real = |a: Value, b: Value, f: fn(f64, f64) -> f64| Some(f(a.real?, b.real?));
+        let decided = |a: Value, b: Value, f: fn(f64, f64) -> bool| {
+            let bit = |(a, b)| Value::constant(f64::from(u8::from(f(a, b))));
+            a.real.zip(b.real).map(bit)
+        };
+        Some(match g.op(id) {
+            Op::Add => {
+                let (a, b) = (operand(0), operand(1));
+                Value { residue: a.residue + b.residue, real: real(a, b, |a, b| a + b) }
+            }
+            Op::Sub => {
+                let (a, b) = (operand(0), operand(1));
+                Value { residue: a.residue - b.residue, real: real(a, b, |a, b| a - b) }
+            }
+            Op::Mul | Op::And => {
+                let (a, b) = (operand(0), operand(1));
+                Value { residue: a.residue * b.residue, real: real(a, b, |a, b| a * b) }
+            }
+            Op::Div => {
+                let (a, b) = (operand(0), operand(1));
+                Value { residue: a.residue * b.residue.inverse(), real: real(a, b, |a, b| a / b) }
+            }
+            Op::Neg => {
+                let a = operand(0);
+                Value { residue: -a.residue, real: a.real.map(|a| -a) }
+            }
+            Op::Scale(by) => {
+                let a = operand(0);
+                let factor = Value::constant(*by);
+                Value { residue: factor.residue * a.residue, real: a.real.map(|a| by * a) }
+            }
+            Op::Not => {
+                let a = operand(0);
+                Value { residue: Residue::ONE - a.residue, real: a.real.map(|a| 1.0 - a) }
+            }
+            Op::ToInt | Op::Trunc(_) | Op::Shift(_) => operand(0),
+            Op::Lt => decided(operand(0), operand(1), |a, b| a < b)?,
+            Op::Eq => decided(operand(0), operand(1), |a, b| a == b)?,
+            Op::Xor => decided(operand(0), operand(1), |a, b| a != b)?,
+            Op::Select => {
+                let (c, a, b) = (operand(0), operand(1), operand(2));
+                match c.real {
+                    Some(c) => {
+                        if c != 0.0 {
+                            a
+                        } else {
+                            b
+                        }
+                    }
+                    None => Value {
+                        residue: b.residue + c.residue * (a.residue - b.residue),
+                        real: None,
+                    },
+                }
+            }
+            Op::Sum(axes) => {
+                let x = g.arg(id, 0);
+                let of = summed(g.shape(x), axes, at);
+                of.into_iter().map(|from| self.of(g, x, from)).fold(Value::constant(0.0), |a, b| {
+                    Value { residue: a.residue + b.residue, real: real(a, b, |a, b| a + b) }
+                })
+            }
+            _ => return None,
+        })
+    }
+}

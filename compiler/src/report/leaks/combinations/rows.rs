@@ -1,0 +1,470 @@
+//! Revealed entries as linear forms in what the receiver does not know, many rows at once.
+//!
+//! Entries that lie evenly apart are followed as one, along [lanes](crate::analysis::lanes), through everything that is
+//! linear. Where that does not go on, a lane is cut, in the end to single entries.
+
+use super::elimination::Member;
+use super::known::Values;
+use super::residue::Residue;
+use crate::analysis::lanes::{self, Uneven};
+use crate::analysis::layout::{Layout, aligned, digits, flat};
+use crate::graph::{Conv, Graph, NodeId, Op};
+use crate::report::leaks::flow::Flow;
+use std::collections::HashMap;
+
+/// Terms that are looked at.
+pub(super) const TERMS: usize = 1 << 20;
+
+/// Entries of a known factor that are held against each other.
+const FACTORS: u64 = 1 << 20;
+
+/// How many entries, and how far apart.
+type Lane = (u64, u64);
+
+/// A factor times the sum of entries of a node, in every row: the first entry of the first row, the lanes along which
+/// it moves from row to row, and then those along which it is added up.
+#[derive(Clone)]
+struct Term {
+    factor: Residue,
+    node: NodeId,
+    at: u64,
+    lanes: Vec<Lane>,
+}
+
+/// Rows of one reveal: sums of terms.
+struct Block {
+    output: usize,
+    /// Lanes of the rows.
+    rows: usize,
+    todo: Vec<Term>,
+    done: Vec<Term>,
+}
+
+/// A lane that has to be cut, and how.
+type Cut = (usize, How);
+
+#[derive(Clone, Copy)]
+enum How {
+    /// After so many entries.
+    After(u64),
+    /// Into two, the inner one of this size.
+    Inner(u64),
+    /// Into its entries.
+    Each,
+}
+
+/// Entries of a node evenly apart, with a factor.
+#[derive(Clone, Copy)]
+pub(super) struct Span {
+    pub(super) factor: Residue,
+    pub(super) node: NodeId,
+    pub(super) at: u64,
+    pub(super) step: u64,
+    pub(super) count: u64,
+}
+
+impl Span {
+    pub(super) fn entry(self, k: u64) -> Span {
+        Span { at: self.at + k * self.step, step: 1, count: 1, ..self }
+    }
+}
+
+/// Rows of one reveal: row k is the sum of entry k of each span, and of all of each total.
+pub(super) struct Rows {
+    pub(super) output: usize,
+    pub(super) count: u64,
+    pub(super) spans: Vec<Span>,
+    pub(super) totals: Vec<Span>,
+}
+
+pub(super) struct Reader<'a> {
+    g: &'a Graph,
+    flows: &'a [Flow],
+    layouts: HashMap<NodeId, Option<Layout<'a>>>,
+    values: Values,
+    left: usize,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(g: &'a Graph, flows: &'a [Flow]) -> Self {
+        Reader { g, flows, layouts: HashMap::new(), values: Values::default(), left: TERMS }
+    }
+
+    /// Whose data an entry is made of, if it is one client's.
+    pub(super) fn owner(&self, node: NodeId, at: u64) -> Option<Member> {
+        let flow = &self.flows[node.index()];
+        let position = digits(self.g.shape(node), at);
+        flow.member().or_else(|| flow.member_at(&position))
+    }
+
+    /// The rows of a reveal; nothing if they have too many terms.
+    pub(super) fn rows(&mut self, output: usize) -> Option<Vec<Rows>> {
+        let node = self.g.outputs[output].node;
+        let shape = self.g.shape(node);
+        let lanes: Vec<Lane> = shape.iter().copied().zip(lanes::strides(shape)).collect();
+        let (rows, factor) = (lanes.len(), Residue::ONE);
+        let first = Term { factor, node, at: 0, lanes };
+        let mut open = vec![Block { output, rows, todo: vec![first], done: Vec::new() }];
+        let mut out = Vec::new();
+        while let Some(mut block) = open.pop() {
+            let Some(term) = block.todo.pop() else {
+                match block.finished() {
+                    Ok(rows) => out.push(rows),
+                    Err(blocks) => {
+                        let terms = blocks.iter().map(|b| b.done.len() + 1).sum();
+                        self.left = self.left.checked_sub(terms)?;
+                        open.extend(blocks);
+                    }
+                }
+                continue;
+            };
+            self.left = self.left.checked_sub(1)?;
+            match self.step(&term) {
+                Ok(None) => block.done.push(term),
+                Ok(Some(terms)) => block.todo.extend(terms),
+                Err((lane, how)) if lane >= block.rows => {
+                    let parts = term.cut(lane, how);
+                    self.left = self.left.checked_sub(parts.len())?;
+                    block.todo.extend(parts);
+                }
+                Err((lane, how)) => {
+                    block.todo.push(term);
+                    let blocks = block.cut(lane, how);
+                    let terms = |b: &Block| b.todo.len() + b.done.len();
+                    self.left = self.left.checked_sub(blocks.iter().map(terms).sum())?;
+                    open.extend(blocks);
+                    continue;
+                }
+            }
+            open.push(block);
+        }
+        Some(out)
+    }
+
+    /// The terms that a term is the sum of; nothing if it is an unknown.
+    fn step(&mut self, t: &Term) -> Result<Option<Vec<Term>>, Cut> {
+        let (g, id) = (self.g, t.node);
+        if self.is_known(id) {
+            return Ok(Some(Vec::new()));
+        }
+        let one = |term: Term| Ok(Some(vec![term]));
+        match g.op(id) {
+            Op::Add => Ok(Some(vec![self.operand(t, 0)?, self.operand(t, 1)?])),
+            Op::Sub => {
+                Ok(Some(vec![self.operand(t, 0)?, self.operand(t, 1)?.times(-Residue::ONE)]))
+            }
+            Op::Neg | Op::Not => one(self.operand(t, 0)?.times(-Residue::ONE)),
+            // A rounding is taken for none.
+            Op::ToInt | Op::Trunc(_) | Op::Shift(_) => one(self.operand(t, 0)?),
+            Op::Scale(by) => match Residue::constant(*by) {
+                Some(by) => one(self.operand(t, 0)?.times(by)),
+                None => self.unknown(t),
+            },
+            Op::Mul | Op::And => {
+                let (a, b) = (self.operand(t, 0)?, self.operand(t, 1)?);
+                self.product(t, a, b)
+            }
+            Op::Div if self.is_known(g.arg(id, 1)) => {
+                let by = self.factor(&self.operand(t, 1)?)?;
+                if by.is_zero() {
+                    self.unknown(t)
+                } else {
+                    one(self.operand(t, 0)?.times(by.inverse()))
+                }
+            }
+            Op::Select if self.is_known(g.arg(id, 0)) => {
+                let by = self.factor(&self.operand(t, 0)?)?;
+                let first = self.operand(t, 1)?.times(by);
+                Ok(Some(vec![first, self.operand(t, 2)?.times(Residue::ONE - by)]))
+            }
+            Op::Sum(axes) => {
+                let shape = g.shape(g.arg(id, 0));
+                let own = lanes::strides(shape);
+                let summed = |d: &usize| axes.contains(&(*d as u64));
+                let kept: Vec<u64> =
+                    (0..shape.len()).filter(|d| !summed(d)).map(|d| own[d]).collect();
+                let mut term = self.read(t, 0, &kept)?;
+                term.lanes.extend((0..shape.len()).filter(summed).map(|d| (shape[d], own[d])));
+                one(term)
+            }
+            Op::MatMul { trans_b } => {
+                let (a, b) = (g.shape(g.arg(id, 0)), g.shape(g.arg(id, 1)));
+                let (inner, columns) = (a[2], g.shape(id)[2]);
+                let batch = |of: &[u64]| if of[0] == 1 { 0 } else { of[1] * of[2] };
+                let (along, across) = if *trans_b { (1, inner) } else { (columns, 1) };
+                let mut left = self.read(t, 0, &[batch(a), inner, 0])?;
+                let mut right = self.read(t, 1, &[batch(b), 0, across])?;
+                left.lanes.push((inner, 1));
+                right.lanes.push((inner, along));
+                self.product(t, left, right)
+            }
+            Op::Conv2d(conv) if self.is_known(g.arg(id, 1)) => self.window(t, *conv),
+            _ => {
+                let layout = self.layouts.entry(id).or_insert_with(|| Layout::of(g, id));
+                let Some(layout) = layout else { return self.unknown(t) };
+                let lanes = even(t, |sizes, distances| layout.lanes(t.at, sizes, distances))?;
+                let (operand, at) = layout.origin(t.at);
+                one(Term { node: g.arg(id, operand), at, lanes, factor: t.factor })
+            }
+        }
+    }
+
+    /// Of a term that is an unknown: each row and what is added up has to be of one owner.
+    fn unknown(&self, t: &Term) -> Result<Option<Vec<Term>>, Cut> {
+        let (flow, shape) = (&self.flows[t.node.index()], self.g.shape(t.node));
+        let Some(axis) = flow.axis() else { return Ok(None) };
+        if flow.member_at(&vec![0; shape.len()]).is_none() {
+            return Ok(None);
+        }
+        let inner = shape[axis + 1..].iter().product();
+        let outer = shape[..axis].iter().product();
+        let whose = |sizes: &[u64], distances: &[u64]| {
+            lanes::along(&[outer, shape[axis], inner], &[0, 1, 0], t.at, (sizes, distances))
+        };
+        match even(t, whose)?.iter().position(|&(n, d)| n > 1 && d > 0) {
+            Some(lane) => Err((lane, How::Each)),
+            None => Ok(None),
+        }
+    }
+
+    fn is_known(&self, id: NodeId) -> bool {
+        self.flows[id.index()].is_free()
+    }
+
+    /// Where an operand of an entry-by-entry operation is read.
+    fn operand(&self, t: &Term, i: usize) -> Result<Term, Cut> {
+        let x = self.g.arg(t.node, i);
+        let (from, to) = (self.g.shape(x), self.g.shape(t.node));
+        let lanes = even(t, |sizes, distances| lanes::aligned(from, to, t.at, (sizes, distances)))?;
+        Ok(Term { node: x, at: aligned(from, to, t.at), lanes, factor: t.factor })
+    }
+
+    /// Where an operand is read, by what each axis of the result contributes to the place in it.
+    fn read(&self, t: &Term, i: usize, strides: &[u64]) -> Result<Term, Cut> {
+        let shape = self.g.shape(t.node);
+        let lanes =
+            even(t, |sizes, distances| lanes::along(shape, strides, t.at, (sizes, distances)))?;
+        let at = digits(shape, t.at).iter().zip(strides).map(|(d, s)| d * s).sum();
+        Ok(Term { node: self.g.arg(t.node, i), at, lanes, factor: t.factor })
+    }
+
+    /// A product, or a sum of products, with a known factor.
+    fn product(&mut self, t: &Term, a: Term, b: Term) -> Result<Option<Vec<Term>>, Cut> {
+        let (known, other) = match (self.is_known(a.node), self.is_known(b.node)) {
+            (true, _) => (a, b),
+            (_, true) => (b, a),
+            _ => return self.unknown(t),
+        };
+        let by = self.factor(&known)?;
+        Ok(Some(if by.is_zero() { Vec::new() } else { vec![other.times(by)] }))
+    }
+
+    /// Of a convolution with a known kernel: entry by entry.
+    fn window(&mut self, t: &Term, conv: Conv) -> Result<Option<Vec<Term>>, Cut> {
+        if let Some(lane) = t.lanes.iter().position(|l| l.0 > 1) {
+            return Err((lane, How::Each));
+        }
+        let g = self.g;
+        let (image, kernel) = (g.arg(t.node, 0), g.arg(t.node, 1));
+        let (x, w) = (g.shape(image), g.shape(kernel));
+        let [group, n, o, y, z] = digits(g.shape(t.node), t.at)[..] else {
+            return self.unknown(t);
+        };
+        let first = o / (w[1] / conv.groups) * w[2];
+        let mut out = Vec::new();
+        for at in 0..w[2..].iter().product() {
+            let inside = digits(&w[2..], at);
+            let pixel = |from: u64, k: u64, size: u64| {
+                (from * conv.stride + k * conv.dilation).checked_sub(conv.pad).filter(|p| *p < size)
+            };
+            let (row, column) = (pixel(y, inside[1], x[3]), pixel(z, inside[2], x[4]));
+            let (Some(row), Some(column)) = (row, column) else { continue };
+            let place = flat(w, &[&[group, o], &inside[..]].concat());
+            let by = self.values.of(g, kernel, place).residue;
+            let at = flat(x, &[group, n, first + inside[0], row, column]);
+            if !by.is_zero() {
+                out.push(Term { node: image, at, ..t.clone() }.times(by));
+            }
+        }
+        Ok(Some(out))
+    }
+
+    /// The number that a known term is everywhere.
+    fn factor(&mut self, t: &Term) -> Result<Residue, Cut> {
+        let g = self.g;
+        let mut t = t.clone();
+        if let Some(x) = g.constant(t.node) {
+            return Ok(Residue::constant(x).unwrap_or(Residue::ZERO));
+        }
+        while let Some(layout) = self.layouts.entry(t.node).or_insert_with(|| Layout::of(g, t.node))
+        {
+            let lanes = even(&t, |sizes, distances| layout.lanes(t.at, sizes, distances))?;
+            let (operand, at) = layout.origin(t.at);
+            t = Term { node: g.arg(t.node, operand), at, lanes, factor: t.factor };
+        }
+        let first = self.values.of(g, t.node, t.at).residue;
+        let moving = |l: &Lane| l.0 > 1 && l.1 > 0;
+        let all: u64 = t.lanes.iter().filter(|l| moving(l)).map(|l| l.0).product();
+        if all > FACTORS && g.constant(t.node).is_none() {
+            let longest =
+                (0..t.lanes.len()).filter(|&k| moving(&t.lanes[k])).max_by_key(|&k| t.lanes[k].0);
+            return Err((longest.unwrap_or(0), How::Each));
+        }
+        let mut places = vec![t.at];
+        for (lane, &(n, d)) in t.lanes.iter().enumerate().filter(|(_, l)| moving(l)) {
+            let mut further = Vec::with_capacity(places.len() * n as usize);
+            for k in 0..n {
+                for place in &places {
+                    if self.values.of(g, t.node, place + k * d).residue != first {
+                        return Err((lane, How::After(k)));
+                    }
+                    further.push(place + k * d);
+                }
+            }
+            places = further;
+        }
+        Ok(first)
+    }
+}
+
+impl Term {
+    fn times(self, by: Residue) -> Term {
+        Term { factor: self.factor * by, ..self }
+    }
+
+    fn cut(&self, lane: usize, how: How) -> Vec<Term> {
+        let (n, d) = self.lanes[lane];
+        let part = |from: u64, n: u64| {
+            let mut part = Term { at: self.at + from * d, ..self.clone() };
+            part.lanes[lane].0 = n;
+            part
+        };
+        match how {
+            How::After(first) => vec![part(0, first), part(first, n - first)],
+            How::Each => (0..n).map(|k| part(k, 1)).collect(),
+            How::Inner(inner) => {
+                let mut both = self.clone();
+                both.lanes.splice(lane..=lane, [(n / inner, d * inner), (inner, d)]);
+                vec![both]
+            }
+        }
+    }
+
+    /// What is added up, along as few lanes as it goes.
+    fn compact(&mut self, rows: usize) {
+        let mut summed = self.lanes.split_off(rows);
+        for (n, _) in summed.extract_if(.., |l| l.0 == 1 || l.1 == 0) {
+            self.factor = self.factor * Residue::whole(n);
+        }
+        while let Some((k, l)) =
+            pairs(summed.len()).find(|&(k, l)| summed[k].1 == summed[l].0 * summed[l].1)
+        {
+            summed[l].0 *= summed[k].0;
+            summed.remove(k);
+        }
+        self.lanes.append(&mut summed);
+    }
+}
+
+fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..n).flat_map(move |k| (0..n).map(move |l| (k, l))).filter(|(k, l)| k != l)
+}
+
+impl Block {
+    fn cut(&self, lane: usize, how: How) -> Vec<Block> {
+        let cut =
+            |terms: &[Term]| terms.iter().map(|t| t.cut(lane, how).into_iter()).collect::<Vec<_>>();
+        let (mut todo, mut done) = (cut(&self.todo), cut(&self.done));
+        let rows = self.rows + usize::from(matches!(how, How::Inner(_)));
+        let parts = todo.iter().chain(&done).map(ExactSizeIterator::len).max().unwrap_or(0);
+        let next = |of: &mut [std::vec::IntoIter<Term>]| {
+            of.iter_mut().filter_map(Iterator::next).collect()
+        };
+        (0..parts)
+            .map(|_| Block {
+                output: self.output,
+                rows,
+                todo: next(&mut todo),
+                done: next(&mut done),
+            })
+            .collect()
+    }
+
+    /// The block as rows, or other blocks that are the same.
+    fn finished(mut self) -> Result<Rows, Vec<Block>> {
+        // What does not move is the same row again and again.
+        for lane in (0..self.rows).rev() {
+            if self.done.iter().all(|t| t.lanes[lane].0 == 1 || t.lanes[lane].1 == 0) {
+                self.done.iter_mut().for_each(|t| _ = t.lanes.remove(lane));
+                self.rows -= 1;
+            }
+        }
+        let along = |k: usize, l: usize| {
+            self.done.iter().all(|t| t.lanes[k].1 == t.lanes[l].0 * t.lanes[l].1)
+        };
+        if let Some((k, l)) = pairs(self.rows).find(|&(k, l)| along(k, l)) {
+            for t in &mut self.done {
+                t.lanes[l].0 *= t.lanes[k].0;
+                t.lanes.remove(k);
+            }
+            self.rows -= 1;
+            return self.finished();
+        }
+        if self.rows > 1 {
+            let size = |k: &usize| self.done[0].lanes[*k].0;
+            let shortest = (0..self.rows).min_by_key(size).unwrap_or(0);
+            return Err(self.cut(shortest, How::Each));
+        }
+        let (mut spans, mut totals) = (Vec::new(), Vec::new());
+        let mut count = 1;
+        let mut open = self.done.clone();
+        while let Some(mut t) = open.pop() {
+            t.compact(self.rows);
+            let (n, d) = if self.rows == 1 { t.lanes[0] } else { (1, 0) };
+            count = n;
+            let summed = &t.lanes[self.rows..];
+            let moves = d > 0 && n > 1;
+            let longest = summed.iter().map(|l| l.0).max().unwrap_or(1);
+            let apart = match summed {
+                [] => None,
+                // Added up from row to row, as columns of a matrix are.
+                _ if moves => summed.iter().position(|l| l.1 > d * (n - 1)),
+                _ => summed.iter().position(|l| l.0 < longest).or((summed.len() > 1).then_some(0)),
+            };
+            let span = |step, count| Span { factor: t.factor, node: t.node, at: t.at, step, count };
+            match (apart, summed) {
+                (Some(lane), _) => open.extend(t.cut(self.rows + lane, How::Each)),
+                (None, []) if self.rows == 0 || moves => spans.push(span(d.max(1), n)),
+                (None, []) => totals.push(span(1, 1)),
+                (None, _) if moves => return Err(self.cut(0, How::Each)),
+                (None, [(all, step), ..]) => totals.push(span(*step, *all)),
+            }
+        }
+        Ok(Rows { output: self.output, count, spans, totals })
+    }
+}
+
+/// The lanes of a term somewhere else, or which one to cut for it.
+fn even(
+    t: &Term,
+    to: impl Fn(&[u64], &[u64]) -> Result<Vec<u64>, Uneven>,
+) -> Result<Vec<Lane>, Cut> {
+    let (mut sizes, distances): (Vec<u64>, Vec<u64>) = t.lanes.iter().copied().unzip();
+    match to(&sizes, &distances) {
+        Ok(moved) => Ok(sizes.into_iter().zip(moved).collect()),
+        Err(Uneven::Split { lane, inner }) => Err((lane, How::Inner(inner))),
+        Err(Uneven::Different) => {
+            let wide: Vec<usize> =
+                (0..sizes.len()).filter(|&k| sizes[k] > 1 && distances[k] > 0).collect();
+            let mut fits = |k: usize| {
+                let n = std::mem::replace(&mut sizes[k], 1);
+                let fits = to(&sizes, &distances).is_ok();
+                sizes[k] = n;
+                fits
+            };
+            let alone = wide.iter().copied().filter(|&k| fits(k)).min_by_key(|&k| t.lanes[k].0);
+            let lane = alone.or(wide.into_iter().max_by_key(|&k| t.lanes[k].0)).unwrap_or(0);
+            Err((lane, How::After(t.lanes[lane].0 / 2)))
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! Forms in which a leak is written, at several sizes, and random programs against dense elimination.
+
+use super::{Member, Question, findings};
+use crate::report::leaks::flow::{flows, known};
+use crate::report::leaks::tests::built;
+use crate::report::leaks::warn::is_bits;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Of which clients something is found in what the server gets; nothing if it is too much to look at.
+fn told(text: &str, m: u64) -> Option<BTreeSet<u64>> {
+    let graph = built(text, &[("m", &m.to_string())]).1;
+    let to = graph.parties.iter().position(|p| p.0 == "Server").expect("a server") as u32;
+    let flows = flows(&graph, &known(&graph, to));
+    let outputs: Vec<usize> =
+        (0..graph.outputs.len()).filter(|&o| graph.outputs[o].to == to).collect();
+    let bits = |o: &usize| is_bits(&flows[graph.outputs[*o].node.index()]);
+    let bits = outputs.iter().copied().filter(bits).collect();
+    let flagged = BTreeSet::new();
+    let found = findings(&Question { graph: &graph, flows: &flows, outputs, flagged, bits })?;
+    let members: BTreeSet<Member> = found.into_iter().flat_map(|f| f.members).collect();
+    assert!(members.iter().all(|m| m.0 == 0), "{members:?}");
+    Some(members.into_iter().map(|m| m.1).collect())
+}
+
+fn of_five(inputs: &str, body: &str) -> Option<BTreeSet<u64>> {
+    let model = "model M(x: fix[9]) -> fix[3] { fc1: linear[9, 4]; fc2: linear[4, 3]; x |> fc1 |> relu |> fc2 }";
+    let text = format!(
+        "use std::{{clamp, dot, exp, relu, sum}};\n{model}\n\
+         predicate P[m]() {{ parties Client[m]; parties Server; parties Other;\n{inputs}\n{body} }}\n"
+    );
+    told(&text, 5)
+}
+
+/// Two sums, with one client or without it, however they are written.
+#[test]
+fn a_sum_beside_the_same_sum_without_one_client_is_found_at_any_size() {
+    for n in [3u64, 100, 60_000] {
+        let k = n / 2;
+        let inputs = format!(
+            "input x: secret fix[{n}] in -1..1 from each Client; input p: public fix[{n}] in -1..1;\n\
+             input own: secret fix[{n}] in -1..1 from Server;\n\
+             reveal sum(p) + sum(sum(x[i]) for i in Client) to Other as used; reveal sum(own) to Server as mine;"
+        );
+        let x = |read: &str, of: &str, over: &str| {
+            let read =
+                read.replace("x[i]", of).replace('K', &k.to_string()).replace('N', &n.to_string());
+            read.replace("Client", &format!("Client{over}"))
+        };
+        let all = "sum(x[i] for i in Client)";
+        for (one, other) in [
+            (all, all),
+            (
+                "[sum(x[i][j] for i in Client) for j in N]",
+                "[sum(x[i][j] for i in Client) for j in N]",
+            ),
+            (all, "[sum(x[i][j] for i in Client) for j in 1..N]"),
+            (all, "sum(x[i][K] for i in Client)"),
+            ("sum(x[i][K] for i in Client)", "sum(x[i][K] for i in Client)"),
+            ("sum(sum(x[i]) for i in Client)", "sum(sum(x[i]) for i in Client)"),
+            (all, "sum(sum(x[i]) for i in Client)"),
+            ("sum(0.1 * x[i] for i in Client)", "sum(x[i] / 10 for i in Client)"),
+            ("sum(x[i] + own for i in Client)", "sum(x[i] for i in Client) / 7"),
+            (
+                "[sum(x[i]) - 7 * sum(x[i][j] for i in Client) for j in N]",
+                "sum(x[i][K] for i in Client)",
+            ),
+        ] {
+            // A sum of all entries stands for one in which clients are added up.
+            let one = one.replace("[sum(x[i]) -", "[sum(sum(x[i]) for i in Client) -");
+            let pair = |a: &str, b: &str, less: &str| {
+                let (a, b) = (x(a, "x[i]", ""), x(b, "x[i]", less));
+                of_five(&inputs, &format!("reveal {a} to Server as a; reveal {b} to Server as b;"))
+            };
+            let found = |clients: &[u64]| Some(clients.iter().copied().collect());
+            assert_eq!(pair(&one, other, " if i != 2"), found(&[2]), "{n}: {one} {other}");
+            assert_eq!(pair(other, &one, " if i != 2"), found(&[2]), "{n}: {other} {one}");
+            assert_eq!(pair(&one, other, " if i < 3"), found(&[]), "{n}: {one} {other}");
+            assert_eq!(pair(&one, other, " if i == 1"), found(&[1]), "{n}: {one} {other}");
+        }
+    }
+}
+
+#[test]
+fn fields_of_a_model_are_entries_like_others() {
+    let u = "input u: secret weights M in -8..8 from each Client;";
+    let two = |a: &str, b: &str| {
+        of_five(u, &format!("reveal {a} to Server as a; reveal {b} to Server as b;"))
+    };
+    let one = Some(BTreeSet::from([2]));
+    assert_eq!(two("sum(u)", "sum(u[i].fc1.weight for i in Client if i != 2)"), one);
+    assert_eq!(two("sum(u)", "sum(u[i].fc1.bias[1] for i in Client if i != 2)"), one);
+    assert_eq!(
+        two("sum(u[i].fc2.bias for i in Client)", "sum(u[i] for i in Client if i != 2)"),
+        one
+    );
+    assert_eq!(
+        two(
+            "sum(u[i].fc1.weight for i in Client)",
+            "sum(u[i].fc2.weight for i in Client if i != 2) + sum(u[i].fc2.bias[0] for i in Client)"
+        ),
+        Some(BTreeSet::new())
+    );
+}
+
+/// A known factor that is computed twice is one number.
+#[test]
+fn equal_factors_are_known_to_be_equal() {
+    let inputs = "input x: secret fix in -1..1 from each Client; input p: public fix[m] in -1..1;";
+    let sum = |over: &str| {
+        format!("reveal sum(exp(2 * p[i]) * x[i] for i in Client if i {over}) to Server as")
+    };
+    let two = |a: &str, b: &str| of_five(inputs, &format!("{} a; {} b;", sum(a), sum(b)));
+    assert_eq!(two("< 2", "< 2"), Some([].into()));
+    assert_eq!(two("< 2", "< 3"), Some([2].into()));
+}
+
+/// What is computed of one client is an unknown of this client.
+#[test]
+fn values_of_one_client_are_told_from_sums() {
+    let y = "input y: secret fix[3] in -1..1 from each Client;";
+    let found = |body: &str| of_five(y, body).expect("few terms");
+    let s = "let s = [clamp(sum(y[i]), -0.5, 0.5) for i in Client]; reveal sum(s) to Server as a;";
+    assert_eq!(
+        found(&format!("{s} reveal sum(s[i] for i in Client if i < 4) to Server as b;")),
+        [4].into()
+    );
+    assert_eq!(
+        found(&format!("{s} reveal sum(s[i] for i in Client if i < 3) to Server as b;")),
+        [].into()
+    );
+    // Bits that are revealed are known, and so is their number.
+    let keep = "let keep = [y[i][0] > 0 for i in Client]; reveal keep to Server as a;";
+    assert_eq!(found(&format!("{keep} reveal sum(keep) to Server as b;")), [].into());
+    assert_eq!(
+        found(&format!("{keep} reveal sum(keep[i] * y[i] for i in Client) to Server as b;")),
+        [].into()
+    );
+}
+
+/// Each entry with a factor of its own.
+#[test]
+fn entries_with_factors_are_found_one_by_one() {
+    for n in [3, 1000] {
+        let inputs = format!(
+            "input x: secret fix[{n}] in -1..1 from each Client; input p: public fix[{n}] in -1..1;"
+        );
+        let sum = |over: &str| format!("sum(dot(x[i], p) for i in Client{over})");
+        let body = format!(
+            "reveal {} to Server as a; reveal {} to Server as b;",
+            sum(""),
+            sum(" if i != 2")
+        );
+        assert_eq!(of_five(&inputs, &body), Some([2].into()), "{n}");
+    }
+}
+
+#[test]
+fn too_many_terms_are_not_looked_at() {
+    let inputs = "input x: secret fix[400000] in -1..1 from each Client; input p: public fix[400000] in -1..1;";
+    assert_eq!(of_five(inputs, "reveal sum(dot(x[i], p) for i in Client) to Server as a;"), None);
+}
+
+/// A deterministic source of numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize]
+    }
+}
+
+/// The reference counts modulo another prime than the compiler.
+const Q: u64 = (1 << 31) - 1;
+
+fn power(x: u64, mut n: u64) -> u64 {
+    let (mut out, mut x) = (1, x % Q);
+    while n > 0 {
+        if n & 1 == 1 {
+            out = out * x % Q;
+        }
+        (x, n) = (x * x % Q, n >> 1);
+    }
+    out
+}
+
+/// The rank, by elimination of a dense matrix.
+fn rank(mut rows: Vec<Vec<u64>>) -> usize {
+    let (mut rank, columns) = (0, rows.first().map_or(0, Vec::len));
+    for c in 0..columns {
+        let Some(p) = (rank..rows.len()).find(|&r| rows[r][c] != 0) else { continue };
+        rows.swap(rank, p);
+        let inverse = power(rows[rank][c], Q - 2);
+        let pivot = rows[rank].clone();
+        for row in rows.iter_mut().skip(rank + 1) {
+            let by = row[c] * inverse % Q;
+            row.iter_mut().zip(&pivot).for_each(|(x, p)| *x = (*x + (Q - by) * p) % Q);
+        }
+        rank += 1;
+    }
+    rank
+}
+
+/// An expression, and its entries as factors of all entries of all clients.
+type Written = (String, Vec<Vec<u64>>);
+
+/// A random program of linear reveals over `x: fix[a, b]` of m clients.
+struct Program {
+    m: u64,
+    a: u64,
+    b: u64,
+    /// What the reference takes public inputs for.
+    public: Vec<u64>,
+}
+
+/// As a program says it, over, under.
+const FACTORS: [(&str, u64, u64); 7] = [
+    ("1", 1, 1),
+    ("2", 2, 1),
+    ("0.5", 1, 2),
+    ("0.1", 1, 10),
+    ("0.3", 3, 10),
+    ("(-1)", Q - 1, 1),
+    ("3", 3, 1),
+];
+
+impl Program {
+    /// Which clients, and with which factors: the condition or factor as it is written.
+    fn clients(&self, r: &mut Random) -> (String, String, Vec<u64>) {
+        let (m, t) = (self.m, r.below(self.m));
+        let (when, of): (String, Box<dyn Fn(u64) -> bool>) = match r.below(6) {
+            0 => (format!(" if i != {t}"), Box::new(move |i| i != t)),
+            1 => (format!(" if i <= {t}"), Box::new(move |i| i <= t)),
+            2 => (format!(" if i >= {t}"), Box::new(move |i| i >= t)),
+            3 if r.below(3) == 0 => (format!(" if i == {t}"), Box::new(move |i| i == t)),
+            _ => (String::new(), Box::new(|_| true)),
+        };
+        let (text, over, under) = r.pick(&FACTORS);
+        let by = over * power(under, Q - 2) % Q;
+        let place = r.below(5) == 0;
+        let factor = |i: u64| if of(i) { by * if place { i } else { 1 } % Q } else { 0 };
+        let times = if place { format!("{text} * i * ") } else { format!("{text} * ") };
+        (when, times, (0..m).map(factor).collect())
+    }
+
+    /// The entry that adds up these entries of each client, times numbers.
+    fn row(&self, clients: &[u64], entries: &[(u64, u64, u64)]) -> Vec<u64> {
+        let mut row = vec![0; (self.m * self.a * self.b) as usize];
+        for (i, by) in (0..).zip(clients) {
+            for (j, k, factor) in entries {
+                let at = &mut row[((i * self.a + j) * self.b + k) as usize];
+                *at = (*at + by * factor) % Q;
+            }
+        }
+        row
+    }
+
+    /// A list of numbers; what it names stands before.
+    fn list(&self, r: &mut Random, before: &mut String) -> Written {
+        let (when, times, clients) = self.clients(r);
+        let (a, b) = (self.a, self.b);
+        let (j, k) = (r.below(a), r.below(b));
+        let sum = |of: &str| format!("sum({times}{of} for i in Client{when})");
+        let row = |entries: &[(u64, u64, u64)]| self.row(&clients, entries);
+        let whole = |j: u64| (0..b).map(|k| (j, k, 1)).collect::<Vec<_>>();
+        match r.below(10) {
+            0 => {
+                let rows = (0..a)
+                    .flat_map(|j| (0..b).map(move |k| (j, k)))
+                    .map(|(j, k)| row(&[(j, k, 1)]));
+                (format!("flat({})", sum("x[i]")), rows.collect())
+            }
+            1 => {
+                let from = r.below(b);
+                let rows = (0..a)
+                    .flat_map(|j| (from..b).map(move |k| (j, k)))
+                    .map(|(j, k)| row(&[(j, k, 1)]));
+                (
+                    format!("flat([[{} for k in {from}..{b}] for j in {a}])", sum("x[i][j][k]")),
+                    rows.collect(),
+                )
+            }
+            2 => {
+                let rows = (0..b)
+                    .flat_map(|k| (0..a).map(move |j| (j, k)))
+                    .map(|(j, k)| row(&[(j, k, 1)]));
+                (
+                    format!("flat([[{} for j in {a}] for k in {b}])", sum("x[i][j][k]")),
+                    rows.collect(),
+                )
+            }
+            3 => (format!("[{}]", sum(&format!("x[i][{j}][{k}]"))), vec![row(&[(j, k, 1)])]),
+            4 => (format!("[{}]", sum(&format!("sum(x[i][{j}])"))), vec![row(&whole(j))]),
+            5 => {
+                let constants: Vec<_> = (0..b).map(|_| r.pick(&FACTORS)).collect();
+                let texts: Vec<&str> = constants.iter().map(|c| c.0).collect();
+                let entries = |j: u64| {
+                    (0..).zip(&constants).map(move |(k, c)| (j, k, c.1 * power(c.2, Q - 2) % Q))
+                };
+                let text = format!(
+                    "[{} for j in {a}]",
+                    sum(&format!("dot(x[i][j], [{}])", texts.join(", ")))
+                );
+                (text, (0..a).map(|j| row(&entries(j).collect::<Vec<_>>())).collect())
+            }
+            6 => {
+                let entries: Vec<_> = (0..).zip(&self.public).map(|(k, p)| (j, k, *p)).collect();
+                (format!("[{}]", sum(&format!("dot(x[i][{j}], p)"))), vec![row(&entries)])
+            }
+            7 => (
+                format!("{} + own", sum(&format!("x[i][{j}]"))),
+                (0..b).map(|k| row(&[(j, k, 1)])).collect(),
+            ),
+            8 => {
+                // The deviation of entries from their sum.
+                let v = named(before, &sum(&format!("x[i][{j}]")));
+                let text = format!("[{v}[k] - sum({v}) / {b} for k in {b}]");
+                let less = Q - power(b, Q - 2);
+                let entries = |k: u64| {
+                    whole(j)
+                        .into_iter()
+                        .map(|(j, l, _)| (j, l, less))
+                        .chain([(j, k, 1)])
+                        .collect::<Vec<_>>()
+                };
+                (text, (0..b).map(|k| row(&entries(k))).collect())
+            }
+            _ if b > 1 => {
+                let v = named(before, &sum(&format!("x[i][{j}]")));
+                let text = format!("[{v}[k] - {v}[k + 1] for k in {}]", b - 1);
+                (text, (0..b - 1).map(|k| row(&[(j, k, 1), (j, k + 1, Q - 1)])).collect())
+            }
+            _ => (format!("[{}]", sum(&format!("x[i][{j}][{k}]"))), vec![row(&[(j, k, 1)])]),
+        }
+    }
+
+    /// Two of them, or parts of these, as one.
+    fn reveal(&self, r: &mut Random, before: &mut String) -> Written {
+        let (text, rows) = self.list(r, before);
+        let (other, more) = self.list(r, before);
+        match r.below(4) {
+            0 => (format!("concat({text}, {other})"), rows.into_iter().chain(more).collect()),
+            1 => {
+                let n = rows.len().min(more.len());
+                let sums = rows
+                    .iter()
+                    .zip(&more)
+                    .map(|(a, b)| a.iter().zip(b).map(|(x, y)| (x + 2 * y) % Q).collect());
+                let (v, w) = (named(before, &text), named(before, &other));
+                let text = format!("[{v}[e] + 2 * {w}[e] for e in {n}]");
+                (text, sums.collect())
+            }
+            _ => (text, rows),
+        }
+    }
+}
+
+/// Gives an expression a name.
+fn named(before: &mut String, text: &str) -> String {
+    let name = format!("v{}", before.lines().count());
+    let _ = writeln!(before, "let {name} = {text};");
+    name
+}
+
+fn setting(name: &str, or: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or)
+}
+
+/// A client is found if, and only if, the rank is less without its inputs.
+#[test]
+fn random_linear_programs_agree_with_dense_elimination() {
+    let (first, programs) = (setting("SLVR_FIRST", 0), setting("SLVR_PROGRAMS", 300));
+    let (mut telling, mut silent) = (0, 0);
+    for seed in first..first + programs {
+        let mut r = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        r.below(1);
+        let (m, a, b) = (2 + r.below(4), 1 + r.below(3), 1 + r.below(4));
+        let public = (0..b).map(|_| 1 + r.below(Q - 1)).collect();
+        let program = Program { m, a, b, public };
+        let (mut body, mut rows) = (String::new(), Vec::new());
+        for o in 0..1 + r.below(3) {
+            let (text, more) = program.reveal(&mut r, &mut body);
+            let _ = writeln!(body, "reveal {text} to Server as a{o};");
+            rows.extend(more);
+        }
+        let text = format!(
+            "use std::{{concat, dot, flat, sum}};\npredicate P[m]() {{ parties Client[m]; parties Server; parties Other;\n\
+             input x: secret fix[{a}, {b}] in -1..1 from each Client; input p: public fix[{b}] in -1..1;\n\
+             input own: secret fix[{b}] in -1..1 from Server;\n\
+             reveal sum(p) + sum(own) + sum(sum(x[i][0]) for i in Client) to Other as used;\n{body} }}\n"
+        );
+        let columns = (a * b) as usize;
+        let all = rank(rows.clone());
+        let less = |i: u64| {
+            let mut rows = rows.clone();
+            let own = i as usize * columns..(i as usize + 1) * columns;
+            rows.iter_mut().for_each(|row| row[own.clone()].fill(0));
+            rank(rows) < all
+        };
+        let expected: BTreeSet<u64> = (0..m).filter(|&i| less(i)).collect();
+        *(if expected.is_empty() { &mut silent } else { &mut telling }) += 1;
+        assert_eq!(told(&text, m), Some(expected), "seed {seed}\n{text}");
+    }
+    assert!(
+        programs < 100 || telling > programs / 10 && silent > programs / 10,
+        "{telling} {silent}"
+    );
+}
