@@ -71,7 +71,7 @@ fn simplest((a, b): (u128, u128), (c, d): (u128, u128)) -> (u128, u128) {
     if whole * b == a {
         return (whole, 1);
     }
-    if whole + 1 <= c / d {
+    if whole < c / d {
         return (whole + 1, 1);
     }
     let (over, under) = simplest((d, c - whole * d), (b, a - whole * b));
