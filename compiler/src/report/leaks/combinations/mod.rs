@@ -3,7 +3,7 @@
 //! A row is a revealed entry. A column is an entry of an input that the receiver does not know, or of a value that is
 //! computed in another way than linearly: a product of secrets, a comparison, a function, an entry that coins pick. The
 //! factors are constants; an entry of a public input, or of one of the receiver's own, stands for a number in general
-//! position. Noise counts as known.
+//! position. Noise counts as known, a rounding as none, and what a state or a loop carries as in its range.
 //!
 //! **Promise:** if, and only if, some combination of revealed entries, not 0, has columns of one client alone (entries
 //! of its inputs, and entries computed from these alone), this client is found, at any size; or it is said that the

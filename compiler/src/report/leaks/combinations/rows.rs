@@ -172,6 +172,10 @@ impl<'a> Reader<'a> {
                     one(self.operand(t, 0)?.times(by.inverse()))
                 }
             }
+            // What is carried is taken to be in its range.
+            Op::Select if g.site(id).keeps().is_some() || g.site(id).compares_ends() => {
+                one(self.operand(t, 2)?)
+            }
             Op::Select if self.is_known(g.arg(id, 0)) => {
                 let by = self.factor(&self.operand(t, 0)?)?;
                 let first = self.operand(t, 1)?.times(by);
