@@ -26,8 +26,8 @@ predicate Small[m]() {
     parties Client[m];
     parties Server;
 
-    input x: secret fix[100] in -100..100 from each Client;
-    input w: secret fix[100] in -100..100 from each Client;
+    input x: secret fix[100] in -1000..1000 from each Client;
+    input w: secret fix[100] in -1000..1000 from each Client;
 
     let y = [relu(x[i] * w[i]) * w[i] for i in Client];
     let few = [sum(y[i]) < 1 for i in Client];
