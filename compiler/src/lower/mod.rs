@@ -98,6 +98,7 @@ pub fn lower(
         Protocols::Dealer(tuning) => Some(tuning),
         _ => None,
     };
+    nodes::refuse_sorts(graph).map_err(|refused| vec![*refused])?;
     let facts = Facts { graph, ranges, rings, tuning };
     let mut emit = Emit::default();
     emit.proven = matches!(protocols, Protocols::Proven | Protocols::Ahead(_));

@@ -24,7 +24,14 @@ pub struct Given {
     pub coins: BTreeMap<NodeId, ValueId>,
 }
 
-/// Refuses all entries of a long vector in order, before any pair of them is compared.
+/// Refuses the sorts that passes have left: those of long vectors, of which all entries are used. No protocol computes one.
+pub fn refuse_sorts(g: &Graph) -> Result<(), Box<Diagnostic>> {
+    let length = |id: NodeId| g.shape(id).last().copied().unwrap_or(0);
+    let sort = g.ids().find(|&id| *g.op(id) == Op::Sort);
+    sort.map_or(Ok(()), |id| Err(Box::new(all_in_order(g.site(id), length(id)))))
+}
+
+/// Refuses the ranks of all entries of a long vector, before any pair of them is compared.
 pub fn refuse_all_in_order(l: &Values<'_>) -> Result<(), Box<Diagnostic>> {
     let g = l.facts.graph;
     let made = g.ids().filter(|id| l.plan.of(*id).made != Made::Nothing);
@@ -113,11 +120,10 @@ fn too_large(site: &Site, elements: u64) -> Diagnostic {
     )
 }
 
-/// How many entries the ranks or the order are of that a node holds, if they are too many to compare all pairs.
+/// How many entries the ranks are of that a node holds, if they are too many to compare all pairs.
 fn unsearched(g: &Graph, id: NodeId) -> Option<u64> {
     let n = *g.shape(id).last()?;
-    let all = || *g.op(id) == Op::Sort || Ranks::of(g, id).is_some();
-    (n > PAIRED && all()).then_some(n)
+    (n > PAIRED && Ranks::of(g, id).is_some()).then_some(n)
 }
 
 /// All entries of a long vector are wanted in order.

@@ -3,7 +3,7 @@
 //! Clients deal their inputs before anybody knows how many of them will come. So the circuits for each number of clients
 //! have to take the same words. Three things in how an input is dealt may depend on that number:
 //!
-//! - its fraction bits: as many as cost the circuit nothing ([`super::precision`]);
+//! - its fraction bits: as many as cost the circuit nothing (`precision`);
 //! - for long vectors of weights, the means by which their range is enforced: those that are lifted are dealt in another
 //!   ring ([`Guard::Lift`](crate::analysis::guard::Guard::Lift));
 //! - its shape and its range, if the program says so.
