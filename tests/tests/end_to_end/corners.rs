@@ -7,7 +7,7 @@ use slvr_runtime::share::encode::RawData;
 use slvr_tests::{coarse_inputs, compile_with, distance};
 
 /// Expressions of three numbers x, y and z each, and of one more, c.
-const REVEALS: [&str; 26] = [
+const REVEALS: [&str; 28] = [
     "[[1 / (x[i] - x[j]) for j in 3] for i in 3]",
     "[[(x[i] - x[j]) / (y[i] - y[j]) for j in 3] for i in 3]",
     "median([(x[i] - x[j]) / (y[i] - y[j]) for i in 3 for j in 3])",
@@ -34,6 +34,8 @@ const REVEALS: [&str; 26] = [
     "rank(sqrt(x))",
     "top_k[1](sqrt(x))",
     "median(sqrt(x))",
+    "[softmax(x)[i] >= softmax(x)[i] for i in 3]",
+    "[softmax(x)[i] < y[j] / abs(z[j]) for i in 3 for j in 3]",
 ];
 
 /// x, y, z and c: with ties, zeros and ends.

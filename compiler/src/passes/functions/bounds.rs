@@ -31,6 +31,11 @@ pub(crate) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let node = graph.node(id);
         let rewritten = match node.op {
+            // No value is less than itself; as products a run would say so of some.
+            Op::Lt if args[0] == args[1] => {
+                let never = Table::splat(0.0, graph.shape(id).to_vec());
+                Some(new.add(Op::Const(never, Elem::Bit, None), &[], node.site))
+            }
             // A value that is kept in a range is compared as it is: what bounds it is the comparison with its own word.
             Op::Lt if !graph.site(id).compares_ends() && !choosing.contains(&id) => {
                 quotient(new, &sizes, [args[0], args[1]], node.site)
@@ -144,7 +149,13 @@ fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) ->
     let mut both = g.add(Op::And, &[dividend, divisor], site);
     if constant.is_none() {
         let zero = splat(g, 0.0);
-        let sides = if left { [zero, other] } else { [other, zero] };
+        // A quotient by what is not negative has the sign of its dividend.
+        let signed = match divided(g, other) {
+            Some((Some(dividend), _)) => dividend,
+            Some((None, _)) => splat(g, 1.0),
+            None => other,
+        };
+        let sides = if left { [zero, signed] } else { [signed, zero] };
         let open = g.add(Op::Lt, &sides, site);
         both = g.add(Op::And, &[both, open], site);
     }
