@@ -28,15 +28,6 @@ enum Moves<'g> {
     Concat { parts: Vec<u64> },
 }
 
-/// Distances between neighbours along each axis.
-fn strides(shape: &[u64]) -> Vec<u64> {
-    let mut out = vec![1; shape.len()];
-    for d in (1..shape.len()).rev() {
-        out[d - 1] = out[d] * shape[d];
-    }
-    out
-}
-
 impl<'g> Layout<'g> {
     /// Of a node; `None` if it computes something, or if its index is not known.
     pub fn of(g: &'g Graph, id: NodeId) -> Option<Layout<'g>> {
@@ -45,12 +36,12 @@ impl<'g> Layout<'g> {
         let moves = match g.op(id) {
             Op::Reshape(_) => Moves::Same,
             Op::Transpose(perm) => {
-                let own = strides(g.shape(x()));
+                let own = lanes::strides(g.shape(x()));
                 let strides = perm.iter().map(|&p| own[p as usize]).collect();
                 Moves::Strides { start: 0, strides }
             }
             Op::Slice { axis, start, step, .. } => {
-                let mut strides = strides(g.shape(x()));
+                let mut strides = lanes::strides(g.shape(x()));
                 let along = &mut strides[*axis as usize];
                 let start = start * *along;
                 *along *= step;
@@ -58,7 +49,7 @@ impl<'g> Layout<'g> {
             }
             Op::Broadcast(_) => {
                 let from = g.shape(x());
-                let own = strides(from).into_iter().zip(from);
+                let own = lanes::strides(from).into_iter().zip(from);
                 let strides = own.map(|(s, &n)| if n == 1 { 0 } else { s }).collect();
                 Moves::Strides { start: 0, strides }
             }

@@ -277,6 +277,20 @@ fn near(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + a.abs().max(b.abs())) || a == b
 }
 
+/// Every pass keeps what the program makes of the inputs; if not, after which one it is something else.
+fn kept_by_passes(case: &Case, inputs: &Inputs, want: &[Vec<f64>]) -> Result<(), String> {
+    let mut wrong = None;
+    let see = |pass: &passes::Pass, graph: &slvr_compiler::graph::Graph| {
+        let found = case.graph_real(graph, inputs, &[]);
+        let all = found.iter().flatten().zip(want.iter().flatten());
+        if wrong.is_none() && !all.clone().all(|(a, b)| near(*a, *b)) {
+            wrong = Some(format!("after {}: {found:?} instead of {want:?}", pass.name));
+        }
+    };
+    drop(passes::unscaled(&case.compiled.graph, see));
+    wrong.map_or(Ok(()), Err)
+}
+
 fn check(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
     let Made { text, range, what } = made(choices, false);
     tally.programs += 1;
@@ -295,18 +309,8 @@ fn check(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
             let about = || format!("{:?}, {protocols:?}\n{text}", inputs.sets[0][0]);
             let want = case.floating(&inputs, &[]);
             if protocols == Protocols::Symmetric {
-                let mut wrong = None;
-                let see = |pass: &passes::Pass, graph: &slvr_compiler::graph::Graph| {
-                    let found = case.graph_real(graph, &inputs, &[]);
-                    let all = found.iter().flatten().zip(want.iter().flatten());
-                    if wrong.is_none() && !all.clone().all(|(a, b)| near(*a, *b)) {
-                        wrong = Some(format!("after {}: {found:?} instead of {want:?}", pass.name));
-                    }
-                };
-                drop(passes::unscaled(&case.compiled.graph, see));
-                if let Some(wrong) = wrong {
-                    return Err(format!("{wrong}, {}", about()));
-                }
+                kept_by_passes(&case, &inputs, &want)
+                    .map_err(|why| format!("{why}, {}", about()))?;
             }
             let draw = committees(&[]);
             let found = OnInputs::of(&case.compiled, &[], &graph_inputs(&inputs), &draw);
@@ -379,16 +383,7 @@ fn check_long(choices: &[u8]) -> Result<u64, String> {
         }
         // The graph as it was built takes what the program does not.
         let want = case.graph_real(&case.compiled.graph, &inputs, &[]);
-        let mut wrong = None;
-        let see = |pass: &passes::Pass, graph: &slvr_compiler::graph::Graph| {
-            let found = case.graph_real(graph, &inputs, &[]);
-            let all = found.iter().flatten().zip(want.iter().flatten());
-            if wrong.is_none() && !all.clone().all(|(a, b)| near(*a, *b)) {
-                wrong = Some(format!("after {}: {found:?} instead of {want:?}", pass.name));
-            }
-        };
-        drop(passes::unscaled(&case.compiled.graph, see));
-        if let Some(wrong) = wrong {
+        if let Err(wrong) = kept_by_passes(&case, &inputs, &want) {
             let RawData::F64(data) = &inputs.sets[0][0]["all"].data else { return Ok(0) };
             return Err(format!("{wrong}, {:?}\n{text}", &data[..10]));
         }

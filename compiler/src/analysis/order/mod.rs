@@ -12,12 +12,12 @@ mod reader;
 mod ruled;
 
 use super::lanes::Uneven;
-use super::layout::{digits, flat};
+use super::layout::{digits, flat, summed};
 use super::view::View;
 use crate::graph::infer::align;
 use crate::graph::{NodeId, Op};
 pub(in crate::analysis) use ranked::{Ranked, Weights};
-use reader::{ByRank, Reader, Refused, summed};
+use reader::{ByRank, Reader, Refused};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;

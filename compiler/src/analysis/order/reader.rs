@@ -7,7 +7,7 @@
 //! said of many rows at once ([`lanes`]).
 
 use crate::analysis::lanes::{self, Distances, Place, Uneven};
-use crate::analysis::layout::aligned;
+use crate::analysis::layout::{aligned, summed};
 use crate::analysis::truth_tables::sums::{self, Shape, merged};
 use crate::analysis::view::View;
 use crate::graph::ranks::is_ruled;
@@ -398,25 +398,4 @@ impl Row {
         let all = others.len() == value.terms.len() && others.len() + 1 == self.used.len();
         if all { Ok(()) } else { Err(Refused::No) }
     }
-}
-
-/// The entries of an operand of shape `from` that a sum over `axes` adds into its entry `at`.
-pub(super) fn summed(from: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
-    use crate::analysis::layout::{digits, flat};
-    let kept: Vec<u64> =
-        (0..from.len()).filter(|d| !axes.contains(&(*d as u64))).map(|d| from[d]).collect();
-    let mut rest = digits(&kept, at).into_iter();
-    let base: Vec<u64> = (0..from.len() as u64)
-        .map(|d| if axes.contains(&d) { 0 } else { rest.next().unwrap_or(0) })
-        .collect();
-    let inner: Vec<u64> = axes.iter().map(|&d| from[d as usize]).collect();
-    (0..inner.iter().product())
-        .map(|i| {
-            let mut place = base.clone();
-            for (&axis, x) in axes.iter().zip(digits(&inner, i)) {
-                place[axis as usize] = x;
-            }
-            flat(from, &place)
-        })
-        .collect()
 }

@@ -297,11 +297,12 @@ impl<'a> Reader<'a> {
     fn factor(&mut self, t: &Term) -> Result<Residue, Cut> {
         let g = self.g;
         let mut t = t.clone();
-        if let Some(x) = g.constant(t.node) {
-            return Ok(Residue::constant(x).unwrap_or(Residue::ZERO));
-        }
-        while let Some(layout) = self.layouts.entry(t.node).or_insert_with(|| Layout::of(g, t.node))
-        {
+        loop {
+            if let Some(x) = g.constant(t.node) {
+                return Ok(Residue::constant(x).unwrap_or(Residue::ZERO));
+            }
+            let layout = self.layouts.entry(t.node).or_insert_with(|| Layout::of(g, t.node));
+            let Some(layout) = layout else { break };
             let lanes = even(&t, |sizes, distances| layout.lanes(t.at, sizes, distances))?;
             let (operand, at) = layout.origin(t.at);
             t = Term { node: g.arg(t.node, operand), at, lanes, factor: t.factor };
@@ -309,7 +310,7 @@ impl<'a> Reader<'a> {
         let first = self.values.of(g, t.node, t.at).residue;
         let moving = |l: &Lane| l.0 > 1 && l.1 > 0;
         let all: u64 = t.lanes.iter().filter(|l| moving(l)).map(|l| l.0).product();
-        if all > FACTORS && g.constant(t.node).is_none() {
+        if all > FACTORS {
             let longest =
                 (0..t.lanes.len()).filter(|&k| moving(&t.lanes[k])).max_by_key(|&k| t.lanes[k].0);
             return Err((longest.unwrap_or(0), How::Each));
