@@ -7,7 +7,7 @@ use slvr_runtime::share::encode::RawData;
 use slvr_tests::{coarse_inputs, compile_with, distance};
 
 /// Expressions of three numbers x, y and z each, and of one more, c.
-const REVEALS: [&str; 28] = [
+const REVEALS: [&str; 29] = [
     "[[1 / (x[i] - x[j]) for j in 3] for i in 3]",
     "[[(x[i] - x[j]) / (y[i] - y[j]) for j in 3] for i in 3]",
     "median([(x[i] - x[j]) / (y[i] - y[j]) for i in 3 for j in 3])",
@@ -20,6 +20,7 @@ const REVEALS: [&str; 28] = [
     "argmax(softmax(8 * x))",
     "[x[i] / abs(z[i]) < y[i] / abs(z[i]) for i in 3]",
     "[x[i] / abs(z[i]) < y[i] / abs(y[i]) for i in 3]",
+    "[x[i] / (z[i]^2 + 0.7) <= y[i] / (z[i]^2 + 0.7) for i in 3]",
     "[x[i] / abs(z[i]) >= -1 / abs(z[i]) for i in 3]",
     "[0.25 / abs(c) < x[i] / abs(y[i]) for i in 3]",
     "[x[i] / abs(z[i]) < 10000000000 for i in 3]",

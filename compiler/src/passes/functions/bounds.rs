@@ -17,7 +17,7 @@
 
 use super::super::promise::{Kept, none};
 use super::super::rising::{quotient_compares, sizes};
-use super::{all, axis_last, reshape};
+use super::{all, axis_last, broadcast, reshape};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::positive;
 use crate::analysis::signs::not_negative;
@@ -114,6 +114,15 @@ fn quotient_of(
 fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) -> Option<NodeId> {
     let out = align(g.shape(sides[0]), g.shape(sides[1])).ok()?;
     let (x, y, other, left) = quotient_of(g, sizes, sides)?;
+    // By one and the same divisor quotients fall as their dividends do, also where these are equal.
+    if let (Some(x), Some((Some(z), divisor))) = (x, divided(g, other))
+        && divisor == y
+        && positive(g, sizes, y)
+    {
+        let dividends = if left { [x, z] } else { [z, x] };
+        let dividends = dividends.map(|x| broadcast(g, x, &out, site));
+        return Some(g.add(Op::Lt, &dividends, site));
+    }
     let constant = g.constant(other);
     // 0 / 0 decides as 0 on the side of which it is no part of the product's comparison.
     let exact = positive(g, sizes, y)
@@ -133,7 +142,7 @@ fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) ->
     let x = if align(g.shape(x), g.shape(product)).ok()? == out {
         x
     } else {
-        g.add(Op::Broadcast(out.clone()), &[x], site)
+        broadcast(g, x, &out, site)
     };
     let sides = if left { [x, product] } else { [product, x] };
     let less = g.add(Op::Lt, &sides, site);
@@ -192,11 +201,7 @@ fn extremum(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     let other = if g.elements(other) == 1 {
         reshape(g, other, vec![1, 1], site)
     } else {
-        let all = if g.shape(other) == out {
-            other
-        } else {
-            g.add(Op::Broadcast(out.clone()), &[other], site)
-        };
+        let all = broadcast(g, other, &out, site);
         reshape(g, all, vec![count, 1], site)
     };
     // max x < b, a < min x: all x on that side. a < max x, min x < b: not all on the other.

@@ -19,7 +19,7 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use super::reshape;
+use super::{broadcast, reshape};
 use crate::analysis::signs::not_negative;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use crate::types::Elem;
@@ -122,8 +122,7 @@ fn floored(g: &mut Graph, of: &Capped, site: u32) -> NodeId {
 fn largest(g: &mut Graph, x: NodeId, y: NodeId, shape: &[u64], site: u32) -> NodeId {
     let count: u64 = shape.iter().product();
     let columns = [x, y].map(|x| {
-        let same = g.shape(x) == shape;
-        let all = if same { x } else { g.add(Op::Broadcast(shape.to_vec()), &[x], site) };
+        let all = broadcast(g, x, shape, site);
         reshape(g, all, vec![count, 1], site)
     });
     let both = g.add(Op::Concat(1), &columns, site);

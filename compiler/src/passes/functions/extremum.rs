@@ -14,7 +14,7 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use super::{all, axis_last, part, reshape, table};
+use super::{all, axis_last, broadcast, part, reshape, table};
 use crate::graph::{Graph, NodeId, Op};
 use crate::types::Elem;
 
@@ -197,8 +197,7 @@ fn arg_max(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
             // A table has no batch axes yet.
             let mut to = g.shape(chosen).to_vec();
             to[rank - 1] = 1;
-            let last =
-                if g.shape(last) == to { last } else { g.add(Op::Broadcast(to), &[last], site) };
+            let last = broadcast(g, last, &to, site);
             g.add(Op::Concat(rank as u64 - 1), &[chosen, last], site)
         };
         x = with_last(g, larger, x, n, site);

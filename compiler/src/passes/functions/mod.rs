@@ -21,6 +21,11 @@ fn reshape(g: &mut Graph, x: NodeId, to: Vec<u64>, site: u32) -> NodeId {
     if g.shape(x) == to { x } else { g.add(Op::Reshape(to), &[x], site) }
 }
 
+/// The elements repeated to a shape, if it is another.
+fn broadcast(g: &mut Graph, x: NodeId, to: &[u64], site: u32) -> NodeId {
+    if g.shape(x) == to { x } else { g.add(Op::Broadcast(to.to_vec()), &[x], site) }
+}
+
 /// An axis moved to the end.
 fn axis_last(g: &mut Graph, x: NodeId, axis: u64, site: u32) -> NodeId {
     let rank = g.shape(x).len() as u64;
