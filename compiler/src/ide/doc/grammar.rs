@@ -4,14 +4,8 @@
 //! the page would no longer hold every keyword and operator.
 
 use super::GENERATED;
-use crate::syntax::KEYWORDS;
+use crate::syntax::{GRAMMAR, KEYWORDS, LEXER};
 use std::fmt::Write;
-
-/// Source of the parser.
-const GRAMMAR: &str = include_str!("../../syntax/grammar.lalrpop");
-
-/// Source of the tokens.
-const LEXER: &str = include_str!("../../syntax/token.rs");
 
 /// Tokens that stand for many texts: name in the grammar, name in the lexer.
 const CLASSES: &[(&str, &str)] =

@@ -1,0 +1,75 @@
+//! What is known of a graph before it is lowered, and questions about nodes that choosing and lowering both
+//! ask.
+
+use crate::cost::Tuning;
+use slvr_graph::analysis::ranges::Ranges;
+use slvr_graph::analysis::rings::{self, Rings};
+use slvr_graph::graph::{Graph, NodeId};
+use slvr_language::syntax::ast::Secrecy;
+use slvr_language::types::Elem;
+
+/// A graph with scales, and what is proven and chosen of its values.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// Proven ranges.
+    pub ranges: &'a Ranges,
+    /// Chosen rings.
+    pub rings: &'a Rings,
+    /// What protocols of family T2 are chosen by; none if all nodes are of family T1.
+    pub tuning: Option<Tuning>,
+}
+
+impl Facts<'_> {
+    /// Whether a value is secret.
+    pub fn is_secret(&self, id: NodeId) -> bool {
+        self.graph.ty(id).secrecy == Secrecy::Secret
+    }
+
+    /// Whether a value is made of bits.
+    pub fn is_bit(&self, id: NodeId) -> bool {
+        self.graph.ty(id).elem == Elem::Bit
+    }
+
+    /// Bits of an element in the ring of the value: 1 for a bit.
+    pub fn ring(&self, id: NodeId) -> u32 {
+        if self.is_bit(id) { 1 } else { self.rings.of(id) }
+    }
+
+    /// The ring in which a node reads its operand number `i`.
+    pub fn operand_ring(&self, id: NodeId, i: usize) -> u32 {
+        self.rings.operand(self.graph, self.ranges, id, i)
+    }
+
+    /// Fraction bits of a value.
+    pub fn frac(&self, id: NodeId) -> u32 {
+        self.graph.ty(id).frac.unwrap_or(0)
+    }
+
+    /// Whether a value is an output.
+    pub fn is_output(&self, id: NodeId) -> bool {
+        self.graph.outputs.iter().any(|o| o.node == id)
+    }
+
+    /// Whether one node reads a value, and nothing else does.
+    pub fn has_one_reader(&self, id: NodeId) -> bool {
+        self.graph.users(id).len() == 1 && !self.is_output(id)
+    }
+
+    /// Bits that hold the difference of a comparison's operands.
+    pub fn difference_bits(&self, id: NodeId) -> u32 {
+        let (a, b) = (self.graph.arg(id, 0), self.graph.arg(id, 1));
+        self.rings.fixed().unwrap_or_else(|| self.ranges.difference_bits(a, b))
+    }
+
+    /// As [`rings::compared`].
+    pub fn compared(&self, gate: NodeId) -> Option<(NodeId, u32)> {
+        rings::compared(self.graph, self.ranges, gate)
+    }
+
+    /// As [`rings::cheaper_sign`].
+    pub fn cheaper_sign(&self, value: NodeId, condition: NodeId) -> NodeId {
+        rings::cheaper_sign(self.graph, value, condition)
+    }
+}

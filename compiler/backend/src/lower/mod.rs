@@ -1,0 +1,155 @@
+//! Lowering: graph operations to protocol macros made of circuit instructions.
+//!
+//! The only room that knows both. From the bottom:
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `emit` | builds instructions |
+//! | [`common`] | what the macros of both families are made of |
+//! | [`t1`], [`t2`] | the two families of protocols, side by side, in files with the same names |
+//! | `stated` | the errors that each family states |
+//! | `facts`, `task` | what is known of a graph; what there is to do for each operation |
+//! | `conjunctions` | what choosing finds in graphs |
+//! | `choose` | the family, groups and form of each node, before anything is emitted |
+//! | `form` | the forms that values are held in, and all conversions |
+//! | `family` | the interface of a family |
+//! | `inputs`, `nodes` | deals and checks inputs; lowers nodes by the family that was chosen |
+//! | `rewrite` | the frame of a rewriting from one draft to another |
+//! | `proven` | from instructions of T1 to those that parties can prove |
+//! | `ahead` | from these to those of which owners know their parts ahead |
+//! | `cuts` | where shards are cut in these |
+//!
+//! Numbers are words of Z_2^k, k the smallest that holds them ([`slvr_graph::analysis::rings`]), bits are `B1`.
+//!
+//! To add a function of one number, add an entry to `t1/functions.rs`, one to `t2/functions.rs`, and its
+//! error to `stated`. To add a protocol, write a macro in the family's file, call it in the family's nodes,
+//! and add its cost where `choose` compares times. `docs/src/architecture.md` lists the files of other rooms.
+//!
+//! What may not live here: rewrites that the graph can express ([`slvr_graph::passes`]), and layers
+//! ([`crate::schedule`]).
+
+mod ahead;
+mod choose;
+pub mod common;
+mod conjunctions;
+mod cuts;
+mod emit;
+mod facts;
+mod family;
+mod form;
+mod inputs;
+mod nodes;
+mod proven;
+mod rewrite;
+pub mod stated;
+pub mod t1;
+pub mod t2;
+mod task;
+#[cfg(test)]
+mod tests;
+
+pub use ahead::ahead;
+pub use emit::{Draft, Emit};
+pub use proven::{Refused, proven};
+
+use crate::cost::Tuning;
+use facts::Facts;
+use form::Values;
+use nodes::Given;
+use slvr_graph::analysis::guard::Guard;
+use slvr_graph::analysis::ranges::Ranges;
+use slvr_graph::analysis::rings::{Rings, STORED};
+use slvr_graph::graph::{Graph, Op};
+use slvr_language::diagnostic::Diagnostic;
+use slvr_language::syntax::ast::Secrecy;
+use std::collections::BTreeMap;
+
+/// Which protocols values go through.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Protocols {
+    /// T2, dealer-style, chosen for a network.
+    Dealer(Tuning),
+    /// T1, symmetric.
+    Symmetric,
+    /// T1 without functions that an owner evaluates by itself: every message has a statement that its sender can prove
+    /// ([`proven`]).
+    Proven,
+    /// The same, with parts that owners know before they are exchanged ([`ahead`]), chosen for a network: what there is of
+    /// T2 with a statement for every message.
+    Ahead(Tuning),
+}
+
+/// Lowers a graph with scales to instructions without layers.
+///
+/// `block` is the block of each node ([`slvr_graph::passes::blocks`]).
+///
+/// # Errors
+///
+/// A value of more elements than a circuit has, and all entries of a long vector in order.
+pub fn lower(
+    graph: &Graph,
+    block: &[u32],
+    ranges: &Ranges,
+    rings: &Rings,
+    guards: &[Guard],
+    protocols: Protocols,
+) -> Result<Draft, Vec<Diagnostic>> {
+    let tuning = match protocols {
+        Protocols::Dealer(tuning) => Some(tuning),
+        _ => None,
+    };
+    nodes::refuse_sorts(graph).map_err(|refused| vec![*refused])?;
+    let facts = Facts { graph, ranges, rings, tuning };
+    let mut emit = Emit::default();
+    emit.proven = matches!(protocols, Protocols::Proven | Protocols::Ahead(_));
+    if let Protocols::Ahead(tuning) = protocols {
+        emit.ahead = Some(tuning);
+    }
+    // Before the coins of checks: evaluations in the clear take the first coins for committees.
+    let mut coins = BTreeMap::new();
+    for id in graph.ids().filter(|&id| matches!(graph.op(id), Op::Draw(_))) {
+        emit.site = graph.home(id);
+        coins.insert(id, emit.coin());
+    }
+    let dealt = inputs::deal(&mut emit, &facts, guards);
+    let given = Given { dealt: dealt.values, coins };
+    let mut blocks = vec![0; emit.instrs.len()];
+    let mut values = Values::new(facts, choose::plan(facts), emit);
+    nodes::refuse_all_in_order(&values).map_err(|refused| vec![*refused])?;
+    for id in graph.ids() {
+        values.emit.site = graph.home(id);
+        // What reads a refused value would be refused too: say only the first.
+        nodes::lower(&mut values, &given, id).map_err(|refused| vec![*refused])?;
+        let number = block.get(id.index()).copied().unwrap_or(0);
+        blocks.resize(values.emit.instrs.len(), number);
+    }
+    let mut outputs = Vec::new();
+    for o in &graph.outputs {
+        values.emit.site = o.site;
+        if let Some(input) = o.state {
+            let x = values.in_ring(o.node, STORED);
+            let public = graph.ty(o.node).secrecy == Secrecy::Public;
+            let x = if public { values.emit.share_public(x) } else { x };
+            values.emit.keep(x, input);
+            continue;
+        }
+        let x = values.additive(o.node);
+        values.emit.open_to(x, outputs.len() as u32);
+        outputs.push(slvr_circuit::Output {
+            name: o.name.clone(),
+            to: o.to,
+            shape: graph.shape(o.node).to_vec(),
+            ring: rings.of(o.node),
+            frac: graph.ty(o.node).frac.unwrap_or(0),
+            factor: o.factor,
+            divisor: o.divisor,
+            fields: inputs::fields(&o.fields),
+        });
+    }
+    blocks.resize(values.emit.instrs.len(), 0);
+    let mut emit = values.emit;
+    emit.forget();
+    let mut draft = Draft { emit, blocks, inputs: dealt.inputs, outputs, checks: dealt.checks };
+    draft.prune();
+    Ok(draft)
+}

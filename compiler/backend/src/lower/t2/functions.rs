@@ -1,0 +1,186 @@
+//! The functions of family T2, one entry for each: whether there is a protocol for an operand, and its macro.
+
+use super::exponential::exp_non_positive;
+use super::pieces::{self, Pieces, Smooth};
+use crate::cost::Tuning;
+use crate::lower::Emit;
+use crate::lower::common::masked::{Pair, Split};
+use crate::lower::facts::Facts;
+use crate::lower::t1::functions::{RECIP_COST, TANH_COST};
+use crate::lower::task::Function;
+use slvr_graph::graph::{Function as Elementary, Graph, NodeId, Op};
+
+/// A protocol for a function of one node's operand.
+#[derive(Clone, Debug)]
+pub enum Protocol {
+    /// e^x for x <= 0.
+    Exponential {
+        /// Ring that the operand is read in.
+        ring: u32,
+        /// Fraction bits of the operand.
+        frac: u32,
+        /// Its smallest raw value.
+        least: f64,
+        /// Bits of it, with its sign and what is added.
+        width: u32,
+    },
+    /// By polynomials on pieces of an interval.
+    Pieces {
+        /// Ring that the operand is read in.
+        ring: u32,
+        /// The polynomials.
+        pieces: Pieces,
+    },
+}
+
+/// What a function leaves.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    /// A split, in the ring of [`Protocol`].
+    Split(Split),
+    /// A pair, in the ring of the result.
+    Pair(Pair),
+}
+
+impl Protocol {
+    /// The ring that the operand is read in.
+    pub fn operand_ring(&self) -> u32 {
+        match self {
+            Protocol::Exponential { ring, .. } | Protocol::Pieces { ring, .. } => *ring,
+        }
+    }
+
+    /// Whether it leaves a split.
+    pub fn is_settled(&self) -> bool {
+        match self {
+            Protocol::Exponential { .. } => false,
+            Protocol::Pieces { .. } => true,
+        }
+    }
+
+    /// The function of x, for a result in Z_2^k.
+    pub fn emit(&self, e: &mut Emit, x: &Split, k: u32, tuning: Tuning) -> Answer {
+        match self {
+            Protocol::Exponential { frac, least, width, .. } => {
+                Answer::Pair(exp_non_positive(e, x, (*frac, *least, *width), k, tuning))
+            }
+            Protocol::Pieces { pieces, .. } => Answer::Split(pieces.eval(e, x)),
+        }
+    }
+}
+
+/// The protocol for a node, if there is one that takes less time than that of family T1.
+pub fn choose(
+    facts: &Facts<'_>,
+    id: NodeId,
+    function: Function,
+    tuning: Tuning,
+) -> Option<Protocol> {
+    if facts.rings.fixed().is_some() {
+        return None;
+    }
+    match function {
+        Function::Elementary(Elementary::ExpNonPositive) => exponential(facts, id),
+        Function::Elementary(Elementary::Recip) => reciprocal(facts, id, tuning),
+        Function::Elementary(Elementary::Tanh) => tangent(facts, id, tuning),
+        Function::Elementary(Elementary::Exp | Elementary::Sqrt | Elementary::Log)
+        | Function::Div => None,
+    }
+}
+
+fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<Protocol> {
+    let arg = facts.graph.arg(id, 0);
+    let frac = facts.frac(arg);
+    // With its sign and what is added, and the window's twice 16.
+    let width = (facts.ranges.bits(arg) + 1).max(frac + 7);
+    let own = facts.rings.of(arg);
+    let ring = if width > own { 64 } else { own };
+    let (least, _) = facts.ranges.raw[arg.index()];
+    let fits = (5..=24).contains(&frac) && width <= ring;
+    fits.then_some(Protocol::Exponential { ring, frac, least, width })
+}
+
+/// Where the operand is known to be in an interval that takes few pieces.
+fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol> {
+    let g = facts.graph;
+    let arg = g.arg(id, 0);
+    let frac = facts.frac(arg);
+    let one = f64::from(frac).exp2();
+    let (lo, hi) = facts.ranges.raw[arg.index()];
+    let lo = if has_largest(g, arg) { lo.max(one - 8.0) } else { lo };
+    // Beyond, pieces are not the way.
+    if lo < one / 16.0 || hi > 256.0 * lo {
+        return None;
+    }
+    by_pieces(facts, id, tuning, RECIP_COST, |to| pieces::recip(lo, hi, frac, to))
+}
+
+/// Where the operand is known to be in an interval no longer than that from -16 to 16.
+fn tangent(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol> {
+    let arg = facts.graph.arg(id, 0);
+    let frac = facts.frac(arg);
+    let (lo, hi) = facts.ranges.raw[arg.index()];
+    if hi - lo > 32.0 * f64::from(frac).exp2() {
+        return None;
+    }
+    by_pieces(facts, id, tuning, TANH_COST, |to| tanh_pieces(lo, hi, frac, to))
+}
+
+/// tanh x for x in lo..hi, with the fraction bits of x: 1.5 ulp.
+pub fn tanh_pieces(lo: f64, hi: f64, frac: u32, to: u32) -> Option<Pieces> {
+    let one = f64::from(frac).exp2();
+    let value = |x: f64| (x / one).tanh() * one;
+    Pieces::fit(&Smooth { lo: lo as i64, hi: hi as i64, value: &value, tolerance: &|_| 0.5 }, to)
+}
+
+/// Pieces for a result in a ring of so many bits, where their tables take less time than the rounds and bits
+/// of family T1.
+fn by_pieces(
+    facts: &Facts<'_>,
+    id: NodeId,
+    tuning: Tuning,
+    (rounds, bits): (f64, f64),
+    fit: impl Fn(u32) -> Option<Pieces>,
+) -> Option<Protocol> {
+    let (g, k) = (facts.graph, facts.rings.of(id));
+    let time = |rounds: f64, bits: f64| tuning.time(rounds, bits, g.elements(id));
+    // In the largest ring that it is read in, where that costs less than a lift.
+    let asked = g.users(id).into_iter().map(|u| facts.rings.of(u)).fold(k, u32::max).min(64);
+    let ways = [(k, if asked > k { 2.0 } else { 1.0 }), (asked, 1.0)];
+    let fitted = ways.into_iter().filter_map(|(to, rounds)| {
+        let pieces = fit(to)?;
+        let time = time(rounds, pieces.dealt() as f64);
+        Some((pieces, time))
+    });
+    let (pieces, least) = fitted.min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let ring = facts.rings.of(g.arg(id, 0));
+    (least <= time(rounds, bits)).then_some(Protocol::Pieces { ring, pieces })
+}
+
+/// Whether a value is a sum of e^(x - max x) over the axis of the maximum: then it is at least 1, less the
+/// error of an exponential.
+fn has_largest(g: &Graph, sum: NodeId) -> bool {
+    let mut sum = sum;
+    while let Op::Reshape(_) = g.op(sum) {
+        sum = g.arg(sum, 0);
+    }
+    let Op::Sum(axes) = g.op(sum) else { return false };
+    let exp = g.arg(sum, 0);
+    if *g.op(exp) != Op::Function(Elementary::ExpNonPositive) {
+        return false;
+    }
+    let mut x = g.arg(exp, 0);
+    // What is 0 stays so where it is cut.
+    while let Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_) = g.op(x) {
+        x = g.arg(x, 0);
+    }
+    if *g.op(x) != Op::Sub {
+        return false;
+    }
+    // An exponential of this kind is made of x - max x only, and the maximum is repeated along the one axis
+    // that it was taken over.
+    let (all, most) = (g.shape(g.arg(x, 0)), g.shape(g.arg(x, 1)));
+    let repeated =
+        |(d, (&n, &m)): (usize, (&u64, &u64))| n == m || m == 1 && axes.contains(&(d as u64));
+    all.len() == most.len() && all.iter().zip(most).enumerate().all(repeated)
+}

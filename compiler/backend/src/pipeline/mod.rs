@@ -1,0 +1,649 @@
+//! The rooms in a row: from source text to a verified circuit.
+
+use demands::{Given, check_error_demands};
+pub use encoding::Encoding;
+pub use precision::Fine;
+use precision::Scaled;
+mod advice;
+pub mod common;
+mod cut;
+mod decisions;
+pub mod demands;
+mod encoding;
+mod precision;
+mod privacy;
+mod segments;
+
+use crate::cost::{self, NetProfile};
+use crate::lower::Protocols;
+use crate::schedule::Checks;
+use crate::{lower, schedule};
+use slvr_circuit::traffic::Traffic;
+use slvr_circuit::verify::{VerifyError, verify};
+use slvr_circuit::{Circuit, Security, proof};
+use slvr_graph::analysis::failure::Failure;
+use slvr_graph::analysis::guard::{self, Guard, Long};
+use slvr_graph::analysis::privacy::Words;
+use slvr_graph::analysis::ranges::{Basis, Ranges};
+use slvr_graph::analysis::rings::Rings;
+use slvr_graph::analysis::stated::StatedErrors;
+use slvr_graph::graph::{self, Graph, NodeId, Op, Output};
+use slvr_graph::passes::blocks::{self, Blocked};
+use slvr_graph::passes::saturation::{Cut, Fitted};
+use slvr_graph::passes::{self, Level, Pass};
+use slvr_language::diagnostic::{Diagnostic, Severity, codes};
+use slvr_language::syntax::Sources;
+use slvr_language::syntax::ast::Span;
+use slvr_language::types::{Elem, Program};
+use std::collections::BTreeSet;
+
+/// What is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Options {
+    /// Whether the parties check that inputs are in their declared ranges. Without it declared ranges
+    /// are taken on trust: for comparison, and for tests of attacks.
+    pub enforce: bool,
+    /// One ring width for all values instead of the smallest for each.
+    pub ring: Option<u32>,
+    /// Which protocols.
+    pub protocols: Protocols,
+    /// The most bytes of values that a party may hold at one time: work is done in as many blocks
+    /// as that takes. Without it all is one block.
+    pub memory: Option<u64>,
+    /// Whether a run may compute before it is known whose inputs are in range, and repeat a part of
+    /// itself if a client fails ([`slvr_circuit::speculation`]): where that saves rounds, and
+    /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs
+    /// ([`Checks::Last`]): a client that fails can then make a run take twice as long.
+    pub speculate: bool,
+    /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks. Without it
+    /// the one with fewer rounds. For comparison, and for tests.
+    pub checks: Option<Checks>,
+    /// Which values may have more fraction bits than others ([`slvr_graph::passes::FRACTION`]): small updates are then
+    /// aggregated as precisely as large ones.
+    pub fine: Fine,
+    /// What one of the parties may do. Against a malicious one both families have macros of their own.
+    pub security: Security,
+}
+
+impl Default for Options {
+    /// Enforced ranges, the smallest ring for each value, speculation.
+    fn default() -> Self {
+        let tuning = NetProfile::lan().tuning();
+        let protocols = Protocols::Dealer(tuning);
+        Options {
+            enforce: true,
+            ring: None,
+            protocols,
+            memory: None,
+            speculate: true,
+            checks: None,
+            fine: Fine::Short,
+            security: Security::SemiHonest,
+        }
+    }
+}
+
+impl Options {
+    /// The same, with what follows from the adversary: against a malicious party T2 has macros of its own.
+    fn settled(self) -> Options {
+        match self.protocols {
+            Protocols::Dealer(tuning) if self.security.is_malicious() => {
+                Options { protocols: Protocols::Ahead(tuning), ..self }
+            }
+            _ => self,
+        }
+    }
+
+    /// The ways to enforce long vectors.
+    fn ways(&self) -> Vec<Option<Long>> {
+        if self.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] }
+    }
+}
+
+/// Circuits of more blocks are not tried.
+const MOST_BLOCKS: u64 = 128;
+
+/// Budgets that are tried where one is too small, each twice as large as the one before.
+const DOUBLED: u32 = 8;
+
+/// A predicate at every stage.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// As built from the program.
+    pub graph: Graph,
+    /// After all passes, and cut where values would not fit.
+    pub optimised: Graph,
+    /// Intervals of the optimised graph's values.
+    pub ranges: Ranges,
+    /// How each input is enforced.
+    pub guards: Vec<Guard>,
+    /// How each input would be enforced if no value had more than [`passes::FRACTION`] fraction bits: what demands
+    /// on errors are checked with.
+    pub coarse: Vec<Guard>,
+    /// The most fraction bits that a value has before it is multiplied.
+    pub level: Level,
+    /// Inputs, by index, that have [`passes::FRACTION`] fraction bits although precision is wanted of them.
+    pub kept: Vec<usize>,
+    /// What the protocols state of their errors.
+    pub stated: StatedErrors,
+    /// Where gates and quotients are cut, if they are.
+    pub cut: Option<Cut>,
+    /// In layers.
+    pub circuit: Circuit,
+    /// Inputs, by index, that variances are made of and that have [`passes::FRACTION`] fraction bits.
+    pub variances: Vec<usize>,
+    how: precision::How<'static>,
+    /// Demands of the program on what models compute that are not proven, and cuts that its ranges do not exclude.
+    pub warnings: Vec<Diagnostic>,
+}
+
+impl Compiled {
+    /// Of the inputs that have no more fraction bits than others ([`Compiled::kept`]), those to which [`Fine::All`] gives more.
+    pub fn given_by_fine(&self) -> Vec<usize> {
+        let kept: BTreeSet<usize> = self.kept.iter().chain(&self.variances).copied().collect();
+        precision::given_by_fine(&self.graph, &kept.into_iter().collect::<Vec<_>>(), self.how)
+    }
+
+    /// What noise is judged by.
+    pub fn words(&self) -> Words<'_> {
+        Words { graph: &self.optimised, ranges: &self.ranges, stated: &self.stated }
+    }
+}
+
+/// Compiles a typed program.
+///
+/// # Errors
+///
+/// What the graph or the circuit has no operation for, values that fit no ring, and demands of the
+/// program on its certificate that do not hold.
+pub fn compile(program: &Program, sources: &Sources) -> Result<Compiled, Vec<Diagnostic>> {
+    compile_with(program, sources, Options::default(), |_, _| {})
+}
+
+/// Compiles a typed program; `see` gets every pass with the graph after it.
+///
+/// # Errors
+///
+/// As [`compile`]; a circuit beyond the limits of its format.
+pub fn compile_with(
+    program: &Program,
+    sources: &Sources,
+    options: Options,
+    see: impl FnMut(&Pass, &Graph),
+) -> Result<Compiled, Vec<Diagnostic>> {
+    compile_encoded(program, sources, options, None, see)
+}
+
+/// Compiles a typed program; inputs are encoded as `encoding` says, if it is given.
+///
+/// # Errors
+///
+/// As [`compile_with`]; a program that cannot take inputs that are encoded so.
+pub fn compile_encoded(
+    program: &Program,
+    sources: &Sources,
+    options: Options,
+    encoding: Option<&Encoding>,
+    mut see: impl FnMut(&Pass, &Graph),
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let options = options.settled();
+    let graph = graph::build::build(program, sources)?;
+    let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
+    let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
+    // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
+    // higher cut, or none; of equals, what takes less time to send and to compute.
+    let stated = options.protocols.stated();
+    let basis = Basis::new(&coarse, &stated);
+    let ways: Vec<Option<Long>> =
+        options.ways().into_iter().filter(|w| encoding.is_none_or(|e| e.admits(*w))).collect();
+    let caps = encoding.map_or(&[][..], Encoding::bits);
+    let mut best: Option<((u32, u64), Compiled)> = None;
+    let mut refused = Vec::new();
+    let mut tried: Vec<Vec<Guard>> = Vec::new();
+    for &long in &ways {
+        let guards = guard::guards(&coarse, long);
+        if tried.contains(&guards) {
+            continue;
+        }
+        tried.push(guards);
+        let how = precision::How {
+            long,
+            ring: options.ring,
+            protocols: options.protocols,
+            fine: options.fine,
+            caps,
+        };
+        let scaled = precision::finest(&front, &basis, how)
+            .and_then(|s| encoding.map_or(Ok(()), |e| e.holds(program, &s)).map(|()| s));
+        let coarse = tried.last().cloned().unwrap_or_default();
+        match scaled.and_then(|scaled| back(&graph, scaled, (coarse, how), options)) {
+            Ok(compiled) => {
+                let cost = (
+                    u32::MAX - compiled.cut.map_or(u32::MAX, |c| c.top),
+                    effort(&compiled, options),
+                );
+                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                    best = Some((cost, compiled));
+                }
+            }
+            Err(why) => refused = why,
+        }
+    }
+    let level = best.as_ref().map_or(Level::COARSE, |(_, c)| c.level.clone());
+    passes::scaled(&front, &level, see).map_err(|d| vec![*d])?;
+    let Some((_, mut compiled)) = best else {
+        // The smallest change that helps: one input's range, by a power of two.
+        let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
+        let most = options.ring.unwrap_or(128);
+        let how = advice::How { ways: &ways, most, stated: &stated };
+        if let Some(d) = refused.iter_mut().find(|d| overflows(d))
+            && let Some(hint) = advice::narrower(&graph, &how)
+        {
+            d.hints.insert(0, hint);
+        }
+        if let Some(d) = refused.iter_mut().find(|d| overflows(d))
+            && let Some(hint) = advice::bounded_loops(program, sources, &how)
+        {
+            d.hints.insert(0, hint);
+        }
+        if let Some(bits) = options.ring {
+            refused.iter_mut().for_each(|d| named_ring(d, bits));
+        }
+        return Err(refused);
+    };
+    let kept = |&i: &usize| compiled.optimised.inputs[i].frac.is_none();
+    compiled.variances = passes::variances(&front).into_iter().filter(kept).collect();
+    compiled.kept = match options.fine {
+        Fine::Nothing => Vec::new(),
+        Fine::Short | Fine::All => passes::wanted_inputs(&front).into_iter().filter(kept).collect(),
+    };
+    if let Some(budget) = options.memory {
+        // Last: a budget changes rounds, never values.
+        let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
+        let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
+        let budgeted = Budgeted { graph: optimised, guards, options };
+        let blocked = budgeted.fitting(whole.clone(), budget).map_err(|unfit| match unfit {
+            Unfit::Memory(least) => {
+                let enough = budgeted.enough(whole, budget, least);
+                vec![beyond(options.security, budget, enough, at.unwrap_or_default())]
+            }
+            Unfit::Refused(why) => why,
+        })?;
+        well_formed(optimised, &blocked)?;
+        compiled.circuit = blocked;
+    }
+    let (broken, warnings): (Vec<_>, Vec<_>) = demands(program, sources, &compiled)
+        .into_iter()
+        .partition(|d| d.severity == Severity::Error);
+    compiled.warnings = warnings;
+    if broken.is_empty() {
+        return Ok(compiled);
+    }
+    if options.security.is_malicious() && options.speculate {
+        // Where layers may be repeated, a proof counts twice: less may fail without.
+        let waiting = Options { speculate: false, ..options };
+        let again = compile_encoded(program, sources, waiting, encoding, unseen);
+        return again.map_err(|_| broken);
+    }
+    Err(broken)
+}
+
+fn unseen(_: &Pass, _: &Graph) {}
+
+/// Nanoseconds of a circuit, on the network that its protocols are chosen for.
+fn effort(compiled: &Compiled, options: Options) -> u64 {
+    let tuning = match options.protocols {
+        Protocols::Dealer(tuning) | Protocols::Ahead(tuning) => tuning,
+        Protocols::Symmetric | Protocols::Proven => NetProfile::lan().tuning(),
+    };
+    cost::effort(&compiled.circuit, tuning)
+}
+
+/// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation in
+/// the clear: what a predicate keeps secret would be open in a run.
+///
+/// # Errors
+///
+/// As [`compile_with`].
+pub fn probed(
+    compiled: &Compiled,
+    options: Options,
+    nodes: &[NodeId],
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let mut graph = compiled.optimised.clone();
+    // A set of several members gets one entry each.
+    let single = (0..).zip(&graph.parties).find(|(_, p)| p.1 == 1).map(|(i, _)| i);
+    let to = graph.outputs.first().map_or(0, |o| o.to);
+    let to = single.unwrap_or(to);
+    for &node in nodes {
+        let (name, site) = (format!("probe {}", node.index()), graph.home(node));
+        // Bits are revealed as numbers.
+        let bits = graph.ty(node).elem == Elem::Bit;
+        let node = if bits { graph.add(Op::ToInt, &[node], site) } else { node };
+        let (state, fields) = (None, Vec::new());
+        let output = Output { name, to, state, node, factor: 1.0, divisor: 1.0, fields, site };
+        graph.outputs.push(output);
+    }
+    anew(&Blocked::whole(&graph), &compiled.guards, Options { memory: None, ..options })
+}
+
+/// From the graph after all passes to a circuit; `coarse` is how inputs would be enforced with the same fraction bits
+/// for all values.
+fn back(
+    graph: &Graph,
+    scaled: Scaled,
+    (coarse, how): (Vec<Guard>, precision::How<'_>),
+    options: Options,
+) -> Result<Compiled, Vec<Diagnostic>> {
+    let Scaled { fitted: Fitted { graph: fitted, ranges, cut }, guards, level } = scaled;
+    let circuit = circuit(&Blocked::whole(&fitted), &ranges, &guards, options)?;
+    well_formed(&fitted, &circuit)?;
+    Ok(Compiled {
+        graph: graph.clone(),
+        optimised: fitted,
+        ranges,
+        guards,
+        coarse,
+        level,
+        kept: Vec::new(),
+        variances: Vec::new(),
+        how: how.uncapped(),
+        stated: options.protocols.stated(),
+        cut,
+        circuit,
+        warnings: Vec::new(),
+    })
+}
+
+/// Holds a circuit against the rules of its format.
+fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> {
+    if let Err(problem) = verify(circuit) {
+        let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
+        if let VerifyError::Unproven(why) = &problem {
+            // A line alone does not say of which file it is.
+            let site = why.site(circuit).and_then(|site| graph.sites.get(site as usize));
+            let at = site.map(|s| s.span).or(at).unwrap_or_default();
+            let what = site.map_or("this".into(), |s| format!("`{}`", s.name));
+            return Err(vec![unproven(&why.without_line().to_string(), at, &what)]);
+        }
+        return Err(vec![
+            Diagnostic::error(
+                codes::SIZE,
+                format!("the circuit breaks a rule of its format: {problem}"),
+                at.unwrap_or_default(),
+                "to compute this",
+            )
+            .hint(
+                "with sizes this large, use smaller ones; otherwise this is a bug of the compiler",
+            ),
+        ]);
+    }
+    Ok(())
+}
+
+/// A predicate that needs what no proof covers yet, to compute `what`.
+fn unproven(why: &str, at: Span, what: &str) -> Diagnostic {
+    let title = format!("not against a malicious party yet: {why}");
+    let refused = Diagnostic::error(codes::UNPROVEN, title, at, format!("to compute {what}"));
+    let refused = match why.contains("words of 128 bits") {
+        true => refused
+            .hint("words have 128 bits where the declared ranges need them: narrower ones fit 64"),
+        false => refused,
+    };
+    refused.hint(
+        "a part without a proof would be a part that a party can change unnoticed; `--security semi-honest` \
+         compiles this, for parties that follow the protocol",
+    )
+}
+
+/// What a refusal may have to do with one width for all words that was asked for.
+fn named_ring(d: &mut Diagnostic, bits: u32) {
+    if d.code == codes::OVERFLOW && bits < 128 {
+        d.hints.push(format!(
+            "`--ring {bits}` makes all words that short; without it, words of 128 bits are taken where they are needed"
+        ));
+    }
+    if d.code == codes::UNPROVEN && bits > 64 {
+        d.hints.push(format!(
+            "`--ring {bits}` makes all words that long; without it, words of 64 bits, whose products of matrices have \
+             proofs, are taken where they are enough"
+        ));
+    }
+}
+
+/// The circuit of a graph whose intervals are not known yet.
+fn anew(blocked: &Blocked, guards: &[Guard], options: Options) -> Result<Circuit, Vec<Diagnostic>> {
+    let inputs = guard::bounds(&blocked.graph, guards);
+    let ranges = Ranges::of(&blocked.graph, &inputs, &options.protocols.stated());
+    circuit(blocked, &ranges, guards, options)
+}
+
+/// The circuit of a graph in blocks.
+fn circuit(
+    Blocked { graph, block }: &Blocked,
+    ranges: &Ranges,
+    guards: &[Guard],
+    options: Options,
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let malicious = options.security.is_malicious();
+    let dealer = matches!(options.protocols, Protocols::Dealer(_)) || malicious;
+    let rings = Rings::new(graph, ranges, options.ring, dealer);
+    if malicious && let Some(state) = graph.outputs.iter().find(|o| o.state.is_some()) {
+        let at = graph.sites[state.site as usize].span;
+        let why = format!("nothing proves what a party keeps of the state `{}`", state.name);
+        return Err(vec![unproven(&why, at, "this")]);
+    }
+    let lower = |protocols| lower::lower(graph, block, ranges, &rings, guards, protocols);
+    if malicious {
+        let proven = |protocols| {
+            let draft = lower::proven(lower(protocols)?).map_err(|refused| {
+                let span = graph.sites.get(refused.site as usize).map(|s| s.span);
+                vec![unproven(&refused.to_string(), span.unwrap_or_default(), "this")]
+            })?;
+            let is_ahead = matches!(protocols, Protocols::Ahead(_));
+            let draft = if is_ahead { lower::ahead(draft) } else { draft };
+            let guarded = |c: Circuit| Circuit { security: options.security, ..c };
+            // The last checks save a proof, the early ones a part of a repetition.
+            let is_wanted = |checks: &Checks| {
+                options.speculate && options.checks.is_none_or(|only| only == *checks)
+            };
+            let placed = |checks| schedule::speculative(graph, draft.clone(), checks);
+            let placements = [Checks::AtOnce, Checks::Last].into_iter().filter(is_wanted);
+            let ahead: Vec<Circuit> = placements.filter_map(placed).map(guarded).collect();
+            let waiting = schedule::together(graph, draft.clone());
+            let waiting = guarded(waiting.unwrap_or_else(|| schedule::schedule(graph, draft)));
+            // None of a circuit that is not proven.
+            let rounds = |c: &Circuit| proof::check(c).is_ok().then(|| Traffic::of(c).rounds);
+            let most = rounds(&waiting);
+            // More proofs, which a budget may ask for, have no place among layers that may be repeated.
+            let fits = |c: &Circuit| {
+                options.memory.is_none_or(|budget| segments::held_repeated(c) <= budget)
+            };
+            let counted = ahead.into_iter().filter_map(|c| Some((rounds(&c)?, c)));
+            let better = counted.filter(|(n, c)| most.is_none_or(|most| *n < most) && fits(c));
+            // Of equals the first, which is the early one.
+            Ok(better.min_by_key(|(n, _)| *n).map_or(waiting, |(_, c)| c))
+        };
+        // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
+        let symmetric = proven(Protocols::Proven);
+        return match options.protocols {
+            Protocols::Dealer(tuning) | Protocols::Ahead(tuning) => {
+                let ahead = match (proven(Protocols::Ahead(tuning)), &symmetric) {
+                    (Err(_), Ok(_)) => return symmetric,
+                    (ahead, _) => ahead?,
+                };
+                // What is on its way before an opening, about what comes after it, has no proof.
+                let is_proven = proof::check(&ahead).is_ok();
+                let seconds = |c: &Circuit| cost::whole(c, tuning);
+                Ok(match symmetric {
+                    Ok(other) if !is_proven || seconds(&other) < seconds(&ahead) => other,
+                    _ => ahead,
+                })
+            }
+            _ => symmetric,
+        };
+    }
+    let draft = lower(options.protocols)?;
+    let placed = || schedule::speculative(graph, draft.clone(), Checks::AsKnown);
+    let ahead = options.speculate.then(placed).flatten();
+    let waiting = schedule::schedule(graph, draft);
+    // What would need another block has no place in this one.
+    let fits = |c: &Circuit| options.memory.is_none_or(|budget| peak(c) <= budget);
+    let better = |c: &Circuit| c.rounds() < waiting.rounds() && fits(c);
+    Ok(ahead.filter(better).unwrap_or(waiting))
+}
+
+/// A graph that is built for a budget of memory.
+struct Budgeted<'a> {
+    graph: &'a Graph,
+    guards: &'a [Guard],
+    options: Options,
+}
+
+impl Budgeted<'_> {
+    /// The circuit in so many blocks.
+    fn make(&self, count: u64, options: Options) -> Result<Circuit, Unfit> {
+        anew(&blocks::run(self.graph, count), self.guards, options).map_err(Unfit::Refused)
+    }
+
+    /// A circuit in which a party takes no more than `budget`, given the one in one block for this budget.
+    fn fitting(&self, whole: Circuit, budget: u64) -> Result<Circuit, Unfit> {
+        let options = Options { memory: Some(budget), ..self.options };
+        let most = blocks::most(self.graph);
+        let fitting =
+            |whole, options| within(whole, budget, most, |count| self.make(count, options));
+        match (fitting(whole, options), options.protocols) {
+            // T1 keeps fewer values until they are proven.
+            (Err(Unfit::Memory(least)), Protocols::Ahead(_)) => {
+                let options = Options { protocols: Protocols::Proven, ..options };
+                match self.make(1, options).and_then(|whole| fitting(whole, options)) {
+                    Err(Unfit::Memory(other)) => Err(Unfit::Memory(least.min(other))),
+                    Err(Unfit::Refused(_)) => Err(Unfit::Memory(least)),
+                    fits => fits,
+                }
+            }
+            (blocked, _) => blocked,
+        }
+    }
+
+    /// Bytes that are enough, where `budget` is not and `least` is what was found: a circuit was made that takes no more.
+    /// Not always the fewest bytes that are, because not all circuits are tried.
+    fn enough(&self, whole: &Circuit, budget: u64, least: u64) -> Option<u64> {
+        let other = Options { protocols: Protocols::Proven, ..self.options };
+        let other = matches!(self.options.protocols, Protocols::Ahead(_))
+            .then(|| self.make(1, other).ok())
+            .flatten();
+        let mut fewer = least;
+        for circuit in [Some(whole), other.as_ref()].into_iter().flatten() {
+            fewer = segments::fewest(circuit, budget, fewer);
+        }
+        let doubled = (0..DOUBLED).map(|n| least.saturating_mul(1 << n));
+        let is_enough = |&bytes: &u64| {
+            let options = Options { memory: Some(bytes), ..self.options };
+            let whole = self.make(1, options);
+            whole.and_then(|whole| self.fitting(whole, bytes)).is_ok()
+        };
+        std::iter::once(fewer).chain(doubled).map(rounded).find(is_enough)
+    }
+}
+
+/// Why there is no circuit within a budget.
+enum Unfit {
+    /// The least bytes that were found.
+    Memory(u64),
+    /// It cannot be made.
+    Refused(Vec<Diagnostic>),
+}
+
+/// The circuit in the fewest blocks, of those tried, in which a party's values take no more than
+/// `budget` bytes at any time; given the one in one block. Against a malicious party more proofs are tried before more
+/// blocks.
+fn within(
+    whole: Circuit,
+    budget: u64,
+    most: u64,
+    make: impl Fn(u64) -> Result<Circuit, Unfit>,
+) -> Result<Circuit, Unfit> {
+    let mut circuit = whole;
+    let mut count = 1u64;
+    let mut least = u64::MAX;
+    let mut in_vain = 0;
+    loop {
+        let peak = match segments::fitting(circuit, budget) {
+            Ok(circuit) => return Ok(circuit),
+            Err(least) => least,
+        };
+        // What more blocks do not make smaller is not in blocks.
+        let smaller = peak < least - least / 100;
+        in_vain = if smaller { 0 } else { in_vain + 1 };
+        least = least.min(peak);
+        // Half as many more at least: circuits grow with the number of blocks.
+        count += (count / 2).max(1);
+        if in_vain == 3 || count > most.min(MOST_BLOCKS) {
+            return Err(Unfit::Memory(least));
+        }
+        circuit = make(count)?;
+    }
+}
+
+/// Bytes of values that the party with most of them holds at one time.
+fn peak(circuit: &Circuit) -> u64 {
+    cost::peak_memory(circuit).into_iter().max().unwrap_or(0)
+}
+
+/// No circuit was found for a budget; `enough` bytes are, if that is known.
+fn beyond(security: Security, budget: u64, enough: Option<u64>, at: Span) -> Diagnostic {
+    let what = if security.is_malicious() {
+        "the values of a party, with the vectors of its proofs,"
+    } else {
+        "the values of a party"
+    };
+    let enough = enough.map_or(String::new(), |bytes| format!("; {} is enough", sized(bytes)));
+    Diagnostic::error(
+        codes::SIZE,
+        format!("no circuit was found in which {what} take at most {}{enough}", sized(budget)),
+        at,
+        "to compute this",
+    )
+    .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
+}
+
+/// The unit in which so many bytes are said, to ten units at least, and its logarithm.
+fn unit(bytes: u64) -> (u32, &'static str) {
+    if bytes < 10 << 10 {
+        (0, "bytes")
+    } else if bytes < 10 << 20 {
+        (10, "KiB")
+    } else {
+        (20, "MiB")
+    }
+}
+
+/// Bytes as they are said: whole units, and no more than there are.
+fn sized(bytes: u64) -> String {
+    let (shift, unit) = unit(bytes);
+    format!("{} {unit}", bytes >> shift)
+}
+
+/// The next number of bytes that is said as it is.
+fn rounded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(1 << unit(bytes).0)
+}
+
+/// What there is to say of the program's demands on its certificate: errors, and warnings where a
+/// model computes what is not proven.
+pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
+    let failure = Failure::of(&compiled.optimised, &compiled.guards).with_proofs(&compiled.circuit);
+    let mut refused = failure.check(program);
+    let Compiled { coarse, optimised, stated, guards, level, .. } = compiled;
+    let fine = &optimised.inputs;
+    let given = Given { guards: coarse, fine, own: guards, level, stated };
+    refused.extend(check_error_demands(program, sources, given));
+    let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, cut: compiled.cut };
+    refused.extend(cut::check(program, &fitted));
+    refused.extend(passes::rounded_constants(optimised));
+    refused.extend(decisions::check(optimised, &compiled.ranges, guards, stated));
+    let line_of = || cost::places(program, optimised, sources);
+    refused.extend(privacy::check(program, compiled.words(), line_of, failure.log2().exp2()));
+    refused
+}

@@ -1,0 +1,305 @@
+//! Comparisons, choices and order: which bits a run has for certain, and what the others change.
+
+use super::context::Context;
+use super::deviation::{Deviation, Noise, Running};
+use super::linear::aligned;
+use super::point::shared;
+use crate::graph::eval::EvalError;
+use crate::graph::{Graph, NodeId, Op};
+use slvr_language::types::Elem;
+use std::sync::Arc;
+
+type Numbers = Arc<Vec<f64>>;
+
+/// What is known of one decision on given inputs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Verdict {
+    /// How far the program's sides are from where it would be decided otherwise.
+    pub gap: f64,
+    /// How far a run's sides may be off together.
+    pub bound: f64,
+    /// Whether every run decides as the program does.
+    pub certified: bool,
+}
+
+impl Verdict {
+    /// The gap in bounds; infinite where there is nothing to be off by.
+    pub fn ratio(&self) -> f64 {
+        if self.bound == 0.0 { f64::INFINITY } else { self.gap / self.bound }
+    }
+}
+
+/// The decisions of a node, one for each entry of its result; none of a node that decides nothing. `given` are its
+/// operands.
+pub fn verdicts(g: &Graph, id: NodeId, given: &[&Running]) -> Vec<Verdict> {
+    let args = g.args(id);
+    match g.op(id) {
+        op @ (Op::Lt | Op::Eq) => {
+            let [x, y] = [0, 1].map(|k| aligned(g, &given[k].value, args[k], id));
+            let [ex, ey] = [0, 1].map(|k| aligned(g, &given[k].bounds(), args[k], id));
+            let whole = args.iter().all(|&a| g.ty(a).elem != Elem::Fix);
+            let one = |i: usize| sides(*op == Op::Lt, whole, (x[i], ex[i]), (y[i], ey[i]));
+            (0..x.len()).map(one).collect()
+        }
+        Op::Gate => (0..given[1].value.len())
+            .map(|i| {
+                let (gap, bound) = (given[1].value[i].abs(), given[1].bound(i));
+                let open = given[1].value[i] >= 0.0;
+                Verdict { gap, bound, certified: if open { gap >= bound } else { gap > bound } }
+            })
+            .collect(),
+        Op::ArgMax => rows(g, args[0], given[0], |v, b| {
+            let best = first_largest(v);
+            against(v, b, best)
+        }),
+        Op::ArgMaxIs => {
+            let classes = last(g, args[0]);
+            let labels = given[1].value.chunks(classes);
+            let rows = given[0].value.chunks(classes).zip(labels).enumerate();
+            rows.map(|(r, (v, label))| {
+                let b: Vec<f64> = (0..v.len()).map(|i| given[0].bound(r * classes + i)).collect();
+                let off = (0..v.len()).any(|i| given[1].bound(r * classes + i) > 0.0);
+                let label = label.iter().position(|&l| l != 0.0);
+                let found = label.map_or(CERTAIN, |label| hit(v, &b, label));
+                Verdict { certified: found.certified && !off, ..found }
+            })
+            .collect()
+        }
+        // Choices of near values, and what decides nothing.
+        Op::Input(_)
+        | Op::Const(..)
+        | Op::Draw(_)
+        | Op::Noise { .. }
+        | Op::Pairs { .. }
+        | Op::Places(_)
+        | Op::Add
+        | Op::Sub
+        | Op::Mul
+        | Op::Div
+        | Op::Neg
+        | Op::Scale(_)
+        | Op::Not
+        | Op::And
+        | Op::Xor
+        | Op::ToInt
+        | Op::Select
+        | Op::Relu
+        | Op::Saturate(_)
+        | Op::Function(_)
+        | Op::Abs
+        | Op::Sum(_)
+        | Op::Max(_)
+        | Op::Min(_)
+        | Op::Sort
+        | Op::SortSum { .. }
+        | Op::OneHot(_)
+        | Op::MatMul { .. }
+        | Op::Conv2d { .. }
+        | Op::MaxPool { .. }
+        | Op::Reshape(_)
+        | Op::Transpose(_)
+        | Op::Slice { .. }
+        | Op::Concat(_)
+        | Op::Broadcast(_)
+        | Op::Gather { .. }
+        | Op::Trunc(_)
+        | Op::Shift(_)
+        | Op::DivPow2(_)
+        | Op::MulPow2(_) => Vec::new(),
+    }
+}
+
+/// A decision without alternatives.
+const CERTAIN: Verdict = Verdict { gap: f64::INFINITY, bound: 0.0, certified: true };
+
+fn sides(less: bool, whole: bool, (x, ex): (f64, f64), (y, ey): (f64, f64)) -> Verdict {
+    let (gap, bound) = ((x - y).abs(), ex + ey);
+    let certified = if less && x >= y {
+        gap >= bound
+    } else if !less && gap == 0.0 {
+        bound == 0.0 || (whole && bound < 1.0)
+    } else {
+        gap > bound
+    };
+    Verdict { gap, bound, certified }
+}
+
+fn last(g: &Graph, id: NodeId) -> usize {
+    g.shape(id).last().map_or(1, |&n| n as usize).max(1)
+}
+
+fn rows(g: &Graph, id: NodeId, x: &Running, f: impl Fn(&[f64], &[f64]) -> Verdict) -> Vec<Verdict> {
+    let n = last(g, id);
+    let row = |(r, v): (usize, &[f64])| {
+        let b: Vec<f64> = (0..v.len()).map(|i| x.bound(r * n + i)).collect();
+        f(v, &b)
+    };
+    x.value.chunks(n).enumerate().map(row).collect()
+}
+
+fn first_largest(v: &[f64]) -> usize {
+    (1..v.len()).fold(0, |best, i| if v[i] > v[best] { i } else { best })
+}
+
+/// Whether entry i is larger than entry j for certain, or as large and before it.
+fn beats(v: &[f64], b: &[f64], i: usize, j: usize) -> bool {
+    let (low, high) = (v[i] - b[i], v[j] + b[j]);
+    if i < j { low >= high } else { low > high }
+}
+
+/// Entry `own` against all others: the nearest in bounds.
+fn against(v: &[f64], b: &[f64], own: usize) -> Verdict {
+    let one = |j: usize| {
+        let (gap, bound) = ((v[own] - v[j]).abs(), b[own] + b[j]);
+        Verdict { gap, bound, certified: beats(v, b, own, j) }
+    };
+    let nearest = |x: Verdict, y: Verdict| {
+        let nearer = (y.ratio(), y.gap) < (x.ratio(), x.gap);
+        let certified = x.certified && y.certified;
+        Verdict { certified, ..if nearer { y } else { x } }
+    };
+    (0..v.len()).filter(|&j| j != own).map(one).fold(CERTAIN, nearest)
+}
+
+/// Whether the first largest entry is the label.
+fn hit(v: &[f64], b: &[f64], label: usize) -> Verdict {
+    if first_largest(v) == label {
+        return against(v, b, label);
+    }
+    // One entry that beats the label for certain is enough.
+    let one = |j: usize| {
+        let (gap, bound) = ((v[j] - v[label]).abs(), b[label] + b[j]);
+        Verdict { gap, bound, certified: beats(v, b, j, label) }
+    };
+    let ahead = (0..v.len()).filter(|&j| j != label && v[j] >= v[label]).map(one);
+    let found = ahead.reduce(|x, y| {
+        let clearer = (y.certified, y.ratio()) > (x.certified, x.ratio());
+        if clearer { y } else { x }
+    });
+    found.unwrap_or(CERTAIN)
+}
+
+fn in_doubt(value: Numbers, doubt: impl Iterator<Item = f64>) -> Running {
+    Running::within(value, doubt.collect())
+}
+
+fn bit(doubt: bool) -> f64 {
+    f64::from(u8::from(doubt))
+}
+
+pub(super) fn comparison(
+    rules: &Context<'_>,
+    id: NodeId,
+    given: &[&Running],
+    value: Numbers,
+) -> Running {
+    let all = verdicts(rules.view.g, id, given);
+    in_doubt(value, all.into_iter().map(|v| bit(!v.certified)))
+}
+
+/// An index of a largest entry, or whether it is the label.
+pub(super) fn largest(
+    rules: &Context<'_>,
+    id: NodeId,
+    given: &[&Running],
+    value: Numbers,
+) -> Running {
+    let g = rules.view.g;
+    let n = last(g, g.arg(id, 0));
+    let index = *g.op(id) == Op::ArgMax;
+    let all = verdicts(g, id, given);
+    let off = |(r, v): (usize, &Verdict)| match (v.certified, index) {
+        (true, _) => 0.0,
+        (false, false) => 1.0,
+        // As far as the furthest entry that may be the largest.
+        (false, true) => {
+            let at = value[r] as usize;
+            let entry = |i: usize| (given[0].value[r * n + i], given[0].bound(r * n + i));
+            let may = |&i: &usize| entry(i).0 + entry(i).1 >= entry(at).0 - entry(at).1;
+            (0..n).filter(may).map(|i| i.abs_diff(at) as f64).fold(0.0, f64::max)
+        }
+    };
+    let worst: Vec<f64> = all.iter().enumerate().map(off).collect();
+    Running::within(value, worst)
+}
+
+pub(super) fn one_hot(label: &Running, value: Numbers, classes: usize) -> Running {
+    let doubt = (0..value.len()).map(|i| bit(label.bound(i / classes.max(1)) > 0.0));
+    in_doubt(Arc::clone(&value), doubt)
+}
+
+/// And, exclusive or.
+pub(super) fn bits(rules: &Context<'_>, id: NodeId, given: &[&Running], value: Numbers) -> Running {
+    let g = rules.view.g;
+    let args = g.args(id);
+    let [x, y] = [0, 1].map(|k| aligned(g, &given[k].value, args[k], id));
+    let [ex, ey] = [0, 1].map(|k| aligned(g, &given[k].bounds(), args[k], id));
+    let and = *g.op(id) == Op::And;
+    let doubt = (0..value.len()).map(|i| {
+        let (a, b) = (ex[i] > 0.0, ey[i] > 0.0);
+        let zero = (x[i] == 0.0 && !a) || (y[i] == 0.0 && !b);
+        bit((a || b) && !(and && zero))
+    });
+    in_doubt(Arc::clone(&value), doubt)
+}
+
+/// One of two values: the program's choice where the bit is certain, else either.
+pub(super) fn select(
+    rules: &Context<'_>,
+    id: NodeId,
+    given: &[&Running],
+    value: Numbers,
+) -> Result<Running, EvalError> {
+    let g = rules.view.g;
+    let args = g.args(id);
+    let (test, doubt) = (&given[0].value, aligned(g, &given[0].bounds(), args[0], id));
+    let flipped: Numbers = Arc::new(test.iter().map(|t| 1.0 - t).collect());
+    let pick = |test: &Numbers, part: &dyn Fn(&Running) -> Numbers| {
+        rules.apply(id, &[test, &part(given[1]), &part(given[2])])
+    };
+    let bounds = |x: &Running| x.bounds();
+    let (own, other) = (pick(test, &bounds)?, pick(&flipped, &bounds)?);
+    let values = pick(&flipped, &|x| Arc::clone(&x.value))?;
+    let worst: Vec<f64> = (0..value.len())
+        .map(|i| {
+            let change = (values[i] - value[i]).abs() + other[i];
+            if doubt[i] > 0.0 { own[i].max(change) } else { own[i] }
+        })
+        .collect();
+    let noisy = given[1..].iter().any(|x| x.off.as_ref().is_some_and(|off| off.noise.is_some()));
+    if !noisy {
+        return Ok(Running::within(value, worst));
+    }
+    // Entries may be repeated: nothing is independent any more.
+    let parts = |x: &Running| {
+        let zeros = || vec![0.0; x.value.len()];
+        let noise = x.off.as_ref().and_then(|off| off.noise.as_ref()).map(shared);
+        noise.map_or_else(|| (zeros(), x.bounds().to_vec()), |n| (n.carried, n.rest))
+    };
+    let mut carried = pick(test, &|x| Arc::new(parts(x).0))?.to_vec();
+    let mut rest = pick(test, &|x| Arc::new(parts(x).1))?.to_vec();
+    for i in (0..value.len()).filter(|&i| doubt[i] > 0.0) {
+        (carried[i], rest[i]) = (0.0, worst[i]);
+    }
+    let fresh = vec![0.0; value.len()];
+    let noise = Some(Noise { fresh, carried, rest });
+    Ok(rules.made(value, Deviation { worst, noise, bound: Vec::new() }))
+}
+
+/// Largest and smallest entries and order statistics: they grow with every entry, so they are between those of
+/// the ends.
+pub(super) fn ordered(
+    rules: &Context<'_>,
+    id: NodeId,
+    x: &Running,
+    value: Numbers,
+) -> Result<Running, EvalError> {
+    let bounds = x.bounds();
+    let shifted = |sign: f64| {
+        let ends = x.value.iter().zip(bounds.iter()).map(|(v, b)| v + sign * b).collect();
+        rules.apply(id, &[&Arc::new(ends)])
+    };
+    let (low, high) = (shifted(-1.0)?, shifted(1.0)?);
+    let worst = (0..value.len()).map(|i| (high[i] - value[i]).max(value[i] - low[i])).collect();
+    Ok(Running::within(value, worst))
+}

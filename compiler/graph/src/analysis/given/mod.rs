@@ -1,0 +1,221 @@
+//! How far a run on **given inputs** may be from the program: a running error bound.
+//!
+//! The graph is evaluated in floating point, and beside the value of every entry goes a bound on how far the
+//! circuit's value of this entry is from it. Unlike [`super::errors`], which bounds all inputs in their ranges at
+//! once, every rule here reads the values at hand: a product passes an error on by the other factor's value,
+//! not by the end of its interval, and a comparison is in doubt only if its two sides are near each other. The
+//! reference is the program in real numbers on the **encoded** inputs, those that are rounded to the grid.
+//!
+//! A deviation is bounded in two ways, and the smaller bound counts ([`Deviation`]):
+//!
+//! - **worst**: as if every rounding went as far as it can, in the worst direction.
+//! - **noise + rest**: the circuit's value minus the program's is written as L + R. L is a linear form of single
+//!   roundings with coefficients that only the program's values determine. The roundings in it are bounded
+//!   martingale differences (the file `masks` says which), so L is sub-Gaussian, and by the inequality of Azuma and
+//!   Hoeffding |L| <= t s but for a probability that is added up over all entries ([`FAILURE_LOG2`]). R is what is
+//!   not linear: products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
+//!   bounded for the case that all of these bounds on L hold.
+//!
+//! Let e_1, e_2, ... be the rounding errors in L, in units, in the order in which they come about. Each takes one of two
+//! values that are one unit apart. If its mean is 0 given all that came before, then by the lemma of Hoeffding
+//! E(exp(t e_k) | e_1 .. e_(k-1)) <= exp(t^2 / 8), so the sum of g_k e_k is sub-Gaussian with variance proxy
+//! s^2 = sum g_k^2 / 4, and P(|L| > t s) <= 2 exp(-t^2 / 2). Each entry has two numbers in place of all coefficients: the
+//! variance proxy of its *fresh* errors, which no other entry has, and the size s of what it *carries* from further up
+//! and may share with others. Fresh errors of different entries add up as squares. What is shared adds up as it is: a
+//! sum of sub-Gaussian variables with sizes s_1 and s_2 has the size s_1 + s_2 at most, however they depend on one
+//! another. When a product sums over entries, their fresh errors become shared ones.
+//!
+//! The value v in between is neither the program's nor a run's: it is the graph's, whose factors have 16 significant
+//! bits. The same rules are applied twice, once to how far a run is from v, and once to how far the program is from v,
+//! where nothing but factors differs. A bound is the sum of the two.
+//!
+//! Whatever the operands, a run's value is in the interval that [`super::ranges`] proves of its node: it is no further
+//! from v than the far end of this interval. So what a loop keeps in a declared range is never off by more than this range is
+//! wide. The program, which has other factors, need not be in the interval, but it keeps values in declared ranges as a
+//! run does.
+//!
+//! No rule takes for granted that a comparison falls as in the program: a bit that may differ has a deviation
+//! of 1, and what is chosen by it deviates as far as the choice says. So bounds hold without conditions, and
+//! decisions are *certified* where their bits have no deviation.
+//!
+//! | file | has |
+//! |---|---|
+//! | `deviation.rs` | what is known of a value: the program's, and its deviation |
+//! | `masks.rs` | which truncations round as martingale differences |
+//! | `context.rs` | what all rules ask of a run |
+//! | `rules.rs` | the rule of each operation |
+//! | `linear.rs` | sums, products and moved entries |
+//! | `point.rs` | what is computed entry by entry: gates, functions, quotients |
+//! | `decide.rs` | comparisons, choices and order |
+//! | `flips.rs` | which bits depend on decisions that are not certified |
+//!
+//! May not live here: encoding of inputs, words for people (`slvr_compiler::report`).
+
+mod context;
+mod decide;
+mod deviation;
+mod flips;
+mod linear;
+mod masks;
+mod point;
+mod rules;
+
+pub use decide::{Verdict, verdicts};
+pub use deviation::{Deviation, Noise, Running};
+pub use flips::{Flips, MOST, keeping};
+pub use masks::{Rounding, roundings};
+
+use super::guard::Guard;
+use super::interval::{self, Interval, UNBOUNDED};
+use super::layout::behind;
+use super::stated::StatedErrors;
+use super::view::View;
+use crate::graph::eval::{Coin, EvalError, Inputs};
+use crate::graph::{Graph, NodeId, Op};
+use context::Context;
+use slvr_language::types::Elem;
+use std::sync::Arc;
+
+/// log2 of the probability with which any bound here is exceeded, over all entries of a run.
+pub const FAILURE_LOG2: f64 = -60.0;
+
+/// How many times its size a linear form of roundings may be, for so many forms: P(|L| >= t s) <= 2 exp(-t^2 / 2)
+/// for each.
+pub fn quantile(forms: u64) -> f64 {
+    let log = (forms.max(1) as f64).ln() + (1.0 - FAILURE_LOG2) * std::f64::consts::LN_2;
+    (2.0 * log).sqrt()
+}
+
+/// Inputs as an honest client encodes them: reals rounded to the nearest multiple of the input's unit.
+pub fn encoded(graph: &Graph, inputs: &Inputs) -> Inputs {
+    let mut inputs = inputs.clone();
+    for input in graph.inputs.iter().filter(|i| i.elem == Elem::Fix) {
+        let unit = graph.input_scale(input);
+        let members = inputs.sets.iter_mut().flatten();
+        for given in members.chain([&mut inputs.public]).filter_map(|m| m.get_mut(&input.name)) {
+            given.iter_mut().for_each(|x| *x = (*x * unit).round_ties_even() / unit);
+        }
+    }
+    inputs
+}
+
+/// How a run is bounded.
+pub struct Given<'a> {
+    /// A graph with scales, after all passes.
+    pub graph: &'a Graph,
+    /// What its protocols state.
+    pub stated: &'a StatedErrors,
+    /// How inputs are enforced.
+    pub guards: &'a [Guard],
+    /// Where a run's values are, whatever the inputs: smallest and largest raw value, by index of the node.
+    pub raw: &'a [Interval],
+    /// Already [`encoded`].
+    pub inputs: &'a Inputs,
+    /// Public coins.
+    pub coin: Coin<'a>,
+}
+
+impl Given<'_> {
+    /// Bounds every node that is read for an output, in order. `see` gets each with its operands; values are dropped
+    /// after their last use.
+    ///
+    /// # Errors
+    ///
+    /// Inputs that do not fit the graph.
+    pub fn run(&self, see: &mut dyn FnMut(NodeId, &Running, &[&Running])) -> Result<(), EvalError> {
+        let g = self.graph;
+        crate::graph::verify::verify(g)?;
+        if g.frac.is_none() {
+            return Err(EvalError::Unscaled);
+        }
+        let view = View::new(g, self.stated);
+        let reals = View::of_reals(g, &StatedErrors::NONE);
+        let forms = g.ids().map(|id| g.elements(id)).fold(0u64, u64::saturating_add);
+        let rules = Context::new(&view, self.guards, (self.inputs, self.coin), quantile(forms));
+        let last = last_uses(g);
+        let program = Context::of_program(&reals, self.inputs, self.coin);
+        // A run, and the program.
+        let mut all: [Vec<Option<Running>>; 2] = [vec![None; g.len()], vec![None; g.len()]];
+        for id in g.ids().filter(|id| last[id.index()].is_some()) {
+            let args = view.args(id);
+            let [given, drifting] = [0, 1].map(|k: usize| -> Vec<&Running> {
+                args.iter().filter_map(|a| all[k][a.index()].as_ref()).collect()
+            });
+            let value = rules.value(id, &given)?;
+            let drift = program.node(id, Arc::clone(&value), &drifting, &all[1])?;
+            let found = rules.node(id, value, &given, &all[0])?;
+            let run = self.raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
+            let run = interval::scaled(run, view.ulp(id));
+            let found = found.held(run);
+            let kept = kept(g, id);
+            let drift = match kept {
+                Some(range) => drift.held(range),
+                None => drift,
+            };
+            if drift.off.is_none() && drifting.iter().all(|x| x.off.is_none()) {
+                see(id, &found, &given);
+            } else {
+                let bit = |id: NodeId| g.ty(id).elem == Elem::Bit;
+                let both = args.iter().zip(given.iter().zip(&drifting));
+                let both: Vec<Running> =
+                    both.map(|(a, (run, drift))| run.together(drift, bit(*a))).collect();
+                let mut off = found.together(&drift, bit(id));
+                if let Some(range) = kept {
+                    off = off.apart(run, range);
+                }
+                see(id, &off, &both.iter().collect::<Vec<_>>());
+            }
+            (all[0][id.index()], all[1][id.index()]) = (Some(found), Some(drift));
+            for dead in g.ids().filter(|d| last[d.index()] == Some(id)) {
+                all.iter_mut().for_each(|all| all[dead.index()] = None);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The declared range that a value is kept in, by the program, too.
+fn kept(g: &Graph, id: NodeId) -> Option<Interval> {
+    // The program rounds nothing on the way.
+    let same = |op: &Op| op.is_layout() || matches!(op, Op::Trunc(_) | Op::Shift(_));
+    let choice = behind(g, id, same);
+    let keeps = || g.site(choice).keeps().map(|(_, range)| range);
+    if *g.op(choice) == Op::Select { keeps() } else { None }
+}
+
+/// The most entries that are held at one time.
+pub fn peak(g: &Graph) -> u64 {
+    let last = last_uses(g);
+    let mut dying = vec![0u64; g.len() + 1];
+    let (mut held, mut most) = (0u64, 0u64);
+    for id in g.ids() {
+        let Some(end) = last[id.index()] else { continue };
+        held = held.saturating_add(g.elements(id));
+        most = most.max(held);
+        dying[end.index().min(g.len())] += g.elements(id);
+        held = held.saturating_sub(dying[id.index()]);
+    }
+    most
+}
+
+/// The last reader of each node that an output depends on: itself, if nothing reads it. What an order statistic is
+/// taken of is read by the sum, too.
+fn last_uses(g: &Graph) -> Vec<Option<NodeId>> {
+    let mut last = vec![None; g.len()];
+    let end = NodeId::from(u32::MAX);
+    g.outputs.iter().for_each(|o| last[o.node.index()] = Some(end));
+    for id in g.ids().rev().collect::<Vec<_>>() {
+        if last[id.index()].is_none() {
+            continue;
+        }
+        let mut reads = g.args(id);
+        // Values by rank are an operand of the product under a sum.
+        if let Op::Sum(_) = g.op(id) {
+            reads.extend(g.args(g.arg(id, 0)));
+        }
+        for a in reads {
+            last[a.index()].get_or_insert(id);
+        }
+    }
+    last
+}

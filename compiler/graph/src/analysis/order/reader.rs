@@ -1,0 +1,401 @@
+//! What a mask says of the order of entries.
+//!
+//! Ranks and winners are made of comparisons of pairs of entries: counts of bits, their thresholds,
+//! and conjunctions. Here one entry of a mask at a time is written as a function of a sum of such
+//! comparisons, and a row of a mask is recognised if it depends on the rank of its entry only. The
+//! masked sum then is a weighted sum of the row in ascending order, whatever made the mask. All of it is
+//! said of many rows at once ([`lanes`]).
+
+use crate::analysis::lanes::{self, Distances, Place, Uneven};
+use crate::analysis::layout::{aligned, summed};
+use crate::analysis::truth_tables::sums::{self, Shape, merged};
+use crate::analysis::view::View;
+use crate::graph::ranks::is_ruled;
+use crate::graph::{NodeId, Op};
+use slvr_language::types::Elem;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+/// The bit that says whether the first entry is less than the second.
+type Literal = (Place, Place);
+
+/// A function of the sum of such bits.
+type Value = sums::Value<Literal>;
+
+/// Entries that are written out for one mask.
+const BUDGET: u32 = 1 << 22;
+
+/// Why a row is not recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Refused {
+    /// The rows of these lanes are computed differently, or they are to be cut.
+    Lanes(Uneven),
+    /// It does not go by rank, or nothing is known of it.
+    No,
+}
+
+impl From<Uneven> for Refused {
+    fn from(why: Uneven) -> Refused {
+        Refused::Lanes(why)
+    }
+}
+
+/// What is known of a mask that goes by rank.
+pub(super) struct ByRank {
+    /// The mask's entry by ascending rank.
+    pub weights: Vec<i64>,
+    /// The node that each value is computed by.
+    pub nodes: Vec<NodeId>,
+    /// How far compared values may be from those that are summed.
+    pub slack: f64,
+}
+
+/// Reads entries of a graph.
+pub(super) struct Reader<'a> {
+    view: &'a View<'a>,
+    sizes: &'a lanes::Sizes,
+    distances: Distances,
+    left: Cell<u32>,
+}
+
+impl<'a> Reader<'a> {
+    /// For rows along lanes of these sizes.
+    pub(super) fn new(view: &'a View<'a>, sizes: &'a lanes::Sizes) -> Self {
+        Reader { view, sizes, distances: Distances::default(), left: Cell::new(BUDGET) }
+    }
+
+    /// An entry of a node in all rows.
+    pub(super) fn place(&self, node: NodeId, at: u64, distances: Vec<u64>) -> Place {
+        (node, at, self.distances.number(distances))
+    }
+
+    fn spend(&self) -> Result<(), Refused> {
+        self.left.set(self.left.get().checked_sub(1).ok_or(Refused::No)?);
+        Ok(())
+    }
+
+    /// The place that a place's value is moved from; none if it is computed here.
+    fn moved(&self, (id, at, number): Place) -> Result<Option<Place>, Refused> {
+        let Some(layout) = self.view.layout(id) else { return Ok(None) };
+        let (operand, from) = layout.origin(at);
+        let Some(&operand) = self.view.args(id).get(operand) else { return Ok(None) };
+        if self.sizes.is_empty() {
+            return Ok(Some((operand, from, number)));
+        }
+        let moved = layout.lanes(at, self.sizes, &self.distances.of(number))?;
+        Ok(Some((operand, from, self.distances.number(moved))))
+    }
+
+    /// Where a value is computed.
+    fn origin(&self, mut place: Place) -> Result<Place, Refused> {
+        while let Some(from) = self.moved(place)? {
+            place = from;
+        }
+        Ok(place)
+    }
+
+    /// Where it is computed but for truncations, and how far these may be off in all.
+    fn untruncated(&self, mut place: Place) -> Result<(Place, f64), Refused> {
+        let mut slack = 0.0;
+        loop {
+            place = self.origin(place)?;
+            match self.view.op(place.0) {
+                Op::Trunc(_) => slack += self.view.truncation(place.0),
+                Op::Shift(_) => {}
+                _ => return Ok((place, slack)),
+            }
+            place.0 = self.view.args(place.0)[0];
+        }
+    }
+
+    /// An operand of an entry-by-entry operation at a place of the result.
+    fn operand(&self, (id, at, number): Place, i: usize) -> Result<Place, Refused> {
+        let x = self.view.args(id)[i];
+        let (from, to) = (self.view.shape(x), self.view.shape(id));
+        let entry = aligned(from, to, at);
+        if self.sizes.is_empty() {
+            return Ok((x, entry, number));
+        }
+        let lanes = self.distances.of(number);
+        let moved = lanes::aligned(from, to, at, (self.sizes, &lanes))?;
+        Ok((x, entry, self.distances.number(moved)))
+    }
+
+    /// The places of an operand that a sum over axes adds into a place.
+    fn terms(&self, (id, at, number): Place, axes: &[u64]) -> Result<Vec<Place>, Refused> {
+        let x = self.view.args(id)[0];
+        let from = self.view.shape(x);
+        let places = summed(from, axes, at);
+        let moved = match self.sizes.is_empty() {
+            true => number,
+            false => {
+                let lanes = self.distances.of(number);
+                let own = lanes::strides(from);
+                let kept: Vec<u64> = (0..from.len() as u64)
+                    .filter(|d| !axes.contains(d))
+                    .map(|d| own[d as usize])
+                    .collect();
+                let to = self.view.shape(id);
+                self.distances.number(lanes::along(to, &kept, at, (self.sizes, &lanes))?)
+            }
+        };
+        Ok(places.into_iter().map(|p| (x, p, moved)).collect())
+    }
+
+    /// A table's entry, if it is the same in all rows.
+    fn constant(&self, data: &[f64], at: u64, number: u32) -> Result<f64, Refused> {
+        let entry = |at: u64| if data.len() == 1 { data[0] } else { data[at as usize] };
+        let first = entry(at);
+        if data.len() > 1 && !self.sizes.is_empty() {
+            let distances = self.distances.of(number);
+            let same = |i, _: &[u64]| self.spend().is_ok() && entry(i) == first;
+            if !lanes::every(at, self.sizes, &distances, same) {
+                return Err(Refused::Lanes(Uneven::Different));
+            }
+        }
+        Ok(first)
+    }
+
+    /// An entry of bits or integers as a function of comparisons.
+    fn value(&self, place: Place) -> Result<Value, Refused> {
+        self.spend()?;
+        let place = self.origin(place)?;
+        let (id, at, number) = place;
+        let view = self.view;
+        let args = view.args(id);
+        let arg = |i: usize| self.value(self.operand(place, i)?);
+        let whole =
+            |x: f64| (x.fract() == 0.0 && x.abs() < 1e15).then_some(x as i64).ok_or(Refused::No);
+        let found = match view.op(id) {
+            Op::Const(table, elem, _) if *elem != Elem::Fix => {
+                Some(Value::constant(whole(self.constant(&table.data, at, number)?)?))
+            }
+            Op::Lt | Op::Eq if view.whole(args[0]) && view.whole(args[1]) => {
+                let less = *view.op(id) == Op::Lt;
+                match (arg(0), arg(1)) {
+                    (Ok(a), Ok(b)) => {
+                        let f = |x, y| Some(i64::from(if less { x < y } else { x == y }));
+                        a.with(b, f)
+                    }
+                    (Err(why @ Refused::Lanes(_)), _) | (_, Err(why @ Refused::Lanes(_))) => {
+                        return Err(why);
+                    }
+                    _ if less => Some(self.literal(place)?),
+                    _ => None,
+                }
+            }
+            Op::Lt => Some(self.literal(place)?),
+            Op::Not => arg(0)?.scaled(-1).and_then(|x| x.plus(Value::constant(1))),
+            Op::ToInt => Some(arg(0)?),
+            Op::Neg => arg(0)?.scaled(-1),
+            Op::Scale(c) => arg(0)?.scaled(whole(*c)?),
+            Op::Add => arg(0)?.plus(arg(1)?),
+            Op::Sub => arg(0)?.plus(arg(1)?.scaled(-1).ok_or(Refused::No)?),
+            Op::And => arg(0)?.and(arg(1)?),
+            Op::Mul if view.whole(id) => {
+                let (a, b) = (arg(0)?, arg(1)?);
+                match (a.as_constant(), b.as_constant()) {
+                    (_, Some(c)) => a.scaled(c),
+                    (Some(c), _) => b.scaled(c),
+                    _ => a.and(b),
+                }
+            }
+            Op::Xor => {
+                let (a, b) = (arg(0)?, arg(1)?);
+                let flipped = |x: Value, c| x.scaled(1 - 2 * c)?.plus(Value::constant(c));
+                match (a.as_constant(), b.as_constant()) {
+                    (_, Some(c)) => flipped(a, c),
+                    (Some(c), _) => flipped(b, c),
+                    _ => a.with(b, |x, y| Some(x ^ y)),
+                }
+            }
+            // Ranks of many are known by their structure, and have too many terms to be listed.
+            Op::Sum(_) if view.args(args[0]).iter().any(|&a| is_ruled(view.g, a)) => None,
+            Op::Sum(axes) if view.whole(id) => {
+                let mut sum = Value::constant(0);
+                let mut constant = 0i64;
+                let mut terms = Vec::new();
+                for part in self.terms(place, axes)? {
+                    let v = self.value(part)?;
+                    match v.shape {
+                        Shape::Plus(c) => {
+                            constant = constant.checked_add(c).ok_or(Refused::No)?;
+                            terms.extend(v.terms);
+                        }
+                        _ => sum = sum.plus(v).ok_or(Refused::No)?,
+                    }
+                }
+                let terms = merged(terms.into_iter()).ok_or(Refused::No)?;
+                sum.plus(Value { terms, shape: Shape::Plus(constant) })
+            }
+            _ => None,
+        };
+        found.ok_or(Refused::No)
+    }
+
+    /// A comparison as it is.
+    fn literal(&self, place: Place) -> Result<Value, Refused> {
+        let side = |i: usize| self.origin(self.operand(place, i)?);
+        let literal = (side(0)?, side(1)?);
+        Ok(Value { terms: vec![(literal, 1)], shape: Shape::Plus(0) })
+    }
+
+    /// The values of a mask's entries.
+    fn values(&self, masks: &[Place]) -> Result<Vec<Value>, Refused> {
+        masks.iter().map(|&mask| self.value(mask)).collect()
+    }
+
+    /// A row of a mask that depends on the ranks of the values beside it only.
+    pub(super) fn by_rank(&self, masks: &[Place], values: &[Place]) -> Result<ByRank, Refused> {
+        self.held(&self.values(masks)?, values)
+    }
+
+    /// A row of a mask that depends on the ranks of any values, one for each entry.
+    pub(super) fn by_some_rank(&self, masks: &[Place]) -> Result<ByRank, Refused> {
+        let found = self.values(masks)?;
+        // Of each entry's comparisons one side is always the same: its own.
+        let own = |value: &Value| {
+            let mut sides: Option<Vec<Place>> = None;
+            for ((p, q), _) in &value.terms {
+                let now = vec![*p, *q];
+                sides = Some(match sides {
+                    None => now,
+                    Some(known) => known.into_iter().filter(|x| now.contains(x)).collect(),
+                });
+            }
+            sides.unwrap_or_default()
+        };
+        let places: Vec<Place> = match &found[..] {
+            // Of two entries the first comparison's sides, in either order.
+            [first, _] => own(first),
+            _ => {
+                let only = |v: &Value| match own(v)[..] {
+                    [one] => Ok(one),
+                    _ => Err(Refused::No),
+                };
+                found.iter().map(only).collect::<Result<_, _>>()?
+            }
+        };
+        if places.len() != masks.len() {
+            return Err(Refused::No);
+        }
+        self.held(&found, &places)
+    }
+
+    /// Holds a mask against the places that it is to go by the ranks of.
+    fn held(&self, found: &[Value], values: &[Place]) -> Result<ByRank, Refused> {
+        let mut row = Row::new(self, values)?;
+        let mut weights: Option<Vec<i64>> = None;
+        for (i, value) in found.iter().enumerate() {
+            row.entry(self, i, value)?;
+            let table = value.table().ok_or(Refused::No)?;
+            match &weights {
+                None => weights = Some(table),
+                Some(known) if *known == table => {}
+                Some(_) => return Err(Refused::No),
+            }
+        }
+        let slack = if row.moved_only { 0.0 } else { 2.0 * row.compared + row.summed };
+        let mut weights = weights.ok_or(Refused::No)?;
+        // By the number of larger entries.
+        if row.growing == Some(true) {
+            weights.reverse();
+        }
+        let nodes = values.iter().map(|&v| Ok(self.origin(v)?.0));
+        let nodes = nodes.collect::<Result<_, Refused>>()?;
+        Ok(ByRank { weights, nodes, slack })
+    }
+}
+
+/// A row of values, and how its entries have been compared so far.
+struct Row {
+    /// Position by place, where it is computed, and where but for truncations.
+    near: BTreeMap<Place, usize>,
+    far: BTreeMap<Place, usize>,
+    /// The place at which each entry is compared.
+    used: Vec<Option<Place>>,
+    /// Whether the first of two compared entries is the earlier one.
+    forward: Option<bool>,
+    /// Whether sums grow with the number of larger entries.
+    growing: Option<bool>,
+    moved_only: bool,
+    compared: f64,
+    summed: f64,
+}
+
+impl Row {
+    fn new(reader: &Reader<'_>, values: &[Place]) -> Result<Row, Refused> {
+        let (mut near, mut far) = (BTreeMap::new(), BTreeMap::new());
+        let mut summed = 0f64;
+        let mut lanes: BTreeMap<NodeId, u32> = BTreeMap::new();
+        for (i, &v) in values.iter().enumerate() {
+            near.insert(reader.origin(v)?, i);
+            let (place, slack) = reader.untruncated(v)?;
+            // Entries of one node that move differently may meet in another row.
+            if *lanes.entry(place.0).or_insert(place.2) != place.2 {
+                return Err(Refused::Lanes(Uneven::Different));
+            }
+            far.insert(place, i);
+            summed = summed.max(slack);
+        }
+        if far.len() != values.len() {
+            return Err(Refused::No);
+        }
+        Ok(Row {
+            near,
+            far,
+            used: vec![None; values.len()],
+            forward: None,
+            growing: None,
+            moved_only: true,
+            compared: 0.0,
+            summed,
+        })
+    }
+
+    fn position(&mut self, reader: &Reader<'_>, place: Place) -> Result<usize, Refused> {
+        let i = match self.near.get(&place) {
+            Some(&i) => i,
+            None => {
+                let (far, slack) = reader.untruncated(place)?;
+                self.moved_only = false;
+                self.compared = self.compared.max(slack);
+                *self.far.get(&far).ok_or(Refused::No)?
+            }
+        };
+        // One word stands for an entry in all comparisons: then ranks are a permutation.
+        match &mut self.used[i] {
+            Some(known) if *known != place => Err(Refused::No),
+            slot => {
+                *slot = Some(place);
+                Ok(i)
+            }
+        }
+    }
+
+    /// Entry i of the mask: a function of how many entries are larger (or smaller) than entry i,
+    /// each other one compared once, ties broken by position.
+    fn entry(&mut self, reader: &Reader<'_>, i: usize, value: &Value) -> Result<(), Refused> {
+        let mut others = Vec::new();
+        for &((p, q), c) in &value.terms {
+            let (first, second) = (self.position(reader, p)?, self.position(reader, q)?);
+            let (other, sign) = match (first == i, second == i) {
+                (true, false) => (second, c),
+                (false, true) => (first, -c),
+                _ => return Err(Refused::No),
+            };
+            let agrees = |known: &mut Option<bool>, now: bool| *known.get_or_insert(now) == now;
+            if c.abs() != 1
+                || !agrees(&mut self.forward, first < second)
+                || !agrees(&mut self.growing, sign > 0)
+            {
+                return Err(Refused::No);
+            }
+            others.push(other);
+        }
+        others.sort_unstable();
+        others.dedup();
+        let all = others.len() == value.terms.len() && others.len() + 1 == self.used.len();
+        if all { Ok(()) } else { Err(Refused::No) }
+    }
+}

@@ -1,0 +1,606 @@
+//! How much a value changes if one client's inputs count as zeros.
+//!
+//! The values are the words of a run: bounds hold for what the parties compute, roundings included. A truncation
+//! draws a coin that depends on nothing; for each coin it is a rounding, so two values are at most one unit further
+//! apart after it than before, and what is said holds for whoever knows the coin.
+//!
+//! A value hangs on one client in one of three ways: not at all; row by row, where row i is made of what client i
+//! gave; or as a whole that changes by a bounded length. All else is unbounded, and says why.
+
+use super::clip::Words;
+use crate::graph::{Giver, Graph, NodeId, Op};
+use slvr_language::types::Elem;
+
+/// How a value hangs on the inputs of one client. Lengths are in units of the value's words.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reach {
+    /// Not at all.
+    Free,
+    /// Row i along an axis is made of what member i of a set gave.
+    Rows(Rows),
+    /// All of it changes by at most this.
+    Whole(Length),
+    /// Nothing is known.
+    Unbounded(Why),
+}
+
+/// The L1 and the L2 norm of a difference.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Length {
+    pub l1: f64,
+    pub l2: f64,
+}
+
+/// Rows of clients.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Rows {
+    set: u32,
+    axis: usize,
+    /// Whether a row is zeros if the client's inputs are.
+    zero: bool,
+    /// How far a row is at most from the one of inputs that are zeros.
+    length: Length,
+    /// How long a row is at most, by the norms that follow from those that the parties enforce.
+    norm: f64,
+}
+
+/// Why nothing is known.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Why {
+    pub node: NodeId,
+    pub text: &'static str,
+}
+
+const SELECTS: &str = "it orders or chooses among values of different clients, so one client can change what all \
+    others contribute";
+const COMBINES: &str = "it combines what different clients gave in a way that is no sum, so one client can change what \
+    others contribute";
+const KEPT: &str =
+    "it is kept from earlier rounds, so it hangs on what clients gave in all of them";
+const BEFORE: &str = "it computes on a sum over clients before noise is added to it";
+
+impl Rows {
+    /// How far a row is at most from the one of inputs that are zeros.
+    pub fn length(&self) -> Length {
+        self.length
+    }
+}
+
+impl Length {
+    fn times(self, by: f64) -> Length {
+        Length { l1: self.l1 * by, l2: self.l2 * by }
+    }
+
+    fn plus(self, other: Length) -> Length {
+        Length { l1: self.l1 + other.l1, l2: self.l2 + other.l2 }
+    }
+
+    /// Of both beside one another.
+    fn beside(self, other: Length) -> Length {
+        Length { l1: self.l1 + other.l1, l2: self.l2.hypot(other.l2) }
+    }
+
+    /// Of entries that are repeated so many times.
+    fn repeated(self, times: f64) -> Length {
+        Length { l1: self.l1 * times, l2: self.l2 * times.sqrt() }
+    }
+
+    /// Of so many entries of a size.
+    fn of(entries: f64, size: f64) -> Length {
+        Length { l1: entries * size, l2: entries.sqrt() * size }
+    }
+
+    /// The smaller bounds; the L1 norm of so many entries is at most the root of their number times the L2 norm.
+    fn least(self, other: Length, entries: f64) -> Length {
+        let l2 = self.l2.min(other.l2).min(self.l1).min(other.l1);
+        Length { l1: self.l1.min(other.l1).min(l2 * entries.sqrt()), l2 }
+    }
+}
+
+/// Finds how each value hangs on a client, from the first node to the last.
+pub(super) struct Sensitivity<'a> {
+    pub words: Words<'a>,
+    pub reach: Vec<Reach>,
+}
+
+impl<'a> Sensitivity<'a> {
+    pub fn new(words: Words<'a>) -> Sensitivity<'a> {
+        Sensitivity { words, reach: Vec::new() }
+    }
+
+    fn g(&self) -> &'a Graph {
+        self.words.graph
+    }
+
+    pub fn of(&self, id: NodeId) -> &Reach {
+        &self.reach[id.index()]
+    }
+
+    fn largest(&self, id: NodeId) -> f64 {
+        if self.g().ty(id).elem == Elem::Bit {
+            return 1.0;
+        }
+        let (lo, hi) = self.words.ranges.raw[id.index()];
+        hi.max(-lo)
+    }
+
+    fn row_entries(&self, id: NodeId, axis: usize) -> f64 {
+        let rows = self.g().shape(id).get(axis).copied().unwrap_or(1).max(1);
+        (self.g().elements(id) / rows) as f64
+    }
+
+    /// How long a row is at most, by what is known of the whole value and of its slices.
+    fn enforced(&self, id: NodeId, axis: usize) -> f64 {
+        if self.g().ty(id).elem == Elem::Bit {
+            return f64::INFINITY;
+        }
+        let ranges = self.words.ranges;
+        let slice = if axis == 0 { ranges.norm[id.index()] } else { f64::INFINITY };
+        slice.min(ranges.total[id.index()])
+    }
+
+    /// Rows of which nothing is known but their range and their norm.
+    fn ranged(&self, id: NodeId, of: Rows) -> Rows {
+        let entries = self.row_entries(id, of.axis);
+        let (lo, hi) = match self.g().ty(id).elem {
+            Elem::Bit => (0.0, 1.0),
+            _ => self.words.ranges.raw[id.index()],
+        };
+        let size = if of.zero { hi.max(-lo) } else { hi - lo };
+        // Rows that are not zeros without the client's inputs are as long then, too.
+        let rows = if of.zero { 1.0 } else { 2.0 };
+        let norm = self.enforced(id, of.axis).min(self.carried(id, of));
+        let l2 = rows * norm;
+        let length = Length::of(entries, size).least(Length { l1: f64::INFINITY, l2 }, entries);
+        Rows { length, norm, ..of }
+    }
+
+    /// The norm of rows whose entries were only moved.
+    fn carried(&self, id: NodeId, of: Rows) -> f64 {
+        match self.g().op(id) {
+            Op::Reshape(_) | Op::Transpose(_) => of.norm,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Rows with a bound of their own.
+    fn rows(&self, id: NodeId, of: Rows) -> Reach {
+        let ranged = self.ranged(id, of);
+        let entries = self.row_entries(id, of.axis);
+        Reach::Rows(Rows { length: of.length.least(ranged.length, entries), ..ranged })
+    }
+
+    /// How long a row is at most, not only how much it changes.
+    fn norm(&self, id: NodeId, rows: &Rows) -> Length {
+        let entries = self.row_entries(id, rows.axis);
+        let enforced = Length { l1: f64::INFINITY, l2: rows.norm };
+        let ranged = Length::of(entries, self.largest(id)).least(enforced, entries);
+        if rows.zero { rows.length.least(ranged, entries) } else { ranged }
+    }
+
+    /// The rule of a node whose operands are known.
+    pub fn rule(&self, id: NodeId) -> Reach {
+        let g = self.g();
+        let args = g.args(id);
+        let of: Vec<&Reach> = args.iter().map(|&a| self.of(a)).collect();
+        if let Some(unbounded) = of.iter().find(|r| matches!(r, Reach::Unbounded(_))) {
+            return (*unbounded).clone();
+        }
+        let op = g.op(id);
+        if let Op::Input(i) = op {
+            return self.input(id, *i);
+        }
+        if of.iter().all(|r| **r == Reach::Free) {
+            return Reach::Free;
+        }
+        let why = |text| Reach::Unbounded(Why { node: id, text });
+        match op {
+            Op::Neg => self.scaled(id, of[0], 1.0),
+            Op::DivPow2(_) | Op::MulPow2(_) => self.scaled(id, of[0], 1.0),
+            Op::Scale(c) => self.scaled(id, of[0], c.abs()),
+            Op::Shift(by) => self.scaled(id, of[0], f64::from(*by).exp2()),
+            Op::Trunc(by) => self.truncated(id, of[0], f64::from(*by).exp2()),
+            Op::Add | Op::Sub => self.sum(id, &args, &of),
+            Op::Mul => self.product(id, &args, &of),
+            Op::MatMul { trans_b } => self.matmul(id, &args, &of, *trans_b),
+            Op::Sum(axes) => self.summed(id, args[0], of[0], axes),
+            // No two values are further apart afterwards.
+            Op::Relu | Op::Abs | Op::Saturate(_) | Op::ToInt => self.scaled(id, of[0], 1.0),
+            Op::Not
+            | Op::And
+            | Op::Xor
+            | Op::Lt
+            | Op::Eq
+            | Op::Select
+            | Op::Gate
+            | Op::Div
+            | Op::Function(_) => self.pointwise(id, &args, &of),
+            Op::Reshape(to) => self.reshaped(id, args[0], of[0], to),
+            Op::Transpose(perm) => match of[0] {
+                Reach::Rows(r) => {
+                    let axis = perm.iter().position(|&p| p as usize == r.axis);
+                    axis.map_or_else(|| why(COMBINES), |axis| self.rows(id, Rows { axis, ..*r }))
+                }
+                other => other.clone(),
+            },
+            Op::Broadcast(_) => self.widened(id, args[0], of[0]),
+            Op::Slice { axis, .. } => match of[0] {
+                Reach::Rows(r) if r.axis == *axis as usize => Reach::Whole(r.length),
+                Reach::Rows(r) => self.rows(id, *r),
+                other => other.clone(),
+            },
+            Op::Concat(axis) => self.concat(id, &of, *axis as usize),
+            Op::Gather { .. } if *of[1] == Reach::Free => {
+                let times = g.elements(args[1]) as f64;
+                match of[0] {
+                    Reach::Rows(Rows { length, .. }) | Reach::Whole(length) => {
+                        Reach::Whole(length.repeated(times))
+                    }
+                    other => other.clone(),
+                }
+            }
+            Op::Gather { .. } => why(SELECTS),
+            Op::Max(axis) | Op::Min(axis) => self.along(id, of[0], *axis as usize),
+            Op::ArgMax | Op::Sort | Op::SortSum { .. } | Op::ArgMaxIs | Op::OneHot(_) => {
+                let last = g.shape(args[0]).len().wrapping_sub(1);
+                let new = matches!(op, Op::OneHot(_));
+                let all: Vec<Reach> = of
+                    .iter()
+                    .map(|r| match r {
+                        Reach::Rows(r) if new || r.axis != last => self.local(id, *r, r.axis),
+                        Reach::Free => Reach::Free,
+                        _ => why(SELECTS),
+                    })
+                    .collect();
+                self.alike(&all).unwrap_or_else(|| why(SELECTS))
+            }
+            Op::MaxPool { .. } | Op::Conv2d(_) => {
+                let all: Vec<Reach> = of
+                    .iter()
+                    .map(|r| match r {
+                        Reach::Rows(r) if r.axis == 0 => self.local(id, *r, 0),
+                        Reach::Free => Reach::Free,
+                        _ => why(COMBINES),
+                    })
+                    .collect();
+                self.alike(&all).unwrap_or_else(|| why(COMBINES))
+            }
+            // Where a number stands says nothing of how far numbers are apart.
+            Op::Places(_) => why(SELECTS),
+            Op::Input(_) | Op::Const(..) | Op::Draw(_) | Op::Pairs { .. } | Op::Noise { .. } => {
+                Reach::Free
+            }
+        }
+    }
+
+    fn input(&self, id: NodeId, i: u32) -> Reach {
+        let g = self.g();
+        let giver = g.inputs.get(i as usize).map(|i| i.from);
+        if let Some(Giver::State(_)) = giver {
+            return Reach::Unbounded(Why { node: id, text: KEPT });
+        }
+        let set = giver.and_then(Giver::set);
+        let members = set.and_then(|s| g.parties.get(s as usize)).map_or(1, |p| p.1);
+        match set.filter(|_| members > 1) {
+            Some(set) => {
+                let length = Length { l1: f64::INFINITY, l2: f64::INFINITY };
+                // Of an excluded client a label counts as class 0, and a number as the nearest to 0 in its range.
+                let zero = g.inputs.get(i as usize).is_some_and(|input| {
+                    input.one_hot.is_none() && input.range.0 <= 0.0 && input.range.1 >= 0.0
+                });
+                let norm = f64::INFINITY;
+                self.rows(id, Rows { set, axis: 0, zero, length, norm })
+            }
+            None => Reach::Free,
+        }
+    }
+
+    /// Rows of their own client, of which only the range is known.
+    fn local(&self, id: NodeId, rows: Rows, axis: usize) -> Reach {
+        Reach::Rows(self.ranged(id, Rows { axis, zero: false, ..rows }))
+    }
+
+    /// All are rows of the same clients, or free: the rows.
+    fn alike(&self, all: &[Reach]) -> Option<Reach> {
+        let mut found: Option<&Reach> = None;
+        for reach in all {
+            match (reach, found) {
+                (Reach::Free, _) => {}
+                (Reach::Rows(_), None) => found = Some(reach),
+                (Reach::Rows(a), Some(Reach::Rows(b))) if a.set == b.set && a.axis == b.axis => {}
+                _ => return None,
+            }
+        }
+        found.cloned()
+    }
+
+    fn scaled(&self, id: NodeId, of: &Reach, by: f64) -> Reach {
+        match of {
+            Reach::Rows(r) => self.rows(id, Rows { length: r.length.times(by), ..*r }),
+            Reach::Whole(l) => Reach::Whole(l.times(by)),
+            other => other.clone(),
+        }
+    }
+
+    /// After a truncation two words are at most a unit further apart; zero stays zero.
+    fn truncated(&self, id: NodeId, of: &Reach, by: f64) -> Reach {
+        let unit = |entries: f64| Length::of(entries, 1.0);
+        match of {
+            Reach::Rows(r) => {
+                let more = unit(self.row_entries(id, r.axis));
+                self.rows(id, Rows { length: r.length.times(1.0 / by).plus(more), ..*r })
+            }
+            Reach::Whole(l) => {
+                let more = unit(self.g().elements(id) as f64);
+                Reach::Whole(l.times(1.0 / by).plus(more))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// An operand as often as it is read for a result of the node's shape.
+    fn widened(&self, id: NodeId, arg: NodeId, of: &Reach) -> Reach {
+        let times = self.g().elements(id) as f64 / self.g().elements(arg).max(1) as f64;
+        match of {
+            Reach::Rows(r) => {
+                let (length, norm) = (r.length.repeated(times), r.norm * times.sqrt());
+                Reach::Rows(Rows { length, norm, ..*r })
+            }
+            Reach::Whole(l) => Reach::Whole(l.repeated(times)),
+            other => other.clone(),
+        }
+    }
+
+    fn sum(&self, id: NodeId, args: &[NodeId], of: &[&Reach]) -> Reach {
+        let [a, b] = [0, 1].map(|i| self.widened(id, args[i], of[i]));
+        match (a, b) {
+            (Reach::Rows(a), Reach::Rows(b)) if a.set == b.set && a.axis == b.axis => {
+                let (zero, length) = (a.zero && b.zero, a.length.plus(b.length));
+                self.rows(id, Rows { zero, length, ..a })
+            }
+            (Reach::Rows(r), Reach::Free) | (Reach::Free, Reach::Rows(r)) => {
+                self.rows(id, Rows { zero: false, ..r })
+            }
+            (Reach::Free, Reach::Whole(l)) | (Reach::Whole(l), Reach::Free) => Reach::Whole(l),
+            // Of clients of one set, or of several: one of them changes.
+            (
+                Reach::Rows(Rows { length: a, .. }) | Reach::Whole(a),
+                Reach::Rows(Rows { length: b, .. }) | Reach::Whole(b),
+            ) => Reach::Whole(a.plus(b)),
+            (Reach::Unbounded(why), _) | (_, Reach::Unbounded(why)) => Reach::Unbounded(why),
+            (Reach::Free, Reach::Free) => Reach::Free,
+        }
+    }
+
+    fn product(&self, id: NodeId, args: &[NodeId], of: &[&Reach]) -> Reach {
+        let [a, b] = [0, 1].map(|i| self.widened(id, args[i], of[i]));
+        match (a, b) {
+            (Reach::Rows(r), Reach::Free) => {
+                let length = r.length.times(self.largest(args[1]));
+                self.rows(id, Rows { length, ..r })
+            }
+            (Reach::Free, Reach::Rows(r)) => {
+                let length = r.length.times(self.largest(args[0]));
+                self.rows(id, Rows { length, ..r })
+            }
+            (Reach::Whole(l), Reach::Free) => Reach::Whole(l.times(self.largest(args[1]))),
+            (Reach::Free, Reach::Whole(l)) => Reach::Whole(l.times(self.largest(args[0]))),
+            (Reach::Rows(a), Reach::Rows(b)) if a.set == b.set && a.axis == b.axis => {
+                let mut length = Length { l1: f64::INFINITY, l2: f64::INFINITY };
+                let entries = self.row_entries(id, a.axis);
+                for (i, rows) in [(0, &a), (1, &b)] {
+                    if rows.zero {
+                        let bound = rows.length.times(self.largest(args[1 - i]));
+                        length = length.least(bound, entries);
+                    }
+                    if let Some(cut) = self.cut(args[i], args[1 - i], id) {
+                        // Two rows of this length, if inputs that are zeros do not make zeros.
+                        let l2 = if a.zero || b.zero { cut } else { 2.0 * cut };
+                        length = length.least(Length { l1: f64::INFINITY, l2 }, entries);
+                    }
+                }
+                self.rows(id, Rows { zero: a.zero || b.zero, length, ..a })
+            }
+            (Reach::Unbounded(why), _) | (_, Reach::Unbounded(why)) => Reach::Unbounded(why),
+            (Reach::Free, Reach::Free) => Reach::Free,
+            _ => Reach::Unbounded(Why { node: id, text: COMBINES }),
+        }
+    }
+
+    /// How long rows of a vector are that a factor cuts, in words of the product. Rows are those of a client's vector.
+    fn cut(&self, factor: NodeId, vector: NodeId, product: NodeId) -> Option<f64> {
+        let Reach::Rows(rows) = self.of(vector) else { return None };
+        let g = self.g();
+        let frac = |id: NodeId| f64::from(g.ty(id).frac.unwrap_or(0));
+        // Whatever moves entries leaves the length of a row as it is.
+        let most = self.norm(vector, rows).l2 * (-frac(vector)).exp2();
+        let real = self.words.cut(factor, vector, most)?;
+        Some(real * frac(product).exp2())
+    }
+
+    /// Whether a node cuts vectors of clients to a length.
+    pub fn cuts(&self, id: NodeId) -> bool {
+        let args = self.g().args(id);
+        let rows = || args.iter().all(|&a| matches!(self.of(a), Reach::Rows(_)));
+        match self.g().op(id) {
+            Op::Mul | Op::MatMul { .. } if rows() => {
+                [(0, 1), (1, 0)].iter().any(|&(i, j)| self.cut(args[i], args[j], id).is_some())
+            }
+            Op::Div if rows() => self.words.divided(id).is_some(),
+            _ => false,
+        }
+    }
+
+    fn matmul(&self, id: NodeId, args: &[NodeId], of: &[&Reach], trans_b: bool) -> Reach {
+        let g = self.g();
+        let inner = [2, if trans_b { 2 } else { 1 }];
+        let outer = [1, if trans_b { 1 } else { 2 }];
+        let total = |id: NodeId| {
+            self.words.ranges.total[id.index()]
+                .min((g.elements(id) as f64).sqrt() * self.largest(id))
+        };
+        let why = Reach::Unbounded(Why { node: id, text: COMBINES });
+        let root = (g.elements(id) as f64).sqrt();
+        let euclidean = |l2: f64| Reach::Whole(Length { l1: root * l2, l2 });
+        match (of[0], of[1]) {
+            (Reach::Rows(a), Reach::Rows(b)) if a.set == b.set => {
+                let (x, y) = (self.norm(args[0], a), self.norm(args[1], b));
+                let zero = a.zero || b.zero;
+                if a.axis == inner[0] && b.axis == inner[1] {
+                    let entries = g.elements(id) as f64;
+                    let mut own = Length { l1: x.l1 * y.l1, l2: x.l2 * y.l2 };
+                    // Each entry of one side is multiplied by so many of the other, of the same batch.
+                    for (i, of) in [(0, y), (1, x)] {
+                        let times = g.shape(args[i])[outer[i]] as f64;
+                        let batches = g.shape(id)[0] / g.shape(args[1 - i])[0].max(1);
+                        let each = of.times(self.largest(args[i])).repeated(times * batches as f64);
+                        own = own.least(each, entries);
+                    }
+                    // Two rows of such a length, if inputs that are zeros do not make zeros.
+                    let rows = if zero { 1.0 } else { 2.0 };
+                    let mut length = own.times(rows);
+                    for (i, j) in [(0, 1), (1, 0)] {
+                        if let Some(cut) = self.cut(args[i], args[j], id) {
+                            let l2 = rows * cut;
+                            length = length.least(Length { l1: f64::INFINITY, l2 }, entries);
+                        }
+                    }
+                    Reach::Whole(length)
+                } else if a.axis == 0 && b.axis == 0 {
+                    let length = Length { l1: f64::INFINITY, l2: x.l2 * y.l2 };
+                    let factor = if zero { 1.0 } else { 2.0 };
+                    self.rows(id, Rows { zero, length: length.times(factor), ..*a })
+                } else {
+                    why
+                }
+            }
+            (Reach::Rows(r), Reach::Free) | (Reach::Free, Reach::Rows(r)) => {
+                let i = usize::from(*of[0] == Reach::Free);
+                // Each entry of a row is multiplied by a row or column of the other operand.
+                let other = args[1 - i];
+                // A batch that only the other operand has repeats the row, too.
+                let batches = g.shape(id)[0] / g.shape(args[i])[0].max(1);
+                let width = (g.shape(other)[outer[1 - i]] * batches) as f64;
+                let each = r.length.times(self.largest(other)).repeated(width);
+                // A sum over entries of one row is at most the L1 norm of the row times the largest factor.
+                let many = r.length.l1 * self.largest(other) * width.sqrt();
+                let own = if r.axis == inner[i] { each.l2 } else { many };
+                let length = Length { l2: own.min(r.length.l2 * total(other)), ..each };
+                match r.axis {
+                    axis if axis == inner[i] => Reach::Whole(length),
+                    axis if axis == outer[i] => self.rows(id, Rows { axis: i + 1, length, ..*r }),
+                    _ => self.rows(id, Rows { axis: 0, length, ..*r }),
+                }
+            }
+            (Reach::Whole(l), Reach::Free) => euclidean(l.l2 * total(args[1])),
+            (Reach::Free, Reach::Whole(l)) => euclidean(l.l2 * total(args[0])),
+            _ => why,
+        }
+    }
+
+    fn summed(&self, id: NodeId, arg: NodeId, of: &Reach, axes: &[u64]) -> Reach {
+        let shape = self.g().shape(arg);
+        let terms = |skip: Option<usize>| {
+            let sizes = axes.iter().filter(|&&a| Some(a as usize) != skip);
+            sizes.map(|&a| shape[a as usize] as f64).product::<f64>()
+        };
+        let folded = |l: Length, terms: f64| Length { l2: (l.l2 * terms.sqrt()).min(l.l1), ..l };
+        match of {
+            Reach::Rows(r) if axes.contains(&(r.axis as u64)) => {
+                Reach::Whole(folded(r.length, terms(Some(r.axis))))
+            }
+            Reach::Rows(r) => {
+                let before = axes.iter().filter(|&&a| (a as usize) < r.axis).count();
+                let length = folded(r.length, terms(None));
+                self.rows(id, Rows { axis: r.axis - before, length, ..*r })
+            }
+            Reach::Whole(l) => Reach::Whole(folded(*l, terms(None))),
+            other => other.clone(),
+        }
+    }
+
+    /// Entry by entry, of what one client gave.
+    fn pointwise(&self, id: NodeId, args: &[NodeId], of: &[&Reach]) -> Reach {
+        let all: Vec<Reach> = args.iter().zip(of).map(|(&a, r)| self.widened(id, a, r)).collect();
+        let Some(Reach::Rows(first)) = self.alike(&all) else {
+            let whole = of.iter().any(|r| matches!(r, Reach::Whole(_)));
+            let text = if whole { BEFORE } else { COMBINES };
+            return Reach::Unbounded(Why { node: id, text });
+        };
+        let rows = |i: usize| match &all[i] {
+            Reach::Rows(r) => Some(*r),
+            _ => None,
+        };
+        let zero = |i: usize| rows(i).is_some_and(|r| r.zero);
+        let unknown = Length { l1: f64::INFINITY, l2: f64::INFINITY };
+        match self.g().op(id) {
+            Op::And => self.rows(id, Rows { zero: zero(0) || zero(1), length: unknown, ..first }),
+            // Entries of it are entries of v, or 0.
+            Op::Gate if zero(0) => {
+                let length = rows(0).map_or(unknown, |r| r.length);
+                self.rows(id, Rows { zero: true, length, ..first })
+            }
+            // Each entry is one of a or one of b.
+            Op::Select if zero(1) && zero(2) => {
+                let of = |i| rows(i).map_or(unknown, |r| r.length);
+                self.rows(id, Rows { zero: true, length: of(1).beside(of(2)), ..first })
+            }
+            Op::Div => {
+                let length = self.divided(id, zero(0)).unwrap_or(unknown);
+                self.rows(id, Rows { zero: false, length, ..first })
+            }
+            _ => self.local(id, first, first.axis),
+        }
+    }
+
+    /// How far a client's vector over a number of its own is from the one of inputs that are zeros, in words, if the
+    /// number cuts it. Where those make zeros the quotient of zeros is one, too, up to roundings.
+    fn divided(&self, id: NodeId, zero: bool) -> Option<Length> {
+        let (most, of_zeros) = self.words.divided(id)?;
+        let real = if zero { most + of_zeros } else { 2.0 * most };
+        let unit = f64::from(self.g().ty(id).frac.unwrap_or(0)).exp2();
+        Some(Length { l1: f64::INFINITY, l2: real * unit })
+    }
+
+    fn reshaped(&self, id: NodeId, arg: NodeId, of: &Reach, to: &[u64]) -> Reach {
+        let Reach::Rows(r) = of else { return of.clone() };
+        let shape = self.g().shape(arg);
+        let before: u64 = shape[..r.axis].iter().product();
+        let fits = |&axis: &usize| {
+            to[..axis].iter().product::<u64>() == before && to[axis] == shape[r.axis]
+        };
+        match (0..to.len()).find(fits) {
+            Some(axis) => self.rows(id, Rows { axis, ..*r }),
+            // Rows are not along an axis any more, and all together change as before.
+            None => Reach::Whole(r.length),
+        }
+    }
+
+    fn concat(&self, id: NodeId, of: &[&Reach], axis: usize) -> Reach {
+        let all: Vec<Reach> = of.iter().map(|r| (*r).clone()).collect();
+        let lengths = all.iter().filter_map(|r| match r {
+            Reach::Rows(Rows { length, .. }) | Reach::Whole(length) => Some(*length),
+            _ => None,
+        });
+        let none = Length { l1: 0.0, l2: 0.0 };
+        let length = lengths.fold(none, Length::beside);
+        match self.alike(&all) {
+            Some(Reach::Rows(r)) if r.axis != axis => {
+                let zero = all.iter().all(|r| matches!(r, Reach::Rows(Rows { zero: true, .. })));
+                self.rows(id, Rows { zero, length, ..r })
+            }
+            _ => Reach::Whole(length),
+        }
+    }
+
+    /// Along an axis that disappears.
+    fn along(&self, id: NodeId, of: &Reach, axis: usize) -> Reach {
+        match of {
+            Reach::Rows(r) if r.axis != axis => {
+                self.local(id, *r, r.axis - usize::from(axis < r.axis))
+            }
+            Reach::Free => Reach::Free,
+            _ => Reach::Unbounded(Why { node: id, text: SELECTS }),
+        }
+    }
+}

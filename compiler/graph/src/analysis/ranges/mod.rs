@@ -1,0 +1,673 @@
+//! Intervals of all values of a graph with scales, from the ranges that are enforced on its inputs.
+//!
+//! Of every node two things are known: an interval that holds every raw ring element of its value
+//! (raw = real times 2^frac), and a bound on the Euclidean norm of each slice along axis 0, which is
+//! the axis of clients. A sum of products is bounded by the better of "terms times the largest
+//! product" and Cauchy and Schwarz; a norm never grows when elements are only moved. Bounds are f64
+//! rounded outwards.
+//!
+//! The intervals hold for every input that passes the checks among the parties ([`super::guard`]),
+//! whoever gave it.
+
+use crate::analysis::interval::{
+    self, above, below, enlarged, hull, meet, negated, outward, product, scaled, size,
+};
+use crate::analysis::layout::{keeps_entries, same_entries};
+use crate::analysis::order::{self, Orders};
+use crate::analysis::softmax;
+use crate::analysis::stated::{Function, Stated, StatedErrors};
+use crate::analysis::view::View;
+use crate::analysis::zeros::vanishes;
+use crate::graph::{Conv, Graph, NodeId, Op, domain};
+use slvr_language::types::Elem;
+use slvr_language::types::function::NotNegative;
+
+pub use crate::analysis::guard::Bound;
+pub use crate::analysis::interval::{Interval, signed_bits};
+
+mod mean;
+mod normalised;
+mod select;
+pub(in crate::analysis) mod shares;
+
+/// Bounds of all nodes.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges {
+    /// Interval of each node's raw elements, by index.
+    pub raw: Vec<Interval>,
+    /// Bound of the norm of each slice along axis 0, raw.
+    pub norm: Vec<f64>,
+    /// Bound of the norm of all elements, raw.
+    pub total: Vec<f64>,
+}
+
+/// What intervals are found by that does not depend on the ranges of inputs: for finding them several times
+/// for one graph.
+pub struct Basis<'a> {
+    view: View<'a>,
+    orders: Orders,
+    /// Upper ends of what is below its own maximum, in real units.
+    tops: Vec<Option<f64>>,
+}
+
+impl<'a> Basis<'a> {
+    /// Of a graph with scales; `stated` says how far the results of functions may be off.
+    pub fn new(graph: &'a Graph, stated: &'a StatedErrors) -> Basis<'a> {
+        Basis {
+            view: View::new(graph, stated),
+            orders: Orders::default(),
+            tops: softmax::tops(graph),
+        }
+    }
+
+    /// The graph.
+    pub fn graph(&self) -> &'a Graph {
+        self.view.g
+    }
+
+    /// The errors of its protocols.
+    pub fn stated(&self) -> &'a StatedErrors {
+        self.view.stated
+    }
+}
+
+impl Ranges {
+    /// Of a graph with scales; `inputs` says what is enforced on each declared input, `stated` how far the
+    /// results of functions may be off.
+    pub fn of(graph: &Graph, inputs: &[Bound], stated: &StatedErrors) -> Ranges {
+        Ranges::on(&Basis::new(graph, stated), inputs)
+    }
+
+    /// The same.
+    pub fn on(Basis { view, orders, tops }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
+        let mut all = Ranges::default();
+        let (graph, stated) = (view.g, view.stated);
+        for id in graph.ids() {
+            let bound = if graph.ty(id).elem == Elem::Bit {
+                loose((0.0, 1.0), f64::INFINITY)
+            } else {
+                Rule { view, orders, g: graph, id, all: &all, stated }.bound(inputs)
+            };
+            let mut bound = settle(bound, graph.shape(id));
+            if let Some(top) = tops[id.index()] {
+                let most = (top * power(graph.ty(id).frac.unwrap_or(0))).ceil() + 1.0;
+                bound.range.1 = bound.range.1.min(most.max(bound.range.0));
+            }
+            all.raw.push(bound.range);
+            all.norm.push(bound.norm);
+            all.total.push(bound.total);
+        }
+        all
+    }
+
+    /// Of a node.
+    pub fn bound(&self, id: NodeId) -> Bound {
+        let i = id.index();
+        Bound { range: self.raw[i], norm: self.norm[i], total: self.total[i] }
+    }
+
+    /// Interval of a node, in real units.
+    pub fn real(&self, graph: &Graph, id: NodeId) -> Interval {
+        let unit = (-f64::from(graph.ty(id).frac.unwrap_or(0))).exp2();
+        let (lo, hi) = self.raw[id.index()];
+        (lo * unit, hi * unit)
+    }
+
+    /// How far the sides of a comparison may be apart, or the entries of which the largest is looked for, in real units.
+    pub fn spread(&self, graph: &Graph, id: NodeId) -> f64 {
+        let args = graph.args(id);
+        let ((lo, hi), other) = match graph.op(id) {
+            Op::Lt | Op::Eq => (self.real(graph, args[0]), self.real(graph, args[1])),
+            _ => (self.real(graph, args[0]), self.real(graph, args[0])),
+        };
+        (hi - other.0).max(other.1 - lo)
+    }
+
+    /// Bits of a two's complement word that holds every raw element of a node.
+    pub fn bits(&self, id: NodeId) -> u32 {
+        signed_bits(self.raw[id.index()])
+    }
+
+    /// Bits that hold the difference of every element of a node and either end of -most..most: also of elements that
+    /// are all far inside.
+    pub fn beside_ends(&self, id: NodeId, most: f64) -> u32 {
+        let (lo, hi) = self.raw[id.index()];
+        signed_bits(outward((lo - most, hi + most))).max(self.bits(id) + 1)
+    }
+
+    /// Bits that hold every difference of two nodes' elements.
+    pub fn difference_bits(&self, a: NodeId, b: NodeId) -> u32 {
+        let (a, b) = (self.raw[a.index()], self.raw[b.index()]);
+        signed_bits(outward((a.0 - b.1, a.1 - b.0)))
+    }
+}
+
+/// Elements of a slice along axis 0.
+fn slice(shape: &[u64]) -> f64 {
+    shape.iter().skip(1).map(|&d| d as f64).product()
+}
+
+fn leading(shape: &[u64]) -> u64 {
+    shape.first().copied().unwrap_or(1)
+}
+
+/// With nothing known of the norm of all elements beyond that of slices.
+fn loose(range: Interval, norm: f64) -> Bound {
+    Bound { range, norm, total: f64::INFINITY }
+}
+
+/// Interval and norms bound each other.
+fn settle(b: Bound, shape: &[u64]) -> Bound {
+    let (lo, hi) = outward(b.range);
+    let largest = size((lo, hi));
+    let known = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
+    let norm = known(b.norm.min(enlarged(largest * slice(shape).sqrt())));
+    let total = known(b.total.min(enlarged(norm * (leading(shape) as f64).sqrt())));
+    let norm = norm.min(total);
+    Bound { range: (lo.max(below(-norm)).min(hi), hi.min(above(norm)).max(lo)), norm, total }
+}
+
+/// How many operations back a row's norm is looked for.
+const STEPS: u32 = 8;
+
+struct Rule<'a> {
+    view: &'a View<'a>,
+    orders: &'a Orders,
+    g: &'a Graph,
+    id: NodeId,
+    all: &'a Ranges,
+    stated: &'a StatedErrors,
+}
+
+impl Rule<'_> {
+    fn of(&self, n: NodeId) -> Bound {
+        self.all.bound(n)
+    }
+
+    /// The norm of an operand's slice once it is repeated to the size of the result's.
+    fn repeated(&self, n: NodeId) -> f64 {
+        let ratio = slice(self.g.shape(self.id)) / slice(self.g.shape(n)).max(1.0);
+        self.of(n).norm * ratio.max(1.0).sqrt()
+    }
+
+    /// Of all elements of an operand that is not repeated; infinite of one that is.
+    fn unrepeated(&self, n: NodeId) -> f64 {
+        let same = self.g.elements(n) == self.g.elements(self.id);
+        if same { self.of(n).total } else { f64::INFINITY }
+    }
+
+    fn bound(&self, inputs: &[Bound]) -> Bound {
+        let g = self.g;
+        let args = g.args(self.id);
+        let only = |range: Interval| loose(range, f64::INFINITY);
+        match g.op(self.id) {
+            Op::Input(i) => inputs[*i as usize],
+            Op::Const(t, _, frac) => {
+                // Ties go to the even integer.
+                let unit = f64::from(frac.unwrap_or(0)).exp2();
+                let ends = t.data.iter().map(|x| (x * unit).round_ties_even());
+                let lo = ends.clone().fold(f64::MAX, f64::min);
+                only((lo, ends.fold(f64::MIN, f64::max)))
+            }
+            Op::Draw(lots) => only((0.0, lots.n as f64 - 1.0)),
+            Op::Places(_) => only((
+                0.0,
+                self.g.shape(self.g.args(self.id)[0]).last().copied().unwrap_or(0) as f64,
+            )),
+            Op::Noise { noise, .. } => {
+                let most = noise.sampler().bound as f64;
+                only((-most, most))
+            }
+            Op::Pairs { table, n } => {
+                let (lo, hi) = table.range(*n);
+                only((lo as f64, hi as f64))
+            }
+            Op::ToInt | Op::OneHot(_) => only((0.0, 1.0)),
+            Op::ArgMax => {
+                let n = g.shape(args[0]).last().copied().unwrap_or(1);
+                only((0.0, n as f64 - 1.0))
+            }
+            Op::Add | Op::Sub => {
+                let (a, mut b) = (self.of(args[0]).range, self.of(args[1]).range);
+                if *g.op(self.id) == Op::Sub {
+                    b = negated(b);
+                }
+                let norm = self.repeated(args[0]) + self.repeated(args[1]);
+                let total = self.unrepeated(args[0]) + self.unrepeated(args[1]);
+                let mut range = interval::sum(a, b);
+                // x - max(x, 0) = min(x, 0).
+                let relu = (*g.op(self.id) == Op::Sub).then(|| self.view.relu_of(args[1], args[0]));
+                if let Some(off) = relu.flatten() {
+                    range = meet(range, (a.0.min(0.0) - off, a.1.min(0.0) + off));
+                }
+                Bound { range, norm, total }
+            }
+            Op::Neg => self.times(args[0], -1.0),
+            Op::Scale(c) => self.times(args[0], *c),
+            Op::Shift(by) => self.times(args[0], f64::from(*by).exp2()),
+            Op::Mul => self.elementwise(args[0], args[1]),
+            Op::MatMul { .. } => {
+                let terms = *g.shape(args[0]).get(2).unwrap_or(&1);
+                let mut b = self.inner(args[0], args[1], (terms, terms), 1.0);
+                // An inner product of something with itself: no square is negative.
+                let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
+                if one && same_entries(g, args[0], args[1]) {
+                    b.range.0 = b.range.0.max(0.0);
+                }
+                b.range = meet(b.range, self.normalised([args[0], args[1]]));
+                b.range = meet(b.range, self.blended());
+                self.ranked(b)
+            }
+            Op::Conv2d(conv) => {
+                let (x, w) = (g.shape(args[0]), g.shape(args[1]));
+                let terms: u64 = w.iter().skip(2).product();
+                let window: u64 = w.iter().skip(3).product();
+                let fewest = terms / window.max(1) * fewest_taps(conv, x, w);
+                self.inner(args[0], args[1], (fewest, terms), (window as f64).sqrt())
+            }
+            Op::Sum(axes) => {
+                let shape = g.shape(args[0]);
+                let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
+                let a = self.of(args[0]);
+                let norm = if axes.contains(&0) { a.total } else { a.norm };
+                let root = terms.sqrt();
+                let mut range = scaled(a.range, terms);
+                // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
+                if let Some(truncations) = softmax::has_largest(self.view, args[0], axes) {
+                    let stated = self.stated.exp_non_positive;
+                    let off = stated.units + 2.0 + truncations * self.stated.truncation;
+                    let one = power(self.frac(self.id));
+                    range.0 = range.0.max(one * (1.0 - stated.relative) - off);
+                }
+                self.ranked(Bound { range, norm: norm * root, total: a.total * root })
+            }
+            Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => only(self.of(args[0]).range),
+            Op::SortSum { lo, hi } => only(scaled(self.of(args[0]).range, (hi - lo) as f64)),
+            // One of the two next integers.
+            Op::Trunc(by) => {
+                let (a, unit) = (self.of(args[0]), f64::from(*by).exp2());
+                let range = ((a.range.0 / unit).floor(), (a.range.1 / unit).ceil());
+                let root = |n: f64| n.sqrt();
+                let norm = a.norm / unit + root(slice(g.shape(self.id)));
+                Bound { range, norm, total: a.total / unit + root(g.elements(self.id) as f64) }
+            }
+            Op::Select => {
+                let range = select::chosen(g, &self.all.raw, self.id);
+                loose(range, self.repeated(args[1]) + self.repeated(args[2]))
+            }
+            Op::Gate => {
+                let v = self.of(args[0]);
+                // What is kept has the sign of s, rounded or not.
+                let same = args[0] == args[1]
+                    || matches!(g.op(args[0]), Op::Trunc(_)) && g.arg(args[0], 0) == args[1];
+                let low = if same { 0.0 } else { v.range.0.min(0.0) };
+                Bound { range: (low, v.range.1.max(0.0)), ..v }
+            }
+            Op::Saturate(top) => {
+                let a = self.of(args[0]);
+                let most = (f64::from(*top) + f64::from(self.frac(self.id))).exp2();
+                let range = (a.range.0.clamp(-most, most), a.range.1.clamp(-most, most));
+                Bound { range, ..a }
+            }
+            Op::Relu => {
+                let a = self.of(args[0]);
+                Bound { range: (0.0, a.range.1.max(0.0)), ..a }
+            }
+            Op::Abs => {
+                let a = self.of(args[0]);
+                Bound { range: (0.0, size(a.range)), ..a }
+            }
+            Op::Function(f) => only(self.function(*f, args[0])),
+            Op::Div => only(self.quotient(args[0], args[1])),
+            Op::DivPow2(_)
+            | Op::MulPow2(_)
+            | Op::Transpose(_)
+            | Op::Slice { .. }
+            | Op::Reshape(_) => {
+                let a = self.of(args[0]);
+                let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
+                let range = match g.op(self.id) {
+                    Op::Slice { axis, start, len, step } => {
+                        self.part(args[0], (*axis, *start, *len, *step), STEPS)
+                    }
+                    _ => a.range,
+                };
+                Bound { range, norm, ..a }
+            }
+            Op::Broadcast(_) => loose(self.of(args[0]).range, self.repeated(args[0])),
+            Op::Gather { axis, batch } => {
+                let index = g.shape(args[1]);
+                let copies: u64 = index.iter().skip(1).product();
+                let copies =
+                    if *axis > 0 && *batch == 0 { copies * leading(index) } else { copies };
+                let a = self.of(args[0]);
+                loose(a.range, a.norm * (copies as f64).sqrt())
+            }
+            Op::Concat(axis) => {
+                let mut range = self.of(args[0]).range;
+                let mut norm = 0.0f64;
+                for &x in &args {
+                    let b = self.of(x);
+                    range = hull(range, b.range);
+                    norm = if *axis == 0 { norm.max(b.norm) } else { norm.hypot(b.norm) };
+                }
+                loose(range, norm)
+            }
+            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMaxIs => only((0.0, 1.0)),
+        }
+    }
+
+    /// The bound of a sum of products, where one factor is a mask by ranks: so much of the values is summed.
+    fn ranked(&self, bound: Bound) -> Bound {
+        if bound.range.0 == bound.range.1 {
+            return bound;
+        }
+        let Some(found) = self.orders.of(self.view, self.id) else { return bound };
+        let (lo, hi) = self.of(found.values).range;
+        // Between what is compared and what is summed a truncation may exchange neighbours.
+        let exchanged = match found.slack > 0.0 {
+            true => above(found.slack * power(self.frac(found.values))) + 1.0,
+            false => 0.0,
+        };
+        let row = |row: &order::Weights| {
+            let sum = |low: &dyn Fn(usize) -> Interval| {
+                let each = row.weights.iter().enumerate().map(|(k, &w)| product(low(k), (w, w)));
+                let (lo, hi) = each.fold((0.0, 0.0), interval::sum);
+                let sizes = row.weights.iter().enumerate().map(|(k, &w)| w.abs() * size(low(k)));
+                let off = rounded_by(sizes.sum(), &row.weights);
+                (lo - off, hi + off)
+            };
+            let all = sum(&|_| (lo, hi));
+            if row.nodes.len() != row.weights.len() {
+                return all;
+            }
+            // The k-th smallest value is at least the k-th smallest lower end.
+            let ends = row.nodes.iter().map(|&n| self.of(n).range);
+            let (mut least, mut most): (Vec<f64>, Vec<f64>) = ends.unzip();
+            least.sort_by(f64::total_cmp);
+            most.sort_by(f64::total_cmp);
+            meet(all, sum(&|k| (least[k] - exchanged, most[k] + exchanged)))
+        };
+        match found.rows.iter().map(row).reduce(hull) {
+            Some(range) => Bound { range: meet(bound.range, range), ..bound },
+            None => bound,
+        }
+    }
+
+    /// The interval of a part of an operand along an axis: of what was put one after another, only what the
+    /// part has.
+    fn part(&self, x: NodeId, along: (u64, u64, u64, u64), steps: u32) -> Interval {
+        let (axis, start, len, step) = along;
+        let own = self.of(x).range;
+        let g = self.g;
+        let Some(steps) = steps.checked_sub(1) else { return own };
+        let same = |at: usize| self.part(g.arg(x, at), along, steps);
+        let part = match g.op(x) {
+            Op::Neg => negated(same(0)),
+            Op::Shift(by) => scaled(same(0), f64::from(*by).exp2()),
+            Op::Concat(of) if *of == axis => {
+                let mut before = 0u64;
+                let mut found: Option<Interval> = None;
+                for a in g.args(x) {
+                    let n = g.shape(a)[axis as usize];
+                    // The first entry of the part that is not before it.
+                    let first = before.saturating_sub(start).div_ceil(step.max(1));
+                    if first < len && start + first * step < before + n {
+                        let range = self.of(a).range;
+                        found = Some(found.map_or(range, |known| hull(known, range)));
+                    }
+                    before += n;
+                }
+                found.unwrap_or(own)
+            }
+            _ => own,
+        };
+        meet(own, part)
+    }
+
+    fn frac(&self, id: NodeId) -> u32 {
+        self.g.ty(id).frac.unwrap_or(0)
+    }
+
+    fn times(&self, x: NodeId, c: f64) -> Bound {
+        let a = self.of(x);
+        let by = c.abs();
+        Bound { range: product(a.range, (c, c)), norm: a.norm * by, total: a.total * by }
+    }
+
+    fn elementwise(&self, x: NodeId, y: NodeId) -> Bound {
+        let (a, b) = (self.of(x), self.of(y));
+        let mut range = product(a.range, b.range);
+        if x == y {
+            let least = if a.range.0 <= 0.0 && a.range.1 >= 0.0 { 0.0 } else { range.0.max(0.0) };
+            range = (least, size(a.range).powi(2));
+        }
+        let (most_a, most_b) = (size(a.range), size(b.range));
+        let norm = (self.repeated(x) * most_b).min(self.repeated(y) * most_a);
+        let total = (self.unrepeated(x) * most_b).min(self.unrepeated(y) * most_a);
+        Bound { range, norm, total }
+    }
+
+    /// Inner products over at least `fewest` and at most `terms` terms, the others being 0; an element of x
+    /// takes part in `reuse` squared of them.
+    fn inner(&self, x: NodeId, y: NodeId, (fewest, terms): (u64, u64), reuse: f64) -> Bound {
+        let (a, b) = (self.of(x), self.of(y));
+        let root = (terms as f64).sqrt();
+        let one = product(a.range, b.range);
+        let row = |n: NodeId| self.some(n, true, root, STEPS);
+        let most = enlarged(row(x) * row(y));
+        let (lo, hi) = hull(scaled(one, fewest as f64), scaled(one, terms as f64));
+        let (lo, hi) = (lo.max(-most), hi.min(most));
+        loose((lo.min(hi), hi), enlarged(a.norm * b.norm * reuse))
+    }
+
+    /// The norm of any elements of a node, of which there are this root squared; `sliced` if all are of one
+    /// slice along axis 0. A sum's is at most the sum of its operands', each bounded in the way that is best for
+    /// it.
+    fn some(&self, v: NodeId, sliced: bool, root: f64, steps: u32) -> f64 {
+        let b = self.of(v);
+        let own = if sliced { b.norm } else { b.total }.min(size(b.range) * root);
+        let g = self.g;
+        let whole = |x: NodeId| g.elements(x) == g.elements(v);
+        let args = g.args(v);
+        let Some(steps) = steps.checked_sub(1) else { return own };
+        let behind = |a: NodeId| {
+            let kept = if keeps_entries(g.op(v)) {
+                self.keeps_slices_of(v, a)
+            } else {
+                leading(g.shape(a)) == leading(g.shape(v)) || matches!(g.op(v), Op::Slice { .. })
+            };
+            self.some(a, sliced && kept, root, steps)
+        };
+        let through = match g.op(v) {
+            Op::Add | Op::Sub => {
+                let part = |a: NodeId| match whole(a) {
+                    true => behind(a),
+                    // An element of what is repeated may be there many times.
+                    false => size(self.of(a).range) * root,
+                };
+                part(args[0]) + part(args[1])
+            }
+            Op::Mul if args.iter().any(|&a| whole(a)) => {
+                let (x, y) = if whole(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
+                behind(x) * size(self.of(y).range)
+            }
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => behind(args[0]),
+            Op::Trunc(by) => behind(args[0]) / f64::from(*by).exp2() + root,
+            _ => f64::INFINITY,
+        };
+        own.min(through)
+    }
+
+    /// Whether each slice of a moved value is part of one slice of the operand.
+    fn keeps_slices(&self, x: NodeId) -> bool {
+        self.keeps_slices_of(self.id, x)
+    }
+
+    fn keeps_slices_of(&self, id: NodeId, x: NodeId) -> bool {
+        let (old, new) = (leading(self.g.shape(x)), leading(self.g.shape(id)));
+        if let Op::Transpose(perm) = self.g.op(id) {
+            return perm.first().is_none_or(|&p| p == 0);
+        }
+        !matches!(self.g.op(id), Op::Reshape(_)) || (old > 0 && new % old == 0)
+    }
+
+    /// An operand's interval in real units.
+    fn reals(&self, x: NodeId) -> Interval {
+        let unit = power(self.frac(x));
+        let (lo, hi) = self.of(x).range;
+        (lo / unit, hi / unit)
+    }
+
+    /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
+    fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
+        let (one, room) = (power(self.frac(self.id)), StatedErrors::ROOM);
+        let (units, relative) =
+            (room.units.max(stated.units + 1.0), room.relative.max(stated.relative));
+        let slack = |v: f64| units + v.abs() * one * relative;
+        (lo * one - slack(lo), hi * one + slack(hi))
+    }
+
+    /// Elementary functions: their saturated values on the interval of the operand; a few units for the
+    /// rounding of operand and protocol.
+    fn function(&self, f: Function, x: NodeId) -> Interval {
+        let facts = f.facts();
+        let (lo, hi) = self.reals(x);
+        let (least, most) = (facts.interval)(lo, hi);
+        let positive = match facts.not_negative {
+            NotNegative::Always => true,
+            NotNegative::WithOperand => lo >= 0.0,
+            NotNegative::No => false,
+        };
+        let (lo, hi) = self.wide((least, most), self.stated.of(f));
+        (if positive { lo.max(0.0) } else { lo }, hi)
+    }
+
+    /// Quotients, saturated where the divisor may be 0 or near to it.
+    fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
+        let unit = 1.0 / power(self.frac(y));
+        let by_zero = !vanishes(self.g, x, y);
+        let known = shares::quotient(self.view, &self.all.raw, x, y);
+        let known = meet(known.unwrap_or(interval::UNBOUNDED), self.averaged(x, y));
+        let (lo, hi) = meet(quotients(self.reals(x), self.reals(y), unit, by_zero), known);
+        let lo = lo.min(hi);
+        let (least, most) = self.wide((lo, hi), self.stated.div);
+        // The sign is right.
+        (
+            if lo >= 0.0 { least.max(0.0) } else { least },
+            if hi <= 0.0 { most.min(0.0) } else { most },
+        )
+    }
+}
+
+/// Quotients ([`domain::div`]) of two intervals, for divisors in steps of `unit`; without `by_zero` a dividend is 0
+/// where the divisor is.
+fn quotients(x: Interval, y: Interval, unit: f64, by_zero: bool) -> Interval {
+    let end = power(domain::QUOTIENT_TOP);
+    let of_zero = if by_zero { end } else { 0.0 };
+    let zero = (y.0 <= 0.0 && y.1 >= 0.0)
+        .then_some((if x.0 < 0.0 { -of_zero } else { 0.0 }, if x.1 > 0.0 { of_zero } else { 0.0 }));
+    // Divisors of one sign, from the one nearest to 0 to the one farthest from it.
+    let above = (y.1 >= unit).then(|| (y.0.max(unit), y.1));
+    let below = (y.0 <= -unit).then(|| (y.1.min(-unit), y.0));
+    let side = |(near, far): Interval| {
+        // A divisor of size 1 is the first that no quotient is cut for.
+        let one = f64::copysign(1.0, near);
+        let middle = if near.abs() < 1.0 && far.abs() >= 1.0 { one } else { near };
+        let ends = [near, middle, far].into_iter().flat_map(|y| [(x.0, y), (x.1, y)]);
+        let all = ends.map(|(x, y)| domain::div(x, y)).map(|q| (q, q));
+        all.reduce(hull).unwrap_or((-end, end))
+    };
+    [zero, above.map(side), below.map(side)]
+        .into_iter()
+        .flatten()
+        .reduce(hull)
+        .unwrap_or((-end, end))
+}
+
+/// The fewest entries of an image that any window of a convolution covers: none of them is padding.
+fn fewest_taps(conv: &Conv, x: &[u64], w: &[u64]) -> u64 {
+    let along = |axis: usize| {
+        let (&side, &kernel) = (x.get(axis)?, w.get(axis)?);
+        let reach = conv.dilation * kernel.saturating_sub(1) + 1;
+        let places = (side + 2 * conv.pad).checked_sub(reach)? / conv.stride.max(1) + 1;
+        let inside = |at: u64| {
+            let tap = |k: &u64| (conv.pad..conv.pad + side).contains(&(at + k * conv.dilation));
+            (0..kernel).filter(tap).count() as u64
+        };
+        (0..places).map(|p| inside(p * conv.stride)).min()
+    };
+    along(3).unwrap_or(0) * along(4).unwrap_or(0)
+}
+
+/// 2^n.
+fn power(n: u32) -> f64 {
+    f64::from(n).exp2()
+}
+
+/// How far the sum of terms with these weights may be from what is computed for it, if the terms' sizes have this sum:
+/// whole numbers below 2^53 are added up exactly.
+fn rounded_by(sizes: f64, weights: &[f64]) -> f64 {
+    let exact = sizes < 9e15 && weights.iter().all(|w| w.fract() == 0.0);
+    if exact { 0.0 } else { sizes * weights.len() as f64 * 2.0 * f64::EPSILON }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::stated::TESTED;
+
+    /// Parts of a long vector, cut out of it along its only axis, are no longer than it is; and a sum with a
+    /// short public vector no longer than the two.
+    #[test]
+    fn norms_follow_fields_and_sums() {
+        let text = "graph T\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[1000] in -8..8 from each Client\n\
+            input 1 y : public fix[40,10] in -8..8\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[1,1000] @0\n\
+            %1 = input 1 : public fix.16[40,10] @0\n\
+            %2 = reshape %0 : secret fix.16[1000] @0\n\
+            %3 = slice %2 axis=0 start=100 len=400 : secret fix.16[400] @0\n\
+            %4 = reshape %3 : secret fix.16[40,10] @0\n\
+            %5 = add %4 %1 : secret fix.16[40,10] @0\n\
+            %6 = reshape %5 : secret fix.16[1,40,10] @0\n\
+            %7 = const 1 : public fix.0[1,10,1] @0\n\
+            %8 = matmul %6 %7 : secret fix.16[1,40,1] @0\n\
+            reveal %8 to Server as y @0\n";
+        let graph = crate::graph::text::parse(text).expect("a graph");
+        let free = f64::INFINITY;
+        let x = Bound { range: (-1e6, 1e6), norm: 1000.0, total: free };
+        let y = Bound { range: (-2.0, 2.0), norm: free, total: free };
+        let r = Ranges::of(&graph, &[x, y], &TESTED);
+        assert!((1000.0..1001.0).contains(&r.total[4]), "{}", r.total[4]);
+        // Ten elements of the sum: 1000 + 2 sqrt(10), and all of them: 1000 + 2 sqrt(400).
+        assert!((1040.0..1041.0).contains(&r.total[5]), "{}", r.total[5]);
+        let most = (1000.0 + 2.0 * 10f64.sqrt()) * 10f64.sqrt();
+        assert!((most..most + 2.0).contains(&r.raw[8].1), "{} {most}", r.raw[8].1);
+    }
+
+    /// A vector of norm 100: its inner product with itself is between 0 and the norm's square, however
+    /// many entries there are; a sum over entries is bounded by Cauchy and Schwarz.
+    #[test]
+    fn norms_bound_inner_products() {
+        let text = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[1000] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[2,1000] @0\n\
+            %1 = reshape %0 : secret fix.16[2,1,1000] @0\n\
+            %2 = matmul %1 %1 trans_b : secret fix.32[2,1,1] @0\n\
+            %3 = sum %0 axes=[1] : secret fix.16[2] @0\n\
+            %4 = slice %0 axis=1 start=0 len=10 : secret fix.16[2,10] @0\n\
+            %5 = trunc %2 by=16 : secret fix.16[2,1,1] @0\n\
+            reveal %5 to Server as y @0\n";
+        let graph = crate::graph::text::parse(text).expect("a graph");
+        let x = Bound { range: (-1e6, 1e6), norm: 100.0, total: f64::INFINITY };
+        let r = Ranges::of(&graph, &[x], &TESTED);
+        assert_eq!(r.raw[0], (-100.0, 100.0), "no entry is longer than the vector");
+        let (lo, hi) = r.raw[2];
+        assert!(lo == 0.0 && (10_000.0..10_002.0).contains(&hi), "{lo} {hi}");
+        assert!((100.0..101.0).contains(&r.norm[4]), "{}", r.norm[4]);
+        // At most 100 times the root of 1000.
+        assert_eq!(r.raw[3], (-3163.0, 3163.0));
+        assert_eq!(r.raw[5].0, 0.0);
+    }
+}

@@ -1,0 +1,75 @@
+//! Which values are not negative, from the way they are computed.
+
+use super::guard::Entries;
+use super::layout::behind;
+use crate::graph::{Graph, NodeId, Op};
+use slvr_language::types::function::NotNegative;
+
+/// Chains longer than this are not followed.
+const DEPTH: usize = 12;
+
+/// Whether a value cannot be negative, in real numbers and in a circuit: truncation rounds to one of
+/// the two next integers, so it keeps the sign. Ranges of inputs are not used.
+pub fn not_negative(graph: &Graph, id: NodeId) -> bool {
+    known(graph, id, DEPTH, None)
+}
+
+/// The same, with what the entries of inputs keep to.
+pub fn not_negative_of(graph: &Graph, id: NodeId, entries: Entries) -> bool {
+    known(graph, id, DEPTH, Some(entries))
+}
+
+fn known(g: &Graph, id: NodeId, depth: usize, entries: Option<Entries>) -> bool {
+    use Op::*;
+    let args = g.args(id);
+    let Some(depth) = depth.checked_sub(1) else { return false };
+    let arg = |i: usize| known(g, args[i], depth, entries);
+    match g.op(id) {
+        Function(f) => match f.facts().not_negative {
+            NotNegative::Always => true,
+            NotNegative::WithOperand => arg(0),
+            NotNegative::No => false,
+        },
+        Abs | Relu | ToInt | OneHot(_) | ArgMax => true,
+        Noise { .. } => false,
+        Draw(_) | Places(_) => true,
+        Pairs { table, n } => table.range(*n).0 >= 0,
+        Const(t, ..) => t.data.iter().all(|&x| x >= 0.0),
+        Gate => true,
+        Mul if args[0] == args[1] => true,
+        Add | Mul | Div | MatMul { .. } | Conv2d { .. } => arg(0) && arg(1),
+        // What a loop carries is kept in its declared range.
+        Select if g.site(id).keeps().is_some_and(|(_, range)| range.0 >= 0.0) => true,
+        Select => arg(1) && arg(2),
+        Scale(c) => *c >= 0.0 && arg(0),
+        Sum(_)
+        | Max(_)
+        | Min(_)
+        | Sort
+        | Saturate(_)
+        | SortSum { .. }
+        | MaxPool { .. }
+        | Reshape(_)
+        | Transpose(_)
+        | Slice { .. }
+        | Broadcast(_)
+        | Gather { .. }
+        | Trunc(_)
+        | Shift(_)
+        | DivPow2(_)
+        | MulPow2(_) => arg(0),
+        Concat(_) => (0..args.len()).all(arg),
+        Sub => complement(g, &args),
+        Input(i) => entries.is_some_and(|e| e.of(g, &g.inputs[*i as usize]).0 >= 0.0),
+        Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
+    }
+}
+
+/// Whether a difference is 1 - b, or more, for bits b.
+fn complement(g: &Graph, args: &[NodeId]) -> bool {
+    let at_least_one = match g.op(args[0]) {
+        Op::Const(t, ..) => t.data.iter().all(|&x| x >= 1.0),
+        _ => false,
+    };
+    at_least_one && *g.op(behind(g, args[1], Op::is_layout)) == Op::ToInt
+}

@@ -1,0 +1,120 @@
+//! What a family of protocols states of its errors.
+//!
+//! A certificate is only as good as the errors that it takes for granted of truncations and functions.
+//! They belong to the protocols: a family gives its table (`slvr_backend::lower`), the analyses of errors take
+//! it as an argument, and tests of the protocols measure against the same table.
+
+pub use slvr_language::types::function::Function;
+
+/// Units that exponentials are off by where they are cut at the lower end of their domain, whatever protocol computes
+/// them.
+pub(in crate::analysis) const CUT: f64 = 0.5;
+
+/// The largest difference between what a protocol computes and the exact function of its operand,
+/// which has a value everywhere ([`crate::graph::domain`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stated {
+    /// Units in the last place of the result.
+    pub units: f64,
+    /// Parts of the absolute value of the exact result, in addition.
+    pub relative: f64,
+}
+
+impl Stated {
+    /// The error that is allowed of a result, in units in its last place.
+    pub fn of(self, result: f64) -> f64 {
+        self.units + self.relative * result.abs()
+    }
+
+    const fn within(self, room: Stated) -> bool {
+        self.units <= room.units && self.relative <= room.relative
+    }
+}
+
+/// The errors of one family of protocols.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StatedErrors {
+    /// Of the truncation of a secret, in units in the last place of the result.
+    pub truncation: f64,
+    /// Of e^x, for x above the lower end of its domain.
+    pub exp: Stated,
+    /// The same for x that are at most 0.
+    pub exp_non_positive: Stated,
+    /// Of 1 / x.
+    pub recip: Stated,
+    /// Of square roots.
+    pub sqrt: Stated,
+    /// Of logarithms.
+    pub log: Stated,
+    /// Of hyperbolic tangents.
+    pub tanh: Stated,
+    /// Of x / y.
+    pub div: Stated,
+}
+
+/// Errors of the size that protocols state, for tests of analyses.
+#[cfg(test)]
+pub const TESTED: StatedErrors = {
+    let each = Stated { units: 1.5, relative: 1.0 / 1_048_576.0 };
+    StatedErrors {
+        truncation: 1.0,
+        exp: each,
+        exp_non_positive: each,
+        recip: each,
+        sqrt: each,
+        log: each,
+        tanh: each,
+        div: each,
+    }
+};
+
+impl StatedErrors {
+    /// Of what is computed in real numbers.
+    pub const NONE: StatedErrors = {
+        let none = Stated { units: 0.0, relative: 0.0 };
+        StatedErrors {
+            truncation: 0.0,
+            exp: none,
+            exp_non_positive: none,
+            recip: none,
+            sqrt: none,
+            log: none,
+            tanh: none,
+            div: none,
+        }
+    };
+
+    /// The room that intervals leave around the exact values of functions ([`super::ranges`]).
+    pub const ROOM: Stated = Stated { units: 8.0, relative: 1.0 / 65536.0 };
+
+    /// What users are told that no function is off by more than.
+    pub const MOST: Stated = Stated { units: 2.0, relative: 1.0 / 262_144.0 };
+
+    /// Of a function of one number.
+    pub fn of(&self, function: Function) -> Stated {
+        match function {
+            Function::Exp => self.exp,
+            Function::ExpNonPositive => self.exp_non_positive,
+            Function::Recip => self.recip,
+            Function::Sqrt => self.sqrt,
+            Function::Log => self.log,
+            Function::Tanh => self.tanh,
+        }
+    }
+
+    /// Whether truncation gives one of the two next integers and no function is off by more than
+    /// [`StatedErrors::MOST`]: intervals hold for these protocols, since their room is larger. Each family asserts it
+    /// when it is compiled.
+    pub const fn within_most(&self) -> bool {
+        let room = StatedErrors::MOST;
+        self.truncation <= 1.0
+            && room.within(StatedErrors::ROOM)
+            && self.exp.within(room)
+            && self.exp_non_positive.within(room)
+            && self.recip.within(room)
+            && self.sqrt.within(room)
+            && self.log.within(room)
+            && self.tanh.within(room)
+            && self.div.within(room)
+    }
+}

@@ -1,0 +1,245 @@
+//! What bits of a graph are of earlier bits: one pass back through comparisons of counts, conjunctions
+//! and moves.
+
+use super::function::{Count, Function, MOST_BITS};
+use crate::analysis::layout::Layout;
+use crate::graph::eval::layout;
+use crate::graph::{Graph, NodeId, Op, Table};
+use slvr_language::syntax::ast::Secrecy;
+use slvr_language::types::Elem;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// Most nodes that are looked through for one function.
+const MOST_NODES: usize = 64;
+
+/// All entries of a table: one may stand for all.
+fn entries(table: &Table) -> impl Iterator<Item = f64> {
+    let n = table.shape.iter().product::<u64>() as usize;
+    let one = table.data.len() == 1;
+    (0..n).filter_map(move |i| table.data.get(if one { 0 } else { i }).copied())
+}
+
+/// The functions that nodes' elements are.
+pub struct Functions<'a> {
+    graph: &'a Graph,
+    /// Larger nodes are not looked at.
+    most: u64,
+    bits: BTreeMap<NodeId, Option<Rc<Vec<Function>>>>,
+    counts: BTreeMap<NodeId, Option<Rc<Vec<Count>>>>,
+}
+
+impl<'a> Functions<'a> {
+    /// Of the nodes of a graph with scales that have at most so many elements.
+    pub fn new(graph: &'a Graph, most: u64) -> Functions<'a> {
+        Functions { graph, most, bits: BTreeMap::new(), counts: BTreeMap::new() }
+    }
+
+    /// What each element of a secret bit is of bits before it; of itself, if nothing better is found.
+    /// `None` for large nodes.
+    pub fn bits(&mut self, id: NodeId) -> Option<Rc<Vec<Function>>> {
+        if self.bits.len() + self.counts.len() > MOST_NODES {
+            (self.bits, self.counts) = (BTreeMap::new(), BTreeMap::new());
+        }
+        if self.graph.elements(id) > self.most || self.graph.ty(id).elem != Elem::Bit {
+            return None;
+        }
+        if let Some(known) = self.bits.get(&id) {
+            return known.clone();
+        }
+        let found = match (self.graph.op(id), self.graph.ty(id).secrecy) {
+            (Op::Const(table, ..), _) => {
+                Some(entries(table).map(|v| Function::constant(v != 0.0)).collect())
+            }
+            (_, Secrecy::Public) => None,
+            _ => {
+                let literals =
+                    || (0..self.graph.elements(id) as usize).map(|i| Function::literal(id, i));
+                let literals: Vec<Function> = literals().collect();
+                let small = |f: &Vec<Function>| f.iter().all(|f| f.of.len() <= MOST_BITS);
+                Some(self.bits_of(id).filter(small).unwrap_or(literals))
+            }
+        };
+        let found = found.map(Rc::new);
+        self.bits.insert(id, found.clone());
+        found
+    }
+
+    /// The operands whose elements an operation moves.
+    fn moved(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+        let all = matches!(self.graph.op(id), Op::Concat(_));
+        let args = self.graph.args(id);
+        let n = if all { args.len() } else { 1 };
+        args.into_iter().take(n)
+    }
+
+    fn shape(&self, id: NodeId) -> Vec<usize> {
+        self.graph.shape(id).iter().map(|&n| n as usize).collect()
+    }
+
+    /// For each element of a result, which of an operand's n elements it reads. Indices, since what is known of
+    /// an element is not `Copy`.
+    fn aligned(&self, operands: [(NodeId, usize); 2], to: &[usize]) -> [Vec<usize>; 2] {
+        operands.map(|(x, n)| {
+            let all: Vec<usize> = (0..n).collect();
+            layout::broadcast(&all, &self.shape(x), to)
+        })
+    }
+
+    fn bits_of(&mut self, id: NodeId) -> Option<Vec<Function>> {
+        let args = self.graph.args(id).to_vec();
+        match self.graph.op(id) {
+            Op::Not => Some(self.bits(args[0])?.iter().map(Function::not).collect()),
+            Op::Xor | Op::And => {
+                let xor = *self.graph.op(id) == Op::Xor;
+                let (a, b) = (self.bits(args[0])?, self.bits(args[1])?);
+                let to = self.shape(id);
+                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
+                let most = |f: &[Function]| f.iter().map(|f| f.of.len()).max().unwrap_or(0);
+                let (ma, mb) = (most(&a), most(&b));
+                // Of too many bits, the operand of more is taken as one.
+                let take = |f: &[Function], i: usize, x: NodeId, whole: bool| match whole {
+                    true => f[i].clone(),
+                    false => Function::literal(x, i),
+                };
+                let fits = ma + mb <= MOST_BITS;
+                let both = ia.iter().zip(&ib).map(|(&i, &j)| {
+                    let a = take(&a, i, args[0], fits || ma <= mb);
+                    let b = take(&b, j, args[1], fits || ma > mb);
+                    match (&a.of[..], &a.table[..], &b.of[..], &b.table[..]) {
+                        (.., [], [c]) if xor => {
+                            if *c {
+                                a.not()
+                            } else {
+                                a
+                            }
+                        }
+                        ([], [c], ..) if xor => {
+                            if *c {
+                                b.not()
+                            } else {
+                                b
+                            }
+                        }
+                        (.., [], [c]) => {
+                            if *c {
+                                a
+                            } else {
+                                Function::constant(false)
+                            }
+                        }
+                        ([], [c], ..) => {
+                            if *c {
+                                b
+                            } else {
+                                Function::constant(false)
+                            }
+                        }
+                        _ if xor => a.with(&b, |a, b| a != b),
+                        _ => a.with(&b, |a, b| a && b),
+                    }
+                });
+                Some(both.collect())
+            }
+            Op::Lt | Op::Eq => {
+                let lt = *self.graph.op(id) == Op::Lt;
+                let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
+                let to = self.shape(id);
+                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
+                let each = ia.iter().zip(&ib).map(|(&i, &j)| {
+                    let d = a[i].plus(&b[j], -1)?;
+                    d.holds(|v| if lt { v < 0 } else { v == 0 })
+                });
+                each.collect()
+            }
+            _ => {
+                let moved = Layout::of(self.graph, id)?;
+                let all: Vec<_> = self.moved(id).map(|x| self.bits(x)).collect::<Option<_>>()?;
+                let entry = |at| {
+                    let (operand, from) = moved.origin(at);
+                    all.get(operand)?.get(from as usize).cloned()
+                };
+                (0..self.graph.elements(id)).map(entry).collect()
+            }
+        }
+    }
+
+    /// The weighted sums that a small integer's elements are.
+    fn counts(&mut self, id: NodeId) -> Option<Rc<Vec<Count>>> {
+        let ty = self.graph.ty(id);
+        if self.graph.elements(id) > self.most || ty.elem != Elem::Int {
+            return None;
+        }
+        if let Some(known) = self.counts.get(&id) {
+            return known.clone();
+        }
+        let found = self.counts_of(id).map(Rc::new);
+        self.counts.insert(id, found.clone());
+        found
+    }
+
+    fn counts_of(&mut self, id: NodeId) -> Option<Vec<Count>> {
+        let args = self.graph.args(id).to_vec();
+        let op = self.graph.op(id);
+        match op {
+            Op::Const(table, ..) => {
+                let whole = |v: f64| {
+                    let small = v.fract() == 0.0 && v.abs() < f64::from(i32::MAX);
+                    small.then(|| Count { constant: v as i64, terms: Vec::new() })
+                };
+                entries(table).map(whole).collect()
+            }
+            Op::ToInt => {
+                let bits = self.bits(args[0])?;
+                let term = |f: &Function| match f.of[..] {
+                    [l] if f.table == [false, true] => {
+                        Some(Count { constant: 0, terms: vec![(l, 1)] })
+                    }
+                    _ => None,
+                };
+                bits.iter().map(term).collect()
+            }
+            Op::Neg => self.counts(args[0])?.iter().map(|c| c.times(-1)).collect(),
+            Op::Scale(by) if by.fract() == 0.0 && by.abs() < f64::from(i32::MAX) => {
+                self.counts(args[0])?.iter().map(|c| c.times(*by as i64)).collect()
+            }
+            Op::Add | Op::Sub | Op::Mul => {
+                let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
+                let to = self.shape(id);
+                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
+                let each = ia.iter().zip(&ib).map(|(&i, &j)| {
+                    let (a, b) = (&a[i], &b[j]);
+                    match op {
+                        Op::Add => a.plus(b, 1),
+                        Op::Sub => a.plus(b, -1),
+                        _ if a.terms.is_empty() => b.times(a.constant),
+                        _ if b.terms.is_empty() => a.times(b.constant),
+                        _ => None,
+                    }
+                });
+                each.collect()
+            }
+            Op::Sum(axes) => {
+                let from = self.counts(args[0])?;
+                let mut kept = self.shape(args[0]);
+                axes.iter().for_each(|&axis| kept[axis as usize] = 1);
+                let all: Vec<usize> = (0..kept.iter().product()).collect();
+                let to = layout::broadcast(&all, &kept, &self.shape(args[0]));
+                let mut sums = vec![Count::default(); all.len()];
+                for (i, c) in to.into_iter().zip(from.iter()) {
+                    sums[i] = sums[i].plus(c, 1)?;
+                }
+                Some(sums)
+            }
+            _ => {
+                let moved = Layout::of(self.graph, id)?;
+                let all: Vec<_> = self.moved(id).map(|x| self.counts(x)).collect::<Option<_>>()?;
+                let entry = |at| {
+                    let (operand, from) = moved.origin(at);
+                    all.get(operand)?.get(from as usize).cloned()
+                };
+                (0..self.graph.elements(id)).map(entry).collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,362 @@
+//! The data structure: a graph with its interface.
+
+use super::op::Op;
+use petgraph::graph::NodeIndex;
+use slvr_language::syntax::ast::{Secrecy, Span};
+use slvr_language::types::Elem;
+
+/// Fraction bits of inputs and truncated values, where no reader wants more (the pass `precision`).
+pub const FRACTION: u32 = 16;
+
+/// Index of a node.
+pub type NodeId = NodeIndex<u32>;
+
+/// What is known of a value.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Type {
+    /// Element. An `Int` is exact; a `Fix` carries a scale once `scales` has run.
+    pub elem: Elem,
+    /// Sizes of the axes, outermost first.
+    pub shape: Vec<u64>,
+    /// Secrecy.
+    pub secrecy: Secrecy,
+    /// Fraction bits of the ring element that stands for the value; `None` before `scales`.
+    pub frac: Option<u32>,
+}
+
+/// A node: an operation and the type of its result.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Node {
+    /// What it computes.
+    pub op: Op,
+    /// Of which type.
+    pub ty: Type,
+    /// Index into [`Graph::sites`].
+    pub site: u32,
+}
+
+/// A place in the source that nodes are attributed to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Site {
+    /// Name of the step, e.g. `gain/conv1`.
+    pub name: String,
+    /// 1-based line of the predicate's file (of another file for what stands in std), 0 if none.
+    pub line: u32,
+    /// Where, for diagnostics. Not part of the text form.
+    pub span: Span,
+    /// Whether it is within a model that is applied. Not part of the text form.
+    pub network: bool,
+    /// What a pass made of the comparisons of another site: this site is a copy of it. Not part of the text
+    /// form.
+    pub compared: Option<Compared>,
+    /// Where on the line each kind of operation stands. Not part of the text form.
+    pub places: Places,
+}
+
+/// Where the operations of a site stand, for diagnostics: the first of each kind. Like spans, any two are equal.
+#[derive(Clone, Debug, Default)]
+pub struct Places(Vec<(&'static str, Place)>);
+
+/// Where an operation stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Itself.
+    pub span: Span,
+    /// The call of the library that it is part of, where that is in the program.
+    pub call: Option<Span>,
+}
+
+impl PartialEq for Places {
+    fn eq(&self, _: &Places) -> bool {
+        true
+    }
+}
+
+impl Places {
+    /// Notes where an operation stands, unless one of its kind stands before it.
+    pub fn note(&mut self, op: &Op, place: Place) {
+        if !self.0.iter().any(|(name, _)| *name == op.name()) {
+            self.0.push((op.name(), place));
+        }
+    }
+}
+
+/// What stands between the name of a carried value and its range, in the name of the step that keeps it there.
+const KEPT: &str = " kept in ";
+
+/// The same of the comparisons with the ends of the range.
+const BESIDE: &str = " beside ";
+
+impl Site {
+    /// Where an operation of the site stands; that of the site itself for what a pass put there.
+    pub fn place(&self, op: &Op) -> Place {
+        let found = self.places.0.iter().find(|(name, _)| *name == op.name());
+        found.map_or(Place { span: self.span, call: None }, |(_, place)| *place)
+    }
+
+    /// Name of the step that keeps a value, which a loop carries, in its declared range.
+    pub fn kept(name: &str, (lo, hi): (f64, f64)) -> String {
+        format!("{name}{KEPT}{lo}..{hi}")
+    }
+
+    /// Name of the step that compares such a value with the ends of its range.
+    pub fn beside(name: &str, (lo, hi): (f64, f64)) -> String {
+        format!("{name}{BESIDE}{lo}..{hi}")
+    }
+
+    /// The carried value that a selection of this step has, and the range that it keeps it in.
+    pub fn keeps(&self) -> Option<(&str, (f64, f64))> {
+        let (name, range) = self.name.rsplit('/').next()?.split_once(KEPT)?;
+        let (lo, hi) = range.split_once("..")?;
+        Some((name, (lo.parse().ok()?, hi.parse().ok()?)))
+    }
+
+    /// Whether comparisons of this step are with the ends of a range. No pass replaces them by comparisons of what the
+    /// value is made of: it is the value's own words that stay in the range.
+    pub fn compares_ends(&self) -> bool {
+        self.name.rsplit('/').next().is_some_and(|last| last.contains(BESIDE))
+    }
+}
+
+/// What is compared in place of two sides of the source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compared {
+    /// Index of the site of the comparison in the source.
+    pub home: u32,
+    /// How a side of the source comes from what is compared, first the last step to it: so many times the
+    /// value, or its root.
+    pub steps: Vec<(f64, bool)>,
+}
+
+/// Where an input comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Giver {
+    /// Everybody knows it.
+    Public,
+    /// Each member of the set with this index in [`Graph::parties`] gives one. The value's first axis ranges over the
+    /// members.
+    Each(u32),
+    /// The parties keep shares of it from round to round. Before the first every entry is this number.
+    State(f64),
+    /// Everybody knows it: a bit for each member of this set, whether it takes part. Nobody gives it.
+    Present(u32),
+}
+
+impl Giver {
+    /// The set whose members each give one.
+    pub fn set(self) -> Option<u32> {
+        match self {
+            Giver::Each(set) => Some(set),
+            Giver::Public | Giver::State(_) | Giver::Present(_) => None,
+        }
+    }
+
+    /// Whether nobody knows it, or its giver alone.
+    pub fn is_secret(self) -> bool {
+        matches!(self, Giver::Each(_) | Giver::State(_))
+    }
+}
+
+/// A declared input.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Input {
+    /// Name.
+    pub name: String,
+    /// Where it comes from.
+    pub from: Giver,
+    /// Element as declared.
+    pub elem: Elem,
+    /// Smallest and largest allowed value, both included.
+    pub range: (f64, f64),
+    /// Shape of what one giver gives.
+    pub shape: Vec<u64>,
+    /// Fields of a record, in order, as (name, shape); empty for a tensor.
+    pub fields: Vec<(String, Vec<u64>)>,
+    /// Dealt as a one-hot vector of this many classes: the value has one more axis, last.
+    pub one_hot: Option<u64>,
+    /// Fraction bits of a `Fix` input that has others than [`Graph::frac`].
+    pub frac: Option<u32>,
+}
+
+/// A revealed value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Output {
+    /// Name after `as`.
+    pub name: String,
+    /// Index into [`Graph::parties`]. Of a set of several members each gets an entry of the first axis.
+    pub to: u32,
+    /// The input that the value becomes in the next round: it is kept, and not opened to anybody.
+    pub state: Option<u32>,
+    /// What is opened.
+    pub node: NodeId,
+    /// The receiver multiplies by this after opening.
+    pub factor: f64,
+    /// Then divides by this.
+    pub divisor: f64,
+    /// Fields, as for an input.
+    pub fields: Vec<(String, Vec<u64>)>,
+    /// Index into [`Graph::sites`].
+    pub site: u32,
+}
+
+/// A graph with its interface.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Name of the predicate.
+    pub name: String,
+    /// Sizes and parameters it was built for.
+    pub sizes: Vec<(String, String)>,
+    /// Party sets: name and size.
+    pub parties: Vec<(String, u64)>,
+    /// Inputs; [`Op::Input`] names one by index.
+    pub inputs: Vec<Input>,
+    /// Reveals, in order.
+    pub outputs: Vec<Output>,
+    /// Places in the source.
+    pub sites: Vec<Site>,
+    /// Fraction bits of inputs that have none of their own ([`Input::frac`]), and of truncated values that need no
+    /// more; `None` before the pass `scales`.
+    pub frac: Option<u32>,
+    pub(super) nodes: Vec<Node>,
+    /// By node, its operands in order.
+    pub(super) args: Vec<Vec<NodeId>>,
+    /// By node, who reads it, ascending.
+    pub(super) users: Vec<Vec<NodeId>>,
+}
+
+impl Graph {
+    /// A graph with the same interface and no nodes or outputs.
+    pub fn empty_like(&self) -> Graph {
+        Graph {
+            name: self.name.clone(),
+            sizes: self.sizes.clone(),
+            parties: self.parties.clone(),
+            inputs: self.inputs.clone(),
+            outputs: Vec::new(),
+            sites: self.sites.clone(),
+            frac: self.frac,
+            nodes: Vec::new(),
+            args: Vec::new(),
+            users: Vec::new(),
+        }
+    }
+
+    /// The number that a node is everywhere, if it is a constant.
+    pub fn constant(&self, id: NodeId) -> Option<f64> {
+        match self.op(id) {
+            Op::Const(table, ..) => table.as_splat(),
+            _ => None,
+        }
+    }
+
+    /// Raw units of an input per real unit, once scales are known: a power of two.
+    pub fn input_scale(&self, input: &Input) -> f64 {
+        f64::from(self.input_frac(input)).exp2()
+    }
+
+    /// Fraction bits of an input, once scales are known.
+    pub fn input_frac(&self, input: &Input) -> u32 {
+        match input.elem {
+            Elem::Fix => input.frac.or(self.frac).unwrap_or(0),
+            Elem::Int | Elem::Bit => 0,
+        }
+    }
+
+    /// Number of nodes.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Whether there are no nodes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All nodes, operands before users.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
+        (0..self.nodes.len() as u32).map(NodeId::from)
+    }
+
+    /// A node.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.index()]
+    }
+
+    /// Its operation.
+    pub fn op(&self, id: NodeId) -> &Op {
+        &self.nodes[id.index()].op
+    }
+
+    /// Its type.
+    pub fn ty(&self, id: NodeId) -> &Type {
+        &self.nodes[id.index()].ty
+    }
+
+    /// Its shape.
+    pub fn shape(&self, id: NodeId) -> &[u64] {
+        &self.nodes[id.index()].ty.shape
+    }
+
+    /// Its operands in order.
+    pub fn args(&self, id: NodeId) -> Vec<NodeId> {
+        self.args[id.index()].clone()
+    }
+
+    /// Operand number `i`. Panics if there is none: operand counts follow from the operation.
+    pub fn arg(&self, id: NodeId, i: usize) -> NodeId {
+        self.args[id.index()][i]
+    }
+
+    /// The distinct nodes that read it, ascending.
+    pub fn users(&self, id: NodeId) -> Vec<NodeId> {
+        self.users[id.index()].clone()
+    }
+
+    /// Adds a node of a given type; the verifier holds it against [`super::infer`].
+    pub fn add_typed(&mut self, op: Op, ty: Type, args: &[NodeId], site: u32) -> NodeId {
+        let id = NodeId::new(self.nodes.len());
+        self.nodes.push(Node { op, ty, site });
+        self.users.push(Vec::new());
+        for a in args {
+            let users = &mut self.users[a.index()];
+            // It is the last one so far.
+            if users.last() != Some(&id) {
+                users.push(id);
+            }
+        }
+        self.args.push(args.to_vec());
+        id
+    }
+
+    /// Number of elements of a node's value.
+    pub fn elements(&self, id: NodeId) -> u64 {
+        self.shape(id).iter().product()
+    }
+
+    /// The index of the site in the source that a node is attributed to.
+    pub fn home(&self, id: NodeId) -> u32 {
+        let site = self.node(id).site;
+        let copied = self.sites.get(site as usize).and_then(|s| s.compared.as_ref());
+        copied.map_or(site, |c| c.home)
+    }
+
+    /// The index of a copy of a site for comparisons of what is to be multiplied by a factor, after its root
+    /// was taken, to be what the site compares.
+    pub fn compared(&mut self, site: u32, factor: f64, squares: bool) -> u32 {
+        let Some(known) = self.sites.get(site as usize) else { return site };
+        let mut copy = known.clone();
+        let compared = copy.compared.get_or_insert(Compared { home: site, steps: Vec::new() });
+        compared.steps.push((factor, squares));
+        let found = self.sites.iter().position(|s| *s == copy);
+        let at = found.unwrap_or_else(|| {
+            self.sites.push(copy);
+            self.sites.len() - 1
+        });
+        at as u32
+    }
+
+    /// The site of a node.
+    pub fn site(&self, id: NodeId) -> &Site {
+        &self.sites[self.node(id).site as usize]
+    }
+}

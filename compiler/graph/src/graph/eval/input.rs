@@ -1,0 +1,88 @@
+//! Reading inputs: shapes and entries are checked, labels become one-hot.
+
+use super::data::{EvalError, Inputs, Tensors};
+use super::word::Word;
+use crate::graph::{Giver, Graph, Input};
+use slvr_language::types::Elem;
+
+/// The value of an input: what its giver, or each in turn, gives.
+pub(super) fn load<W: Word>(
+    graph: &Graph,
+    input: &Input,
+    inputs: &Inputs,
+) -> Result<Vec<W>, EvalError> {
+    let mut out = Vec::new();
+    let set = match input.from {
+        Giver::Each(set) => set,
+        Giver::Public => {
+            one(graph, input, &inputs.public, "(public)", &mut out)?;
+            return Ok(out);
+        }
+        Giver::Present(_) => {
+            // Without word of it all are there.
+            let all = || vec![1.0; input.shape.iter().product::<u64>() as usize];
+            let all = Tensors::from([(input.name.clone(), all())]);
+            let given = inputs.public.contains_key(&input.name);
+            let from = if given { &inputs.public } else { &all };
+            one(graph, input, from, "(presence)", &mut out)?;
+            return Ok(out);
+        }
+        Giver::State(start) => {
+            let begins = || {
+                let len = input.shape.iter().product::<u64>() as usize;
+                Tensors::from([(input.name.clone(), vec![start; len])])
+            };
+            match inputs.states.contains_key(&input.name) {
+                true => one(graph, input, &inputs.states, "(state)", &mut out)?,
+                false => one(graph, input, &begins(), "(state)", &mut out)?,
+            }
+            return Ok(out);
+        }
+    };
+    let (name, size) = &graph.parties[set as usize];
+    let members = inputs.sets.get(set as usize).map_or(&[][..], Vec::as_slice);
+    if members.len() as u64 != *size {
+        let (set, found) = (name.clone(), members.len());
+        return Err(EvalError::Members { set, expected: *size, found });
+    }
+    for (i, member) in members.iter().enumerate() {
+        one(graph, input, member, &format!("of {name} {i}"), &mut out)?;
+    }
+    Ok(out)
+}
+
+fn one<W: Word>(
+    graph: &Graph,
+    input: &Input,
+    given: &Tensors,
+    of: &str,
+    out: &mut Vec<W>,
+) -> Result<(), EvalError> {
+    let (name, of) = (|| input.name.clone(), || of.to_string());
+    let data =
+        given.get(&input.name).ok_or_else(|| EvalError::Missing { name: name(), of: of() })?;
+    let expected = input.shape.iter().product();
+    if data.len() as u64 != expected {
+        let found = data.len();
+        return Err(EvalError::Length { name: name(), of: of(), expected, found });
+    }
+    let refuse = |entry, why| EvalError::Entry { name: name(), of: of(), entry, why };
+    let frac = graph.input_frac(input);
+    out.reserve(data.len() * input.one_hot.unwrap_or(1) as usize);
+    for (entry, &x) in data.iter().enumerate() {
+        match input.elem {
+            _ if !x.is_finite() => return Err(refuse(entry, "not a number")),
+            Elem::Int if x.fract() != 0.0 => return Err(refuse(entry, "not an integer")),
+            Elem::Bit if x != 0.0 && x != 1.0 => return Err(refuse(entry, "not a bit")),
+            _ => {}
+        }
+        match input.one_hot {
+            None => out.push(W::encode(x, frac).ok_or_else(|| refuse(entry, "beyond 64 bits"))?),
+            Some(classes) if x < 0.0 || x >= classes as f64 => {
+                return Err(refuse(entry, "not one of the classes"));
+            }
+            Some(classes) => out.extend((0..classes).map(|c| W::bit(c == x as u64))),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Evaluation of a graph in the clear: in floating point ([`real`]), and exactly as a circuit
+//! computes, in Z_2^64 ([`exact`]).
+//!
+//! One walk (`run`) over one set of kernels, generic over the two kinds of words (`word`):
+//!
+//! | | `real`: `f64` | `exact`: raw words mod 2^64 |
+//! |---|---|---|
+//! | a number x | x | round(x 2^frac), ties to even |
+//! | a bit | 0.0 or 1.0 | 0 or 1 |
+//! | add, sub, mul, ... | as usual | wrapping |
+//! | a < b | a < b | the top bit of a - b |
+//! | `trunc` by n | x | floor((x + 2^(n-1)) / 2^n) |
+//! | `shift` by n | x | x 2^n |
+//! | `div_pow2` by n | x / 2^n | x |
+//! | `mul_pow2` by n | x 2^n | x |
+//! | exp, log, div, ... | as usual | decoded, computed, encoded; saturated as in [`super::domain`] |
+//!
+//! The truncation protocol's result differs from `trunc` above by at most one unit in the last
+//! place, and results of functions differ by at most what `slvr_backend::lower` states. So a comparison whose sides
+//! are that close may come out otherwise in a run.
+//!
+//! Nodes that no output depends on are evaluated only if all values are to be kept. A product that
+//! only a sum reads is never stored: `sum(mul(a, b))` over axes of a weight vector would be the
+//! largest value of the whole evaluation.
+//!
+//! Lives here: the interface ([`Inputs`], [`Evaluated`], [`EvalError`]), and in files of their own
+//! `word`, `walk` (strides), `layout`, `reduce`, `product`, `input`, `run`. May not:
+//! reading files, shares, protocols.
+
+mod data;
+mod input;
+pub(crate) mod layout;
+mod product;
+mod reduce;
+mod run;
+#[cfg(test)]
+pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+pub mod walk;
+mod word;
+
+pub use data::{Coin, EvalError, Evaluated, Inputs, Tensors};
+
+use super::{Graph, NodeId};
+use std::sync::Arc;
+
+/// Evaluates in floating point, before or after any pass. With `keep` the values of all nodes are in
+/// the result; without, each is dropped after its last use.
+pub fn real(
+    graph: &Graph,
+    inputs: &Inputs,
+    coin: Coin<'_>,
+    keep: bool,
+) -> Result<Evaluated<f64>, EvalError> {
+    run::run(graph, inputs, coin, keep)
+}
+
+/// Evaluates as a circuit does, in Z_2^64, a graph whose scales are known. `keep` as for [`real`].
+pub fn exact(
+    graph: &Graph,
+    inputs: &Inputs,
+    coin: Coin<'_>,
+    keep: bool,
+) -> Result<Evaluated<i64>, EvalError> {
+    if graph.frac.is_none() {
+        return Err(EvalError::Unscaled);
+    }
+    run::run(graph, inputs, coin, keep)
+}
+
+/// Like [`exact`], in Z_2^128: the same numbers where no value leaves Z_2^64.
+pub fn exact_wide(
+    graph: &Graph,
+    inputs: &Inputs,
+    coin: Coin<'_>,
+    keep: bool,
+) -> Result<Evaluated<i128>, EvalError> {
+    if graph.frac.is_none() {
+        return Err(EvalError::Unscaled);
+    }
+    run::run(graph, inputs, coin, keep)
+}
+
+/// One node in floating point, from given values of its operands, whatever computed them. The graph is taken to be
+/// well formed.
+pub(crate) fn node(
+    graph: &Graph,
+    id: NodeId,
+    given: &[&Arc<Vec<f64>>],
+    inputs: &Inputs,
+    coin: Coin<'_>,
+) -> Result<Arc<Vec<f64>>, EvalError> {
+    run::Source { graph, inputs, coin }.node(id, &graph.args(id), given)
+}

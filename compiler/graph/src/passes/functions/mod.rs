@@ -1,0 +1,73 @@
+//! Functions of several numbers in terms of the few operations that protocols compute.
+//!
+//! Lives here: maxima through increasing functions and largest softmaxes ([`softmax`]), comparisons
+//! of quotients and of maxima ([`bounds`]), capped quotients ([`caps`]), extrema ([`extremum`]), whole sorts ([`sorted`]). May
+//! not: functions of one number, which lowering approximates (`slvr_backend::lower::t1::elementary`,
+//! `slvr_backend::lower::t1::exponential`).
+
+pub(super) mod bounds;
+pub(super) mod caps;
+pub(super) mod extremum;
+pub(super) mod softmax;
+pub(super) mod sorted;
+#[cfg(test)]
+mod tests;
+
+use crate::graph::{Graph, NodeId, Op, Table};
+use slvr_language::types::Elem;
+
+/// Same elements under another shape, if it is another.
+fn reshape(g: &mut Graph, x: NodeId, to: Vec<u64>, site: u32) -> NodeId {
+    if g.shape(x) == to { x } else { g.add(Op::Reshape(to), &[x], site) }
+}
+
+/// The elements repeated to a shape, if it is another.
+fn broadcast(g: &mut Graph, x: NodeId, to: &[u64], site: u32) -> NodeId {
+    if g.shape(x) == to { x } else { g.add(Op::Broadcast(to.to_vec()), &[x], site) }
+}
+
+/// An axis moved to the end.
+fn axis_last(g: &mut Graph, x: NodeId, axis: u64, site: u32) -> NodeId {
+    let rank = g.shape(x).len() as u64;
+    if axis + 1 == rank {
+        return x;
+    }
+    let mut perm: Vec<u64> = (0..rank).filter(|&d| d != axis).collect();
+    perm.push(axis);
+    g.add(Op::Transpose(perm), &[x], site)
+}
+
+/// Part of the last axis.
+fn part(g: &mut Graph, x: NodeId, start: u64, len: u64, step: u64, site: u32) -> NodeId {
+    let axis = g.shape(x).len() as u64 - 1;
+    if start == 0 && step == 1 && g.shape(x)[axis as usize] == len {
+        return x;
+    }
+    g.add(Op::Slice { axis, start, len, step }, &[x], site)
+}
+
+/// A table of integers or bits.
+fn table(g: &mut Graph, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
+    g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
+}
+
+/// And of bits along the last axis, which disappears.
+fn all(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
+    loop {
+        let shape = g.shape(x).to_vec();
+        let rank = shape.len();
+        let n = shape[rank - 1];
+        if n <= 1 {
+            return reshape(g, x, shape[..rank - 1].to_vec(), site);
+        }
+        let half = n / 2;
+        let (low, high) = (part(g, x, 0, half, 1, site), part(g, x, half, half, 1, site));
+        let both = g.add(Op::And, &[low, high], site);
+        x = if n % 2 == 1 {
+            let last = part(g, x, n - 1, 1, 1, site);
+            g.add(Op::Concat(rank as u64 - 1), &[both, last], site)
+        } else {
+            both
+        };
+    }
+}

@@ -1,0 +1,94 @@
+//! Rooms import rooms above them in the table of their crate's `lib.rs`, and every room stands in it. Cargo keeps the
+//! crates in order.
+
+use std::path::{Path, PathBuf};
+
+/// Folders of crates with rooms.
+const CRATES: [&str; 6] =
+    ["compiler/language", "compiler/graph", "compiler/backend", "compiler", "runtime", "node"];
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// What is in a folder, in order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut all: Vec<PathBuf> = all.map(|entry| entry.expect("an entry").path()).collect();
+    all.sort();
+    all
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// Files of a room that are no tests.
+fn files(path: &Path) -> Vec<PathBuf> {
+    if path.is_dir() {
+        return entries(path)
+            .iter()
+            .filter(|p| stem(p) != "tests")
+            .flat_map(|p| files(p))
+            .collect();
+    }
+    let is_code = path.extension().is_some_and(|e| e == "rs");
+    is_code.then(|| path.to_path_buf()).into_iter().collect()
+}
+
+/// The rooms that a file's code names, without its comments and its tests.
+fn named(text: &str) -> Vec<String> {
+    let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let code = lines.collect::<Vec<_>>().join("\n");
+    let after = code.split("crate::").skip(1);
+    let word = |rest: &str| -> String {
+        rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    let names = after.flat_map(|rest| match rest.strip_prefix('{') {
+        Some(list) => {
+            let list = list.split('}').next().unwrap_or_default();
+            list.split(',').map(|name| word(name.trim())).collect()
+        }
+        None => vec![word(rest)],
+    });
+    names.collect()
+}
+
+/// What is wrong with the rooms of a crate.
+fn wrong(krate: &str, src: &Path) -> Vec<String> {
+    let library = read(&src.join("lib.rs"));
+    let rows = library.lines().filter_map(|line| line.strip_prefix("//! | ")?.split('`').nth(1));
+    let rooms: Vec<&str> = rows.collect();
+    let place = |room: &str| rooms.iter().position(|r| *r == room);
+    let mut wrong = Vec::new();
+    for path in entries(src).into_iter().filter(|p| !matches!(stem(p).as_str(), "lib" | "tests")) {
+        let room = stem(&path);
+        let Some(own) = place(&room) else {
+            wrong.push(format!("{krate}: `{room}` is not in the table of lib.rs"));
+            continue;
+        };
+        for file in files(&path) {
+            let names = named(&read(&file));
+            let below = names.iter().filter(|name| place(name).is_some_and(|at| at > own));
+            wrong.extend(below.map(|name| format!("{}: imports `{name}`", file.display())));
+        }
+    }
+    wrong
+}
+
+#[test]
+fn rooms_import_those_above_them() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder of the workspace");
+    let all = CRATES.map(|krate| wrong(krate, &top.join(krate).join("src")));
+    let wrong = all.concat().join("\n").replace(&format!("{}/", top.display()), "");
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The order is read from code, also from lists, and neither from comments nor from tests.
+#[test]
+fn what_a_file_names_is_found() {
+    let text = "use crate::upper::Thing;\n// crate::comment\nuse crate::{one, two::Three};\n\
+                #[cfg(test)]\nmod tests {\n    use crate::tests_only;\n}\n";
+    assert_eq!(named(text), ["upper", "one", "two"]);
+}
