@@ -166,10 +166,7 @@ fn check(seed: u64, scale: f64, tally: &mut Tally) -> Result<(), String> {
     let made = inexact::program(&choices(seed));
     let how = how(seed);
     tally.programs += 1;
-    let Ok(case) = compiled(&made, how)? else {
-        tally.refused += 1;
-        return Ok(());
-    };
+    let Some(case) = compiled(&made, how, &mut tally.refused)? else { return Ok(()) };
     let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
     let all = [
         random_inputs(case.circuit(), seed, 1.0),
@@ -294,7 +291,7 @@ fn exact_evaluation_of_graphs_keeps_to_the_bounds() {
     let mut entries = 0;
     for seed in 0..60u64 {
         let made = inexact::program(&choices(seed));
-        let Ok(Ok(case)) = compiled(&made, how(seed)) else { continue };
+        let Ok(Some(case)) = compiled(&made, how(seed), &mut 0) else { continue };
         let coins = [u128::from(seed) << 64 | 7, u128::from(seed) << 64 | 11];
         let inputs = graph_inputs(&random_inputs(case.circuit(), seed, 1.0));
         let g = &case.compiled.optimised;
@@ -322,7 +319,7 @@ fn rounding_inputs_is_bounded_on_its_own() {
     let (mut runs, mut roundings, mut off) = (0, 0, 0f64);
     for seed in 0..150u64 {
         let made = inexact::program(&choices(seed));
-        let Ok(Ok(case)) = compiled(&made, how(seed)) else { continue };
+        let Ok(Some(case)) = compiled(&made, how(seed), &mut 0) else { continue };
         let (c, g) = (&case.compiled, &case.compiled.optimised);
         let own = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
         let rounding = rounding_inputs(g, &c.ranges.raw, &own);

@@ -99,19 +99,35 @@ fn typed(made: &Generated) -> Result<Result<Typed, String>, String> {
 }
 
 impl Typed {
-    /// Its circuit, or why it is refused.
-    fn compiled(&self, how: Options) -> Result<Case, String> {
+    /// Its circuit. None, and one more that is refused, where values fit no word, are outside of a domain, or are so small
+    /// that they become 0.
+    fn compiled(&self, how: Options, refused: &mut u64) -> Result<Option<Case>, String> {
         let (program, sources) = (self.program.clone(), self.sources.clone());
-        match pipeline::compile_with(&program, &sources, how, |_, _| {}) {
-            Ok(compiled) => Ok(Case::new(program, compiled, sources)),
-            Err(wrong) => Err(render(&wrong, &sources, false)),
+        let wrong = match pipeline::compile_with(&program, &sources, how, |_, _| {}) {
+            Ok(compiled) => return Ok(Some(Case::new(program, compiled, sources))),
+            Err(wrong) => render(&wrong, &sources, false),
+        };
+        if ["E0028", "E0025", "E0035"].iter().any(|code| wrong.contains(code)) {
+            *refused += 1;
+            return Ok(None);
         }
+        Err(wrong)
     }
 }
 
-/// A compiled program, or why it is refused.
-pub(crate) fn compiled(made: &Generated, how: Options) -> Result<Result<Case, String>, String> {
-    Ok(typed(made)?.and_then(|typed| typed.compiled(how)))
+/// A compiled program; none if it is refused.
+pub(crate) fn compiled(
+    made: &Generated,
+    how: Options,
+    refused: &mut u64,
+) -> Result<Option<Case>, String> {
+    match typed(made)? {
+        Ok(typed) => typed.compiled(how, refused),
+        Err(_) => {
+            *refused += 1;
+            Ok(None)
+        }
+    }
 }
 
 /// What holds of every run of a case.
@@ -454,14 +470,7 @@ pub(crate) fn check_program(made: &Generated, seed: u64, tally: &mut Tally) -> R
 
 /// One program on all its inputs.
 fn check_as(typed: &Typed, seed: u64, how: Options, tally: &mut Tally) -> Result<(), String> {
-    let mut case = match typed.compiled(how) {
-        Ok(case) => case,
-        Err(why) if ["E0028", "E0025", "E0035"].iter().any(|c| why.contains(c)) => {
-            tally.refused += 1;
-            return Ok(());
-        }
-        Err(why) => return Err(why),
-    };
+    let Some(mut case) = typed.compiled(how, &mut tally.refused)? else { return Ok(()) };
     let of_intervals = 1.0 - tally.narrower[0];
     for (lo, hi) in &mut case.compiled.ranges.raw {
         (*lo, *hi) = (*lo * of_intervals, *hi * of_intervals);
