@@ -137,7 +137,10 @@ pub(super) fn given_by_fine(graph: &Graph, inputs: &[usize], how: How<'_>) -> Ve
         let stated = how.protocols.stated();
         finest(&front, &Basis::new(&coarse, &stated), How { fine: Fine::All, ..how }).ok()
     };
-    let Some(all) = all().filter(|_| !inputs.is_empty()) else { return Vec::new() };
+    if inputs.is_empty() {
+        return Vec::new();
+    }
+    let Some(all) = all() else { return Vec::new() };
     let more = |&i: &usize| all.fitted.graph.inputs[i].frac.is_some();
     inputs.iter().copied().filter(more).collect()
 }
