@@ -28,9 +28,12 @@ pub fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
     })
 }
 
-/// Whether a part is damaged that may come again: the round has not ended.
+/// Whether a part is damaged that may come again: nothing was released of the round, which goes on or may be run again, and its
+/// submissions were not erased.
 pub fn is_mended(node: &Node, (key, client): &Place) -> bool {
-    node.store.is_damaged(key, client) && node.round(key).is_some_and(|r| !r.ended())
+    node.store.is_damaged(key, client)
+        && node.round(key).is_some_and(|r| r.phase != Phase::Released)
+        && !node.store.are_erased(key)
 }
 
 /// Makes a whole part durable and counts it, unless the round has been closed in the meantime.
@@ -53,7 +56,11 @@ pub fn keep(
         let Some(before) = before.filter(|b| b.manifest == record.manifest) else {
             return store(Err(StoreError::Conflict));
         };
-        store(node.store.end(at, sealer))?;
+        // The round may be dropped at this moment, and then nothing of it comes back.
+        node.with_round(key, |_| match is_mended(node, place) {
+            true => store(node.store.end(at, sealer)),
+            false => refused(409, "closed", "the submissions to this round have been erased"),
+        })?;
         tracing::info!(round = %key, client, bytes, "a damaged part is mended");
         node.wake();
         return Ok(receipt(node, &before));

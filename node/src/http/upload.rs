@@ -6,8 +6,9 @@
 //! the file that is whole. The client has its acknowledgement once the part is
 //! whole, fits its manifest, and is durable.
 //!
-//! A part that was found to be damaged is taken once more from whoever announces the same submission, until the round
-//! has ended. The record, and with it the answer, stays the same.
+//! A part that is gone, or was found to be damaged, is taken once more from whoever announces the same submission, until the
+//! round is released or its submissions are erased: also of a round that was aborted, since it may be run again. The record,
+//! and with it the answer, stays the same.
 
 use super::body::{Inbound, small};
 use super::keep::{Place, is_mended, is_on_roll, keep, receipt, store};
@@ -156,9 +157,23 @@ impl Uploads {
                 node.metrics.conflicts.get_or_create(&task(&key.task)).inc();
                 return store(Err(StoreError::Conflict));
             }
-            let round = node.round(key).filter(|_| is_mended(node, &place));
-            if let Some(known) = round.and_then(|r| node.task_of(&r.spec)) {
-                return self.begin(node, &place, (&known.full, enrolled), manifest);
+            // Nothing is erased meanwhile.
+            let again = node.with_round(key, |round| {
+                let round = round?;
+                if round.phase != Phase::Released {
+                    node.store.look_for(key, &client.name);
+                }
+                is_mended(node, &place).then(|| match node.task_of(&round.spec) {
+                    Some(known) => self.begin(node, &place, (&known.full, enrolled), manifest),
+                    None => refused(
+                        409,
+                        "circuit",
+                        "this node's part of the submission is damaged, and it has another circuit for the task by now",
+                    ),
+                })
+            });
+            if let Some(begun) = again {
+                return begun;
             }
             node.metrics.repeated.get_or_create(&task(&key.task)).inc();
             return Ok(receipt(node, &record));

@@ -293,15 +293,16 @@ impl Store {
             if !round.ended() && files.iter().any(tells) {
                 return Err(StoreError::Older { path: self.folder(key) });
             }
-            // Of a round that has ended there is nothing to look for if nothing of it is left.
+            // Of a round that has ended there is nothing to look for if nothing of it is left. One that was aborted may be run again.
             let left = files.iter().any(|f| matches!(extension(f), "part" | "new" | "old"));
-            if round.ended() && !left {
+            let kept = round.phase == Phase::Aborted && !files.is_empty() && !self.are_erased(key);
+            if round.ended() && !left && !kept {
                 continue;
             }
             let all: BTreeSet<String> =
                 self.submissions(key)?.into_iter().map(|r| r.manifest.client).collect();
             self.tidy(key, &all, round.phase == Phase::Open)?;
-            if !round.ended() {
+            if !round.ended() || kept {
                 self.look(key, all.iter());
             }
         }
@@ -322,7 +323,7 @@ impl Store {
         tasks.into_iter().flat_map(of).collect()
     }
 
-    /// Notes the parts of an open round that are not there, or that no key opens.
+    /// Notes the parts of a round that are not there, or that no key opens.
     fn look<'a>(&self, key: &RoundKey, clients: impl Iterator<Item = &'a String>) {
         let readable = self.round_key(key).is_ok();
         for client in clients {

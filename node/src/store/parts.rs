@@ -168,6 +168,14 @@ impl Store {
         self.damaged().insert((key.clone(), client.to_string()));
     }
 
+    /// Looks whether the part of a submission that counts is still there, unless it was erased. One that is gone is noted as damaged.
+    pub fn look_for(&self, key: &RoundKey, client: &str) {
+        if !self.are_erased(key) && !self.part(key, client).is_file() {
+            tracing::error!(round = %key, client, "its part is missing: it is mended once the client submits the same again");
+            self.note_damaged(key, client);
+        }
+    }
+
     /// Whether a client's part was found to be damaged, and has not come again.
     pub fn is_damaged(&self, key: &RoundKey, client: &str) -> bool {
         self.damaged().contains(&(key.clone(), client.to_string()))

@@ -54,6 +54,66 @@ fn a_damaged_part_is_mended_by_the_same_submission_and_costs_no_round() {
     assert!(status["attempt"].as_u64() <= Some(3), "{status}");
 }
 
+/// A round that was aborted for a damaged part may be run again, so each node still takes exactly what it has acknowledged.
+#[test]
+fn a_part_that_is_lost_is_taken_again_also_once_the_round_was_aborted() {
+    let mut world = World::started(Shape { deadline: 2, patience: 4, ..Shape::default() });
+    let part = |world: &World, (node, round, i): (usize, u64, u64)| {
+        let name = format!("node-{node}/data/rounds/{TASK}/{round}/{}.part", client(i));
+        world.folder.path().join(name)
+    };
+    world.open(1, 600);
+    (0..4).for_each(|i| world.submit(i, 1));
+    // Found by an attempt.
+    let lost = part(&world, (1, 1, 2));
+    let whole = fs::metadata(&lost).expect("is there").len();
+    fs::remove_file(&lost).expect("removes");
+    world.coordinator().close(TASK, 1).expect("closes");
+    let ended = world.ended(1, LONG);
+    let why = ended["aborted"].as_str().expect("was aborted").to_string();
+    let named = format!("node 1: damaged parts wait to be mended: clients {}", client(2));
+    assert!(why.contains(&named), "{why}");
+    for node in 0..3 {
+        let shown = || world.coordinator().status(node, TASK, 1).ok();
+        until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
+    }
+    let other = world.submission_of(2, 1, vec![2.0; 8]);
+    assert!(world.client(2).submit_to(1, &other, &|_, _, _| {}).is_err());
+    world.submit(2, 1);
+    assert_eq!(fs::metadata(&lost).expect("is there again").len(), whole);
+    // Found when the node starts, and when somebody asks.
+    let (at_start, while_it_runs) = (part(&world, (2, 1, 0)), part(&world, (0, 1, 3)));
+    world.kill(2);
+    fs::remove_file(&at_start).expect("removes");
+    world.start(2);
+    let shown = |world: &World| world.coordinator().status(2, TASK, 1).ok();
+    let damaged = until(LONG, "node 2 is there", || shown(&world))["damaged"].clone();
+    assert_eq!(damaged, serde_json::json!([client(0)]));
+    fs::remove_file(&while_it_runs).expect("removes");
+    for (i, lost) in [(0, &at_start), (3, &while_it_runs)] {
+        world.submit(i, 1);
+        assert!(lost.is_file(), "client {i}");
+    }
+    let coordinator = world.coordinator();
+    let until_then = std::time::Instant::now() + LONG;
+    coordinator.patiently(until_then, || coordinator.retry(TASK, 1)).expect("is run again");
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    // What was erased does not come back.
+    world.open(2, 600);
+    (0..4).for_each(|i| world.submit(i, 2));
+    coordinator.abort(TASK, 2).expect("aborts");
+    for node in 0..3 {
+        let shown = || world.coordinator().status(node, TASK, 2).ok();
+        until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
+    }
+    coordinator.erase(TASK, 2, &["submissions"]).expect("erases");
+    world.submit(1, 2);
+    for node in 0..3 {
+        assert!(!part(&world, (node, 2, 1)).exists(), "node {node}");
+    }
+}
+
 #[test]
 fn an_upload_goes_on_after_a_restart_of_the_node() {
     let mut world = World::started(Shape { n: 50_000, ..Shape::default() });
