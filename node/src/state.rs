@@ -484,8 +484,10 @@ impl Round {
             }
             Step::Ordered { order: Order::Abort, by, .. } => {
                 if phase == Phase::Aborted && self.may_retry {
-                    // The last order counts: it is not run again.
-                    (self.may_retry, self.ending) = (false, Some(by));
+                    // The last order counts: it is not run again. A node that has missed the first one knows of no permission, so
+                    // that one is what it takes.
+                    self.may_retry = false;
+                    self.ending.get_or_insert(by);
                     return Ok(true);
                 }
                 let aborted = self.step(Step::Abort(ABORTED.into()), now)?;
@@ -592,9 +594,10 @@ impl Round {
                     return refused("it ended long ago, and its submissions were erased");
                 }
                 Phase::Aborted if self.may_retry => return Ok(false),
-                // The order to abort it is an old one from now on.
+                // The order to abort it is an old one here from now on. It stays for a node that has not heard of it, until the
+                // round is run again: which node is not told of that either.
                 Phase::Aborted => {
-                    (self.may_retry, self.ending) = (true, None);
+                    self.may_retry = true;
                     self.permits = self.permits.saturating_add(1);
                 }
                 _ => return refused("only a round that was aborted is run again"),
@@ -614,6 +617,7 @@ impl Round {
                     self.retries.push(Retry { attempt, aborted, at: now });
                     (self.phase, self.attempt, self.may_retry) = (Phase::Closed, attempt, false);
                     (self.agreement, self.outcome, self.times[2]) = (None, None, None);
+                    self.ending = None;
                     (self.verdict, self.repeats) = (None, 0);
                 }
                 Phase::Aborted if self.may_retry => {

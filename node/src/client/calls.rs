@@ -179,7 +179,8 @@ impl Caller {
         }
     }
 
-    /// Runs a round again that was aborted, from the submissions that are kept. Each node is told, node 0 last.
+    /// Runs a round again that was aborted, from the submissions that are kept. Each node is told, node 0 last. Before that all of
+    /// them have to be there, and at node 0 the round has to have ended: what fails for these causes changes nothing at any node.
     ///
     /// # Errors
     ///
@@ -187,6 +188,10 @@ impl Caller {
     pub fn retry(&self, task: &str, round: u64) -> Result<Value, CallError> {
         let path = format!("/v1/tasks/{task}/rounds/{round}/retry");
         let told = |node| self.json(node, &Method::POST, &path, &[]);
+        let [first, ..] = self.all(|node| self.status(node, task, round))?;
+        if first["phase"] != "aborted" {
+            return told(0);
+        }
         [1, 2].map(told).into_iter().collect::<Result<Vec<_>, _>>()?;
         told(0)
     }

@@ -135,6 +135,31 @@ fn random_steps_release_one_attempt_of_enough_clients_or_none() {
     }
 }
 
+/// A node that was away when the round was aborted is shown the order by the others, also after they were told that the round is run
+/// again. Once it is, the order is forgotten.
+#[test]
+fn an_order_to_abort_is_kept_until_the_round_is_run_again() {
+    let mut r = round(1);
+    let signed = r.spec.signed;
+    let by = |n| Mandate { signed, permits: [n; 3] };
+    let abort = |n| Step::Ordered { order: Order::Abort, by: by(n), computed: false };
+    for (step, ending) in [
+        (Step::Close, None),
+        (abort(0), Some(by(0))),
+        (Step::Permit, Some(by(0))),
+        (abort(1), Some(by(0))),
+        (Step::Permit, Some(by(0))),
+        (Step::Retry(0), None),
+        (Step::Abort("a part is damaged".into()), None),
+        (Step::Permit, None),
+        // Taken back: it is not run again.
+        (abort(2), Some(by(2))),
+    ] {
+        assert_eq!(r.step(step.clone(), 1), Ok(true), "{step:?}");
+        assert_eq!(r.ending, ending, "{step:?}");
+    }
+}
+
 #[test]
 fn a_crash_in_an_attempt_leads_to_another_one() {
     let mut r = round(1);

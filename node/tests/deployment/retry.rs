@@ -126,6 +126,42 @@ fn a_round_that_was_aborted_is_run_again_from_its_submissions() {
     assert!(refused(retry(&world, 1)).contains("is released"));
 }
 
+/// Node 0 is away while the round is aborted and while it is to be run again. What failed has changed nothing: the order reaches node 0
+/// when it is back, and then the round can be run again. So it is if the other two were told before node 0 went away.
+#[test]
+fn a_retry_without_node_0_keeps_no_order_from_it() {
+    let mut world = World::started(Shape { deadline: 2, ..Shape::default() });
+    for round in [1, 2] {
+        world.open(round, 600);
+        (0..3).for_each(|i| world.submit(i, round));
+        world.kill(0);
+        let coordinator = world.coordinator();
+        let told = coordinator.abort(TASK, round).expect("aborts");
+        assert_eq!(told.iter().map(Result::is_ok).collect::<Vec<_>>(), [false, true, true]);
+        assert!(coordinator.retry(TASK, round).is_err(), "node 0 is away");
+        for node in [1, 2] {
+            assert_eq!(status(&world, node, round)["permits"], 0, "node {node}");
+        }
+        if round == 2 {
+            for node in [1, 2] {
+                let path = format!("/v1/tasks/{TASK}/rounds/{round}/retry");
+                let done =
+                    coordinator.call(node, &hyper::Method::POST, &path, &[], &[], 1 << 16);
+                done.expect("is told");
+            }
+        }
+        world.start(0);
+        aborted_everywhere(&world, round);
+        for node in 0..3 {
+            let why = status(&world, node, round)["aborted"].clone();
+            assert_eq!(why, "the coordinator aborted it", "node {node}");
+        }
+        retry(&world, round).expect("is run again");
+        assert_eq!(world.ended(round, LONG)["phase"], "released");
+        assert_eq!(world.total(round), world.expected(&[0, 1, 2]));
+    }
+}
+
 #[test]
 fn what_cannot_be_run_again_says_so() {
     let world = World::started(Shape::default());
