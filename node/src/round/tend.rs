@@ -6,7 +6,7 @@ use super::agreement::is_over;
 use super::others::ended_by;
 use super::tidy::{forget_old, release_here, tidy};
 use crate::node::Node;
-use crate::state::{Order, Phase, RoundKey, Step};
+use crate::state::{Order, Phase, Round, RoundKey, Step};
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -74,8 +74,25 @@ fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order, [u32; 3])
     }
 }
 
+/// Where a round stands: its phase, its attempt, and how often it was run again. Each time it is watched anew, although it may be back
+/// where it was.
+type Stands = (Phase, u32, usize);
+
+fn stands(round: &Round) -> Stands {
+    (round.phase, round.attempt, round.retries.len())
+}
+
 /// Where rounds stand, and since when.
-type Stalled = BTreeMap<RoundKey, (Phase, u32, Instant)>;
+type Stalled = BTreeMap<RoundKey, (Stands, Instant)>;
+
+/// Since when a round stands where it does.
+fn since(stalled: &mut Stalled, round: &Round, waits: bool) -> Instant {
+    let now = stands(round);
+    let before = stalled.get(&round.spec.key).filter(|(stood, _)| waits && *stood == now);
+    let since = before.map_or_else(Instant::now, |(_, since)| *since);
+    stalled.insert(round.spec.key.clone(), (now, since));
+    since
+}
 
 /// Ends rounds that node 0 leads no more: it has not been heard of for this node's patience, or is there and the round has
 /// not gone on for twice as long, in which node 0 itself would have ended it.
@@ -86,10 +103,7 @@ fn leave(node: &Arc<Node>, stalled: &mut Stalled) {
     for round in rounds {
         let key = &round.spec.key;
         let waits = !node.is_busy(key) && (round.phase != Phase::Open || is_over(&round.spec));
-        let stands = (round.phase, round.attempt);
-        let before = stalled.get(key).filter(|(p, a, _)| waits && (*p, *a) == stands);
-        let since = before.map_or_else(Instant::now, |(_, _, since)| *since);
-        stalled.insert(key.clone(), (stands.0, stands.1, since));
+        let since = since(stalled, &round, waits);
         let gone = node.peers.heard(0).is_none_or(|heard| heard > patience);
         let why = match since.elapsed() {
             t if gone && t > patience => {
@@ -146,5 +160,31 @@ fn ask_leader(node: &Arc<Node>) {
         if let Err(why) = done {
             tracing::warn!(round = %key, why, "what the leader says cannot be done");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::tests::{agreement, round};
+
+    /// A round that is aborted and run again between two looks stands where it stood, and is watched from then on.
+    #[test]
+    fn a_round_that_is_run_again_is_watched_anew() {
+        let mut r = round(1);
+        let mut stalled = Stalled::new();
+        let take = |r: &mut Round, steps: &[Step]| {
+            steps.iter().for_each(|s| assert_eq!(r.step(s.clone(), 1), Ok(true), "{s:?}"));
+        };
+        take(&mut r, &[Step::Close, Step::Agree(agreement(4))]);
+        let first = since(&mut stalled, &r, true);
+        assert_eq!(since(&mut stalled, &r, true), first, "it has not gone on");
+        assert!(since(&mut stalled, &r, false) > first, "it computes, and waits for nobody");
+        let before = since(&mut stalled, &r, true);
+        take(
+            &mut r,
+            &[Step::Abort("w".into()), Step::Permit, Step::Retry(0), Step::Agree(agreement(4))],
+        );
+        assert!(since(&mut stalled, &r, true) > before, "it is run again");
     }
 }
