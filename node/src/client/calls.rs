@@ -203,7 +203,14 @@ impl Caller {
     /// A node that cannot be asked.
     pub fn no_retry(&self, task: &str, round: u64) -> Result<Option<String>, CallError> {
         let path = format!("/v1/tasks/{task}/rounds/{round}/retry");
-        let said = self.json(0, &Method::GET, &path, &[])?;
+        let said = match self.json(0, &Method::GET, &path, &[]) {
+            Err(e) if e.is_unknown_round() => {
+                return Ok(Some(format!(
+                    "node 0 knows no round {task}/{round}, as one that has lost its data: open a new round"
+                )));
+            }
+            said => said?,
+        };
         match said["may"].as_bool() {
             Some(true) => Ok(None),
             _ => Ok(Some(said["why"].as_str().unwrap_or("node 0 does not say why").into())),

@@ -115,6 +115,11 @@ impl CallError {
         }
     }
 
+    /// Whether a node says that it knows no such round.
+    pub fn is_unknown_round(&self) -> bool {
+        matches!(self, CallError::Refused { code, .. } if code == "round")
+    }
+
     /// Whether it may be different soon.
     fn passes(&self) -> bool {
         match self {

@@ -158,6 +158,11 @@ impl Round {
                 for told in all.into_iter().rev() {
                     match told {
                         Ok(status) => shown = status,
+                        Err(CallError::Refused { node, code, .. }) if code == "round" => {
+                            fail::note(&format!(
+                                "node {node} knows no round {task}/{round}: there is nothing to abort"
+                            ));
+                        }
                         Err(e) => fail::note(&format!("{e}: it is told of the abort later")),
                     }
                 }
@@ -268,8 +273,7 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
         let mut lines: Vec<String> =
             all.iter().map(|s| s.as_ref().map_or_else(ToString::to_string, line)).collect();
         lines.extend(clocks(&all));
-        let phase =
-            all[0].as_ref().ok().and_then(|s| s["phase"].as_str()).unwrap_or("").to_string();
+        let phase = led(&all).to_string();
         let ended = phase == "released" || phase == "aborted";
         if once && all.iter().all(Result::is_err) {
             bail!("no node answers:\n{}", lines.join("\n"));
@@ -291,6 +295,23 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
             return Ok(());
         }
         thread::sleep(Duration::from_millis(500));
+    }
+}
+
+/// Where the round stands: as node 0 has it, which leads. If that has lost the round, it has ended once it has at all nodes that know
+/// it.
+fn led(all: &[Result<Value, CallError>; 3]) -> &str {
+    match &all[0] {
+        Ok(status) => phase(status),
+        Err(e) if e.is_unknown_round() => {
+            let mut others = all[1..].iter().map(|s| match s {
+                Ok(status) => Some(phase(status)),
+                Err(e) => (!e.is_unknown_round()).then_some("?"),
+            });
+            let first = others.by_ref().flatten().next().unwrap_or("");
+            if others.flatten().all(|p| p == first) { first } else { "" }
+        }
+        Err(_) => "",
     }
 }
 
@@ -320,11 +341,11 @@ fn clocks(all: &[Result<Value, CallError>; 3]) -> Vec<String> {
     far.map(said).collect()
 }
 
-/// Why there is nothing to watch: no node knows the round, and so none will by itself.
+/// Why there is nothing to watch: no node shows the round, and node 0 does not know it.
 fn unknown(caller: &Caller, which: &Which, all: &[Result<Value, CallError>; 3]) -> Option<String> {
     let none = |s: &Result<Value, CallError>| matches!(s, Err(CallError::Refused { code, .. }) if code == "round" || code == "path");
-    // Node 0 leads: a round that it does not know is open nowhere, whatever the others know.
-    if !none(&all[0]) {
+    // Node 0 leads: a round that it does not know is open nowhere. It may have lost its data, and then the others are shown.
+    if !none(&all[0]) || all.iter().any(Result::is_ok) {
         return None;
     }
     let Which { task, round } = which;
@@ -336,4 +357,35 @@ fn unknown(caller: &Caller, which: &Which, all: &[Result<Value, CallError>; 3]) 
         false => format!("it knows the rounds {} of `{task}`", known.join(", ")),
     };
     Some(format!("node 0 knows no round {task}/{round}: {known}; `slvrc round open` opens one"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unknown() -> Result<Value, CallError> {
+        let (code, message) = ("round".into(), "there is no round t/1".into());
+        Err(CallError::Refused { node: 0, status: 404, code, message })
+    }
+
+    fn away() -> Result<Value, CallError> {
+        Err(CallError::Early("away".into()))
+    }
+
+    /// Once node 0 has lost its data, the round has ended when it has at the nodes that know it.
+    #[test]
+    fn a_round_that_node_0_has_lost_ends_with_the_others() {
+        let at = |phase: &str| Ok(json!({ "phase": phase }));
+        for (all, wanted) in [
+            ([at("open"), at("aborted"), at("aborted")], "open"),
+            ([away(), at("aborted"), at("aborted")], ""),
+            ([unknown(), at("aborted"), at("aborted")], "aborted"),
+            ([unknown(), at("aborted"), unknown()], "aborted"),
+            ([unknown(), at("aborted"), at("closed")], ""),
+            ([unknown(), at("aborted"), away()], ""),
+            ([unknown(), unknown(), unknown()], ""),
+        ] {
+            assert_eq!(led(&all), wanted, "{all:?}");
+        }
+    }
 }
