@@ -122,6 +122,19 @@ impl Caller {
 
 /// Node 0's report, if the others say the same.
 fn agreed((task, round): (&str, u64), reports: [Value; 3]) -> Result<Value, CallError> {
+    // What a node has erased it says nothing of, and so nothing else than the others.
+    let erased: Vec<usize> = (0..3).filter(|&node| reports[node]["erased"] == true).collect();
+    if let Some(whole) = (0..3).find(|node| !erased.is_empty() && !erased.contains(node)) {
+        let named: Vec<String> = erased.iter().map(|node| format!("node {node}")).collect();
+        return Err(CallError::Disagree(format!(
+            "{} erased what was kept of {task}/{round}, since it ended more than `keep_days` ago: \
+             there is no result any more; `slvrc round report --node {whole}` prints a report that is whole",
+            match &named[..] {
+                [one] => format!("{one} has"),
+                several => format!("{} have", several.join(" and ")),
+            }
+        )));
+    }
     let [first, others @ ..] = reports;
     for (other, node) in others.iter().zip(1..) {
         if let Some(field) = differs(&first, other) {
@@ -146,7 +159,7 @@ pub struct Collected {
 }
 
 /// What each node says of itself in a report, and in its outcome.
-const OWN: [&str; 9] = [
+const OWN: [&str; 10] = [
     "node",
     "failures",
     "aborted",
@@ -156,6 +169,7 @@ const OWN: [&str; 9] = [
     "may_retry",
     "no_retry",
     "retries",
+    "erased",
 ];
 const OWN_OUTCOME: [&str; 4] = ["bytes_sent", "peak_memory", "connect_seconds", "seconds"];
 
@@ -222,7 +236,7 @@ mod tests {
             "members": ["a", "b", null], "others": [], "excluded": [{"client": "c", "why": "missing"}], "continues": null,
             "outcome": {"attempt": 1, "run": "cd", "rounds": 9, "bytes_sent": 10, "peak_memory": 3, "connect_seconds": 0.1,
                 "seconds": 0.2},
-            "failures": [], "aborted": null, "opened": 1, "closed": 2, "ended": 3,
+            "failures": [], "aborted": null, "opened": 1, "closed": 2, "ended": 3, "erased": false,
         });
         assert_eq!(differs(&report, &report), None);
         for field in report.as_object().expect("fields").keys().filter(|f| *f != "outcome") {
@@ -251,5 +265,26 @@ mod tests {
         let mut other = report.clone();
         other["outcome"] = Value::Null;
         assert_eq!(differs(&report, &other).as_deref(), Some("outcome"));
+    }
+
+    /// Old rounds are erased by each node in its own time.
+    #[test]
+    fn a_node_that_has_erased_the_round_is_named() {
+        let of = |erased: [bool; 3]| {
+            erased.map(|erased| {
+                let accepted = (!erased).then_some(["a"]);
+                json!({ "phase": "released", "accepted": accepted, "erased": erased })
+            })
+        };
+        for (erased, said) in [
+            ([false, false, true], "node 2 has erased what was kept of t/1"),
+            ([true, false, true], "node 0 and node 2 have erased what was kept of t/1"),
+        ] {
+            let e = agreed(("t", 1), of(erased)).expect_err("one has none").to_string();
+            assert!(e.starts_with(said) && e.contains("`keep_days`"), "{e}");
+        }
+        for all in [[false; 3], [true; 3]] {
+            assert!(agreed(("t", 1), of(all)).is_ok());
+        }
     }
 }

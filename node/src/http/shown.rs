@@ -161,6 +161,6 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
         "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),
         "continues": spec.after, "outcome": round.outcome, "failures": failures(&round), "aborted": round.aborted.as_deref().map(told),
         "may_retry": no_retry.as_ref().map(Option::is_none), "no_retry": no_retry.flatten().map(|why| told(&why.to_string()).into_owned()),
-        "retries": retries(&round), "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
+        "retries": retries(&round), "erased": round.erased, "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
     })
 }
