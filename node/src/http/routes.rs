@@ -378,6 +378,7 @@ fn coordinate(
             Ok(round) => Ok(object(200, &status(node, &round))),
             Err(OpenError::Away(why)) => refused(503, "busy", why),
             Err(OpenError::Refused(why) | OpenError::Exists(why)) => refused(409, "retry", why),
+            Err(e @ OpenError::Full) => refused(507, "full", e.to_string()),
         },
         (&Method::GET, "retry") if !node.leads() => {
             refused(409, "retry", "ask node 0, which asks the others")
@@ -388,6 +389,7 @@ fn coordinate(
             Err(OpenError::Refused(why) | OpenError::Exists(why)) => {
                 Ok(object(200, &json!({ "may": false, "why": why })))
             }
+            Err(e @ OpenError::Full) => refused(507, "full", e.to_string()),
         },
         (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
         (&Method::GET, "words") if round.phase == Phase::Released => {
@@ -477,6 +479,7 @@ fn told(
         Err(OpenError::Away(why)) => refused(503, "away", why),
         Err(OpenError::Refused(why)) => refused(409, "open", why),
         Err(OpenError::Exists(why)) => refused(409, "exists", why),
+        Err(e @ OpenError::Full) => refused(507, "full", e.to_string()),
     }
 }
 

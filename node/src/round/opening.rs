@@ -97,9 +97,9 @@ pub fn open(
             if wanted == Wanted::Checked {
                 return Ok(None);
             }
-            node.store.put_roll(&roll).map_err(|e| e.to_string())?;
+            node.store.put_roll(&roll)?;
             let round = Round::new(spec, now());
-            node.store.open_round(&round, public).map_err(|e| e.to_string())?;
+            node.store.open_round(&round, public)?;
             tracing::info!(round = %key, minimum = round.spec.minimum, "opened");
             node.add(round);
         }
@@ -139,7 +139,7 @@ pub fn ordered(
     order: Order,
     by: Mandate,
 ) -> Result<Arc<Round>, OpenError> {
-    let round = node.round(key).ok_or_else(|| OpenError::from(StepError::Unknown.to_string()))?;
+    let round = node.round(key).ok_or(StepError::Unknown)?;
     if !round.is_ordered(order, &by, (node.me(), &node.config.openers())) {
         return Err(OpenError::Refused(format!(
             "node {}: this is no order of a coordinator for this round, or one from before it was run again",
@@ -167,7 +167,7 @@ pub fn ordered(
         }
     }
     let step = Step::Ordered { order, by, computed: waits || node.leads() };
-    let done = node.advance(key, step).map_err(|e| e.to_string())?;
+    let done = node.advance(key, step)?;
     if order == Order::Abort {
         tidy(node, key);
     }

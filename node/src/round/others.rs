@@ -1,7 +1,9 @@
 //! Questions of the leader to both other nodes, at the same time.
 
+use super::pause::Full;
 use crate::node::Node;
-use crate::state::{ABORTED, Mandate, Order, Round, Step};
+use crate::state::{ABORTED, Mandate, Order, Round, Step, StepError};
+use crate::store::StoreError;
 use crate::wire::{Answer, Ask};
 use std::sync::Arc;
 use std::thread;
@@ -19,6 +21,27 @@ pub enum OpenError {
     /// A round of that number is there, and is another one.
     #[error("{0}")]
     Exists(String),
+    /// There is no room for what has to be written. Nothing has happened.
+    #[error("this node's disk is full: make room, and give the same command again")]
+    Full,
+}
+
+impl From<StoreError> for OpenError {
+    fn from(e: StoreError) -> Self {
+        match e.is_full() {
+            true => OpenError::Full,
+            false => OpenError::Refused(e.to_string()),
+        }
+    }
+}
+
+impl From<StepError> for OpenError {
+    fn from(e: StepError) -> Self {
+        match Full::is_full(&e) {
+            true => OpenError::Full,
+            false => OpenError::Refused(e.to_string()),
+        }
+    }
 }
 
 impl From<String> for OpenError {

@@ -71,7 +71,7 @@ pub(crate) fn retry(node: &Arc<Node>, key: &RoundKey) -> Result<Arc<Round>, Open
         return Ok(round);
     }
     kept(node, key)?;
-    let permitted = node.advance(key, Step::Permit).map_err(|e| e.to_string())?;
+    let permitted = node.advance(key, Step::Permit)?;
     match node.leads() {
         true => begin(node, key, permitted.attempt),
         false => Ok(permitted),
@@ -115,9 +115,9 @@ fn begin(node: &Arc<Node>, key: &RoundKey, attempt: u32) -> Result<Arc<Round>, O
         )));
     };
     enough(node, key, attempt, Again::Ready)?;
-    node.store.erase_outcome(key).map_err(|e| e.to_string())?;
+    node.store.erase_outcome(key)?;
     // This node first: what the others ask it from here on is not whether the round was aborted.
-    let again = node.advance(key, Step::Retry(attempt)).map_err(|e| e.to_string())?;
+    let again = node.advance(key, Step::Retry(attempt))?;
     let ask = Ask::Retry { key: key.clone(), attempt, wanted: Again::Begin };
     let begun = both(node, &ask).and_then(|all| {
         all.into_iter().try_for_each(|(peer, answer)| match answer {
@@ -150,7 +150,7 @@ pub(super) fn follow(
     let all = match kept(node, key) {
         Ok(all) => all,
         Err(OpenError::Away(_)) => return Ok(Answer::Busy),
-        Err(OpenError::Refused(why) | OpenError::Exists(why)) => return Err(why),
+        Err(e) => return Err(e.to_string()),
     };
     if wanted != Again::Look && !round.is_some_and(|r| r.may_retry) {
         return Err(format!(

@@ -72,6 +72,21 @@ fn a_full_disk_is_waited_for_and_costs_no_attempt() {
     }
 }
 
+#[test]
+fn whoever_opens_a_round_is_told_of_a_full_disk_and_opens_it_once_there_is_room() {
+    let world = with_disks(Shape::default());
+    world.open(1, 600);
+    let coordinator = world.coordinator();
+    let open = || coordinator.open((TASK, 2), (600, 1, Some(3)), &world.public());
+    fs::write(disk(&world, 1), "").expect("writes");
+    let e = open().expect_err("there is no room");
+    let CallError::Refused { node, code, message, .. } = &e else { panic!("{e}") };
+    assert_eq!((*node, code.as_str()), (1, "full"), "{e}");
+    assert!(message.contains("disk is full") && message.contains("same command again"), "{e}");
+    fs::remove_file(disk(&world, 1)).expect("is there");
+    assert_eq!(open().expect("opens")["phase"], "open");
+}
+
 /// Has all nodes know that a round was aborted.
 fn aborted_everywhere(world: &World, round: u64) {
     for node in 0..3 {
