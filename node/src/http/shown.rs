@@ -1,15 +1,17 @@
 //! What callers are shown of tasks and rounds, as JSON.
 
 use crate::basics::now_ms;
+use crate::config::Enrolled;
 use crate::node::Node;
 use crate::round::kept;
-use crate::state::{Agreement, Failure, Phase, Retry, Round};
+use crate::state::{Agreement, Failure, Phase, Retry, Round, Spec};
 use crate::submission::part_bytes;
 use crate::tasks::Known;
 use crate::told::told;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Dom, From, Input};
 use slvr_runtime::share::deal::layout;
+use std::collections::BTreeSet;
 use std::sync::{Arc, PoisonError};
 
 /// The tasks that a node may run, and what they take.
@@ -135,6 +137,21 @@ fn members(agreement: &Agreement) -> Vec<Option<&str>> {
     (0..agreement.clients).map(one).collect()
 }
 
+/// Who was enrolled when the round was opened and might have given something in it, and of whom no node has a whole submission. It
+/// follows from the opening and from what was agreed, so all nodes say the same.
+fn missing(node: &Node, spec: &Spec, agreement: &Agreement) -> Option<Vec<String>> {
+    let known = node.task_of(spec)?;
+    let roll = node.store.roll(&spec.roll).inspect_err(
+        |why| tracing::error!(round = %spec.key, %why, "who was enrolled cannot be read"),
+    );
+    let counted = agreement.accepted.iter().chain(&agreement.others).map(|e| &e.client);
+    let named: BTreeSet<&String> =
+        counted.chain(agreement.excluded.iter().map(|x| &x.client)).collect();
+    let gives = |c: &&Enrolled| known.full.set_of(c.set.as_deref()).is_some();
+    let all: BTreeSet<String> = roll.ok()??.iter().filter(gives).map(|c| c.name.clone()).collect();
+    Some(all.into_iter().filter(|c| !named.contains(c)).collect())
+}
+
 /// Everything that is known of a round, for the coordinator.
 pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
     let round = whole(node, round);
@@ -159,6 +176,7 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
         "circuit": agreement.map_or(spec.circuit, |a| a.circuit),
         "circuit_clients": agreement.map_or(spec.clients, |a| a.clients),
         "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),
+        "missing": agreement.and_then(|a| missing(node, spec, a)),
         "continues": spec.after, "outcome": round.outcome, "failures": failures(&round), "aborted": round.aborted.as_deref().map(told),
         "may_retry": no_retry.as_ref().map(Option::is_none), "no_retry": no_retry.flatten().map(|why| told(&why.to_string()).into_owned()),
         "retries": retries(&round), "erased": round.erased, "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],

@@ -82,6 +82,29 @@ fn a_client_that_one_node_is_missing_is_excluded_and_the_circuit_is_for_the_rest
     assert_eq!(report["circuit_clients"], 4, "{report}");
 }
 
+/// Nobody lists a submission of them, so nothing is agreed about them. Who was enrolled is in the opening.
+#[test]
+fn who_has_nothing_whole_at_any_node_is_named_in_the_report() {
+    let world = World::started(Shape::default());
+    world.open(1, 600);
+    (0..3).for_each(|i| world.submit(i, 1));
+    // One does not come, and one does not get further than its announcement.
+    let begun = world.submission(4, 1).manifest;
+    let path = format!("/v1/tasks/{TASK}/rounds/1/submissions/{}", begun.submission);
+    let manifest = serde_json::to_vec(&begun).expect("JSON");
+    for node in 0..3 {
+        let caller = world.client(4);
+        let said = caller.call(node, &hyper::Method::POST, &path, &[], &manifest, 1 << 16);
+        assert_eq!(said.expect("is announced").0, 202);
+    }
+    world.coordinator().close(TASK, 1).expect("closes");
+    assert_eq!(world.ended(1, LONG)["phase"], "released");
+    // All three say the same of it.
+    let got = world.coordinator().collect(TASK, 1).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(got.report["missing"], serde_json::json!([client(3), client(4)]));
+    assert_eq!(got.report["excluded"], serde_json::json!([]));
+}
+
 #[test]
 fn a_client_that_tells_nodes_different_things_is_excluded() {
     let world = World::started(Shape::default());

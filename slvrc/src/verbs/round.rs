@@ -224,9 +224,25 @@ impl Round {
                 for gone in &gone {
                     text += &format!("\n  without {gone}");
                 }
+                let missing = of("missing");
+                let named: Vec<&str> = missing.iter().filter_map(Value::as_str).collect();
+                text += &absent(&named);
                 done(json, report, text)
             }
         }
+    }
+}
+
+/// Most names in a line.
+const NAMED: usize = 50;
+
+/// A line that says who was enrolled and has submitted nothing; none if everybody has.
+fn absent(clients: &[&str]) -> String {
+    let shown = &clients[..clients.len().min(NAMED)];
+    match clients.len() - shown.len() {
+        _ if shown.is_empty() => String::new(),
+        0 => format!("\n  missing at all nodes: {}", shown.join(", ")),
+        more => format!("\n  missing at all nodes: {} and {more} more", shown.join(", ")),
     }
 }
 
