@@ -94,6 +94,11 @@ pub fn spawn(name: &str, act: impl FnOnce() + Send + 'static) -> std::io::Result
     })
 }
 
+/// So many of something, in words: "1 client was", "2 clients were".
+pub fn counted(n: u64, one: &str, more: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { more })
+}
+
 /// Whether a name of a task or a client can also be the name of a file on any system.
 pub fn is_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

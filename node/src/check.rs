@@ -100,7 +100,7 @@ fn keys(found: &mut Found, config: &NodeConfig) {
     let own = identity(&config.certificate, &config.key).map_err(|e| e.to_string());
     let own = own.and_then(|(certificate, key)| {
         let tls = trust::server((&certificate, &key), None);
-        tls.map(drop).map_err(|e| format!("the key is not the certificate's: {e}"))
+        tls.map(drop).map_err(|e| trust::unusable(&config.certificate, &config.key, &e))
     });
     found.of("certificate", own, |()| config.certificate.display().to_string());
     let storage = config.storage_key().map(drop);

@@ -88,7 +88,7 @@ impl Service {
         let (certificate, key) =
             identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
         let tls = trust::server((&certificate, &key), None)
-            .map_err(|e| format!("TLS cannot be set up: {e}"))?;
+            .map_err(|e| trust::unusable(&config.certificate, &config.key, &e))?;
         for secret in [&config.key, &config.storage_key] {
             if is_open_to_others(secret) {
                 tracing::warn!(file = %secret.display(), "others than its owner may read this secret: chmod 600");

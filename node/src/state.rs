@@ -17,7 +17,7 @@
 //! there on the round is never run again and never aborted. A node serves its words of the result once it has
 //! `released`, so what ever leaves the nodes is of one attempt. Each step is made durable before anybody is told of it.
 
-use crate::basics::{Hash, Hex, is_name};
+use crate::basics::{Hash, Hex, counted, is_name};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use thiserror::Error;
@@ -369,7 +369,7 @@ pub enum StepError {
         what: &'static str,
     },
     /// Fewer clients than the minimum.
-    #[error("{found} clients count, and the minimum is {minimum}")]
+    #[error("{}, and the minimum is {minimum}", counted(*found, "client counts", "clients count"))]
     Minimum {
         /// How many count.
         found: u64,

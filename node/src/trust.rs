@@ -8,8 +8,31 @@
 use crate::basics::{Hash, sha256};
 use rustls::{ClientConfig, Error, ServerConfig};
 use slvr_runtime::link::pinned::{self, Expected};
+use std::io;
+use std::path::Path;
 
 pub use slvr_runtime::link::pinned::Own;
+
+/// What is said of a certificate that is another one.
+const UNEXPECTED: &str = "the certificate is not one of those that are expected";
+
+/// Whether a connection came to nothing because the other end has shown another certificate.
+pub fn is_unexpected(e: &io::Error) -> bool {
+    let tls = e.get_ref().and_then(|e| e.downcast_ref::<Error>());
+    matches!(tls, Some(Error::General(why)) if why == UNEXPECTED)
+}
+
+/// Why a certificate and a key of these files cannot be used.
+pub fn unusable(certificate: &Path, key: &Path, e: &Error) -> String {
+    match e {
+        Error::InconsistentKeys(_) => format!(
+            "{}: this is not the key of the certificate {}: put back the two files that were made together",
+            key.display(),
+            certificate.display()
+        ),
+        e => format!("{}: {e}", certificate.display()),
+    }
+}
 
 /// Certificates of these hashes; without hashes, any whose key the other one has, or none.
 fn expected(hashes: Option<Vec<Hash>>) -> Expected {
@@ -18,7 +41,7 @@ fn expected(hashes: Option<Vec<Hash>>) -> Expected {
         known: Box::new(move |certificate| {
             hashes.as_ref().is_none_or(|known| known.contains(&sha256(certificate)))
         }),
-        refusal: "the certificate is not one of those that are expected",
+        refusal: UNEXPECTED,
         needed,
     }
 }

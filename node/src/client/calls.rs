@@ -25,6 +25,13 @@ impl Caller {
         self.each(|node| self.status(node, task, round))
     }
 
+    /// Whether a node has fewer submissions to a round than have to count: such a round is never run again. A node that cannot be asked
+    /// says nothing.
+    pub fn is_short(&self, task: &str, round: u64) -> bool {
+        let few = |s: &Value| Some(s["complete"].as_u64()? < s["minimum"].as_u64()?);
+        self.statuses(task, round).iter().flatten().any(|s| few(s) == Some(true))
+    }
+
     /// The last rounds of a task at a node, a hundred at most.
     ///
     /// # Errors
@@ -249,7 +256,7 @@ impl Caller {
         };
         let known = self.all(|node| ask(node, true))?;
         if known == [false; 3] {
-            return Err(CallError::no_round(0));
+            return Err(CallError::no_round(0, task, round));
         }
         self.all(|node| if known[node] { ask(node, false) } else { Ok(false) })?;
         Ok((0..3).filter(|&node| !known[node]).collect())

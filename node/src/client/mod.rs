@@ -106,12 +106,12 @@ pub enum CallError {
 
 impl CallError {
     /// A node knows no such round.
-    fn no_round(node: usize) -> CallError {
+    fn no_round(node: usize, task: &str, round: u64) -> CallError {
         CallError::Refused {
             node,
             status: 404,
             code: "round".into(),
-            message: "there is no such round".into(),
+            message: format!("there is no round {task}/{round}"),
         }
     }
 
@@ -278,7 +278,12 @@ impl Caller {
         };
         let tls = config.node.iter().map(|n| {
             let own = own.as_ref().map(|(c, k)| (c, k));
-            trust::client(own, n.certificates.clone()).map(Arc::new).map_err(|e| bad(e.to_string()))
+            trust::client(own, n.certificates.clone()).map(Arc::new).map_err(|e| {
+                bad(match (&config.certificate, &config.key) {
+                    (Some(c), Some(k)) => trust::unusable(c, k, &e),
+                    _ => e.to_string(),
+                })
+            })
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         Ok(Caller {
@@ -385,7 +390,12 @@ impl Caller {
         let stream = TlsConnector::from(self.tls[node].clone())
             .connect(name, socket)
             .await
-            .map_err(|e| text(&e))?;
+            .map_err(|e| match trust::is_unexpected(&e) {
+                true => format!(
+                    "it shows a certificate whose hash is not among the `certificates` of [[node]] {node} in this configuration"
+                ),
+                false => text(&e),
+            })?;
         let (requests, conversation) =
             handshake(TokioIo::new(stream)).await.map_err(|e| text(&e))?;
         tokio::spawn(async move {

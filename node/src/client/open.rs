@@ -69,7 +69,8 @@ impl Caller {
     /// A node that does not know the round, or shows another opening than the others.
     pub fn opening(&self, task: &str, round: u64) -> Result<Spec, CallError> {
         let of = |node: usize| -> Result<Spec, CallError> {
-            self.opening_at(node, task, round)?.ok_or_else(|| CallError::no_round(node))
+            self.opening_at(node, task, round)?
+                .ok_or_else(|| CallError::no_round(node, task, round))
         };
         let [first, others @ ..] = [of(0)?, of(1)?, of(2)?];
         if let Some(i) = others.iter().position(|o| o.digest() != first.digest()) {
@@ -123,6 +124,11 @@ impl Caller {
         (seconds, grace, minimum): (u64, u64, Option<u64>),
         public: &Public,
     ) -> Result<Value, CallError> {
+        if seconds == 0 {
+            return Err(CallError::Config(
+                "nobody can submit to a round that is open for 0 seconds: give it a second at least".into(),
+            ));
+        }
         let seal = self.seal()?;
         let [a, b, c] = [self.terms(0, task)?, self.terms(1, task)?, self.terms(2, task)?];
         for (node, other) in [(1, &b), (2, &c)] {
@@ -299,7 +305,7 @@ impl Caller {
                 Err(e) => last = Some(e),
             }
         }
-        Err(last.unwrap_or(CallError::no_round(0)))
+        Err(last.unwrap_or(CallError::no_round(0, task, round)))
     }
 
     /// Closes a round before its deadline: node 0 has the order, and shows it to the others.

@@ -4,7 +4,7 @@
 //! cannot be asked, is erased at none.
 
 use super::body::Inbound;
-use super::reply::{Body, Refused, object, refused};
+use super::reply::{Body, Refused, no_round, object, refused};
 use crate::node::Node;
 use crate::state::{Round, RoundKey, Step};
 use crate::store::StoreError;
@@ -23,7 +23,7 @@ pub(super) fn only_asks(request: &Request<Inbound>) -> Result<bool, Refused> {
 /// A round of which something may be erased.
 fn ended(node: &Node, key: &RoundKey) -> Result<(), Refused> {
     match node.round(key) {
-        None => refused(404, "round", "there is no such round"),
+        None => no_round(key),
         Some(round) if !round.ended() => {
             refused(409, "phase", format!("the round is {}", round.phase))
         }

@@ -1,5 +1,6 @@
 //! Answers, and errors with a code.
 
+use crate::state::RoundKey;
 use crate::told::told;
 use http_body_util::Full;
 use hyper::body::Bytes;
@@ -30,6 +31,11 @@ pub fn refused<T>(
 ) -> Result<T, Refused> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     Err(Refused { status, code, message: message.into() })
+}
+
+/// This node knows no such round.
+pub fn no_round<T>(key: &RoundKey) -> Result<T, Refused> {
+    refused(404, "round", format!("there is no round {key}"))
 }
 
 /// Bytes of a type.

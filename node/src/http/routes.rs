@@ -3,7 +3,7 @@
 use super::body::{Inbound, small};
 use super::erase::{erase, erase_own, only_asks, stored};
 use super::health::{alive, ready};
-use super::reply::{Body, Refused, blocking, bytes, object, refused};
+use super::reply::{Body, Refused, blocking, bytes, no_round, object, refused};
 use super::shown::{enrolled, report, status, task, tasks, terms};
 use super::upload::{About, Uploads};
 use crate::basics::{Hash, hex, is_name, sha256, unhex};
@@ -208,7 +208,7 @@ async fn route(
                         let node = node.clone();
                         Ok(object(200, &blocking(move || status(&node, &round)).await?))
                     }
-                    None => refused(404, "round", "there is no such round"),
+                    None => no_round(&key),
                 },
                 (Who::Client(client), ["submissions", submission]) => {
                     let about = About { key, submission, client: &client };
@@ -229,7 +229,7 @@ async fn route(
                 }
                 (_, ["opening"]) if method == Method::GET => match node.round(&key) {
                     Some(round) => Ok(object(200, &round.spec)),
-                    None => refused(404, "round", "there is no such round"),
+                    None => no_round(&key),
                 },
                 (_, [what @ ("task" | "circuit")]) if method == Method::GET => {
                     opened_with(node, &key, what)
@@ -353,7 +353,7 @@ fn artifact(node: &Node, task: &str, query: Option<&str>) -> Result<Response<Bod
 fn withdrawn(node: &Node, key: &RoundKey, opening: &Hash) -> Result<Response<Body>, Refused> {
     match node.withdraw(key, opening) {
         Ok(()) => Ok(object(200, &json!({ "ok": true }))),
-        Err(StepError::Unknown) => refused(404, "round", "there is no such round"),
+        Err(StepError::Unknown) => no_round(key),
         Err(StepError::Store(why)) => {
             tracing::error!(round = %key, why, "a round could not be withdrawn");
             refused(500, "store", "this node's store fails: its log says why")
@@ -370,7 +370,7 @@ fn coordinate(
     rest: &str,
 ) -> Result<Response<Body>, Refused> {
     let Some(round) = node.round(&key) else {
-        return refused(404, "round", "there is no such round");
+        return no_round(&key);
     };
     match (method, rest) {
         (&Method::GET, "artifact") => ran(node, &key),
@@ -409,7 +409,7 @@ fn coordinate(
 /// one by now.
 fn opened_with(node: &Node, key: &RoundKey, what: &str) -> Result<Response<Body>, Refused> {
     let Some(round) = node.round(key) else {
-        return refused(404, "round", "there is no such round");
+        return no_round(key);
     };
     match node.task_of(&round.spec).filter(|k| k.full.hash == round.spec.circuit) {
         Some(known) if what == "task" => Ok(object(200, &task(node, &known))),
@@ -447,7 +447,7 @@ fn reveals(
     client: &str,
 ) -> Result<Response<Body>, Refused> {
     let Some(round) = node.round(key) else {
-        return refused(404, "round", "there is no such round");
+        return no_round(key);
     };
     match (method, round.phase) {
         (&Method::GET, Phase::Aborted) => {
@@ -513,7 +513,7 @@ async fn obeyed(
     let body = small(node, request, ORDER).await?;
     let by: Mandate = read(&body)?;
     if node.round(&key).is_none() {
-        return refused(404, "round", "there is no such round");
+        return no_round(&key);
     }
     let node = node.clone();
     let obey = move || match ordered(&node, &key, order, by) {

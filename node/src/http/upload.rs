@@ -12,7 +12,7 @@
 
 use super::body::{Inbound, small};
 use super::keep::{Place, is_mended, is_on_roll, keep, receipt, store};
-use super::reply::{Body, Refused, blocking, object, refused};
+use super::reply::{Body, Refused, blocking, no_round, object, refused};
 use crate::basics::{Hex, now};
 use crate::config::Enrolled;
 use crate::metrics::task;
@@ -179,7 +179,7 @@ impl Uploads {
             return Ok(receipt(node, &record));
         }
         let Some(round) = node.round(key) else {
-            return refused(404, "round", "there is no such round");
+            return no_round(key);
         };
         if round.phase == Phase::Aborted {
             let why = round.aborted.as_deref().unwrap_or("");
@@ -345,11 +345,15 @@ impl Uploads {
             return refused(409, "offset", format!("the node is at offset {}", p.taken));
         }
         let left = p.length - p.taken;
-        if request.body().size_hint().lower() > left {
+        let sent = request.body().size_hint().lower();
+        if sent > left {
             return refused(
                 413,
                 "length",
-                format!("the part has {} bytes, and {left} are still to come", p.length),
+                format!(
+                    "the part has {} bytes, of which {left} are still to come, and {sent} were sent: it is the part of another node or circuit",
+                    p.length
+                ),
             );
         }
         if p.file.is_none() {

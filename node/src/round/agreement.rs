@@ -5,7 +5,7 @@
 
 use super::gather::{can_be, is_taken, is_true};
 use super::states;
-use crate::basics::now;
+use crate::basics::{counted, now};
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Phase, Round, RoundKey, Spec, Step, Verdict};
 use crate::tasks::Ready;
@@ -93,11 +93,13 @@ pub(super) fn next(node: &Node, round: &Round, verdict: &Verdict) -> Result<Agre
     let ends =
         |why: String| format!("{why}; the inputs of these do not count: {}", gone.join(", "));
     if found < minimum {
-        return Err(ends(format!("{found} clients are left, and the minimum is {minimum}")));
+        let left = counted(found, "client is left", "clients are left");
+        return Err(ends(format!("{left}, and the minimum is {minimum}")));
     }
     let clients = states::circuit_clients(&known.full, found).map_err(ends)?;
     let circuit = known.hash(clients).map_err(|why| {
-        ends(format!("there is no circuit for the {found} clients that are left: {why}"))
+        let left = counted(found, "client that is left", "clients that are left");
+        ends(format!("there is no circuit for the {left}: {why}"))
     })?;
     Ok(Agreement { accepted, excluded, circuit, clients, ..before.clone() })
 }

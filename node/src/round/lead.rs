@@ -9,7 +9,7 @@ use super::others::{all_done, both, each, ended_by, said};
 use super::pause::{self, AGAIN, Pauses, rest};
 use super::tidy::{release_here, tidy};
 use super::{attempt, gather, states};
-use crate::basics::spawn;
+use crate::basics::{counted, spawn};
 use crate::node::{Led, Node};
 use crate::state::{
     Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
@@ -294,8 +294,8 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
     // The circuit for those who came: a client that is not counted is as if it had never been there.
     let known = node.task_of(&round.spec).ok_or("no such task")?;
     let circuit = states::circuit_clients(&full, found).and_then(|clients| {
-        let none =
-            |why| format!("there is no circuit for the {found} clients that were accepted: {why}");
+        let came = counted(found, "client that was accepted", "clients that were accepted");
+        let none = |why| format!("there is no circuit for the {came}: {why}");
         Ok((clients, known.hash(clients).map_err(none)?))
     });
     let (clients, circuit) = match circuit {
@@ -333,7 +333,10 @@ pub(super) fn few(
         accepted.iter().cloned().partition(|e| e.set.is_none());
     let (found, minimum) = (clients.len() as u64, spec.minimum);
     let few = match found < minimum {
-        true => format!("{found} clients were accepted, and the minimum is {minimum}"),
+        true => {
+            let came = counted(found, "client was accepted", "clients were accepted");
+            format!("{came}, and the minimum is {minimum}")
+        }
         false => few_others(&full.others, &others)?,
     };
     let named: BTreeSet<&str> = accepted

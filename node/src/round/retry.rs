@@ -11,6 +11,7 @@ use super::gather::gather;
 use super::lead::{abort, few, lead_on};
 use super::others::{OpenError, both, said};
 use super::states;
+use crate::basics::counted;
 use crate::node::Node;
 use crate::state::{Entry, Phase, Round, RoundKey, Step};
 use crate::wire::{Again, Answer, Ask};
@@ -49,7 +50,8 @@ pub(crate) fn kept(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, OpenError>
     let (found, minimum) = (clients(&all), round.spec.minimum);
     if found < minimum {
         return refused(format!(
-            "it has the submissions of {found} clients to {key}, and the minimum is {minimum}: there is nothing else to run it on. Open a new round"
+            "it has the submissions of {} to {key}, and the minimum is {minimum}: there is nothing else to run it on. Open a new round",
+            counted(found, "client", "clients")
         ));
     }
     Ok(all)

@@ -1,8 +1,11 @@
 //! What callers are told: nodes that say nothing, rounds that nobody knows, calls at the same time.
 
-use crate::world::{Shape, TASK, World, until};
+use crate::world::{Shape, Sums, TASK, World, until};
+use hyper::Method;
+use slvr_node::Service;
 use slvr_node::basics::now;
 use slvr_node::client::{CallError, Caller};
+use slvr_node::config::{CallerConfig, NodeConfig};
 use slvr_node::opening::Seal;
 use slvr_node::state::{RoundKey, Spec};
 use std::sync::{Arc, Mutex};
@@ -209,9 +212,70 @@ fn a_submission_is_told_where_its_round_stands_and_everything_of_it_is_erased() 
     let e = e.expect_err("node 1 knows no such round");
     let CallError::Submission(all) = &e else { panic!("{e}") };
     assert_eq!(all[0].as_ref().expect("is there")["erased"], true);
-    assert!(all[2].is_ok() && e.to_string().contains("\nnode 1: there is no such round"), "{e}");
+    assert!(all[2].is_ok() && e.to_string().contains("\nnode 1: there is no round sums/1"), "{e}");
     let none = world.coordinator().erase(TASK, 7, &["words"]).expect_err("no node knows it");
     assert!(matches!(&none, CallError::Refused { code, .. } if code == "round"), "{none}");
+}
+
+#[test]
+fn what_a_caller_is_told_says_which_round_which_line_and_which_part() {
+    let world = World::started(Shape::default());
+    world.open(1, 600);
+    let coordinator = world.coordinator();
+    let unknown = [
+        coordinator.close(TASK, 99).map(drop),
+        coordinator.abort(TASK, 99).map(drop),
+        coordinator.agreed_report(TASK, 99).map(drop),
+        coordinator.drop_round(TASK, 99).map(drop),
+        coordinator.status(2, TASK, 99).map(drop),
+        world.client(0).opening(TASK, 99).map(drop),
+    ];
+    for e in unknown.map(|done| done.expect_err("no node knows it").to_string()) {
+        assert!(e.contains("there is no round sums/99"), "{e}");
+    }
+    let e = coordinator.open((TASK, 2), (0, 1, None), &world.public());
+    let e = e.expect_err("nobody can come");
+    assert!(matches!(&e, CallError::Config(why) if why.contains("0 seconds")), "{e}");
+    // The certificate of another node.
+    let path = world.folder.path().join("clients/client-000/client.toml");
+    let mut config = CallerConfig::read(&path).expect("a configuration");
+    config.node[1].certificates = config.node[2].certificates.clone();
+    let e = Caller::new(config).expect("keys").status(1, TASK, 1).expect_err("is another one");
+    assert!(e.to_string().contains("`certificates` of [[node]] 1"), "{e}");
+    // A part with more bytes than the node expects.
+    let submission = world.submission(0, 1);
+    let client = world.client(0);
+    let path = format!("/v1/tasks/{TASK}/rounds/1/submissions/{}", submission.manifest.submission);
+    let manifest = serde_json::to_vec(&submission.manifest).expect("JSON");
+    let announced = client.call(0, &Method::POST, &path, &[], &manifest, 1 << 16);
+    announced.expect("is announced");
+    let whole = submission.part(0);
+    let long = [&whole[..], &[0; 3]].concat();
+    let offset = [("upload-offset", "0".to_string())];
+    let e = client.call(0, &Method::PATCH, &path, &offset, &long, 1 << 16);
+    let (e, n) = (e.expect_err("is too long").to_string(), whole.len());
+    let said = format!("{n} bytes, of which {n} are still to come, and {} were sent", n + 3);
+    assert!(e.contains(&said), "{e}");
+    // Two of three that have to come, and three.
+    for (round, came, short) in [(1, 2, true), (3, 3, false)] {
+        if round > 1 {
+            world.open(round, 600);
+        }
+        (0..came).for_each(|i| world.submit(i, round));
+        coordinator.abort(TASK, round).expect("aborts");
+        assert_eq!(world.client(0).is_short(TASK, round), short, "round {round}");
+    }
+}
+
+#[test]
+fn a_key_of_another_certificate_is_named_by_its_file() {
+    let world = World::new(Shape::default());
+    let at = |name: &str| world.folder.path().join(name);
+    let mut config = NodeConfig::read(&at("node-0/node.toml")).expect("a configuration");
+    config.key = NodeConfig::read(&at("node-1/node.toml")).expect("a configuration").key;
+    let named = [config.key.display().to_string(), config.certificate.display().to_string()];
+    let e = Service::start(config, Box::new(Sums)).expect_err("is another one's");
+    assert!(named.iter().all(|file| e.contains(file)) && e.contains("not the key"), "{e}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn a_number_of_clients_without_a_circuit_aborts_with_its_message() {
     let few = round(&world, 3, &[0, 1, 2, 3], &[0, 2, 3]);
     let few = why(&few);
     assert!(
-        few.starts_with("1 clients are left, and the minimum is 2; the inputs of these"),
+        few.starts_with("1 client is left, and the minimum is 2; the inputs of these"),
         "{few}"
     );
     for node in 1..3 {

@@ -160,8 +160,7 @@ fn a_retry_without_node_0_keeps_no_order_from_it() {
         if round == 2 {
             for node in [1, 2] {
                 let path = format!("/v1/tasks/{TASK}/rounds/{round}/retry");
-                let done =
-                    coordinator.call(node, &hyper::Method::POST, &path, &[], &[], 1 << 16);
+                let done = coordinator.call(node, &hyper::Method::POST, &path, &[], &[], 1 << 16);
                 done.expect("is told");
             }
         }

@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use slvr_circuit::Circuit;
-use slvr_node::basics::now;
+use slvr_node::basics::{counted, now};
 use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::state::RoundKey;
 use slvr_node::submission::{giving, pack_public};
@@ -171,9 +171,10 @@ impl Round {
             What::Retry { which: Which { task, round }, patience } => {
                 let until = Instant::now() + Duration::from_secs(patience);
                 let status = caller.patiently(until, || caller.retry(&task, round))?;
+                let from = status["complete"].as_u64().unwrap_or(0);
                 let text = format!(
-                    "{task}/{round} is run again, from {} submissions; `slvrc round watch` shows where it stands",
-                    status["complete"]
+                    "{task}/{round} is run again, from {}; `slvrc round watch` shows where it stands",
+                    counted(from, "submission", "submissions")
                 );
                 done(json, status, text)
             }

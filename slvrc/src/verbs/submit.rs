@@ -73,6 +73,9 @@ impl Submit {
             let erased = receipts.iter().any(|r| r["erased"] == true);
             let then = match erased {
                 true => "its submissions have been erased: submit to another round",
+                false if caller.is_short(&self.task, self.round) => {
+                    "fewer have submitted than have to count, so it cannot be run again: submit to another round"
+                }
                 false => "it is kept, and counts if the coordinator runs the round again",
             };
             return Err(Aborted(format!(
