@@ -50,6 +50,8 @@ struct Gen<'a> {
     more: bool,
     /// States are stored in a range of their own, and read as numbers per client.
     states: Vec<Num>,
+    /// States of a bit for each client.
+    bit_states: Vec<String>,
     /// A state shaped as the model.
     kept: Option<String>,
     tiny: Tiny,
@@ -143,6 +145,7 @@ pub fn program(choices: &[u8]) -> Generated {
         fresh: 0,
         more: choices.len() >= MORE,
         states: Vec::new(),
+        bit_states: Vec::new(),
         kept: None,
         tiny: TINY[0],
     };
@@ -156,6 +159,10 @@ pub fn program(choices: &[u8]) -> Generated {
         let (name, start) = (format!("h{n}"), ["0", "1.25", "-2"][usize::from(g.below(3))]);
         let _ = writeln!(states, "    state {name}: secret fix[m] in -2.5..3.25 = {start};");
         g.states.push(Num { text: name, size: 3.25, bits: STATE_BITS });
+    }
+    if g.extra(4) == 1 {
+        let _ = writeln!(states, "    state seen: secret bit[m] = {};", g.below(2));
+        g.bit_states.push("seen".into());
     }
     if g.extra(4) == 1 {
         let _ = writeln!(states, "    state kept: secret weights Tiny in -2.5..2.25 = 0.5;");
@@ -190,6 +197,10 @@ pub fn program(choices: &[u8]) -> Generated {
         lets += &text;
         let _ = writeln!(reveals, "    store {v} as {};", state.text);
     }
+    for state in g.bit_states.clone() {
+        let v = g.bit_vector();
+        let _ = writeln!(reveals, "    store {v} as {state};");
+    }
     if let Some(kept) = g.kept.clone() {
         let value = match g.below(4) {
             0 => "sum(u)".into(),
@@ -210,7 +221,7 @@ pub fn program(choices: &[u8]) -> Generated {
     let model = g.tiny.text();
     let moved = if g.more { MOVED } else { "" };
     let text = format!(
-        "use std::{{abs, dot, flat, leaky_relu, gather, lower_median, max, min, norm_sq, places, rank, relu, scatter, select, smallest, sum, top_k, trimmed_mean}};\n\n\
+        "use std::{{abs, concat, dot, flat, leaky_relu, gather, lower_median, max, min, norm_sq, places, rank, relu, scatter, select, smallest, sort, sum, top_k, trimmed_mean, weighted_median}};\n\n\
          {model}fn both(x: fix, y: fix) -> (fix, fix) {{\n    (x + y, x - y)\n}}\n\n{moved}\
          predicate Random[m, d, k]() {{\n    parties Client[m];\n    parties Server;\n\n    \
          input x: secret fix[d] in -2..2 from each Client;\n    \
@@ -430,8 +441,29 @@ impl Gen<'_> {
             };
         }
         let d = depth - 1;
-        match self.below(6) {
+        match self.below(if self.more { 11 } else { 6 }) {
             0 => self.bit(0, i),
+            6 => self.extremum_of_bits(d, i),
+            7 => {
+                let bits = [self.bit(d, i), self.bit(d, i), self.bit(d, i)].join(", ");
+                match self.below(4) {
+                    0 => format!("lower_median([{bits}])"),
+                    1 => format!("trimmed_mean[1, 1]([{bits}]) > 0.5"),
+                    n => format!("sort([{bits}])[{n} - 2]"),
+                }
+            }
+            8 => format!("select({}, {}, {})", self.bit(d, i), self.bit(d, i), self.bit(d, i)),
+            // Over the clients: a bit that each step may change.
+            9 if !i.starts_with('s') => {
+                let (h, c) = (self.var("h"), self.var("c"));
+                let f = self.extremum();
+                let (start, bit) = (self.bit(d, i), self.bit(d, &c));
+                format!("(iterate {h} = {start} for {c} in Client {{ {f}([{h}, {bit}]) }})")
+            }
+            10 if !self.bit_states.is_empty() => {
+                let n = self.below(self.bit_states.len() as u8) as usize;
+                format!("{}[{i}]", self.bit_states[n])
+            }
             1 | 2 => {
                 let op = ["<", "<=", ">", ">="][usize::from(self.below(4))];
                 let (a, b) = (self.num(d, i), self.num(d, i));
@@ -443,6 +475,29 @@ impl Gen<'_> {
                 let op = ["&&", "||"][usize::from(self.below(2))];
                 format!("({} {op} {})", self.bit(d, i), self.bit(d, i))
             }
+        }
+    }
+
+    fn extremum(&mut self) -> &'static str {
+        ["max", "min"][usize::from(self.below(2))]
+    }
+
+    /// Whether any, or all, of some bits are 1, by their largest and smallest.
+    fn extremum_of_bits(&mut self, d: u32, i: &str) -> String {
+        let f = self.extremum();
+        let j = self.var("j");
+        match self.below(4) {
+            0 => format!("{f}({} for {j} in Client)", self.bit(d, &j)),
+            // A sampled member is known at run time only and cannot be compared.
+            1 if !i.starts_with('s') => {
+                format!("{f}({} for {j} in Client if {j} != {i})", self.bit(d, &j))
+            }
+            // Of vectors, entry by entry.
+            2 => {
+                let rows = format!("[{}, {}]", self.bit(d, &j), self.bit(d, i));
+                format!("{f}({rows} for {j} in Client)[{}]", self.below(2))
+            }
+            _ => format!("{f}([{}, {}])", self.bit(d, i), self.bit(d, i)),
         }
     }
 
@@ -633,7 +688,20 @@ impl Gen<'_> {
 
     /// A bit for each client.
     fn bit_vector(&mut self) -> String {
-        match self.below(3) {
+        match self.below(if self.more { 4 } else { 3 }) {
+            3 => {
+                let bits = format!("[{} for i in Client]", self.bit(2, "i"));
+                match self.below(3) {
+                    0 => format!("sort({bits})"),
+                    1 => {
+                        // The median of bits by weights, in a list with others.
+                        let median =
+                            format!("weighted_median({bits}, [abs(n[i]) for i in Client])");
+                        format!("concat([{median}], [v[i] for i in 1..m])")
+                    }
+                    _ => format!("concat(smallest[1]({bits}), [max({bits}) for o in 1..m])"),
+                }
+            }
             0 => format!("[{} for i in Client]", self.bit(3, "i")),
             _ => {
                 let a = self.num(2, "i");

@@ -6,7 +6,7 @@
 //! | about | files |
 //! |---|---|
 //! | predicates among three parties | `predicates`, `gallery`, `gallery_rounds`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
-//! | functions, loops, weights, layers, the library | `functions`, `formulas`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances`, `long_vectors` |
+//! | functions, loops, weights, layers, the library | `functions`, `formulas`, `bits`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances`, `long_vectors` |
 //! | the compiler's text and messages | `diagnostics`, `overflow_messages`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
 //! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `cuts`, `given`, `precision` |
@@ -19,6 +19,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 mod accuracy;
 mod attacks;
 mod bench_verb;
+mod bits;
 mod blocks;
 mod certain_models;
 mod certificate;

@@ -24,6 +24,12 @@ pub(super) fn only(vals: Vec<Val>) -> Val {
     }
 }
 
+/// Whether a node of an element may stand for an expression that the checker gave one: what reads a value
+/// decides by the checker's element whether it is a bit. A real number may happen to be an integer.
+fn holds(node: Elem, checked: Elem) -> bool {
+    node == checked || (node, checked) == (Elem::Int, Elem::Fix)
+}
+
 impl Builder<'_> {
     /// The value of an expression that is not ragged.
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Val> {
@@ -39,6 +45,7 @@ impl Builder<'_> {
         self.at(e.span);
         self.affordable_step(e.span)?;
         let v = match &e.kind {
+            ExprKind::Comp(gens, body) => return self.comprehension(gens, body),
             ExprKind::Const(c) => {
                 let shape = e.ty.shape();
                 Val { node: self.constant(Table::splat(*c, shape), e.ty.elem), axes: vec![] }
@@ -84,7 +91,6 @@ impl Builder<'_> {
                 }
                 self.stack(&vals)
             }
-            ExprKind::Comp(gens, body) => return self.comprehension(gens, body),
             ExprKind::At(base, indices) => {
                 let mut v = self.expr(base)?;
                 for i in indices {
@@ -118,6 +124,14 @@ impl Builder<'_> {
                 only(vals)
             }
         };
+        let elem = self.graph.ty(v.node).elem;
+        debug_assert!(
+            holds(elem, e.ty.elem),
+            "a node of {elem:?} for an expression of {:?} at {:?}: {:?}",
+            e.ty.elem,
+            self.sources.line_col(e.span),
+            e.kind
+        );
         Ok((v, None))
     }
 
@@ -305,6 +319,11 @@ impl Builder<'_> {
                     Some(mask) => self.compacted(&v, &mask)?,
                     None => v,
                 };
+                if ty.elem == Elem::Bit {
+                    let n = self.own(&v)[0];
+                    let place = if op == Intrinsic::Max { n - 1 } else { 0 };
+                    return Ok(self.sorted_bits(v, &Table::splat(place as f64, Vec::new())));
+                }
                 let v = self.as_number(v);
                 let axis = v.axes.len() as u64;
                 let op = if op == Intrinsic::Max { Op::Max(axis) } else { Op::Min(axis) };
@@ -341,6 +360,13 @@ impl Builder<'_> {
                 Ok(Val { node: self.add(Op::Concat(axes.len() as u64), &parts), axes })
             }
             Intrinsic::ArgMax => self.function(Op::ArgMax, &args[0], span),
+            Intrinsic::Sort if ty.elem == Elem::Bit => {
+                let v = self.expr(&args[0])?;
+                self.at(span);
+                let shape = self.own(&v);
+                let data = (0..shape[0]).map(|place| place as f64).collect();
+                Ok(self.sorted_bits(v, &Table { shape, data }))
+            }
             Intrinsic::Sort => self.function(Op::Sort, &args[0], span),
             Intrinsic::Elementwise(f) => {
                 let op = match f {
@@ -351,6 +377,19 @@ impl Builder<'_> {
                 self.function(op, &args[0], span)
             }
         }
+    }
+
+    /// Bits in ascending order along their first dimension, at these places. Ones come last, so there is a one where
+    /// enough of them are ones: the largest is whether any is, the smallest whether all are. A count and one
+    /// comparison tell it, where a sort of numbers would compare pairs, and give no bit.
+    fn sorted_bits(&mut self, v: Val, places: &Table) -> Val {
+        let n = self.own(&v)[0] as f64;
+        let v = self.as_number(v);
+        let axis = v.axes.len() as u64;
+        let ones = self.unary(Op::Sum(vec![axis]), v);
+        let data = places.data.iter().map(|place| n - 1.0 - place).collect();
+        let most = self.constant(Table { shape: places.shape.clone(), data }, Elem::Int);
+        self.elementwise(Op::Lt, &Val { node: most, axes: Vec::new() }, &ones)
     }
 
     /// An operation of one operand.
