@@ -220,10 +220,12 @@ pub fn program(choices: &[u8]) -> Generated {
     let total = g.num(3, "i");
     let model = g.tiny.text();
     let moved = if g.more { MOVED } else { "" };
+    let on = if g.more { "on: bit = true" } else { "" };
+    let given = [None, Some("false"), Some("true"), Some("0")][usize::from(g.extra(4))];
     let text = format!(
         "use std::{{abs, concat, dot, flat, leaky_relu, gather, lower_median, max, min, norm_sq, places, rank, relu, scatter, select, smallest, sort, sum, top_k, trimmed_mean, weighted_median}};\n\n\
          {model}fn both(x: fix, y: fix) -> (fix, fix) {{\n    (x + y, x - y)\n}}\n\n{moved}\
-         predicate Random[m, d, k]() {{\n    parties Client[m];\n    parties Server;\n\n    \
+         predicate Random[m, d, k]({on}) {{\n    parties Client[m];\n    parties Server;\n\n    \
          input x: secret fix[d] in -2..2 from each Client;\n    \
          input y: secret fix in -2..2 from each Client;\n    \
          input n: secret int in -3..4 from each Client;\n    \
@@ -237,7 +239,11 @@ pub fn program(choices: &[u8]) -> Generated {
         total.text
     );
     let bindings = [("m", g.m), ("d", g.d), ("k", g.k)];
-    let bindings = bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let mut bindings: Vec<(String, String)> =
+        bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    if let Some(given) = given {
+        bindings.push(("on".into(), given.into()));
+    }
     Generated { text, bindings }
 }
 
@@ -432,7 +438,8 @@ impl Gen<'_> {
     /// A bit per client `i`.
     fn bit(&mut self, depth: u32, i: &str) -> String {
         if depth == 0 {
-            return match self.below(2) {
+            return match self.below(if self.more { 3 } else { 2 }) {
+                2 => "on".into(),
                 1 if !self.bits.is_empty() => {
                     let n = self.below(self.bits.len() as u8) as usize;
                     format!("{}[{i}]", self.bits[n])
@@ -455,7 +462,7 @@ impl Gen<'_> {
             8 => format!("select({}, {}, {})", self.bit(d, i), self.bit(d, i), self.bit(d, i)),
             // Over the clients: a bit that each step may change.
             9 if !i.starts_with('s') => {
-                let (h, c) = (self.var("h"), self.var("c"));
+                let (h, c) = (self.var("b"), self.var("c"));
                 let f = self.extremum();
                 let (start, bit) = (self.bit(d, i), self.bit(d, &c));
                 format!("(iterate {h} = {start} for {c} in Client {{ {f}([{h}, {bit}]) }})")
@@ -694,10 +701,9 @@ impl Gen<'_> {
                 match self.below(3) {
                     0 => format!("sort({bits})"),
                     1 => {
-                        // The median of bits by weights, in a list with others.
                         let median =
                             format!("weighted_median({bits}, [abs(n[i]) for i in Client])");
-                        format!("concat([{median}], [v[i] for i in 1..m])")
+                        format!("[{median} != v[o] for o in Client]")
                     }
                     _ => format!("concat(smallest[1]({bits}), [max({bits}) for o in 1..m])"),
                 }

@@ -338,9 +338,11 @@ impl Checker<'_> {
         let wanted = match elem {
             Elem::Fix => "a number",
             Elem::Int => "a whole number",
-            Elem::Bit => "0 or 1",
+            Elem::Bit => "true or false, or 1 or 0",
         };
         let value = match (text, &param.default) {
+            (Some("true"), _) if elem == Elem::Bit => 1.into(),
+            (Some("false"), _) if elem == Elem::Bit => 0.into(),
             (Some(text), _) => match Number::parse(text) {
                 Some(Ok(x)) => x,
                 Some(Err(e)) => return Err(self.beyond(name.span, &name.name, text, e)),
@@ -348,6 +350,7 @@ impl Checker<'_> {
             },
             (None, Some(default)) => match self.expr(env, default)? {
                 Val::Real(x) => *x,
+                Val::Bool(bit) if elem == Elem::Bit => i64::from(bit).into(),
                 Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => i.into(),
                 Val::Int(IntVal { rounded: true, .. }) => {
                     return Err(self.rounds_down(default.span));
@@ -368,7 +371,11 @@ impl Checker<'_> {
             },
             (None, None) => return Err(Reported),
         };
-        let shown = text.map_or_else(|| value.to_string(), str::to_owned);
+        let shown = match text {
+            Some(text) if elem != Elem::Bit => text.to_owned(),
+            // The same circuit whether it was given as 1 or as true.
+            _ => value.to_string(),
+        };
         // What is refused here would be refused where it is used, and there it is not seen who gave it.
         let whole = match value.value() {
             Ok(x) if elem != Elem::Fix => {

@@ -44,6 +44,46 @@ fn model(name: &str) -> crate::types::model::Model {
     program(text, &format!("M={name}")).models.swap_remove(0)
 }
 
+#[test]
+fn a_parameter_of_type_bit_takes_true_and_false() {
+    let with = |default: &str, bindings: &str| {
+        let text = format!(
+            "predicate P[m](on: bit{default}) {{ parties Client[m]; parties Server; \
+             input x: secret fix in -1..1 from each Client; \
+             reveal [if on {{ x[i] }} else {{ -x[i] }} for i in Client] to Server as y; }}"
+        );
+        try_check(&text, bindings, false).map(|checked| checked.program)
+    };
+    let same = |bit: &str, others: &[(&str, &str)]| {
+        let sizes = |default: &str, given: &str| {
+            let program = with(default, &format!("m=3 {given}"));
+            program
+                .map(|p| p.sizes)
+                .unwrap_or_else(|message| panic!("{default} {given}: {message}"))
+        };
+        for (default, given) in others {
+            assert_eq!(sizes(default, given), sizes("", bit), "{default} {given}");
+        }
+    };
+    same(
+        "on=1",
+        &[("= 1", ""), ("= true", ""), ("", "on=true"), ("= false", "on=true"), ("= m > 2", "")],
+    );
+    same("on=0", &[("= 0", ""), ("= !true", ""), ("", "on=false"), ("= true", "on=false")]);
+    for wrong in ["on=yes", "on=True", "on=2", "on=0.5"] {
+        let message = with("", &format!("m=3 {wrong}")).expect_err("no bit");
+        assert!(message.contains("is not true or false, or 1 or 0"), "{message}");
+    }
+    // Of other types neither is a value.
+    let text =
+        "predicate P(n: int = true) { parties S; input x: public fix; reveal x + n to S as y; }";
+    let message = try_check(text, "", false).expect_err("no number");
+    assert!(message.contains("the default of `n` is a whole number"), "{message}");
+    let text = "predicate P(n: fix) { parties S; input x: public fix; reveal x + n to S as y; }";
+    let message = try_check(text, "n=true", false).expect_err("no number");
+    assert!(message.contains("`true` is not a number"), "{message}");
+}
+
 /// The text that E0010 shows for a quotient is taken as it is.
 #[test]
 fn hints_for_quotients_of_sizes_compile() {
