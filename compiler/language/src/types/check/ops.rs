@@ -240,17 +240,24 @@ impl Checker<'_> {
         let value = if elem == Elem::Int { x.whole() } else { x.value() };
         match value {
             Ok(value) => Ok(constant(value, elem, span)),
-            Err(e) => Err(self.fail(
-                Diagnostic::error(
-                    codes::CONSTANT,
-                    "a constant is beyond what a run can hold",
-                    span,
-                    format!("is {x}: {e}"),
-                )
-                .hint(format!(
-                    "a constant is 0, or its absolute value is between 2^-{REACH} and 2^{REACH}"
-                )),
-            )),
+            Err(e) => {
+                // What has no number to show is shown as the reason why.
+                let label = match x.float() {
+                    Ok(_) => format!("is {x}: {e}"),
+                    Err(_) => e.to_string(),
+                };
+                let hint = match (e, x.value()) {
+                    (NumberError::NotExact, Ok(near)) => format!(
+                        "whole numbers are all exact up to 2^53, and beyond it multiples of powers of two: {near} is near, and \
+                         is one"
+                    ),
+                    _ => format!(
+                        "a constant is 0, or its absolute value is between 2^-{REACH} and 2^{REACH}"
+                    ),
+                };
+                let title = "a constant is beyond what a run can hold";
+                Err(self.fail(Diagnostic::error(codes::CONSTANT, title, span, label).hint(hint)))
+            }
         }
     }
 

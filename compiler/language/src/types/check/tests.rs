@@ -44,6 +44,30 @@ fn model(name: &str) -> crate::types::model::Model {
     program(text, &format!("M={name}")).models.swap_remove(0)
 }
 
+/// A constant that no run can hold is shown with all of its digits, or by the reason alone, and the hint is about it.
+#[test]
+fn constants_that_no_run_holds_are_shown_as_they_are() {
+    let with = |value: &str| {
+        let text = format!(
+            "predicate P[m]() {{ parties Client[m]; parties Server; \
+             input k: secret int in -9..9 from each Client; \
+             reveal [k[i] >= {value} for i in Client] to Server as y; }}"
+        );
+        try_check(&text, "m=3", false).map(drop)
+    };
+    let message = with("9007199254740993").expect_err("no exact number");
+    assert!(message.contains("is 9007199254740993: too many digits"), "{message}");
+    assert!(
+        message.contains("9007199254740992 is near") && !message.contains("2^-61"),
+        "{message}"
+    );
+    with("9007199254740992").expect("the one that the hint names");
+    let message = with("1e-400").expect_err("too small");
+    assert_eq!(message.matches("too small a number").count(), 1, "{message}");
+    let message = with("1e200").expect_err("too large");
+    assert!(message.contains("is 1e200: too large") && message.contains("2^-61"), "{message}");
+}
+
 #[test]
 fn a_parameter_of_type_bit_takes_true_and_false() {
     let with = |default: &str, bindings: &str| {

@@ -206,6 +206,8 @@ impl Number {
 impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self.float() {
+            // All digits of a whole number, also where floating point has not all of them.
+            Ok(x) if self.0.is_integer() && x.abs() < 1e17 => write!(f, "{}", self.0.numer()),
             Ok(x) if x == 0.0 || (1e-7..1e17).contains(&x.abs()) => write!(f, "{x}"),
             Ok(x) => write!(f, "{x:e}"),
             Err(e) => write!(f, "{e}"),
