@@ -235,6 +235,31 @@ fn compare_all() -> String {
     wrong.join("\n")
 }
 
+/// A range is a few characters, however long it is: what reads its variable as a number is refused before the numbers are
+/// written out, and is taken where there are few.
+#[test]
+fn long_ranges_are_refused_before_they_are_written_out() {
+    for value in [
+        "sum(j for j in 0..N)",
+        "sum(2 * j + 1 for j in 0..N)",
+        "sum(sum(x) * j for j in 3..N)",
+        "[j for j in 0..N][3]",
+        "max(j for j in 0..N)",
+        "sum(j for i in Client for j in 0..N)",
+        "sum(sum(j for j in 0..N) for i in Client)",
+    ] {
+        let of = |n: u64| {
+            cost(&program("", "", &format!("sum(x) + {}", value.replace('N', &n.to_string()))))
+        };
+        let few = of(1000);
+        assert!(!few.refused, "{value}: {few:?}");
+        for n in [(1 << 25) + 8, 100_000_000, 1 << 32, (1 << 63) - 1] {
+            let many = of(n);
+            assert!(many.refused && many.allocated < MORE, "{value} of {n}: {many:?}");
+        }
+    }
+}
+
 /// Ranks of m members compare m^2 / 2 pairs among the parties. The compiler holds a rule for these, and a few
 /// numbers of each member.
 #[test]

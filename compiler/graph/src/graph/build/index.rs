@@ -2,6 +2,7 @@
 
 use super::builder::{Axis, Builder, IndexValue, Result, Val};
 use crate::graph::{NodeId, Op, Table, ranks};
+use slvr_circuit::verify::MAX_CONSTS;
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{BinOp, Cond, Domain, Elem, Gen, Index, PairTable, VarId};
@@ -296,6 +297,22 @@ impl Builder<'_> {
         ))
     }
 
+    /// Refuses a loop variable as a value of more numbers than a circuit has constants, before they are written out.
+    fn too_many_constants<T>(&self, n: u64) -> Result<T> {
+        Err(Box::new(
+            Diagnostic::error(
+                codes::SIZE,
+                format!("a program has at most {MAX_CONSTS} constants"),
+                self.span,
+                format!("the loop variable is read as a number here, and takes {n} values"),
+            )
+            .hint(
+                "each of them would be written down: use smaller sizes, or a formula; `n * (n - 1) / 2` is the sum of all \
+                 numbers below n",
+            ),
+        ))
+    }
+
     /// What an index expression is worth.
     pub(super) fn index(&mut self, index: &Index, span: Span) -> Result<IndexValue> {
         match index {
@@ -344,6 +361,11 @@ impl Builder<'_> {
             }
             IndexValue::Table { data, .. } => data.iter().all(|&x| exact(x)),
         };
+        if let IndexValue::Affine { axis: Some(axis), .. } = value
+            && self.size(*axis) > MAX_CONSTS as u64
+        {
+            return self.too_many_constants(self.size(*axis));
+        }
         if !fits {
             return self.beyond(self.graph.sites[self.site as usize].span);
         }
