@@ -34,6 +34,14 @@ impl Invalid {
     }
 }
 
+/// Whether somebody gives an input, in a file whose shapes do not change with those who come.
+fn given(from: From) -> bool {
+    match from {
+        From::Public | From::Each(_) => true,
+        From::Present(_) | From::State(_) => false,
+    }
+}
+
 /// How many of a set.
 fn of_all(number: u64, set: &PartySet) -> String {
     format!("{number} of {} of `{}`", set.size, set.name)
@@ -170,16 +178,26 @@ impl Cohort {
         // A program that is refused is shown with its own messages alone.
         let loaded = load_circuit(&target).inspect_err(|_| fail::note(&few()))?;
         let after = loaded.circuit();
-        if let Some(other) = before
-            .inputs
-            .iter()
-            .zip(&after.inputs)
-            .find(|(a, b)| a.from == From::Public && a.shape != b.shape)
-        {
-            bail!(
-                "{named}: the public input `{}` has an entry for each member: give the inputs of the others alone, or {zeros}",
-                other.0.name
-            );
+        let mut both = before.inputs.iter().zip(&after.inputs);
+        if let Some((input, _)) = both.find(|(a, b)| given(a.from) && a.shape != b.shape) {
+            let name = &input.name;
+            match input.from {
+                From::Each(s) => {
+                    let of: Vec<String> = left
+                        .iter()
+                        .map(|(s, _)| format!("`{}`", program.parties[*s].name))
+                        .collect();
+                    bail!(
+                        "{named}: the secret input `{name}` of `{}` has an entry for each member of {}, so nobody can be left \
+                         out: {zeros}",
+                        before.parties.get(s as usize).map_or("?", |set| &set.name),
+                        of.join(" and of ")
+                    );
+                }
+                _ => bail!(
+                    "{named}: the public input `{name}` has an entry for each member: give the inputs of the others alone, or {zeros}"
+                ),
+            }
         }
         self.warn(&named, left);
         for (s, members) in self.members.iter_mut().enumerate() {

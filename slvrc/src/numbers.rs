@@ -19,6 +19,13 @@ use std::collections::BTreeMap;
 /// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a name. Where
 /// several sets give inputs and have a size of their own, only whoever calls it says which: how large they are here says nothing.
 pub fn named(program: &Program) -> Option<(String, u64)> {
+    let mut all = sized(program);
+    let (_, size, clients) = all.next()?;
+    all.all(|(_, other, _)| other == size).then(|| (size.clone(), clients))
+}
+
+/// The sets that give secret inputs and whose number of members is a size: their names, the sizes, and the numbers.
+fn sized(program: &Program) -> impl Iterator<Item = (&str, &String, u64)> {
     let gives = |set: usize, stmt: &Stmt| match stmt {
         Stmt::Input { var, from: Some(from), .. } => {
             let secrecy = program.vars[var.0 as usize].ty.secrecy;
@@ -27,12 +34,30 @@ pub fn named(program: &Program) -> Option<(String, u64)> {
         _ => false,
     };
     let giving =
-        (0..).zip(&program.parties).filter(|(s, _)| program.body.iter().any(|x| gives(*s, x)));
+        (0..).zip(&program.parties).filter(move |(s, _)| program.body.iter().any(|x| gives(*s, x)));
     let is_size = |name: &&String| program.sizes.iter().any(|(size, _)| size == *name);
-    let mut all =
-        giving.filter_map(|(_, set)| Some((set.named.clone().filter(|n| is_size(&n))?, set.size)));
-    let first = all.next()?;
-    all.all(|other| other.0 == first.0).then_some(first)
+    giving.filter_map(move |(_, set)| {
+        Some((set.name.as_str(), set.named.as_ref().filter(is_size)?, set.size))
+    })
+}
+
+/// Why no size is the number of clients, and how to say which one is.
+fn unnamed(program: &Program, range: &Range) -> String {
+    let sets: Vec<_> = sized(program).collect();
+    let Range { least, all, .. } = range;
+    match &sets[..] {
+        [] => "the program does not give the number of clients as a size alone, as in `Client[m]`: say which size it follows \
+               from, as in --clients m=2..10"
+            .into(),
+        [(_, size, _), ..] => {
+            let sets: Vec<String> =
+                sets.iter().map(|(set, size, _)| format!("`{set}[{size}]`")).collect();
+            format!(
+                "{} give inputs: say the number of whose members is from {least} to {all}, as in --clients {size}={least}..{all}",
+                sets.join(" and ")
+            )
+        }
+    }
 }
 
 /// What an error says.
@@ -72,9 +97,7 @@ impl Numbers {
             None => {
                 let program = check_bound(target, Sizes::Required)?.program;
                 let Some((size, _)) = named(&program) else {
-                    let why = "the program does not give the number of clients as a size alone, as in `Client[m]`: say which \
-                               size it follows from, as in --clients m=2..10";
-                    return Err(Usage(why.into()).into());
+                    return Err(Usage(unnamed(&program, range)).into());
                 };
                 size
             }

@@ -10,6 +10,7 @@ use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
 use slvr_compiler::diagnostic::render;
 use slvr_compiler::report::certificate::Certificate;
+use slvr_compiler::types::{Program, Stmt};
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -42,6 +43,13 @@ impl Check {
         }
         let p = &checked.program;
         let whole = needed_whole(&compiled.circuit);
+        let shaped = match whole.is_empty() {
+            // The smallest sizes may be of one member, without whom there is nothing.
+            true => shaped_by_members(&self.target, larger.as_ref().unwrap_or(&checked)),
+            false => Vec::new(),
+        };
+        let needed: Vec<&str> =
+            whole.iter().copied().chain(shaped.iter().map(|(set, _)| set.as_str())).collect();
         if json {
             let noise = noise.as_ref().map(|n| json!(n));
             let all = checked.warnings.iter().chain(&compiled.warnings);
@@ -56,8 +64,8 @@ impl Check {
             if let (Some(larger), Some(all)) = (&larger, all.as_object_mut()) {
                 all.insert("larger_sizes".into(), sizes(larger).into());
             }
-            if let (false, Some(all)) = (whole.is_empty(), all.as_object_mut()) {
-                all.insert("needs_all_of".into(), json!(whole));
+            if let (false, Some(all)) = (needed.is_empty(), all.as_object_mut()) {
+                all.insert("needs_all_of".into(), json!(needed));
             }
             if let (Some(noise), Some(all)) = (noise, all.as_object_mut()) {
                 all.insert("privacy".into(), noise);
@@ -85,7 +93,13 @@ impl Check {
                  read who takes part (`input present: public bit from each {set}`)\n"
             )
         });
-        let whole: String = whole.collect();
+        let shaped = shaped.iter().map(|(set, input)| {
+            format!(
+                "  a round needs all members of `{set}`: the input `{input}` has an entry for each of them, and nobody can be \
+                 left out (`--invalid zeros` has zeros stand in for the inputs of whoever is missing)\n"
+            )
+        });
+        let whole: String = whole.chain(shaped).collect();
         say(&format!("{}: ok with {}{how}\n{noise}{numbers}{whole}", p.name, sizes(&checked)))
     }
 }
@@ -103,6 +117,51 @@ fn needed_whole(circuit: &Circuit) -> Vec<&str> {
     };
     let sets = (0..).zip(&circuit.parties).filter(needed);
     sets.map(|(_, set)| set.name.as_str()).collect()
+}
+
+/// The party sets of a program without a state whose members no other circuit can leave out, each with an input whose shape
+/// is another one where there is a member more or less: files were written for all of them.
+fn shaped_by_members(target: &Target, checked: &Checked) -> Vec<(String, String)> {
+    let program = &checked.program;
+    let mut bound = target.clone();
+    for (name, value) in &program.sizes {
+        if let Ok(number) = value.parse() {
+            bound = bound.with(name, number);
+        }
+    }
+    let mut found = Vec::new();
+    for (s, set) in (0..).zip(&program.parties) {
+        let gives =
+            |stmt: &Stmt| matches!(stmt, Stmt::Input { from: Some(from), .. } if from.0 == s);
+        let shares = program.parties.iter().filter(|other| other.named == set.named).count();
+        let Some(size) = set.named.as_ref().filter(|_| shares == 1 && set.size > 1) else {
+            continue;
+        };
+        if !program.body.iter().any(gives) {
+            continue;
+        }
+        let others = [set.size - 1, set.size + 1].map(|n| bound.with(size, n));
+        let with = |target: &Target| program::check_bound(target, program::Sizes::Required).ok();
+        let Some(other) = others.iter().find_map(with) else { continue };
+        let mut both = given(program).into_iter().zip(given(&other.program));
+        if let Some(((input, _), _)) = both.find(|((_, a), (_, b))| a != b) {
+            found.push((set.name.clone(), input));
+        }
+    }
+    found
+}
+
+/// Names and shapes of what is given in files, in order; of what each member gives, the shape of one.
+fn given(program: &Program) -> Vec<(String, Vec<u64>)> {
+    let of = |stmt: &Stmt| match stmt {
+        Stmt::Input { var, from, .. } => {
+            let var = &program.vars[var.0 as usize];
+            let shape = var.ty.shape().split_off(usize::from(from.is_some()));
+            Some((var.name.clone(), shape))
+        }
+        _ => None,
+    };
+    program.body.iter().filter_map(of).collect()
 }
 
 /// The sizes of a program, as they are given.

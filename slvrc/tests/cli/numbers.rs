@@ -108,6 +108,85 @@ fn explain_has_the_hash_and_the_numbers_of_clients() {
     assert_eq!(place.slvrc("explain mean.slvrb --json").ok()["circuit_hash"], json!(hash));
 }
 
+/// Inputs with an entry for each member are of another shape for fewer: said before anything runs, and where somebody is
+/// missing, without a word about the files of the others.
+#[test]
+fn nobody_is_left_out_of_what_has_an_entry_for_each_member() {
+    let place = Place::new();
+    let program = |a: &str, b: &str| {
+        format!(
+            "use std::sum;\npredicate Each[m, j]() {{\n    parties Client[m];\n    parties Judge[j];\n    parties Server;\n\
+             \x20   input t: {a} from each Client;\n    input v: {b} from each Judge;\n\
+             \x20   reveal sum(t) to Server as t;\n    reveal sum(v) to Server as v;\n}}\n"
+        )
+    };
+    let one = "secret fix in 0..1";
+    let inputs = |clients: &[u8], judges: &[u8], of: [usize; 2]| {
+        std::fs::remove_dir_all(place.path("in")).ok();
+        let mut folder = Folder::default();
+        for (set, name, there, n) in
+            [("Client", "t", clients, of[0]), ("Judge", "v", judges, of[1])]
+        {
+            for i in there {
+                let shape: &[usize] = if n == 0 { &[] } else { &[n] };
+                folder.put(&format!("{set}/{i}"), name, f32s(shape, &vec![0.5; n.max(1)]));
+            }
+        }
+        folder.write(&place.path("in"));
+    };
+    // Of which set nobody can be left out; the inputs; who is missing of the first circuit.
+    let cases: [(&str, &str, &str, [usize; 2], &str, &str); 3] = [
+        ("secret fix[m] in 0..1", one, "Client", [4, 0], "Client 1", "`t` of `Client`"),
+        ("secret fix[j] in 0..1", one, "Judge", [3, 0], "Judge 1", "`t` of `Client`"),
+        (one, "secret fix[2 * m + 1] in 0..1", "Client", [0, 9], "Client 1", "`v` of `Judge`"),
+    ];
+    for (a, b, set, of, missing, input) in cases {
+        place.write("each.slvr", &program(a, b));
+        let checked = place.slvrc("check each.slvr m=4 j=3");
+        let line = format!("a round needs all members of `{set}`: the input {}", &input[..3]);
+        assert!(checked.ok_text().contains(&line), "{}", checked.stdout);
+        let json = place.slvrc("check each.slvr m=4 j=3 --json").ok();
+        assert_eq!(json["needs_all_of"], json!([set]));
+        let (clients, judges): (&[u8], &[u8]) = match set {
+            "Client" => (&[0, 2, 3], &[0, 1, 2]),
+            _ => (&[0, 1, 2, 3], &[0, 2]),
+        };
+        inputs(clients, judges, of);
+        for verb in ["run", "eval", "eval --exact"] {
+            let done = place.slvrc(&format!("{verb} each.slvr m=4 j=3 --inputs in"));
+            assert_eq!(done.status, 1, "{verb}: {}", done.stderr);
+            let last = done.stderr.lines().last().unwrap_or_default();
+            let said = format!(
+                "error: {missing} (missing): the secret input {input} has an entry for each member of `{set}`, so nobody can be \
+                 left out: `--invalid zeros` has zeros stand in for their inputs"
+            );
+            assert_eq!(last, said, "{verb}");
+            place.slvrc(&format!("{verb} each.slvr m=4 j=3 --inputs in --invalid zeros")).ok_text();
+        }
+    }
+    // Of sets that no shape follows from, members are left out as always.
+    place.write("each.slvr", &program("secret fix[j] in 0..1", one));
+    inputs(&[0, 2, 3], &[0, 1, 2], [3, 0]);
+    place.slvrc("run each.slvr m=4 j=3 --inputs in").ok_text();
+}
+
+/// Of two sets with a size of their own only whoever calls it says which is that of the clients.
+#[test]
+fn two_sets_that_give_inputs_are_named() {
+    let place = Place::new();
+    let sets = "    parties Client[m];\n    parties Judge[j];\n    parties Server;\n";
+    let text = format!(
+        "use std::sum;\npredicate Two[m, j]() {{\n{sets}    input x: secret fix in -1..1 from each Client;\n    \
+         input y: secret fix in -1..1 from each Judge;\n    reveal sum(x) + sum(y) to Server as all;\n}}\n"
+    );
+    place.write("two.slvr", &text);
+    let refused = place.slvrc("check two.slvr m=4 j=3 --clients 2..6");
+    assert_eq!(refused.status, 2);
+    let said = "`Client[m]` and `Judge[j]` give inputs: say the number of whose members is from 2 to 6, as in --clients m=2..6";
+    assert!(refused.stderr.contains(said), "{}", refused.stderr);
+    place.slvrc("check two.slvr m=4 j=3 --clients m=2..6").ok_text();
+}
+
 /// A program with a state needs everybody in each round, unless it reads who takes part.
 #[test]
 fn check_says_whether_a_state_needs_everybody() {
