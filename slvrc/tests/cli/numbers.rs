@@ -135,13 +135,13 @@ fn nobody_is_left_out_of_what_has_an_entry_for_each_member() {
         folder.write(&place.path("in"));
     };
     // Of which set nobody can be left out; the inputs; who is missing of the first circuit.
-    let cases: [(&str, &str, &str, [usize; 2], &str, &str); 3] = [
+    let cases = [
         ("secret fix[m] in 0..1", one, "Client", [4, 0], "Client 1", "`t` of `Client`"),
         ("secret fix[j] in 0..1", one, "Judge", [3, 0], "Judge 1", "`t` of `Client`"),
         (one, "secret fix[2 * m + 1] in 0..1", "Client", [0, 9], "Client 1", "`v` of `Judge`"),
     ];
     for (a, b, set, of, missing, input) in cases {
-        place.write("each.slvr", &program(a, b));
+        place.write("each.slvr", program(a, b));
         let checked = place.slvrc("check each.slvr m=4 j=3");
         let line = format!("a round needs all members of `{set}`: the input {}", &input[..3]);
         assert!(checked.ok_text().contains(&line), "{}", checked.stdout);
@@ -165,7 +165,7 @@ fn nobody_is_left_out_of_what_has_an_entry_for_each_member() {
         }
     }
     // Of sets that no shape follows from, members are left out as always.
-    place.write("each.slvr", &program("secret fix[j] in 0..1", one));
+    place.write("each.slvr", program("secret fix[j] in 0..1", one));
     inputs(&[0, 2, 3], &[0, 1, 2], [3, 0]);
     place.slvrc("run each.slvr m=4 j=3 --inputs in").ok_text();
 }
