@@ -74,7 +74,7 @@ fn a_layer_whose_constant_is_lost_is_shown_where_it_is_applied() {
              reveal [Net(w, x[i]) for i in Client] to Server as y;\n}}\n"
         ))
     };
-    let (labels, hints) = with("0.000001").expect("it does not compile");
+    let (labels, hints) = with("0.0000001").expect("it does not compile");
     assert_eq!(labels[0][0], "norm", "{labels:?}");
     let advised = hints.iter().find_map(|h| h.split("at least ").nth(1)?.split(';').next());
     let advised: f64 = advised.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("{hints:?}"));
