@@ -105,8 +105,8 @@ fn no_domain_is_assumed() {
     assert!(all.proven[1] >= 2f64.powi(32), "from one end to the other: {}", all.proven[1]);
     let (_, all) = graph(1, "%1 = exp %0 : secret fix.16[1,1] @0");
     assert_eq!(all.assumed, []);
-    // e^8 half a unit, two units, 2^-20 of e^8.
-    assert!(near(all.proven[1] / ULP, 8f64.exp() / 2.0 + 2.0 + 8f64.exp() / 16.0));
+    // e^8 half a unit, two units, 2^-30 of e^8.
+    assert!(near(all.proven[1] / ULP, 8f64.exp() / 2.0 + 2.0 + 8f64.exp() / 16384.0));
 }
 
 #[test]
