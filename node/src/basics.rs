@@ -99,6 +99,21 @@ pub fn counted(n: u64, one: &str, more: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { more })
 }
 
+/// Most names in a message.
+const NAMED: usize = 50;
+
+/// Some names, and how many more there are; nothing for none.
+pub fn listed(all: impl Iterator<Item = String>) -> Option<String> {
+    let mut named: Vec<String> = all.collect();
+    let more = named.len().saturating_sub(NAMED);
+    named.truncate(NAMED);
+    match (named.is_empty(), more) {
+        (true, _) => None,
+        (_, 0) => Some(named.join(", ")),
+        _ => Some(format!("{} and {more} more", named.join(", "))),
+    }
+}
+
 /// Whether a name of a task or a client can also be the name of a file on any system.
 pub fn is_name(name: &str) -> bool {
     let good = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

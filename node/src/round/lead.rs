@@ -9,7 +9,7 @@ use super::others::{all_done, both, each, ended_by, said};
 use super::pause::{self, AGAIN, Pauses, rest};
 use super::tidy::{release_here, tidy};
 use super::{attempt, gather, states};
-use crate::basics::{counted, spawn};
+use crate::basics::{counted, listed, spawn};
 use crate::node::{Led, Node};
 use crate::state::{
     Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
@@ -301,7 +301,7 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
     let (clients, circuit) = match circuit {
         Ok(circuit) => circuit,
         Err(why) => {
-            let gone = list(excluded.iter().map(|x| format!("{} ({})", x.client, x.why)));
+            let gone = listed(excluded.iter().map(|x| format!("{} ({})", x.client, x.why)));
             let gone = gone.map_or(String::new(), |gone| format!("; excluded: {gone}"));
             abort(node, key, &format!("{why}{gone}"));
             return Ok(());
@@ -346,26 +346,11 @@ pub(super) fn few(
         .collect();
     let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
     let silent = roll.clients.keys().map(String::as_str).filter(|c| !named.contains(c));
-    let gone = list(excluded.iter().map(|x| format!("{} ({})", x.client, x.why)));
-    let silent = list(silent.map(str::to_string));
+    let gone = listed(excluded.iter().map(|x| format!("{} ({})", x.client, x.why)));
+    let silent = listed(silent.map(str::to_string));
     let told = [("excluded", gone), ("missing at all nodes", silent)];
     let told = told.into_iter().filter_map(|(what, who)| Some(format!("; {what}: {}", who?)));
     Some(format!("{few}{}", told.collect::<String>()))
-}
-
-/// Most names in a cause.
-const NAMED: usize = 50;
-
-/// Some names, and how many more there are; nothing for none.
-fn list(all: impl Iterator<Item = String>) -> Option<String> {
-    let mut named: Vec<String> = all.collect();
-    let more = named.len().saturating_sub(NAMED);
-    named.truncate(NAMED);
-    match (named.is_empty(), more) {
-        (true, _) => None,
-        (_, 0) => Some(named.join(", ")),
-        _ => Some(format!("{} and {more} more", named.join(", "))),
-    }
 }
 
 /// Which party set is not complete: all its members are needed.

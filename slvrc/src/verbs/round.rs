@@ -7,7 +7,7 @@ use anyhow::bail;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use slvr_circuit::Circuit;
-use slvr_node::basics::{counted, now};
+use slvr_node::basics::{counted, listed, now};
 use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::state::RoundKey;
 use slvr_node::submission::{giving, pack_public};
@@ -226,24 +226,13 @@ impl Round {
                     text += &format!("\n  without {gone}");
                 }
                 let missing = of("missing");
-                let named: Vec<&str> = missing.iter().filter_map(Value::as_str).collect();
-                text += &absent(&named);
+                let names = missing.iter().filter_map(Value::as_str).map(str::to_string);
+                if let Some(names) = listed(names) {
+                    text += &format!("\n  missing at all nodes: {names}");
+                }
                 done(json, report, text)
             }
         }
-    }
-}
-
-/// Most names in a line.
-const NAMED: usize = 50;
-
-/// A line that says who was enrolled and has submitted nothing; none if everybody has.
-fn absent(clients: &[&str]) -> String {
-    let shown = &clients[..clients.len().min(NAMED)];
-    match clients.len() - shown.len() {
-        _ if shown.is_empty() => String::new(),
-        0 => format!("\n  missing at all nodes: {}", shown.join(", ")),
-        more => format!("\n  missing at all nodes: {} and {more} more", shown.join(", ")),
     }
 }
 
