@@ -2,7 +2,8 @@
 
 use super::data::{Graph, NodeId, Output, Type};
 use super::infer;
-use super::op::Op;
+use super::op::{Op, Table};
+use slvr_language::types::Elem;
 
 impl Graph {
     /// Adds a node whose type follows from its operation and operands. Panics when it does not
@@ -13,6 +14,21 @@ impl Graph {
             Ok(ty) => self.add_typed(op, ty, args, site),
             Err(why) => panic!("ill-typed node {} {types:?}: {why}", op.name()),
         }
+    }
+
+    /// The same elements in another shape, if it is another.
+    pub fn add_reshape(&mut self, x: NodeId, to: Vec<u64>, site: u32) -> NodeId {
+        if self.shape(x) == to { x } else { self.add(Op::Reshape(to), &[x], site) }
+    }
+
+    /// The elements repeated to a shape, if it is another.
+    pub fn add_broadcast(&mut self, x: NodeId, to: &[u64], site: u32) -> NodeId {
+        if self.shape(x) == to { x } else { self.add(Op::Broadcast(to.to_vec()), &[x], site) }
+    }
+
+    /// A table of bits or numbers without a scale.
+    pub fn add_table(&mut self, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
+        self.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
     }
 
     /// A new graph, made by walking this one in order: `f` gets the new graph, the old node's id and

@@ -51,7 +51,8 @@ pub(super) fn run(graph: &Graph) -> Graph {
                     _ => return new.keep(graph, id, args),
                 };
                 let z = new.arg(a, 0);
-                let label = align_to(new, b, z, node.site);
+                let logits = new.shape(z).to_vec();
+                let label = new.add_broadcast(b, &logits, node.site);
                 new.add(Op::ArgMaxIs, &[z, label], node.site)
             }
             op if op.is_layout() && is_hot(new, args[0]) => {
@@ -121,10 +122,4 @@ fn only_labels(g: &Graph, id: NodeId) -> Option<u64> {
         classes = Some(found);
     }
     classes
-}
-
-/// A one-hot label repeated to the shape of the logits.
-fn align_to(g: &mut Graph, label: NodeId, z: NodeId, site: u32) -> NodeId {
-    let to = g.shape(z).to_vec();
-    if g.shape(label) == to { label } else { g.add(Op::Broadcast(to), &[label], site) }
 }

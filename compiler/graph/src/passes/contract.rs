@@ -113,7 +113,7 @@ fn contract(g: &mut Graph, a: NodeId, b: NodeId, axes: &[u64], site: u32) -> Nod
     // Back to the order of the axes that are left.
     let have: Vec<u64> = [batch, left, right].concat();
     let shape: Vec<u64> = have.iter().map(|&d| out[d as usize]).collect();
-    let spread = reshape(g, product, shape, site);
+    let spread = g.add_reshape(product, shape, site);
     let mut want = have.clone();
     want.sort_unstable();
     let place = |d: &u64| have.iter().position(|x| x == d).unwrap_or(0) as u64;
@@ -125,7 +125,7 @@ fn contract(g: &mut Graph, a: NodeId, b: NodeId, axes: &[u64], site: u32) -> Nod
     };
     let keep = |d: &usize| !axes.contains(&(*d as u64));
     let to = (0..out.len()).filter(keep).map(|d| out[d]).collect();
-    reshape(g, sorted, to, site)
+    g.add_reshape(sorted, to, site)
 }
 
 fn narrow(g: &Graph, x: NodeId, other: NodeId) -> NodeId {
@@ -145,11 +145,7 @@ fn presum(g: &mut Graph, x: NodeId, axes: &[u64], site: u32) -> NodeId {
         shape[d as usize] = 1;
     }
     let sum = g.add(Op::Sum(axes.to_vec()), &[x], site);
-    reshape(g, sum, shape, site)
-}
-
-fn reshape(g: &mut Graph, x: NodeId, to: Vec<u64>, site: u32) -> NodeId {
-    if g.shape(x) == to { x } else { g.add(Op::Reshape(to), &[x], site) }
+    g.add_reshape(sum, shape, site)
 }
 
 /// A factor as rank 3: the axes of each group merged, in order.
@@ -161,7 +157,7 @@ fn arrange(g: &mut Graph, x: NodeId, groups: [&Vec<u64>; 3], site: u32) -> NodeI
     let x = if moves(&perm, &shape) { g.add(Op::Transpose(perm), &[x], site) } else { x };
     let size = |v: &Vec<u64>| v.iter().map(|&d| shape[d as usize]).product();
     let to = groups.iter().map(|v| size(v)).collect();
-    reshape(g, x, to, site)
+    g.add_reshape(x, to, site)
 }
 
 /// Whether a permutation moves any axis that is not of size 1.

@@ -94,15 +94,13 @@ pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
         return g.add(Op::Const(none, Elem::Int, None), &[], site);
     }
     let axis = rank as u64 - 1;
-    let index = |g: &mut Graph, shape: Vec<u64>, data: Vec<f64>| {
-        g.add(Op::Const(Table { shape, data: data.into() }, Elem::Int, None), &[], site)
-    };
     // Pair (i, j), j < i, is at i (i - 1) / 2 + j: whether x_i < x_j, so that of equals the earlier
     // comes first.
     let pairs = || (1..n).flat_map(|i| (0..i).map(move |j| (i, j)));
     let count = n * (n - 1) / 2;
-    let later = index(g, vec![count], pairs().map(|(i, _)| i as f64).collect());
-    let earlier = index(g, vec![count], pairs().map(|(_, j)| j as f64).collect());
+    let later = g.add_table(vec![count], pairs().map(|(i, _)| i as f64).collect(), Elem::Int, site);
+    let earlier =
+        g.add_table(vec![count], pairs().map(|(_, j)| j as f64).collect(), Elem::Int, site);
     let pick = Op::Gather { axis, batch: 0 };
     let later = g.add(pick.clone(), &[x, later], site);
     let earlier = g.add(pick.clone(), &[x, earlier], site);
@@ -114,12 +112,12 @@ pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
         let (i, j) = (i.max(j), i.min(j));
         (i * (i - 1) / 2 + j) as f64
     };
-    let which = index(g, vec![n, n - 1], others().map(at).collect());
+    let which = g.add_table(vec![n, n - 1], others().map(at).collect(), Elem::Int, site);
     let before = g.add(pick, &[less, which], site);
     let mut side = vec![1; rank - 1];
     side.extend([n, n - 1]);
-    let data = others().map(|(i, j)| f64::from(j < i)).collect();
-    let flip = g.add(Op::Const(Table { shape: side, data }, Elem::Bit, None), &[], site);
+    let flip = others().map(|(i, j)| f64::from(j < i)).collect();
+    let flip = g.add_table(side, flip, Elem::Bit, site);
     let before = g.add(Op::Xor, &[before, flip], site);
     let before = g.add(Op::ToInt, &[before], site);
     g.add(Op::Sum(vec![rank as u64]), &[before], site)

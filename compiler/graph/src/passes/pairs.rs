@@ -235,28 +235,25 @@ fn once(
         add.push(f64::from(live[i] && negated));
     }
 
-    let index = |g: &mut Graph, data: Vec<f64>, shape: Vec<u64>, elem| {
-        g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
-    };
     let flat = g.add(Op::Reshape(vec![batch, entries / batch]), &[base], site);
     let k = left.len() as u64;
-    let left = index(g, left, vec![k], Elem::Int);
-    let right = index(g, right, vec![k], Elem::Int);
+    let left = g.add_table(vec![k], left, Elem::Int, site);
+    let right = g.add_table(vec![k], right, Elem::Int, site);
     let pick = Op::Gather { axis: 1, batch: 0 };
     let left = g.add(pick.clone(), &[flat, left], site);
     let right = g.add(pick.clone(), &[flat, right], site);
     let lt = g.add(Op::Lt, &[left, right], site);
-    let table = index(g, table, vec![rest], Elem::Int);
+    let table = g.add_table(vec![rest], table, Elem::Int, site);
     let spread = g.add(pick, &[lt, table], site);
     let mut v = g.add(Op::Reshape(out.clone()), &[spread], site);
     let mut side: Vec<u64> = vec![1; axes];
     side.extend(&out[axes..]);
     if keep.contains(&0.0) {
-        let keep = index(g, keep, side.clone(), Elem::Bit);
+        let keep = g.add_table(side.clone(), keep, Elem::Bit, site);
         v = g.add(Op::And, &[v, keep], site);
     }
     if add.contains(&1.0) {
-        let add = index(g, add, side, Elem::Bit);
+        let add = g.add_table(side, add, Elem::Bit, site);
         v = g.add(Op::Xor, &[v, add], site);
     }
     Some(v)

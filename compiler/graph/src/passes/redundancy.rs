@@ -19,7 +19,7 @@ use super::distances;
 use super::promise::{Kept, none};
 use super::value_numbering::{LIMIT, Numbered, ValueNumbers, operand_blocks, sources};
 use crate::analysis::layout::behind;
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 use std::cell::RefCell;
@@ -161,25 +161,17 @@ fn once(
         g.add(op.clone(), &rows_of, site)
     };
     // What comes back may be one row for all: entries of a table.
-    let computed = whole(g, computed, [s.which.len() as u64, s.block], site);
+    let computed = g.add_broadcast(computed, &[s.which.len() as u64, s.block], site);
     let count = s.from.len() as u64;
-    let index = constant(g, vec![count], s.from, Elem::Int, site);
+    let index = g.add_table(vec![count], s.from, Elem::Int, site);
     let mut v = g.add(Op::Gather { axis: 0, batch: 0 }, &[computed, index], site);
     if s.sign.iter().any(|&x| x != 1.0) {
         let bit = g.ty(v).elem == Elem::Bit;
         let elem = if bit { Elem::Bit } else { Elem::Int };
-        let sign = constant(g, vec![count, 1], s.sign, elem, site);
+        let sign = g.add_table(vec![count, 1], s.sign, elem, site);
         v = g.add(if bit { Op::And } else { Op::Mul }, &[v, sign], site);
     }
     Some(g.add(Op::Reshape(shape), &[v], site))
-}
-
-fn constant(g: &mut Graph, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
-    g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
-}
-
-fn whole(g: &mut Graph, x: NodeId, to: [u64; 2], site: u32) -> NodeId {
-    if g.shape(x) == to { x } else { g.add(Op::Broadcast(to.to_vec()), &[x], site) }
 }
 
 /// Some entries of a matrix product, as [n, 1].
@@ -195,7 +187,7 @@ fn dots(g: &mut Graph, numbers: &mut ValueNumbers, id: NodeId, which: &[u32], si
             let which = if g.shape(a)[0] == 1 { &one[..] } else { which };
             let count = which.len() as u64;
             let v = rows(g, numbers, a, k, which, site);
-            let v = whole(g, v, [count, k], site);
+            let v = g.add_broadcast(v, &[count, k], site);
             g.add(Op::Reshape(vec![count, 1, k]), &[v], site)
         };
         let left = vectors(g, args[0]);
@@ -205,7 +197,7 @@ fn dots(g: &mut Graph, numbers: &mut ValueNumbers, id: NodeId, which: &[u32], si
     }
     let flat = g.add(Op::Reshape(vec![g.elements(id)]), &[id], site);
     let index =
-        constant(g, vec![n], which.iter().map(|&i| f64::from(i)).collect(), Elem::Int, site);
+        g.add_table(vec![n], which.iter().map(|&i| f64::from(i)).collect(), Elem::Int, site);
     let some = g.add(Op::Gather { axis: 0, batch: 0 }, &[flat, index], site);
     g.add(Op::Reshape(vec![n, 1]), &[some], site)
 }
@@ -224,7 +216,7 @@ fn rows(
     if let Op::Const(t, elem, _) = &op
         && let Some(x) = t.as_splat()
     {
-        return constant(g, vec![1, 1], vec![x], *elem, site);
+        return g.add_table(vec![1, 1], vec![x], *elem, site);
     }
     if op.is_layout()
         && let Some(from) = sources(g, id, block)
@@ -250,7 +242,7 @@ fn rows(
                 })
                 .collect();
             let made = g.add(op, &made, site);
-            return whole(g, made, [which.len() as u64, block], site);
+            return g.add_broadcast(made, &[which.len() as u64, block], site);
         }
     }
     let n = g.elements(id) / block;
@@ -260,7 +252,7 @@ fn rows(
         return x;
     }
     let index = which.iter().map(|&i| f64::from(i)).collect();
-    let index = constant(g, vec![which.len() as u64], index, Elem::Int, site);
+    let index = g.add_table(vec![which.len() as u64], index, Elem::Int, site);
     g.add(Op::Gather { axis: 0, batch: 0 }, &[x, index], site)
 }
 
@@ -322,7 +314,7 @@ fn unmasked(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId
     let shape = g.shape(id).to_vec();
     let flat = g.add(Op::Reshape(vec![g.elements(at)]), &[at], site);
     let index = which.iter().map(|&i| f64::from(i)).collect();
-    let index = constant(g, vec![n], index, Elem::Int, site);
+    let index = g.add_table(vec![n], index, Elem::Int, site);
     let v = g.add(Op::Gather { axis: 0, batch: 0 }, &[flat, index], site);
     Some(g.add(Op::Reshape(shape), &[v], site))
 }

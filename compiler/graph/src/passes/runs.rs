@@ -91,8 +91,7 @@ fn piece(g: &mut Graph, from: NodeId, at: &Place<'_>, out: &mut Vec<NodeId>) {
             let cut = own != 1 && (start, len) != (0, own);
             let op = Op::Slice { axis: axis as u64, start, len, step: 1 };
             let x = if cut { g.add(op, &[from], site) } else { from };
-            let fits = g.shape(x) == wide;
-            out.push(if fits { x } else { g.add(Op::Broadcast(wide), &[x], site) });
+            out.push(g.add_broadcast(x, &wide, site));
         }
     }
 }

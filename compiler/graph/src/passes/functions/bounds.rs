@@ -17,7 +17,7 @@
 
 use super::super::promise::{Kept, none};
 use super::super::rising::{quotient_compares, sizes};
-use super::{all, axis_last, broadcast, reshape};
+use super::{all, axis_last};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::positive;
 use crate::analysis::signs::not_negative;
@@ -120,7 +120,7 @@ fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) ->
         && positive(g, sizes, y)
     {
         let dividends = if left { [x, z] } else { [z, x] };
-        let dividends = dividends.map(|x| broadcast(g, x, &out, site));
+        let dividends = dividends.map(|x| g.add_broadcast(x, &out, site));
         return Some(g.add(Op::Lt, &dividends, site));
     }
     let constant = g.constant(other);
@@ -142,7 +142,7 @@ fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) ->
     let x = if align(g.shape(x), g.shape(product)).ok()? == out {
         x
     } else {
-        broadcast(g, x, &out, site)
+        g.add_broadcast(x, &out, site)
     };
     let sides = if left { [x, product] } else { [product, x] };
     let less = g.add(Op::Lt, &sides, site);
@@ -197,12 +197,12 @@ fn extremum(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
     };
     let n = g.shape(x)[axis as usize];
     let x = axis_last(g, x, axis, site);
-    let x = reshape(g, x, vec![count, n], site);
+    let x = g.add_reshape(x, vec![count, n], site);
     let other = if g.elements(other) == 1 {
-        reshape(g, other, vec![1, 1], site)
+        g.add_reshape(other, vec![1, 1], site)
     } else {
-        let all = broadcast(g, other, &out, site);
-        reshape(g, all, vec![count, 1], site)
+        let all = g.add_broadcast(other, &out, site);
+        g.add_reshape(all, vec![count, 1], site)
     };
     // max x < b, a < min x: all x on that side. a < max x, min x < b: not all on the other.
     let each = if left { [x, other] } else { [other, x] };
@@ -215,7 +215,7 @@ fn extremum(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
         let none = all(g, not, site);
         g.add(Op::Not, &[none], site)
     };
-    Some(reshape(g, bits, out, site))
+    Some(g.add_reshape(bits, out, site))
 }
 
 /// |x| < b is x < b and -x < b; a < |x| is not both x <= a and -x <= a. Two comparisons beside one

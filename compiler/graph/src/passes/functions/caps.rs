@@ -19,7 +19,6 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use super::{broadcast, reshape};
 use crate::analysis::signs::not_negative;
 use crate::graph::{Function, Graph, NodeId, Op, Table};
 use slvr_language::types::Elem;
@@ -50,7 +49,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
         match found {
             Some(found) => {
                 let quotient = floored(new, &found, node.site);
-                reshape(new, quotient, graph.shape(id).to_vec(), node.site)
+                new.add_reshape(quotient, graph.shape(id).to_vec(), node.site)
             }
             None => new.keep(graph, id, args),
         }
@@ -122,10 +121,10 @@ fn floored(g: &mut Graph, of: &Capped, site: u32) -> NodeId {
 fn largest(g: &mut Graph, x: NodeId, y: NodeId, shape: &[u64], site: u32) -> NodeId {
     let count: u64 = shape.iter().product();
     let columns = [x, y].map(|x| {
-        let all = broadcast(g, x, shape, site);
-        reshape(g, all, vec![count, 1], site)
+        let all = g.add_broadcast(x, shape, site);
+        g.add_reshape(all, vec![count, 1], site)
     });
     let both = g.add(Op::Concat(1), &columns, site);
     let larger = g.add(Op::Max(1), &[both], site);
-    reshape(g, larger, shape.to_vec(), site)
+    g.add_reshape(larger, shape.to_vec(), site)
 }

@@ -14,7 +14,7 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use super::{all, axis_last, broadcast, part, reshape, table};
+use super::{all, axis_last, part};
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::Elem;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
             Op::Abs => {
                 let x = args[0];
                 let shape = vec![1; new.shape(x).len()];
-                let zero = table(new, shape, vec![0.0], new.ty(x).elem, site);
+                let zero = new.add_table(shape, vec![0.0], new.ty(x).elem, site);
                 let negative = new.add(Op::Lt, &[x, zero], site);
                 let minus = new.add(Op::Neg, &[x], site);
                 new.add(Op::Select, &[negative, minus, x], site)
@@ -60,11 +60,11 @@ pub(crate) fn run(graph: &Graph) -> Graph {
                 let mut shape = new.shape(args[0]).to_vec();
                 let rank = shape.len();
                 shape.push(1);
-                let x = reshape(new, args[0], shape, site);
+                let x = new.add_reshape(args[0], shape, site);
                 let mut shape = vec![1; rank];
                 shape.push(classes);
                 let data = (0..classes).map(|c| c as f64).collect();
-                let classes = table(new, shape, data, Elem::Int, site);
+                let classes = new.add_table(shape, data, Elem::Int, site);
                 let equal = new.add(Op::Eq, &[x, classes], site);
                 new.add(Op::ToInt, &[equal], site)
             }
@@ -106,8 +106,8 @@ fn winners(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
     }
     let pairs = left.len() as u64;
     let gather = Op::Gather { axis: axis as u64, batch: 0 };
-    let left = table(g, vec![pairs], left, Elem::Int, site);
-    let right = table(g, vec![pairs], right, Elem::Int, site);
+    let left = g.add_table(vec![pairs], left, Elem::Int, site);
+    let right = g.add_table(vec![pairs], right, Elem::Int, site);
     let left = g.add(gather.clone(), &[x, left], site);
     let right = g.add(gather.clone(), &[x, right], site);
     // The earlier of the two is smaller.
@@ -121,10 +121,10 @@ fn winners(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
             flip.push(f64::from(o > i));
         }
     }
-    let index = table(g, vec![n, n - 1], index, Elem::Int, site);
+    let index = g.add_table(vec![n, n - 1], index, Elem::Int, site);
     let mut side = vec![1; axis];
     side.extend([n, n - 1]);
-    let flip = table(g, side, flip, Elem::Bit, site);
+    let flip = g.add_table(side, flip, Elem::Bit, site);
     let wins = g.add(gather, &[less, index], site);
     let wins = g.add(Op::Xor, &[wins, flip], site);
     all(g, wins, site)
@@ -145,7 +145,7 @@ fn largest(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
         let rank = shape.len();
         let n = shape[rank - 1];
         if n <= 1 {
-            return reshape(g, x, shape[..rank - 1].to_vec(), site);
+            return g.add_reshape(x, shape[..rank - 1].to_vec(), site);
         }
         if at_once(g, x, n) {
             let bits = winners(g, x, site);
@@ -174,7 +174,7 @@ fn arg_max(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
     let mut n = g.shape(x)[rank - 1];
     let mut side = vec![1; rank - 1];
     side.push(n);
-    let mut index = table(g, side, (0..n).map(|i| i as f64).collect(), Elem::Int, site);
+    let mut index = g.add_table(side, (0..n).map(|i| i as f64).collect(), Elem::Int, site);
     if n == 1 {
         // No comparison says which: 0, as secret as x is.
         let none = g.add(Op::Lt, &[x, x], site);
@@ -197,14 +197,14 @@ fn arg_max(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
             // A table has no batch axes yet.
             let mut to = g.shape(chosen).to_vec();
             to[rank - 1] = 1;
-            let last = broadcast(g, last, &to, site);
+            let last = g.add_broadcast(last, &to, site);
             g.add(Op::Concat(rank as u64 - 1), &[chosen, last], site)
         };
         x = with_last(g, larger, x, n, site);
         n = n.div_ceil(2);
     }
     let to = g.shape(x)[..rank - 1].to_vec();
-    reshape(g, index, to, site)
+    g.add_reshape(index, to, site)
 }
 
 /// The entries of every k x k window, along a new last axis.

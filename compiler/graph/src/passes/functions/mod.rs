@@ -13,18 +13,7 @@ pub(super) mod sorted;
 #[cfg(test)]
 mod tests;
 
-use crate::graph::{Graph, NodeId, Op, Table};
-use slvr_language::types::Elem;
-
-/// Same elements under another shape, if it is another.
-fn reshape(g: &mut Graph, x: NodeId, to: Vec<u64>, site: u32) -> NodeId {
-    if g.shape(x) == to { x } else { g.add(Op::Reshape(to), &[x], site) }
-}
-
-/// The elements repeated to a shape, if it is another.
-fn broadcast(g: &mut Graph, x: NodeId, to: &[u64], site: u32) -> NodeId {
-    if g.shape(x) == to { x } else { g.add(Op::Broadcast(to.to_vec()), &[x], site) }
-}
+use crate::graph::{Graph, NodeId, Op};
 
 /// An axis moved to the end.
 fn axis_last(g: &mut Graph, x: NodeId, axis: u64, site: u32) -> NodeId {
@@ -46,11 +35,6 @@ fn part(g: &mut Graph, x: NodeId, start: u64, len: u64, step: u64, site: u32) ->
     g.add(Op::Slice { axis, start, len, step }, &[x], site)
 }
 
-/// A table of integers or bits.
-fn table(g: &mut Graph, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
-    g.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
-}
-
 /// And of bits along the last axis, which disappears.
 fn all(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
     loop {
@@ -58,7 +42,7 @@ fn all(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
         let rank = shape.len();
         let n = shape[rank - 1];
         if n <= 1 {
-            return reshape(g, x, shape[..rank - 1].to_vec(), site);
+            return g.add_reshape(x, shape[..rank - 1].to_vec(), site);
         }
         let half = n / 2;
         let (low, high) = (part(g, x, 0, half, 1, site), part(g, x, half, half, 1, site));

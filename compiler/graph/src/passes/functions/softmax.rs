@@ -18,7 +18,6 @@
 
 use super::super::promise::{Kept, none};
 use super::super::rising::{self, below_its_max, unscaled};
-use super::reshape;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::infer::{align, without};
 use crate::graph::{Function, Graph, NodeId, Op, Table};
@@ -100,7 +99,7 @@ fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
         Op::Div if same(g) => {
             let m = of(g, args[0]);
             let divisor = without(g.shape(args[1]), axis).ok()?;
-            let divisor = reshape(g, args[1], divisor, site);
+            let divisor = g.add_reshape(args[1], divisor, site);
             if g.constant(m) == Some(1.0) && g.shape(divisor) == shape {
                 return Some(g.add(Op::Function(Function::Recip), &[divisor], site));
             }
@@ -114,7 +113,7 @@ fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
             let m = of(g, args[0]);
             let other = without(g.shape(args[1]), axis).ok()?;
             debug_assert!(align(g.shape(m), &other).is_ok());
-            let other = reshape(g, args[1], other, site);
+            let other = g.add_reshape(args[1], other, site);
             Some(g.add(Op::Sub, &[m, other], site))
         }
         _ => None,

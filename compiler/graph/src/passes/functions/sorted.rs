@@ -11,7 +11,6 @@
 
 use super::super::promise::{Kept, none};
 use super::super::{cse, order};
-use super::{reshape, table};
 use crate::graph::ranks::{PAIRED, rankable};
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::Elem;
@@ -80,7 +79,7 @@ fn entries(g: &mut Graph, x: NodeId, which: Vec<u64>, site: u32) -> NodeId {
         one[rank - 1] = 1;
         let each = |k: u64| {
             let entry = order::by_rank(g, x, k, k + 1, site);
-            reshape(g, entry, one.clone(), site)
+            g.add_reshape(entry, one.clone(), site)
         };
         let all: Vec<NodeId> = which.into_iter().map(each).collect();
         return match all[..] {
@@ -91,12 +90,12 @@ fn entries(g: &mut Graph, x: NodeId, which: Vec<u64>, site: u32) -> NodeId {
     let ranks = order::ranks(g, x, site);
     let mut row = shape.clone();
     row.insert(rank - 1, 1);
-    let ranks = reshape(g, ranks, row.clone(), site);
-    let x = reshape(g, x, row, site);
+    let ranks = g.add_reshape(ranks, row.clone(), site);
+    let x = g.add_reshape(x, row, site);
     let mut column = vec![1; rank - 1];
     column.extend([which.len() as u64, 1]);
     let wanted = which.iter().map(|&k| k as f64).collect();
-    let wanted = table(g, column, wanted, Elem::Int, site);
+    let wanted = g.add_table(column, wanted, Elem::Int, site);
     let equal = g.add(Op::Eq, &[ranks, wanted], site);
     let equal = g.add(Op::ToInt, &[equal], site);
     let product = g.add(Op::Mul, &[equal, x], site);
