@@ -448,12 +448,18 @@ impl World {
         })
     }
 
-    /// The hash of a round's opening, of whichever node says it; zeros of a round that nobody knows.
+    /// The hash of a round's opening, of whichever node says it, once one answers; zeros of a round that nobody knows.
     pub fn opening(&self, round: u64) -> Hash {
         let mut known = self.openings.lock().expect("a list");
         let asks = self.client(0);
         *known.entry(round).or_insert_with(|| {
-            let shown = (0..3).find_map(|node| asks.status(node, TASK, round).ok());
+            let shown = until(Duration::from_secs(60), "a node answers", || {
+                let answers = [0, 1, 2].map(|node| asks.status(node, TASK, round));
+                let answered = |answer: &Result<Value, CallError>| {
+                    !matches!(answer, Err(CallError::Unreachable { .. }))
+                };
+                answers.iter().any(answered).then(|| answers.into_iter().find_map(Result::ok))
+            });
             let text = shown.unwrap_or_default()["opening"].as_str().map(Hash::parse);
             text.flatten().unwrap_or(Hex([0; 32]))
         })
