@@ -124,7 +124,7 @@ fn judged_by(graph: &Graph, clients: Option<u32>) -> bool {
             }
             _ => of(&given),
         };
-        if let (Op::Gather { .. }, [of, at, ..]) = (graph.op(id), args.as_slice()) {
+        if let (Op::Gather { .. }, [of, at, ..]) = (graph.op(id), args) {
             found |= drawn[at.index()] && !drawn[of.index()] && given[of.index()];
         }
     }

@@ -73,7 +73,7 @@ impl Tape {
     pub fn new(graph: Graph) -> Result<Tape, TapeError> {
         verify(&graph)?;
         let n = graph.len();
-        let args: Vec<Vec<NodeId>> = graph.ids().map(|id| graph.args(id)).collect();
+        let args: Vec<Vec<NodeId>> = graph.ids().map(|id| graph.args(id).to_vec()).collect();
         let size = |id: NodeId| graph.shape(id).iter().map(|&d| d as usize).collect();
         let shapes = graph.ids().map(size).collect();
         let (mut read, mut last_use_of) = (vec![false; n], vec![Vec::new(); n]);

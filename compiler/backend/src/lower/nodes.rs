@@ -160,7 +160,7 @@ fn concat(l: &mut Values<'_>, id: NodeId, axis: u64) -> Form {
     let k = l.facts.rings.of(id);
     let secret = l.facts.is_secret(id);
     let mut xs = Vec::new();
-    for a in l.facts.graph.args(id) {
+    for &a in l.facts.graph.args(id) {
         let x = l.in_ring(a, k);
         let public = secret && !l.facts.is_secret(a);
         xs.push(if public { l.emit.share_public(x) } else { x });

@@ -37,7 +37,7 @@ impl Magnitudes {
         while let Some(&next) = open.last() {
             let before = open.len();
             if known(next).is_none() {
-                open.extend(g.args(next).into_iter().filter(|&a| known(a).is_none()));
+                open.extend(g.args(next).iter().copied().filter(|&a| known(a).is_none()));
             }
             if open.len() > before {
                 continue;
@@ -169,7 +169,7 @@ fn least_sum(g: &Graph, id: NodeId) -> f64 {
         Op::Add => {
             let parts = g.args(id);
             match parts.iter().all(|&a| is_square(g, a) || not_negative(g, a)) {
-                true => parts.into_iter().map(|a| least_sum(g, a)).sum(),
+                true => parts.iter().copied().map(|a| least_sum(g, a)).sum(),
                 false => 0.0,
             }
         }

@@ -262,7 +262,7 @@ impl<'g> Reader<'g> {
                 let mut from = summed(g.shape(part), axes, at).into_iter();
                 from.try_for_each(|from| self.terms((part, from, power), terms))
             }
-            Op::Add => g.args(id).into_iter().try_for_each(|part| {
+            Op::Add => g.args(id).iter().copied().try_for_each(|part| {
                 let from = aligned(g.shape(part), g.shape(id), at);
                 self.terms((part, from, power), terms)
             }),

@@ -59,7 +59,7 @@ fn known(g: &Graph, id: NodeId, depth: usize, entries: Option<Entries>) -> bool 
         | DivPow2(_)
         | MulPow2(_) => arg(0),
         Concat(_) => (0..args.len()).all(arg),
-        Sub => complement(g, &args),
+        Sub => complement(g, args),
         Input(i) => entries.is_some_and(|e| e.of(g, &g.inputs[*i as usize]).0 >= 0.0),
         Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
     }

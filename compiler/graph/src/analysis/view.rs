@@ -12,15 +12,13 @@ pub(in crate::analysis) struct View<'a> {
     pub stated: &'a StatedErrors,
     /// Whether nothing rounds: constants are those of the program, too.
     pub reals: bool,
-    args: Vec<Vec<NodeId>>,
     layouts: Vec<Option<Layout<'a>>>,
 }
 
 impl<'a> View<'a> {
     pub fn new(g: &'a Graph, stated: &'a StatedErrors) -> View<'a> {
-        let args = g.ids().map(|id| g.args(id)).collect();
         let layouts = g.ids().map(|id| Layout::of(g, id)).collect();
-        View { g, stated, reals: false, args, layouts }
+        View { g, stated, reals: false, layouts }
     }
 
     /// The graph in real numbers.
@@ -49,8 +47,8 @@ impl<'a> View<'a> {
         self.layouts[id.index()].as_ref()
     }
 
-    pub fn args(&self, id: NodeId) -> &[NodeId] {
-        &self.args[id.index()]
+    pub fn args(&self, id: NodeId) -> &'a [NodeId] {
+        self.g.args(id)
     }
 
     pub fn op(&self, id: NodeId) -> &Op {

@@ -298,8 +298,8 @@ impl Graph {
     }
 
     /// Its operands in order.
-    pub fn args(&self, id: NodeId) -> Vec<NodeId> {
-        self.args[id.index()].clone()
+    pub fn args(&self, id: NodeId) -> &[NodeId] {
+        &self.args[id.index()]
     }
 
     /// Operand number `i`. Panics if there is none: operand counts follow from the operation.
@@ -308,8 +308,8 @@ impl Graph {
     }
 
     /// The distinct nodes that read it, ascending.
-    pub fn users(&self, id: NodeId) -> Vec<NodeId> {
-        self.users[id.index()].clone()
+    pub fn users(&self, id: NodeId) -> &[NodeId] {
+        &self.users[id.index()]
     }
 
     /// Adds a node of a given type; the verifier holds it against [`super::infer`].

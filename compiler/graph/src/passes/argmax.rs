@@ -85,7 +85,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 pub(super) fn after(g: &Graph) -> Kept {
     let hot = |id: NodeId| root(g, id).is_some_and(|i| g.inputs[i as usize].one_hot.is_some());
     none(g, "compares a one-hot label as a number", |id| {
-        *g.op(id) == Op::Eq && g.args(id).into_iter().any(hot)
+        *g.op(id) == Op::Eq && g.args(id).iter().copied().any(hot)
     })
 }
 
@@ -104,10 +104,10 @@ fn root(g: &Graph, mut id: NodeId) -> Option<u32> {
 /// with an argmax over that many entries.
 fn only_labels(g: &Graph, id: NodeId) -> Option<u64> {
     let mut classes = None;
-    for user in g.users(id) {
+    for &user in g.users(id) {
         let found = match g.op(user) {
             Op::Eq => {
-                let other = g.args(user).into_iter().find(|&a| a != id)?;
+                let other = g.args(user).iter().copied().find(|&a| a != id)?;
                 if *g.op(other) != Op::ArgMax {
                     return None;
                 }

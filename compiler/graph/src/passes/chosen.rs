@@ -61,8 +61,8 @@ fn extremum(g: &Graph, lt: NodeId) -> bool {
     let of_both = |u: NodeId| {
         let chosen = g.args(u);
         let chosen = chosen.get(1..).unwrap_or_default();
-        *g.op(u) == Op::Select && (chosen == sides || chosen.iter().rev().eq(&sides))
+        *g.op(u) == Op::Select && (chosen == sides || chosen.iter().rev().eq(sides))
     };
     let users = g.users(lt);
-    !users.is_empty() && users.into_iter().all(of_both)
+    !users.is_empty() && users.iter().copied().all(of_both)
 }

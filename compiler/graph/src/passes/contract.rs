@@ -23,7 +23,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
                 let mul = graph.arg(id, 0);
                 let alone =
                     graph.users(mul).len() == 1 && !graph.outputs.iter().any(|o| o.node == mul);
-                let factors = new.args(args[0]);
+                let factors = new.args(args[0]).to_vec();
                 let table = is_table;
                 (*graph.op(mul) == Op::Mul
                     && *new.op(args[0]) == Op::Mul
@@ -51,7 +51,7 @@ pub(super) fn after(g: &Graph) -> Kept {
         *g.op(mul) == Op::Mul
             && g.users(mul).len() == 1
             && !g.outputs.iter().any(|o| o.node == mul)
-            && !g.args(mul).into_iter().any(table)
+            && !g.args(mul).iter().copied().any(table)
             && !before_a_product(id, mul)
     })
 }

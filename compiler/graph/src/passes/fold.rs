@@ -33,7 +33,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "is an operation on tables only", |id| {
         let op = g.op(id);
-        op.is_pointwise() && folded(g, op, &g.args(id)).is_some()
+        op.is_pointwise() && folded(g, op, g.args(id)).is_some()
     })?;
     none(g, "is an identity, or undoes its operand", |id| match (g.op(id), g.args(id).first()) {
         (Op::Reshape(to) | Op::Broadcast(to), Some(&x)) => *to == g.shape(x),

@@ -121,7 +121,7 @@ fn variances(g: &Graph, parts: &mut [Option<Part>]) -> BTreeSet<u32> {
             },
             _ => continue,
         }
-        g.args(id).into_iter().for_each(|a| found[a.index()] = true);
+        g.args(id).iter().copied().for_each(|a| found[a.index()] = true);
     }
     inputs
 }
@@ -135,7 +135,7 @@ fn smallest(g: &Graph, sum: NodeId) -> Option<u32> {
         Op::Const(table, ..) => Some(table),
         _ => None,
     };
-    let tables = g.args(sum).into_iter().filter_map(constant);
+    let tables = g.args(sum).iter().copied().filter_map(constant);
     let sizes = tables.flat_map(|t| t.data.iter().map(|x| x.abs()).filter(|x| *x > 0.0));
     let least = sizes.reduce(f64::min)?;
     let wanted = (SIGNIFICANT - least.log2()).ceil().max(0.0);

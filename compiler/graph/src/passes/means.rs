@@ -53,7 +53,7 @@ impl Scales<'_> {
         while let Some(id) = open.pop().filter(|_| first.is_some()) {
             let is_open = |a: &NodeId| Some(*a) > first && !new.contains_key(a);
             let args = self.g.args(id);
-            open.extend(args.into_iter().filter(|a| is_open(a) && behind.insert(*a)));
+            open.extend(args.iter().copied().filter(|a| is_open(a) && behind.insert(*a)));
         }
         for id in behind {
             let old = self.g.args(id);

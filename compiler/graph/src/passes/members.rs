@@ -59,7 +59,7 @@ pub(super) fn after(g: &Graph) -> Kept {
     };
     none(g, "is computed of every pair instead of every member", |id| {
         let args = g.args(id);
-        let &[row] = &args[..] else { return false };
+        let &[row] = args else { return false };
         g.op(id).is_pointwise()
             && *g.op(row) == Op::Gather { axis: 0, batch: 0 }
             && sampled(row)

@@ -29,7 +29,7 @@ pub fn run(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
             return new.keep(graph, id, args);
         };
         let product = new.op(args[0]).clone();
-        let factors = new.args(args[0]);
+        let factors = new.args(args[0]).to_vec();
         let all = new.shape(factors[0])[2];
         let site = graph.node(id).site;
         let mut sum = None;

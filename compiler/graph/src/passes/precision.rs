@@ -342,7 +342,7 @@ fn linear(g: &Graph) -> Vec<Option<BTreeSet<u32>>> {
             Op::Const(..) | Op::Draw(_) | Op::Places(_) => Some(BTreeSet::new()),
             Op::Noise { .. } => None,
             op if op.is_layout() => of(&args[0]),
-            Op::Add | Op::Sub | Op::Neg | Op::Scale(_) | Op::Sum(_) | Op::Concat(_) => union(&args),
+            Op::Add | Op::Sub | Op::Neg | Op::Scale(_) | Op::Sum(_) | Op::Concat(_) => union(args),
             Op::Mul | Op::MatMul { .. } if whole(args[0]) => of(&args[1]),
             Op::Mul | Op::MatMul { .. } if whole(args[1]) => of(&args[0]),
             _ => None,
@@ -356,7 +356,7 @@ fn wants(g: &Graph, networks: &Networks, asking: usize) -> Vec<Want> {
     let mut want = vec![Want::Coarse; g.len()];
     g.outputs.iter().take(asking).for_each(|o| want[o.node.index()] = Want::Fine);
     for id in g.ids().rev() {
-        for (i, a) in g.args(id).into_iter().enumerate() {
+        for (i, a) in g.args(id).iter().copied().enumerate() {
             let asked = asked(g, networks, &|id: NodeId| want[id.index()], id, i);
             want[a.index()] = want[a.index()].max(asked);
         }

@@ -93,7 +93,7 @@ fn spread(numbers: &[i64], block: u64) -> Spread {
 /// What holds after [`run`]: no entry that the parties talk for is computed twice, but for those of
 /// matrix products, which are gathered from the product.
 pub(super) fn after(g: &Graph) -> Kept {
-    single(g, |id| interactive(g, g.op(id), &g.args(id)))
+    single(g, |id| interactive(g, g.op(id), g.args(id)))
 }
 
 /// What holds after [`absolute`].
@@ -177,7 +177,7 @@ fn once(
 /// Some entries of a matrix product, as [n, 1].
 fn dots(g: &mut Graph, numbers: &mut ValueNumbers, id: NodeId, which: &[u32], site: u32) -> NodeId {
     let shape = g.shape(id).to_vec();
-    let args = g.args(id);
+    let args = g.args(id).to_vec();
     let n = which.len() as u64;
     if shape[1] == 1 && shape[2] == 1 {
         let k = g.shape(args[0])[2];
@@ -228,7 +228,7 @@ fn rows(
     if let Some((x, from)) = behind_mask(g, id, block, which) {
         return rows(g, numbers, x, block, &from, site);
     }
-    let args = g.args(id);
+    let args = g.args(id).to_vec();
     if op.is_pointwise() && !interactive(g, &op, &args) && !numbers.distinct(g, id) {
         let operands: Option<Vec<(u64, Vec<u32>)>> =
             args.iter().map(|&a| operand_blocks(g.shape(a), &shape, block)).collect();
@@ -283,7 +283,7 @@ fn behind_mask(g: &Graph, id: NodeId, block: u64, which: &[u32]) -> Option<(Node
 fn below_mask(g: &Graph, id: NodeId) -> bool {
     let at = behind(g, id, Op::is_layout);
     let table = |x: NodeId| matches!(g.op(x), Op::Const(..));
-    matches!(g.op(at), Op::Mul | Op::And) && g.args(at).into_iter().any(table)
+    matches!(g.op(at), Op::Mul | Op::And) && g.args(at).iter().copied().any(table)
 }
 
 /// A layout operation that takes only entries that a mask below it leaves as they are: the mask is

@@ -72,7 +72,7 @@ fn piece(g: &mut Graph, from: NodeId, at: &Place<'_>, out: &mut Vec<NodeId>) {
     match g.op(from) {
         Op::Concat(along) if *along as usize == axis && whole && own == shape[axis] => {
             let mut first = 0;
-            for part in g.args(from) {
+            for part in g.args(from).to_vec() {
                 let many = g.shape(part)[axis];
                 let (lo, hi) = (start.max(first), (start + len).min(first + many));
                 if lo < hi {

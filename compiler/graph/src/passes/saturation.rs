@@ -187,7 +187,7 @@ impl Plan<'_> {
         let mut found: Vec<bool> = self.graph.ids().map(some).collect();
         for id in self.graph.ids().rev() {
             if found[id.index()] {
-                self.graph.args(id).into_iter().for_each(|a| found[a.index()] = true);
+                self.graph.args(id).iter().copied().for_each(|a| found[a.index()] = true);
             }
         }
         found
@@ -238,8 +238,8 @@ fn bits(graph: &Graph, ranges: &Ranges, id: NodeId) -> u32 {
 /// The operands of a function, with the bits of each. Their sizes matter: -2^n is no larger than 2^n.
 fn operands(graph: &Graph, ranges: &Ranges, id: NodeId) -> Vec<(u32, NodeId)> {
     let function = graph.op(id).class() == Class::Function;
-    let args = if function { graph.args(id) } else { Vec::new() };
-    args.into_iter().map(|a| (size_bits(ranges.raw[a.index()]) + 1, a)).collect()
+    let args = if function { graph.args(id) } else { &[] };
+    args.iter().map(|&a| (size_bits(ranges.raw[a.index()]) + 1, a)).collect()
 }
 
 /// A relu, or in a network what is multiplied by a function of itself that is within -1..1, as `x * sigmoid(x)`.
@@ -272,7 +272,7 @@ fn is_of(graph: &Graph, id: NodeId, x: NodeId) -> bool {
         match open.pop() {
             Some(id) if id == x => return true,
             // Operands come before their users.
-            Some(id) => open.extend(graph.args(id).into_iter().filter(|&a| a >= x)),
+            Some(id) => open.extend(graph.args(id).iter().copied().filter(|&a| a >= x)),
             None => return false,
         }
     }

@@ -188,9 +188,9 @@ impl Scales<'_> {
                 self.add(op, &args)
             }
             None if self.chooses_copies(id) => {
-                let args = self.g.args(id);
-                let [a, b] = [1, 2].map(|i| self.truncate_to(args[i], frac));
-                self.add(Op::Select, &[args[0], a, b])
+                let bit = self.g.arg(id, 0);
+                let [a, b] = [1, 2].map(|i| self.truncate_to(self.g.arg(id, i), frac));
+                self.add(Op::Select, &[bit, a, b])
             }
             None => self.add(Op::Trunc(by), &[id]),
         };
@@ -211,7 +211,7 @@ impl Scales<'_> {
             Op::Mul => self.frac(args[1]) == 0 && is_bit(self.g, args[1], true),
             _ => false,
         };
-        (copies && self.g.elements(args[0]) <= self.g.elements(id)).then_some(args)
+        (copies && self.g.elements(args[0]) <= self.g.elements(id)).then(|| args.to_vec())
     }
 
     /// Whether a choice is among copies of fewer entries: each of them is truncated once, so that what is equal before is

@@ -71,7 +71,7 @@ impl SlicePushdown {
         through: &impl Fn(NodeId) -> bool,
     ) -> Option<NodeId> {
         let (op, site) = (g.op(id).clone(), g.node(id).site);
-        let args = g.args(id);
+        let args = g.args(id).to_vec();
         if let Op::Const(table, elem, frac) = &op {
             let table = entries(table, part);
             return Some(g.add(Op::Const(table, *elem, *frac), &[], site));

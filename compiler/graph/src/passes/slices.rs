@@ -30,7 +30,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 pub(super) fn after(g: &Graph) -> Kept {
     let cut = |a: NodeId| matches!(g.op(a), Op::Slice { .. });
     none(g, "is read in slices, but computed as a whole", |id| {
-        in_slices(g, id) && !g.args(id).into_iter().any(cut)
+        in_slices(g, id) && !g.args(id).iter().copied().any(cut)
     })
 }
 

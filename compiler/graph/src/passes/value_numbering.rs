@@ -123,7 +123,7 @@ impl ValueNumbers {
             }
             Class::Pointwise | Class::Function | Class::Rescale => {
                 let mut operands = Vec::new();
-                for &a in &args {
+                for &a in args {
                     let (own, from) = operand_blocks(g.shape(a), g.shape(id), block)?;
                     operands.push((self.of(g, a, own)?, from));
                 }

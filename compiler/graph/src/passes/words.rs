@@ -79,7 +79,7 @@ fn to_int(g: &mut Graph, bits: NodeId, site: u32) -> NodeId {
             g.add(Op::Add, &[x, c], site)
         }
         op if op.is_layout() && g.elements(g.arg(bits, 0)) <= g.elements(bits) => {
-            let mut args = g.args(bits);
+            let mut args = g.args(bits).to_vec();
             args[0] = to_int(g, args[0], site);
             g.add(op, &args, site)
         }

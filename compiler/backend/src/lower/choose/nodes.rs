@@ -55,7 +55,7 @@ fn read(facts: &Facts<'_>, searches: &[Option<(NodeId, Search)>]) -> Vec<bool> {
         }
         match &searches[id.index()] {
             Some((of, _)) => read[of.index()] = true,
-            None => g.args(id).into_iter().for_each(|a| read[a.index()] = true),
+            None => g.args(id).iter().copied().for_each(|a| read[a.index()] = true),
         }
     }
     read
@@ -142,7 +142,7 @@ fn dealt(
         }
         Task::Truncation(_) => Some((c.groups_or_default(args[0]), Made::Split, Way::Own)),
         Task::Comparison(Comparison::Less | Comparison::Equal) => {
-            c.common(id, &args, &DIFFERENCE).map(pair)
+            c.common(id, args, &DIFFERENCE).map(pair)
         }
         Task::BitsToWords => {
             let operand = c.plan.of(args[0]);
@@ -155,7 +155,7 @@ fn dealt(
                 None => pair(c.groups_or_default(args[0])),
             })
         }
-        Task::Gate => c.common(id, &args, &PRODUCT).map(pair),
+        Task::Gate => c.common(id, args, &PRODUCT).map(pair),
         Task::Saturation(_) => {
             let Some((s, _)) = c.facts.compared(args[0]) else {
                 return Some(pair(c.groups_or_default(args[0])));

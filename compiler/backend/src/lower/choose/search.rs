@@ -31,7 +31,7 @@ pub fn search(facts: &Facts<'_>, id: NodeId) -> Option<(NodeId, Search)> {
     let rows = g.elements(at) / n;
     let tuning = facts.tuning.unwrap_or_else(|| NetProfile::lan().tuning());
     let mut all = Vec::new();
-    for &user in &users {
+    for &user in users {
         all.push((user, wanted(g, user).filter(|(x, _)| *x == at)?.1));
     }
     let of = |wanted: Wanted, digit: u32| Search { wanted, first: ranks.first, range, digit };

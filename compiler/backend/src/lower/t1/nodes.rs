@@ -166,7 +166,7 @@ impl Family for T1 {
 
     fn function(&self, l: &mut Values<'_>, id: NodeId, function: Function) -> Forms {
         let k = l.facts.rings.of(id);
-        let args = l.facts.graph.args(id).into_iter();
+        let args = l.facts.graph.args(id).iter().copied();
         let mut operands: Vec<Operand> = args.map(|x| operand(l, x)).collect();
         if let [x, y] = l.facts.graph.args(id)[..] {
             operands[0].vanishes = vanishes(l.facts.graph, x, y);
@@ -251,7 +251,7 @@ fn word_at_once(l: &mut Values<'_>, bit: NodeId, k: u32) -> Option<ValueId> {
         return None;
     }
     // Ranks that nothing reads are not made.
-    if searched(bit) || l.facts.graph.args(bit).into_iter().any(searched) {
+    if searched(bit) || l.facts.graph.args(bit).iter().copied().any(searched) {
         return None;
     }
     if let Task::Comparison(Comparison::Less) = task(g, bit) {

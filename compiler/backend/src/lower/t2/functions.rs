@@ -145,7 +145,7 @@ fn by_pieces(
     let (g, k) = (facts.graph, facts.rings.of(id));
     let time = |rounds: f64, bits: f64| tuning.time(rounds, bits, g.elements(id));
     // In the largest ring that it is read in, where that costs less than a lift.
-    let asked = g.users(id).into_iter().map(|u| facts.rings.of(u)).fold(k, u32::max).min(64);
+    let asked = g.users(id).iter().copied().map(|u| facts.rings.of(u)).fold(k, u32::max).min(64);
     let ways = [(k, if asked > k { 2.0 } else { 1.0 }), (asked, 1.0)];
     let fitted = ways.into_iter().filter_map(|(to, rounds)| {
         let pieces = fit(to)?;

@@ -97,7 +97,7 @@ impl<'a> Flips<'a> {
             if args.iter().all(|a| all[a.index()].is_none()) {
                 continue;
             }
-            let mut marked = self.step(id, &args, &all)?;
+            let mut marked = self.step(id, args, &all)?;
             if let Some(doubt) = self.doubt(id) {
                 marked.iter_mut().zip(doubt).for_each(|(m, d)| *m &= d);
             }

@@ -131,7 +131,7 @@ fn first(g: &Graph, root: NodeId, own: NodeId) -> bool {
     let mut seen = vec![false; g.len()];
     let mut open = vec![root];
     while let Some(x) = open.pop() {
-        for user in g.users(x).into_iter().filter(|u| *u < own) {
+        for user in g.users(x).iter().copied().filter(|&u| u < own) {
             if masked_anew(g, user) || g.ty(user).elem == Elem::Bit {
                 continue;
             }

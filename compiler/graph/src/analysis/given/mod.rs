@@ -208,7 +208,7 @@ fn last_uses(g: &Graph) -> Vec<Option<NodeId>> {
         if last[id.index()].is_none() {
             continue;
         }
-        let mut reads = g.args(id);
+        let mut reads = g.args(id).to_vec();
         // Values by rank are an operand of the product under a sum.
         if let Op::Sum(_) = g.op(id) {
             reads.extend(g.args(g.arg(id, 0)));

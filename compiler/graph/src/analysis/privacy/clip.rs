@@ -198,7 +198,7 @@ impl Words<'_> {
             }
             Op::Concat(axis) => {
                 let (along, mut place) = part.filter(|p| p.0 == *axis)?;
-                for x in g.args(id) {
+                for &x in g.args(id) {
                     let len = g.shape(x)[*axis as usize];
                     if place < len {
                         let rest = (len > 1).then_some((along, place));

@@ -358,7 +358,7 @@ impl<'a> Found<'a> {
             if self.sensitivity.cuts(id) {
                 return true;
             }
-            next.extend(g.args(id).into_iter().filter(|&a| seen.insert(a)));
+            next.extend(g.args(id).iter().copied().filter(|&a| seen.insert(a)));
         }
         false
     }
@@ -392,7 +392,7 @@ impl<'a> Found<'a> {
         let mut at = drawn;
         loop {
             let revealed = g.outputs.iter().any(|o| o.node == at);
-            let &[user] = &g.users(at)[..] else { return None };
+            let &[user] = g.users(at) else { return None };
             match g.op(user) {
                 _ if revealed => return None,
                 Op::Reshape(_) | Op::Transpose(_) => at = user,

@@ -200,9 +200,9 @@ impl<'a> Sensitivity<'a> {
             Op::Scale(c) => self.scaled(id, of[0], c.abs()),
             Op::Shift(by) => self.scaled(id, of[0], f64::from(*by).exp2()),
             Op::Trunc(by) => self.truncated(id, of[0], f64::from(*by).exp2()),
-            Op::Add | Op::Sub => self.sum(id, &args, &of),
-            Op::Mul => self.product(id, &args, &of),
-            Op::MatMul { trans_b } => self.matmul(id, &args, &of, *trans_b),
+            Op::Add | Op::Sub => self.sum(id, args, &of),
+            Op::Mul => self.product(id, args, &of),
+            Op::MatMul { trans_b } => self.matmul(id, args, &of, *trans_b),
             Op::Sum(axes) => self.summed(id, args[0], of[0], axes),
             // No two values are further apart afterwards.
             Op::Relu | Op::Abs | Op::Saturate(_) | Op::ToInt => self.scaled(id, of[0], 1.0),
@@ -214,7 +214,7 @@ impl<'a> Sensitivity<'a> {
             | Op::Select
             | Op::Gate
             | Op::Div
-            | Op::Function(_) => self.pointwise(id, &args, &of),
+            | Op::Function(_) => self.pointwise(id, args, &of),
             Op::Reshape(to) => self.reshaped(id, args[0], of[0], to),
             Op::Transpose(perm) => match of[0] {
                 Reach::Rows(r) => {

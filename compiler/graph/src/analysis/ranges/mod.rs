@@ -346,7 +346,7 @@ impl Rule<'_> {
             Op::Concat(axis) => {
                 let mut range = self.of(args[0]).range;
                 let mut norm = 0.0f64;
-                for &x in &args {
+                for &x in args {
                     let b = self.of(x);
                     range = hull(range, b.range);
                     norm = if *axis == 0 { norm.max(b.norm) } else { norm.hypot(b.norm) };
@@ -408,7 +408,7 @@ impl Rule<'_> {
             Op::Concat(of) if *of == axis => {
                 let mut before = 0u64;
                 let mut found: Option<Interval> = None;
-                for a in g.args(x) {
+                for &a in g.args(x) {
                     let n = g.shape(a)[axis as usize];
                     // The first entry of the part that is not before it.
                     let first = before.saturating_sub(start).div_ceil(step.max(1));

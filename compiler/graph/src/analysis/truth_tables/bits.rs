@@ -66,11 +66,11 @@ impl<'a> Functions<'a> {
     }
 
     /// The operands whose elements an operation moves.
-    fn moved(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+    fn moved(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<'a> {
         let all = matches!(self.graph.op(id), Op::Concat(_));
         let args = self.graph.args(id);
         let n = if all { args.len() } else { 1 };
-        args.into_iter().take(n)
+        args.iter().copied().take(n)
     }
 
     fn shape(&self, id: NodeId) -> Vec<usize> {

@@ -91,5 +91,5 @@ pub(crate) fn node(
     inputs: &Inputs,
     coin: Coin<'_>,
 ) -> Result<Arc<Vec<f64>>, EvalError> {
-    run::Source { graph, inputs, coin }.node(id, &graph.args(id), given)
+    run::Source { graph, inputs, coin }.node(id, graph.args(id), given)
 }

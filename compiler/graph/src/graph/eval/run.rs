@@ -113,8 +113,8 @@ impl Plan {
             return vec![of];
         }
         match graph.args(id)[..] {
-            [one] if self.fused[one.index()] => graph.args(one),
-            _ => graph.args(id),
+            [one] if self.fused[one.index()] => graph.args(one).to_vec(),
+            _ => graph.args(id).to_vec(),
         }
     }
 }

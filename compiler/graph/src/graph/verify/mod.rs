@@ -261,7 +261,7 @@ fn node(graph: &Graph, id: NodeId) -> Result<(), VerifyError> {
     if let Some(why) = scale(graph, op, ty) {
         return Err(VerifyError::Scale { node: index, op: name, why });
     }
-    if let Some(why) = label(graph, op, &args) {
+    if let Some(why) = label(graph, op, args) {
         return Err(VerifyError::Label { node: index, op: name, why });
     }
     if let Some(why) = attribute(graph, op, &types) {

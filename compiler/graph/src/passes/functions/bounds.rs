@@ -87,7 +87,7 @@ pub(crate) fn after(g: &Graph) -> Kept {
 
 /// The dividend (none of a reciprocal) and the divisor of a quotient by what is not negative.
 fn divided(g: &Graph, id: NodeId) -> Option<(Option<NodeId>, NodeId)> {
-    let (x, y) = match (g.op(id), &g.args(id)[..]) {
+    let (x, y) = match (g.op(id), g.args(id)) {
         (Op::Div, &[x, y]) => (Some(x), y),
         (Op::Function(Function::Recip), &[y]) => (None, y),
         _ => return None,
@@ -250,7 +250,7 @@ fn behind_absolute(g: &mut Graph, id: NodeId, site: u32) -> Option<NodeId> {
     if !op.is_layout() || g.elements(args[0]) < g.elements(id) {
         return None;
     }
-    let mut moved = args.clone();
-    moved[0] = behind_absolute(g, args[0], site)?;
+    let mut moved = args.to_vec();
+    moved[0] = behind_absolute(g, moved[0], site)?;
     Some(g.add(op, &moved, site))
 }

@@ -69,7 +69,7 @@ fn capped(g: &Graph, pair: NodeId, axis: u64) -> Option<Capped> {
     if *g.op(pair) != Op::Concat(axis) || g.shape(pair)[axis as usize] != 2 {
         return None;
     }
-    let &[a, b] = &g.args(pair)[..] else { return None };
+    let &[a, b] = g.args(pair) else { return None };
     let (quotient, cap) = match (g.constant(a), g.constant(b)) {
         (None, Some(cap)) => (a, cap),
         (Some(cap), None) => (b, cap),
@@ -79,7 +79,7 @@ fn capped(g: &Graph, pair: NodeId, axis: u64) -> Option<Capped> {
     while let Op::Reshape(_) = g.op(id) {
         id = g.arg(id, 0);
     }
-    let (dividend, divisor) = match (g.op(id), &g.args(id)[..]) {
+    let (dividend, divisor) = match (g.op(id), g.args(id)) {
         (Op::Div, &[x, y]) => (g.constant(x)?, y),
         (Op::Function(Function::Recip), &[y]) => (1.0, y),
         _ => return None,

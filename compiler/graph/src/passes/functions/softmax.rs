@@ -78,7 +78,7 @@ fn where_largest(g: &mut Graph, sizes: &Magnitudes, mut id: NodeId, site: u32) -
 /// The maximum of a value along an axis from that of its operands, where that is simpler.
 fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
     let op = g.op(id).clone();
-    let args = g.args(id);
+    let args = g.args(id).to_vec();
     let shape = without(g.shape(id), axis).ok()?;
     let of = |g: &mut Graph, x: NodeId| match largest(g, x, axis, site) {
         Some(m) => m,

@@ -51,7 +51,7 @@ impl Values {
             Op::Input(i) => (i, at).hash(&mut words),
             op if op.is_pointwise() => {
                 op.key().hash(&mut words);
-                for x in g.args(id) {
+                for &x in g.args(id) {
                     self.of(g, x, aligned(g.shape(x), g.shape(id), at)).residue.hash(&mut words);
                 }
             }

@@ -35,7 +35,7 @@ pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
     for id in graph.ids() {
         let args = graph.args(id);
         let of: Vec<&Flow> = args.iter().map(|a| &out[a.index()]).collect();
-        let mut flow = flow(graph, known, id, &args, &of);
+        let mut flow = flow(graph, known, id, args, &of);
         let members: u64 = graph.parties.iter().map(|p| p.1).sum();
         flow.extra = flow.extra.min(members);
         if flow.is_free() || graph.ty(id).secrecy == Secrecy::Public {
@@ -48,7 +48,7 @@ pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
         flow.trim(graph.shape(id));
         flow.condense();
         flow.size = graph.elements(id);
-        flow.named |= named(graph, id, &args, &of, &flow);
+        flow.named |= named(graph, id, args, &of, &flow);
         out.push(flow);
     }
     out
