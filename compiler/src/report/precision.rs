@@ -2,7 +2,7 @@
 
 use crate::graph::{Function, NodeId, Op};
 use crate::passes::FRACTION;
-use crate::pipeline::Compiled;
+use crate::pipeline::{Compiled, Fine};
 use crate::types::Elem;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -33,12 +33,13 @@ pub struct KeptRow {
 
 /// Of a compiled predicate.
 pub(super) fn kept(c: &Compiled) -> Vec<KeptRow> {
-    let given = c.given_by_fine();
     let how = |i: usize| {
         let elements: u64 = c.optimised.inputs[i].shape.iter().product();
-        match given.contains(&i) {
-            true => format!("more would cost all its {elements} entries; `--fine` gives it more"),
-            false => "no words hold what is computed of more".to_string(),
+        match c.fine {
+            Fine::All => "no words hold what is computed of more".to_string(),
+            _ => format!(
+                "more would cost all its {elements} entries; `--fine` takes what words hold"
+            ),
         }
     };
     let row = |i: usize, why: String| KeptRow { input: c.optimised.inputs[i].name.clone(), why };

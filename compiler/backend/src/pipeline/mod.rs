@@ -35,7 +35,6 @@ use slvr_language::diagnostic::{Diagnostic, Severity, codes};
 use slvr_language::syntax::Sources;
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{Elem, Program};
-use std::collections::BTreeSet;
 
 /// What is compiled for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,18 +131,13 @@ pub struct Compiled {
     pub circuit: Circuit,
     /// Inputs, by index, that variances are made of and that have [`passes::FRACTION`] fraction bits.
     pub variances: Vec<usize>,
-    how: precision::How<'static>,
+    /// Which values might have more than [`passes::FRACTION`] fraction bits.
+    pub fine: Fine,
     /// Demands of the program on what models compute that are not proven, and cuts that its ranges do not exclude.
     pub warnings: Vec<Diagnostic>,
 }
 
 impl Compiled {
-    /// Of the inputs that have no more fraction bits than others ([`Compiled::kept`]), those to which [`Fine::All`] gives more.
-    pub fn given_by_fine(&self) -> Vec<usize> {
-        let kept: BTreeSet<usize> = self.kept.iter().chain(&self.variances).copied().collect();
-        precision::given_by_fine(&self.graph, &kept.into_iter().collect::<Vec<_>>(), self.how)
-    }
-
     /// What noise is judged by.
     pub fn words(&self) -> Words<'_> {
         Words { graph: &self.optimised, ranges: &self.ranges, stated: &self.stated }
@@ -347,7 +341,7 @@ fn back(
         level,
         kept: Vec::new(),
         variances: Vec::new(),
-        how: how.uncapped(),
+        fine: how.fine,
         stated: options.protocols.stated(),
         cut,
         circuit,

@@ -50,14 +50,6 @@ pub(super) struct How<'a> {
     pub caps: &'a [u32],
 }
 
-impl How<'_> {
-    /// The same without limits for inputs.
-    pub fn uncapped(self) -> How<'static> {
-        let How { long, ring, protocols, fine, caps: _ } = self;
-        How { long, ring, protocols, fine, caps: &[] }
-    }
-}
-
 /// A graph with scales and cuts.
 pub(super) struct Scaled {
     /// What every value fits.
@@ -127,22 +119,6 @@ fn no_coarser<'a>(
     other: impl Iterator<Item = &'a Input>,
 ) -> bool {
     own.zip(other).all(|(own, other)| own.frac >= other.frac)
-}
-
-/// Inputs that have [`FRACTION`] bits, by index, and more if that is asked for long vectors.
-pub(super) fn given_by_fine(graph: &Graph, inputs: &[usize], how: How<'_>) -> Vec<usize> {
-    let all = || {
-        let front = passes::unscaled(graph, |_, _| {}).ok()?;
-        let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).ok()?;
-        let stated = how.protocols.stated();
-        finest(&front, &Basis::new(&coarse, &stated), How { fine: Fine::All, ..how }).ok()
-    };
-    if inputs.is_empty() {
-        return Vec::new();
-    }
-    let Some(all) = all() else { return Vec::new() };
-    let more = |&i: &usize| all.fitted.graph.inputs[i].frac.is_some();
-    inputs.iter().copied().filter(more).collect()
 }
 
 /// The same with more bits for what is rounded on its way to comparisons, if that costs nothing.

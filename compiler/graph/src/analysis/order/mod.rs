@@ -176,7 +176,7 @@ fn held(
 ) -> Option<Ranked> {
     let n = mask.places.len() as u64;
     let read = |sizes: &[u64], moved: &[Vec<u64>; 2], from: [u64; 2]| -> Result<ByRank, Refused> {
-        let reader = Reader::new(view, sizes);
+        let reader = Reader::new(view, sizes, mask.places.len());
         let places = |f: &Factor, moved: &Vec<u64>, from: u64| -> Vec<_> {
             f.places.iter().map(|p| reader.place(f.node, p + from, moved.clone())).collect()
         };

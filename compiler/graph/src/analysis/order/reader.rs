@@ -55,13 +55,21 @@ pub(super) struct Reader<'a> {
     view: &'a View<'a>,
     sizes: &'a lanes::Sizes,
     distances: Distances,
+    /// The most comparisons that an entry of a mask by ranks is made of, those that cancel included.
+    most: usize,
     left: Cell<u32>,
 }
 
 impl<'a> Reader<'a> {
-    /// For rows along lanes of these sizes.
-    pub(super) fn new(view: &'a View<'a>, sizes: &'a lanes::Sizes) -> Self {
-        Reader { view, sizes, distances: Distances::default(), left: Cell::new(BUDGET) }
+    /// For rows of n entries along lanes of these sizes. An entry's rank is a sum of its n - 1 comparisons with the others;
+    /// what is made of twice as many is no mask by ranks, so the reader need not go on.
+    pub(super) fn new(view: &'a View<'a>, sizes: &'a lanes::Sizes, n: usize) -> Self {
+        let (distances, left) = (Distances::default(), Cell::new(BUDGET));
+        Reader { view, sizes, distances, most: 2 * n, left }
+    }
+
+    fn few(&self, value: Value) -> Result<Value, Refused> {
+        if value.terms.len() <= self.most { Ok(value) } else { Err(Refused::No) }
     }
 
     /// An entry of a node in all rows.
@@ -221,6 +229,9 @@ impl<'a> Reader<'a> {
                         Shape::Plus(c) => {
                             constant = constant.checked_add(c).ok_or(Refused::No)?;
                             terms.extend(v.terms);
+                            if terms.len() > self.most {
+                                return Err(Refused::No);
+                            }
                         }
                         _ => sum = sum.plus(v).ok_or(Refused::No)?,
                     }
@@ -230,7 +241,7 @@ impl<'a> Reader<'a> {
             }
             _ => None,
         };
-        found.ok_or(Refused::No)
+        self.few(found.ok_or(Refused::No)?)
     }
 
     /// A comparison as it is.
