@@ -88,6 +88,7 @@ fn skew() -> i64 {
 /// # Errors
 ///
 /// A system that has no more threads. Then nothing of it happens.
+#[cfg(feature = "server")]
 pub fn spawn(name: &str, act: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     std::thread::Builder::new().name(name.into()).spawn(act).map(drop).inspect_err(|why| {
         tracing::error!(name, %why, "the system starts no thread");

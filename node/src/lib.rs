@@ -5,22 +5,26 @@
 //!
 //! # Map
 //!
-//! Each module may use those above it, and the crates of circuits, rings and the runtime.
+//! Each module may use those above it, and the crates of circuits, rings and the runtime. What calls nodes is there without
+//! the feature `server`: configurations, submissions, what is signed and what is read of a result.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`basics`] | hexadecimal, hashes, clocks, names, threads |
-//! | [`told`] | what others than a node's operator are told: no paths of files |
 //! | [`state`] | where a round stands, and which step may follow which |
 //! | [`opening`] | what a coordinator signs: openings of rounds, and orders |
 //! | [`config`] | what a node, a client and a coordinator are told, as TOML files |
 //! | [`submission`] | what a client signs, commits to and sends to each node |
+//! | [`words`] | what nodes say to the receivers of a round, as bytes |
+//! | [`trust`] | TLS: whose certificate is accepted where |
+//! | [`client`] | calls to nodes: submit, open, watch, collect |
+//! | | **With the feature `server`:** |
+//! | [`told`] | what others than a node's operator are told: no paths of files |
 //! | [`keys`] | makes keys, certificates and configurations of a deployment |
 //! | [`vault`] | sealed files: secrets at rest |
 //! | [`store`] | what survives a crash: rounds, submissions, results |
 //! | [`ledger`] | the rounds of a node in memory |
 //! | [`wire`] | frames and messages between nodes |
-//! | [`trust`] | TLS: whose certificate is accepted where |
 //! | [`peers`] | connections between nodes |
 //! | [`board`] | what a node shows of itself: progress, who waits for whom |
 //! | [`metrics`] | what a node counts and measures |
@@ -30,7 +34,6 @@
 //! | [`http`] | the interface for clients, the coordinator and the operator |
 //! | [`service`] | starts and stops a node |
 //! | [`check`] | looks at a configuration before a node is started |
-//! | [`client`] | calls to nodes: submit, open, watch, collect |
 //!
 //! # Who is trusted with what
 //!
@@ -47,27 +50,46 @@
 //! randomness unless all three have computed.
 
 pub mod basics;
-pub mod board;
-pub mod check;
 pub mod client;
 pub mod config;
-pub mod http;
-pub mod keys;
-pub mod ledger;
-pub mod metrics;
-pub mod node;
 pub mod opening;
-pub mod peers;
-pub mod round;
-pub mod service;
 pub mod state;
-pub mod store;
 pub mod submission;
-pub mod tasks;
-pub mod told;
 pub mod trust;
+pub mod words;
+
+#[cfg(feature = "server")]
+pub mod board;
+#[cfg(feature = "server")]
+pub mod check;
+#[cfg(feature = "server")]
+pub mod http;
+#[cfg(feature = "server")]
+pub mod keys;
+#[cfg(feature = "server")]
+pub mod ledger;
+#[cfg(feature = "server")]
+pub mod metrics;
+#[cfg(feature = "server")]
+pub mod node;
+#[cfg(feature = "server")]
+pub mod peers;
+#[cfg(feature = "server")]
+pub mod round;
+#[cfg(feature = "server")]
+pub mod service;
+#[cfg(feature = "server")]
+pub mod store;
+#[cfg(feature = "server")]
+pub mod tasks;
+#[cfg(feature = "server")]
+pub mod told;
+#[cfg(feature = "server")]
 pub mod vault;
+#[cfg(feature = "server")]
 pub mod wire;
 
+#[cfg(feature = "server")]
 pub use service::Service;
+#[cfg(feature = "server")]
 pub use tasks::{Circuits, Compile, Compiled, Summary};

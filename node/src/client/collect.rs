@@ -2,8 +2,8 @@
 
 use super::{CallError, Caller};
 use crate::basics::hex;
-use crate::round::{Words, words};
 use crate::submission::giving;
+use crate::words::{Words, words};
 use hyper::Method;
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact};

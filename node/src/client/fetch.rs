@@ -1,7 +1,7 @@
 //! What a round reveals to one member of a party set, put together from what the three nodes tell it.
 
 use super::{CallError, Caller};
-use crate::round::Revealing;
+use crate::words::Revealing;
 use hyper::Method;
 use slvr_circuit::{Output, artifact};
 use slvr_runtime::party::members::{Piece, join};

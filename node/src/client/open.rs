@@ -4,8 +4,7 @@ use super::{AGAIN, CallError, Caller, together};
 use crate::basics::{Hash, Hex, hex};
 use crate::opening::Seal;
 use crate::state::{Mandate, Order, RoundKey, Signature, Spec};
-use crate::store::Store;
-use crate::submission::Public;
+use crate::submission::{Public, public_hash};
 use hyper::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -146,7 +145,7 @@ impl Caller {
             circuit: a.circuit,
             clients: a.clients,
             minimum: minimum.unwrap_or(a.minimum),
-            public: Store::public_hash(public),
+            public: public_hash(public),
             deadline: (clocks[1] / 1000).saturating_add(seconds),
             grace,
             after: a.after,

@@ -6,7 +6,6 @@
 
 use super::pause::with_room;
 use super::tidy::tidy;
-use super::words::{Words, pack};
 use super::{agreement, reveals, states};
 use crate::basics::Hex;
 use crate::node::Node;
@@ -14,6 +13,7 @@ use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step, Verdic
 use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
 use crate::wire::{RunHello, RunName};
+use crate::words::{Words, pack};
 use slvr_circuit::verify::Openings;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
 use slvr_runtime::party::{Intake, Invalid, Party, Replaced, RunError};

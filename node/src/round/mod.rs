@@ -6,7 +6,6 @@
 //! | `agreement` | whose submissions count, and in which circuit: what each node holds a proposal against |
 //! | `gather` | from what three nodes have to whose submissions count |
 //! | `attempt` | one attempt: connects, reads the parts, runs the circuit, keeps what the receivers get |
-//! | `words` | what a node keeps for the receivers of a round, as bytes |
 //! | `reveals` | what a round reveals to members of party sets, cut up for each of them |
 //! | `lead` | node 0: closes, has everybody agree and run, releases, recovers |
 //! | `pause` | how long a node waits before it does something again, and for room on its disk |
@@ -30,7 +29,6 @@ mod reveals;
 mod states;
 mod tend;
 mod tidy;
-mod words;
 
 pub use follow::answer;
 pub use gather::gather;
@@ -38,7 +36,5 @@ pub use lead::begin;
 pub use opening::{Wanted, open, ordered};
 pub use others::OpenError;
 pub(crate) use retry::{could, kept, retry};
-pub use reveals::Revealing;
 pub use tend::tend;
 pub(crate) use tidy::tidy;
-pub use words::{Frame, Words, words};

@@ -5,75 +5,14 @@
 //! that it takes to read it. So a member needs no circuit, and no node compiles anything for it. What goes to other
 //! sets stays together for the coordinator, who stands for them.
 
-use super::words::Words;
-use crate::basics::{Hash, Hex, hex, unhex};
+use crate::basics::Hex;
 use crate::state::{Agreement, RoundKey};
 use crate::tasks::Ready;
-use serde::{Deserialize, Serialize};
-use slvr_circuit::{Dom, Output};
+use crate::words::{Revealing, Word, Words};
 use slvr_runtime::link::Header;
-use slvr_runtime::party::members::{Piece, pieces};
+use slvr_runtime::party::members::pieces;
 use slvr_runtime::share::RunId;
 use zeroize::Zeroizing;
-
-/// What a node tells one member of what a round reveals to it. Only the words and what vouches for them differ between the
-/// three nodes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Revealing {
-    /// The task.
-    pub task: String,
-    /// The round.
-    pub round: u64,
-    /// The member's name.
-    pub client: String,
-    /// The run's public name.
-    pub run: Hex<16>,
-    /// Hash of the round's opening.
-    pub opening: Hash,
-    /// The circuit that was run.
-    pub circuit: Hash,
-    /// The party set.
-    pub set: String,
-    /// Which member of it this is.
-    pub member: u64,
-    /// What is revealed.
-    pub outputs: Vec<Word>,
-}
-
-/// A node's word of one output.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Word {
-    /// What is revealed, with the shape that the member gets.
-    pub output: Output,
-    /// Bits of an element.
-    pub bits: u32,
-    /// Whether elements are vectors of bits, packed plane by plane.
-    pub planes: bool,
-    /// The node's word, packed, in hexadecimal digits.
-    pub word: String,
-    /// Against a malicious node: the hash of the next node's word.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub voucher: Option<Hash>,
-}
-
-impl Word {
-    fn of(piece: &Piece) -> Word {
-        Word {
-            output: piece.output.clone(),
-            bits: piece.dom.bits(),
-            planes: matches!(piece.dom, Dom::Bits(_)),
-            word: hex(&piece.word),
-            voucher: piece.voucher.map(Hex),
-        }
-    }
-
-    /// As the runtime puts it together; nothing for what are no bytes.
-    pub fn piece(&self) -> Option<Piece> {
-        let dom = if self.planes { Dom::Bits(self.bits) } else { Dom::Ring(self.bits) };
-        let (output, word) = (self.output.clone(), unhex(&self.word)?);
-        Some(Piece { output, dom, word, voucher: self.voucher.map(|h| h.0) })
-    }
-}
 
 /// What is for one member: its name, and a file's bytes.
 pub(super) type Own = (String, Zeroizing<Vec<u8>>);

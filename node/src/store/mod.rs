@@ -526,17 +526,6 @@ impl Store {
         })
     }
 
-    /// A hash of public inputs, by which nodes compare them.
-    pub fn public_hash(public: &Public) -> Hash {
-        let mut hash = blake3::Hasher::new();
-        for (j, bytes) in public {
-            hash.update(&(*j as u64).to_le_bytes())
-                .update(&(bytes.len() as u64).to_le_bytes())
-                .update(bytes);
-        }
-        crate::basics::Hex(*hash.finalize().as_bytes())
-    }
-
     /// The storage key's fingerprint, which says nothing of it: for the operator to compare.
     pub fn fingerprint(&self) -> String {
         hex(&blake3::derive_key("slvr 1 fingerprint of a storage key", self.storage.expose())[..8])

@@ -403,6 +403,17 @@ impl Submission {
 /// The elements of public inputs as they travel, by index.
 pub type Public = BTreeMap<usize, Vec<u8>>;
 
+/// A hash of public inputs, by which nodes compare them.
+pub fn public_hash(public: &Public) -> Hash {
+    let mut hash = blake3::Hasher::new();
+    for (j, bytes) in public {
+        hash.update(&(*j as u64).to_le_bytes())
+            .update(&(bytes.len() as u64).to_le_bytes())
+            .update(bytes);
+    }
+    Hex(*hash.finalize().as_bytes())
+}
+
 /// Public inputs as they travel.
 pub fn pack_public(public: &BTreeMap<usize, Data>) -> Public {
     let one = |(j, x): (&usize, &Data)| {

@@ -11,7 +11,7 @@ use slvr_node::keys::{appoint, dismiss};
 use slvr_node::opening::Seal;
 use slvr_node::state::{Agreement, Entry, Excluded, Mandate, Order, RoundKey, Spec};
 use slvr_node::store::Store;
-use slvr_node::submission::Public;
+use slvr_node::submission::{Public, public_hash};
 use slvr_node::vault::Key;
 use slvr_node::wire::{Answer, Ask, RunName};
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn nothing_of_an_opening_is_changed_after_the_coordinator_has_signed_it() {
         ("grace", |s| s.grace = 0),
         ("roll", |s| s.roll = Hex([1; 32])),
         ("public inputs", |s| {
-            s.public = Store::public_hash(&Public::from([(1, 2u64.to_le_bytes().to_vec())]));
+            s.public = public_hash(&Public::from([(1, 2u64.to_le_bytes().to_vec())]));
         }),
         ("round", |s| s.key.round = 3),
         ("what it continues", |s| s.after = Some(1)),

@@ -64,7 +64,7 @@ fn each_client_fetches_its_own_and_the_coordinator_sees_nothing_of_it() {
         // What the coordinator gets has no frame for the set of clients.
         let (_, bytes) =
             coordinator.call(node, &Method::GET, &path, &[], &[], 1 << 20).expect("words");
-        let (_, words) = slvr_node::round::words(&bytes).expect("reads");
+        let (_, words) = slvr_node::words::words(&bytes).expect("reads");
         assert!(!words.is_empty() && words.iter().all(|(set, ..)| *set == 1), "{words:?}");
     }
     let revealed = coordinator.collect(TASK, 1).expect("collects").revealed;
