@@ -337,6 +337,8 @@ pub enum Step {
         order: Order,
         /// With this signature.
         by: Mandate,
+        /// Which node this is.
+        me: usize,
         /// Whether it may be aborted although this node has computed: node 0 has not released it, nor will it.
         computed: bool,
     },
@@ -475,6 +477,10 @@ impl Round {
                 return refused("this node has computed the result, and node 0 may release it");
             }
             Step::Leave(why) => return self.step(Step::Abort(why), now),
+            // Whoever has verified the order may have done so before the coordinator said that the round is run again.
+            Step::Ordered { by, me, .. } if by.permits.get(me) != Some(&self.permits) => {
+                return refused("the order is from before it was to be run again");
+            }
             Step::Ordered { order: Order::Close, by, .. } => {
                 let closed = self.step(Step::Close, now)?;
                 if closed {

@@ -13,8 +13,7 @@ use super::tidy::tidy;
 use crate::basics::now;
 use crate::node::Node;
 use crate::state::{Mandate, Order, Phase, Round, RoundKey, Spec, Step, StepError};
-use crate::store::Store;
-use crate::submission::{Public, unpack_public};
+use crate::submission::{Public, public_hash, unpack_public};
 use crate::wire::{Answer, Ask};
 use std::sync::{Arc, PoisonError};
 
@@ -68,7 +67,7 @@ pub fn open(
             spec.minimum, known.task.minimum, spec.clients
         )));
     }
-    if Store::public_hash(public) != spec.public {
+    if public_hash(public) != spec.public {
         let why = format!("node {me}: the public inputs are not those of the opening");
         return Err(OpenError::Refused(why));
     }
@@ -166,7 +165,7 @@ pub fn ordered(
             }
         }
     }
-    let step = Step::Ordered { order, by, computed: waits || node.leads() };
+    let step = Step::Ordered { order, by, me: node.me(), computed: waits || node.leads() };
     let done = node.advance(key, step)?;
     if order == Order::Abort {
         tidy(node, key);

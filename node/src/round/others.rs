@@ -102,7 +102,7 @@ pub(super) fn ended_by(
     let known = node.config.openers();
     match order {
         Some(by) if round.is_ordered(Order::Abort, &by, (node.me(), &known)) => {
-            Step::Ordered { order: Order::Abort, by, computed: true }
+            Step::Ordered { order: Order::Abort, by, me: node.me(), computed: true }
         }
         _ => Step::Abort(match why {
             Some(why) if why == ABORTED => format!(

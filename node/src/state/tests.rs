@@ -142,7 +142,7 @@ fn an_order_to_abort_is_kept_until_the_round_is_run_again() {
     let mut r = round(1);
     let signed = r.spec.signed;
     let by = |n| Mandate { signed, permits: [n; 3] };
-    let abort = |n| Step::Ordered { order: Order::Abort, by: by(n), computed: false };
+    let abort = |n| Step::Ordered { order: Order::Abort, by: by(n), me: 0, computed: false };
     for (step, ending) in [
         (Step::Close, None),
         (abort(0), Some(by(0))),
@@ -153,8 +153,14 @@ fn an_order_to_abort_is_kept_until_the_round_is_run_again() {
         (Step::Abort("a part is damaged".into()), None),
         (Step::Permit, None),
         // Taken back: it is not run again.
-        (abort(2), Some(by(2))),
+        (abort(3), Some(by(3))),
     ] {
+        // One that was verified before the last permission, and comes after it, takes back nothing.
+        if let Some(before) = r.permits.checked_sub(1) {
+            let stood = r.clone();
+            assert!(r.step(abort(before), 1).is_err(), "{step:?}");
+            assert_eq!(r, stood);
+        }
         assert_eq!(r.step(step.clone(), 1), Ok(true), "{step:?}");
         assert_eq!(r.ending, ending, "{step:?}");
     }
