@@ -14,9 +14,8 @@ use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
 use crate::wire::{RunHello, RunName};
 use crate::words::{Words, pack};
-use slvr_circuit::verify::Openings;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Intake, Invalid, Party, Replaced, RunError};
+use slvr_runtime::party::{Doors, Intake, Invalid, Party, Replaced, RunError};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -150,7 +149,6 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     let count = |done, _| node.board.update(key, |p| p.done = done);
     let party = Party {
         circuit: &ready.circuit,
-        openings: Openings::Checks,
         prss: Prss::new(me, &seeds, run).into(),
         link: &mut link,
         run,
@@ -160,6 +158,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         deadline: node.deadline(),
         transcript: None,
         progress: Some(&count),
+        doors: Doors::default(),
     };
     let (report, kept) = match party.run_keeping(inputs) {
         Ok(done) => done,

@@ -1,5 +1,6 @@
 //! The state of one party's run: what it was given, what it holds, and how it talks to the others.
 
+use super::doors::Doors;
 use super::error::{Phase, RunError};
 use super::guard::Guard;
 use super::registers::Registers;
@@ -10,7 +11,6 @@ use crate::protocol::{Context, REPEATED};
 use crate::share::state::Kept;
 use crate::share::{Held, Prss, RunId, next, prev};
 use serde::{Deserialize, Serialize};
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Dom, Lanes, Op, ValueId, plan};
 use slvr_ring::Data;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +21,6 @@ use std::time::Duration;
 pub struct Party<'a> {
     /// What to evaluate.
     pub circuit: &'a Circuit,
-    /// What the circuit may open to the parties: the bits of checks, except in tests.
-    pub openings: Openings,
     /// This party's pairwise randomness; it also says which party this is.
     pub prss: Arc<Prss>,
     /// The channels to the other parties and the receivers.
@@ -42,6 +40,8 @@ pub struct Party<'a> {
     /// Called after each layer with the number of layers done and the number of all layers. Before
     /// layers are repeated the first number falls back.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+    /// What a test does to the run.
+    pub doors: Doors<'a>,
 }
 
 /// What a party knows after a run. No share is part of it.
@@ -76,8 +76,6 @@ pub(super) struct Attempt {
 /// The state of a run.
 pub(super) struct Engine<'a> {
     pub party: Party<'a>,
-    /// What it says that it runs: its circuit, except in tests.
-    pub says: &'a Circuit,
     pub me: usize,
     pub regs: Registers,
     pub receivers: BTreeSet<usize>,
@@ -105,11 +103,10 @@ pub(super) struct Engine<'a> {
 }
 
 impl<'a> Engine<'a> {
-    pub(super) fn new(party: Party<'a>, says: &'a Circuit) -> Self {
+    pub(super) fn new(party: Party<'a>) -> Self {
         let receivers = party.circuit.outputs.iter().map(|o| o.to as usize).collect();
         Engine {
             me: party.prss.me(),
-            says,
             regs: Registers::new(0),
             receivers,
             phase: Phase::Handshake,

@@ -9,6 +9,7 @@
 //! | `guard`, `barrier`, `vouching` | against a malicious party: what is kept for proofs, the proofs, and how openings are vouched for |
 //! | `speculation` | layers that are computed again when a client fails a check |
 //! | `hello`, `receiver`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), the [`Transcript`] hook, [`RunError`] |
+//! | `doors` | what tests do to runs |
 //! | [`members`] | what is revealed to each member of a party set, cut up and put together member by member |
 //! | [`session`], [`remote`] | three parties and the receivers as threads; parties elsewhere, at the end of pipes |
 //!
@@ -35,6 +36,7 @@
 //! unless all three parties agree.
 
 mod barrier;
+mod doors;
 mod engine;
 mod error;
 mod exchange;
@@ -55,6 +57,7 @@ mod uploads;
 mod vouching;
 
 pub use crate::share::Held;
+pub use doors::Doors;
 pub use engine::{Party, PartyReport};
 pub use error::{Origin, Phase, RunError};
 pub use hello::{Hello, MESSAGES, hash_public};

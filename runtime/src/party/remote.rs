@@ -7,7 +7,7 @@
 
 use super::intake::Intake;
 use super::session::{Dealer, Options};
-use super::{Held, Invalid, Origin, Party, PartyReport, Replaced, RunError, Uploads};
+use super::{Doors, Held, Invalid, Origin, Party, PartyReport, Replaced, RunError, Uploads};
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
 use crate::share::encode::Encoded;
@@ -16,7 +16,7 @@ use crate::share::{PairSeeds, Prss, RunId, Seed};
 use bincode::Options as _;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slvr_circuit::verify::{Openings, verify};
+use slvr_circuit::verify::verify;
 use slvr_circuit::{Circuit, artifact};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
@@ -380,7 +380,6 @@ impl Job {
         let count = |done, _| layers.store(done, Ordering::Relaxed);
         let party = Party {
             circuit: &self.circuit,
-            openings: Openings::Checks,
             prss: self.prss.into(),
             link: &mut link,
             run: self.run,
@@ -390,6 +389,7 @@ impl Job {
             deadline: self.deadline,
             transcript: None,
             progress: Some(&count),
+            doors: Doors::default(),
         };
         let ended = match party.run_keeping(self.inputs) {
             Ok((report, kept)) => {

@@ -18,7 +18,7 @@ use slvr_circuit::{Circuit, From, Op, ValueId};
 use slvr_ring::Data;
 use std::collections::BTreeSet;
 
-impl<'a> Party<'a> {
+impl Party<'_> {
     /// Runs the circuit on what this party holds of the inputs, in declaration order: `One` for a
     /// public input, `Rep` for a secret one.
     ///
@@ -36,19 +36,7 @@ impl<'a> Party<'a> {
     ///
     /// As [`Party::run`], and a state that is not this circuit's or this party's.
     pub fn run_keeping(self, inputs: Vec<Held>) -> Result<(PartyReport, Option<Kept>), RunError> {
-        let says = self.circuit;
-        self.run_saying(says, inputs)
-    }
-
-    /// As [`Party::run_keeping`], by a party with software of its own, which says that it runs this circuit and runs
-    /// another one. For tests.
-    #[doc(hidden)]
-    pub fn run_saying(
-        self,
-        says: &'a Circuit,
-        inputs: Vec<Held>,
-    ) -> Result<(PartyReport, Option<Kept>), RunError> {
-        let mut engine = Engine::new(self, says);
+        let mut engine = Engine::new(self);
         let done = engine.all(inputs);
         if done.is_err() {
             engine.abort();
@@ -74,7 +62,7 @@ fn away(circuit: &Circuit, inputs: &[Held]) -> BTreeSet<(u32, u64)> {
 impl Engine<'_> {
     fn all(&mut self, mut inputs: Vec<Held>) -> Result<(PartyReport, Option<Kept>), RunError> {
         let circuit = self.party.circuit;
-        verify_with(circuit, self.party.openings)?;
+        verify_with(circuit, self.party.doors.openings)?;
         let before = self.take_state(&mut inputs)?;
         self.regs = Registers::new(circuit.types.len());
         self.guard = Guard::of(circuit);
@@ -257,7 +245,11 @@ impl Engine<'_> {
             Held::One(x) => Some(&**x),
             Held::Rep(_) => None,
         });
-        let mine = Hello::new(self.says, hash_public(public), self.party.run);
+        let mine = Hello::new(
+            self.party.doors.says.unwrap_or(self.party.circuit),
+            hash_public(public),
+            self.party.run,
+        );
         let mine = mine.of_history(state.map(Kept::history));
         let body = mine.encode();
         for peer in self.everybody() {

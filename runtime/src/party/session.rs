@@ -3,7 +3,7 @@
 
 use super::intake::Intake;
 use super::{
-    Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive,
+    Doors, Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive,
 };
 use crate::link::memory::{Memory, Mesh, mesh};
 use crate::link::shaped::{Line, Network};
@@ -34,18 +34,11 @@ pub struct Options<'a> {
     pub seed: Option<u64>,
     /// How long a party waits for a message.
     pub deadline: Duration,
-    /// Wraps each party's link, to break it.
-    pub wrap: Option<&'a WrapLink<'a>>,
     /// Gives every party and receiver a line of this bandwidth and latency; without it messages take
     /// no time.
     pub shape: Option<Line>,
     /// Whether to record what each party holds and says.
     pub record: bool,
-    /// A client with its own software: changes the uploads on their way. For tests.
-    pub tamper: Option<&'a Tamper<'a>>,
-    /// A party with its own software: evaluates this circuit, whatever the others do, and says that it evaluates theirs.
-    /// For tests.
-    pub deviant: Option<(usize, &'a Circuit)>,
     /// Whether the parties compare what they got of every client. Off only to show what happens then.
     pub compare_inputs: bool,
     /// Clients submit numbers outside their declared range as words of the ring, instead of
@@ -53,32 +46,29 @@ pub struct Options<'a> {
     pub submit_unchecked: bool,
     /// What is done about clients whose inputs cannot be used.
     pub invalid: Invalid,
-    /// What the circuit may open to the parties. Anything but the default is for tests of single instructions.
-    pub openings: Openings,
     /// What the parties have kept of the round before; without it, a circuit with states begins.
     pub state: Option<&'a [Kept; 3]>,
     /// Called by party 0 after each layer with the layers done and all layers.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+    /// What a test does to the run.
+    pub doors: Doors<'a>,
 }
 
 impl Default for Options<'_> {
-    /// Random, ten minutes, plain links, nothing recorded, honest clients.
+    /// Random, ten minutes, plain links.
     fn default() -> Self {
         let deadline = Duration::from_secs(600);
         Options {
             seed: None,
             deadline,
-            wrap: None,
             shape: None,
             record: false,
-            tamper: None,
-            deviant: None,
             compare_inputs: true,
             submit_unchecked: false,
             invalid: Invalid::Zeros,
-            openings: Openings::Checks,
             state: None,
             progress: None,
+            doors: Doors::default(),
         }
     }
 }
@@ -220,7 +210,7 @@ pub fn run_outcome(
     inputs: Encoded,
     options: &Options<'_>,
 ) -> Result<Outcome, RunError> {
-    verify_with(circuit, options.openings)?;
+    verify_with(circuit, options.doors.openings)?;
     let Encoded { public, sets, .. } = inputs;
     let dealer = Dealer::new(options)?;
     let (run, pairs) = (dealer.run, dealer.pairs());
@@ -254,7 +244,7 @@ pub fn run_outcome(
         for (i, ((link, (inputs, uploads)), recorder)) in each {
             let prss = Prss::new(i, &pairs[i], run);
             running.push(scope.spawn(move || {
-                let link: Box<dyn Link> = match options.wrap {
+                let link: Box<dyn Link> = match options.doors.wrap {
                     Some(wrap) => wrap(i, link),
                     None => Box::new(link),
                 };
@@ -262,11 +252,9 @@ pub fn run_outcome(
                 let transcript = options.record.then_some(recorder as &mut dyn Transcript);
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
-                let openings = options.openings;
-                let evaluated = options.deviant.filter(|d| d.0 == i).map_or(circuit, |d| d.1);
+                let evaluated = options.doors.deviant.filter(|d| d.0 == i).map_or(circuit, |d| d.1);
                 Party {
                     circuit: evaluated,
-                    openings,
                     prss: prss.into(),
                     link,
                     run,
@@ -276,8 +264,9 @@ pub fn run_outcome(
                     deadline,
                     transcript,
                     progress,
+                    doors: Doors { says: Some(circuit), ..options.doors },
                 }
-                .run_saying(circuit, inputs)
+                .run_keeping(inputs)
             }));
         }
         let listening: Vec<_> = receivers
@@ -431,7 +420,7 @@ impl Dealer {
                 };
                 sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
                 let mut parts = dealt.map(|d| d.uploads());
-                if let (Some(tamper), Some(parts)) = (options.tamper, &mut parts) {
+                if let (Some(tamper), Some(parts)) = (options.doors.tamper, &mut parts) {
                     tamper(s, i, parts);
                 }
                 hand_out(s, i, parts);

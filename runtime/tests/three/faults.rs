@@ -6,6 +6,7 @@ use slvr_circuit::{Circuit, Hold, Op};
 use slvr_runtime::link::fault::{Fault, FaultKind, Faulty};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Outcome, run_outcome};
 use slvr_runtime::party::{Phase, RunError};
 use slvr_runtime::share::encode::Encoded;
@@ -40,7 +41,8 @@ fn run(deadline: Duration, faults: &[Fault]) -> Outcome {
     let (circuit, encoded) = circuit();
     let wrap =
         |party, link: Memory| -> Box<dyn Link> { Box::new(Faulty::new(party, link, faults)) };
-    let options = Options { seed: Some(1), deadline, wrap: Some(&wrap), ..Options::default() };
+    let options =
+        Options { doors: Doors::new().wrap(&wrap), seed: Some(1), deadline, ..Options::default() };
     run_outcome(&circuit, encoded, &options).unwrap()
 }
 

@@ -2,10 +2,10 @@
 
 use crate::build::Builder;
 use slvr_circuit::Dom;
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Hold, Op};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::{Held, Invalid, Party, PartyReport, RunError, Uploads};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::time::Duration;
@@ -41,8 +41,8 @@ fn run(setups: &[Setup; 3]) -> Vec<Result<PartyReport, RunError>> {
                 let prss = Prss::new(i, &pairs[i], *run);
                 scope.spawn(move || {
                     let party = Party {
+                        doors: Doors::new().any_openings(),
                         circuit,
-                        openings: Openings::Any,
                         prss: prss.into(),
                         link: &mut link,
                         run: *run,

@@ -41,7 +41,7 @@ fn frames(circuit: &Circuit, encoded: &Encoded) -> (usize, String) {
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
         Box::new(Noting { inner, me, log: log.clone() })
     };
-    let options = Options { wrap: Some(&wrap), ..options(7) };
+    let options = Options { doors: options(7).doors.wrap(&wrap), ..options(7) };
     let outcome = run_outcome(circuit, encoded.clone(), &options).unwrap();
     outcome.report(circuit).unwrap_or_else(|e| panic!("{e}"));
     let mut hash = blake3::Hasher::new();

@@ -6,10 +6,10 @@ use slvr_circuit::Dom;
 use slvr_circuit::multi_and::{MAX_FAN, MultiAnd};
 use slvr_circuit::pairs::PairTable;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, Conv, Hold, Lanes, Op, SplitPart, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::clear::{self, plain};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::party::{Held, Recorder};
 use slvr_runtime::protocol::{committee::committee, complement, mask};
@@ -247,8 +247,12 @@ pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, gates
 /// Runs among three parties, checks every instruction, and compares the outputs with the clear
 /// evaluation under the same coins.
 pub fn check(circuit: &Circuit, encoded: Encoded, seed: u64) -> Report {
-    let options =
-        Options { openings: Openings::Any, seed: Some(seed), record: true, ..Options::default() };
+    let options = Options {
+        doors: Doors::new().any_openings(),
+        seed: Some(seed),
+        record: true,
+        ..Options::default()
+    };
     let plain_inputs = encoded.values(circuit);
     let outcome = run_outcome(circuit, encoded, &options).unwrap();
     let report = outcome.report(circuit).unwrap();
@@ -278,7 +282,7 @@ fn random_values_are_shared_and_known_to_nobody() {
         let (circuit, encoded) = b.finish();
         let inputs = encoded.values(&circuit);
         let options = Options {
-            openings: Openings::Any,
+            doors: Doors::new().any_openings(),
             seed: Some(seed),
             record: true,
             ..Options::default()
@@ -348,7 +352,7 @@ fn exact_truncation_by_macros() {
         b.reveal(y, 0, 1.0);
         let (circuit, encoded) = b.finish();
         let options = Options {
-            openings: Openings::Any,
+            doors: Doors::new().any_openings(),
             seed: Some(seed),
             record: true,
             ..Options::default()
@@ -390,7 +394,7 @@ fn comparisons_by_thermometers() {
         let reshare_two = ValueId(c.0 + 1);
         let (circuit, encoded) = b.finish();
         let options = Options {
-            openings: Openings::Any,
+            doors: Doors::new().any_openings(),
             seed: Some(i as u64),
             record: true,
             ..Options::default()

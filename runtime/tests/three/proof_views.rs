@@ -44,7 +44,7 @@ fn heard(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Heard {
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
         Box::new(Ear { inner, me, heard: heard.clone() })
     };
-    let options = Options { wrap: Some(&wrap), ..options(seed) };
+    let options = Options { doors: options(seed).doors.wrap(&wrap), ..options(seed) };
     run_outcome(circuit, encoded.clone(), &options).unwrap().report(circuit).unwrap();
     heard
 }

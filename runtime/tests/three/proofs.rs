@@ -5,6 +5,7 @@ use slvr_circuit::proof::{Own, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Check, Circuit, Conv, Dom, Instr, Op, Security, ValueId};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::time::Duration;
@@ -154,7 +155,7 @@ pub fn proven_often(circuit: &Circuit) -> Circuit {
 
 pub fn options(seed: u64) -> Options<'static> {
     let deadline = Duration::from_secs(120);
-    Options { seed: Some(seed), openings: Openings::Any, deadline, ..Options::default() }
+    Options { doors: Doors::new().any_openings(), seed: Some(seed), deadline, ..Options::default() }
 }
 
 pub fn run(circuit: &Circuit, encoded: &Encoded, options: &Options<'_>) -> Report {

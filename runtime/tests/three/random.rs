@@ -3,10 +3,10 @@
 use crate::build::{Builder, elements, words};
 use crate::operations::{check_steps, check_traffic, together, values};
 use proptest::prelude::*;
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Conv, Dom, low_mask};
 use slvr_circuit::{Hold, Op, SplitPart, Type, ValueId};
 use slvr_runtime::clear::{self, plain};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, run_outcome};
 use std::collections::BTreeSet;
 
@@ -420,8 +420,12 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
     let (used, laws) = (g.used, g.laws);
     let (circuit, encoded) = g.b.finish();
     let inputs = encoded.values(&circuit);
-    let options =
-        Options { openings: Openings::Any, seed: Some(seed), record: true, ..Options::default() };
+    let options = Options {
+        doors: Doors::new().any_openings(),
+        seed: Some(seed),
+        record: true,
+        ..Options::default()
+    };
     let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
     check_traffic(&circuit, &report);
     let recorded = report.recorded.as_ref().unwrap();

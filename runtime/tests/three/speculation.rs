@@ -9,6 +9,7 @@ use slvr_circuit::{Circuit, Hold, Op, Type, ValueId, text};
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::party::{Direction, RunError, Why};
 use slvr_runtime::protocol::REPEATED;
@@ -217,7 +218,12 @@ fn who_lies_about_bits_is_found() {
             }
         };
         let deadline = Duration::from_secs(20);
-        let options = Options { seed: Some(5), deadline, wrap: Some(&wrap), ..Options::default() };
+        let options = Options {
+            doors: Doors::new().wrap(&wrap),
+            seed: Some(5),
+            deadline,
+            ..Options::default()
+        };
         let outcome = run_outcome(&circuit, inputs(&circuit, good), &options).unwrap();
         outcome.report(&circuit).unwrap_err()
     };

@@ -11,6 +11,7 @@ use slvr_circuit::verify::verify;
 use slvr_circuit::{Circuit, Instr, Op, text};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Outcome, run_outcome};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -126,7 +127,12 @@ pub fn run(circuit: &Circuit, good: [bool; 3], seed: u64, flips: Option<Frame>) 
         Box::new(Tap { inner, me, flips, log: log.clone() })
     };
     let deadline = Duration::from_secs(60);
-    let options = Options { seed: Some(seed), deadline, wrap: Some(&wrap), ..Options::default() };
+    let options = Options {
+        doors: Doors::new().wrap(&wrap),
+        seed: Some(seed),
+        deadline,
+        ..Options::default()
+    };
     let encoded = speculation::inputs(circuit, good);
     let outcome = run_outcome(circuit, encoded, &options).expect("set up");
     (outcome, log)

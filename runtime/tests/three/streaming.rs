@@ -7,6 +7,7 @@ use slvr_runtime::clear;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::shaped::Line;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::party::{Phase, RunError};
 use slvr_runtime::share::encode::Encoded;
@@ -91,7 +92,7 @@ fn frames_in_another_order_stop_everybody() {
             _ => Box::new(inner),
         }
     };
-    let options = Options { seed: Some(1), wrap: Some(&wrap), ..Options::default() };
+    let options = Options { doors: Doors::new().wrap(&wrap), seed: Some(1), ..Options::default() };
     let outcome = run_outcome(&circuit, encoded, &options).unwrap();
     let Err(RunError::Link { phase, peer, problem, .. }) = &outcome.parties[0] else {
         panic!("{:?}", outcome.parties[0])

@@ -2,11 +2,11 @@
 
 use crate::build::{Builder, words};
 use slvr_circuit::Dom;
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Check, Circuit, Encoding, From, Hold, Input, Op, Type, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::{Mesh, mesh};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Report, run_local, run_outcome};
 use slvr_runtime::party::{Held, Invalid, Party, Replaced, RunError, Uploads, Why};
 use slvr_runtime::share::deal::{Part, Upload};
@@ -64,7 +64,7 @@ fn files() -> Inputs {
 }
 
 fn seeded() -> Options<'static> {
-    Options { openings: Openings::Any, seed: Some(3), ..Options::default() }
+    Options { doors: Doors::new().any_openings(), seed: Some(3), ..Options::default() }
 }
 
 /// What is revealed when these clients count as zeros.
@@ -182,7 +182,7 @@ fn an_inconsistent_client_counts_as_zeros() {
                     *part = damaged(part);
                 }
             };
-            let options = Options { tamper: Some(&tamper), ..seeded() };
+            let options = Options { doors: seeded().doors.tamper(&tamper), ..seeded() };
             let report = run_local(&circuit, &files(), &options).unwrap();
             expect(&report, &[1]);
             assert_eq!(report.replaced, replaced(&[(1, Why::Inconsistent)]));
@@ -234,8 +234,8 @@ fn shares_without_uploads_are_compared() {
                 let held = &held;
                 scope.spawn(move || {
                     let party = Party {
+                        doors: Doors::new().any_openings(),
                         circuit,
-                        openings: Openings::Any,
                         prss: prss.into(),
                         link: &mut link,
                         run,
@@ -271,7 +271,7 @@ fn an_unreadable_upload_counts_as_zeros() {
                 uploads[1].second = change(&uploads[1].second);
             }
         };
-        let options = Options { tamper: Some(&tamper), ..seeded() };
+        let options = Options { doors: seeded().doors.tamper(&tamper), ..seeded() };
         let report = run_local(&circuit, &files(), &options).unwrap();
         expect(&report, &[3]);
         assert_eq!(report.replaced, replaced(&[(3, Why::Inconsistent)]));
@@ -308,7 +308,7 @@ fn all_inputs_of_a_client_are_compared_and_replaced() {
             }
         }
     };
-    let options = Options { tamper: Some(&tamper), record: true, ..seeded() };
+    let options = Options { doors: seeded().doors.tamper(&tamper), record: true, ..seeded() };
     let outcome = run_outcome(&c, encoded.clone(), &options).unwrap();
     let report = outcome.report(&c).unwrap();
     let want = [(0, Why::Inconsistent), (2, Why::Inconsistent)];

@@ -5,10 +5,10 @@ use crate::build::{Builder, words};
 use crate::operations::{check_steps, check_traffic};
 use slvr_circuit::interaction::{Interaction, Peer, next, prev};
 use slvr_circuit::plan::operand;
-use slvr_circuit::verify::Openings;
 use slvr_circuit::verify::infer;
 use slvr_circuit::{Dom, Hold, INTERACTIVE, Op, Type, ValueId, wire_len};
 use slvr_runtime::party::Direction;
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, run_outcome};
 
 /// The instruction of a name.
@@ -71,8 +71,12 @@ fn check_row(name: &str, row: &Interaction, bits: Option<u32>, n: u64, groups: u
     }
     let (circuit, encoded) = b.finish();
     let (dom, lanes) = operand(&circuit, &op);
-    let options =
-        Options { openings: Openings::Any, seed: Some(n), record: true, ..Options::default() };
+    let options = Options {
+        doors: Doors::new().any_openings(),
+        seed: Some(n),
+        record: true,
+        ..Options::default()
+    };
     let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
     check_traffic(&circuit, &report);
     let recorded = report.recorded.as_ref().unwrap();

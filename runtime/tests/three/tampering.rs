@@ -165,7 +165,11 @@ pub fn bent(
     let silent = matches!(rule.frame, Some((_, How::Drop | How::Reorder, _)));
     let deadline = if silent { Duration::from_millis(400) } else { Duration::from_secs(60) };
     let deviant = instead.map(|c| (rule.party, c));
-    let options = Options { wrap: Some(&wrap), deadline, deviant, ..options(seed) };
+    let options = Options {
+        doors: options(seed).doors.wrap(&wrap).deviant(deviant),
+        deadline,
+        ..options(seed)
+    };
     let outcome = run_outcome(circuit, encoded.clone(), &options).unwrap();
     let log = log.lock().unwrap().clone();
     (outcome, log)
@@ -548,7 +552,7 @@ fn copies_of_a_client_that_differ_end_the_run() {
             let part = if second { &mut all.second } else { &mut all.first };
             *part = Part::Seed(Seed::new([99; 16]));
         };
-        let options = Options { tamper: Some(&tamper), ..options(1) };
+        let options = Options { doors: options(1).doors.tamper(&tamper), ..options(1) };
         let outcome = run_outcome(&circuit, encoded.clone(), &options).unwrap();
         assert!(outcome.receivers.iter().all(|(_, r)| r.is_err()));
         assert!(outcome.parties.iter().all(|p| p.is_err()));

@@ -7,6 +7,7 @@ use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::tcp::{ConnectError, Tcp};
 use slvr_runtime::link::tls::Identity;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Outcome, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::io::{Read, Write};
@@ -223,8 +224,12 @@ fn run(links: Option<[Tcp; 3]>, (circuit, encoded): (Circuit, Encoded)) -> Outco
             None => Box::new(memory),
         }
     };
-    let options =
-        Options { seed: Some(5), deadline: LONG, wrap: Some(&wrap), ..Options::default() };
+    let options = Options {
+        doors: Doors::new().wrap(&wrap),
+        seed: Some(5),
+        deadline: LONG,
+        ..Options::default()
+    };
     run_outcome(&circuit, encoded, &options).unwrap()
 }
 

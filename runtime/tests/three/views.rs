@@ -6,10 +6,10 @@
 use crate::build::Builder;
 use crate::operations::{carry, mask_words, values};
 use slvr_circuit::Dom;
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Hold, Lanes, Op, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::Peer;
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::party::{Direction, Held, Recorded, Recorder};
 use slvr_runtime::protocol::{Context, complement, input};
@@ -100,7 +100,7 @@ fn histograms(name: &str, value: u128, seed: u64) -> BTreeMap<String, Histogram>
         }
         let (circuit, encoded) = b.finish();
         let options = Options {
-            openings: Openings::Any,
+            doors: Doors::new().any_openings(),
             seed: Some(seed + run),
             record: true,
             ..Options::default()
@@ -205,7 +205,7 @@ fn mask_view() {
         let lanes = b.ty(mask).lanes();
         let (circuit, encoded) = b.finish();
         let options = Options {
-            openings: Openings::Any,
+            doors: Doors::new().any_openings(),
             seed: Some(900 + run),
             record: true,
             ..Options::default()
@@ -247,8 +247,12 @@ fn a_dealt_mask_is_its_own_simulator() {
     let mask = b.round(Op::DealMask(own), Hold::Mask);
     let lanes = b.ty(mask).lanes();
     let (circuit, encoded) = b.finish();
-    let options =
-        Options { openings: Openings::Any, seed: Some(5), record: true, ..Options::default() };
+    let options = Options {
+        doors: Doors::new().any_openings(),
+        seed: Some(5),
+        record: true,
+        ..Options::default()
+    };
     let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
     let values = values(&recorded);
     for p in 0..3 {
@@ -272,7 +276,7 @@ fn comparison_view() {
                 b.round(Op::ReshareTwo(c), Hold::Rep);
                 let (circuit, encoded) = b.finish();
                 let options = Options {
-                    openings: Openings::Any,
+                    doors: Doors::new().any_openings(),
                     seed: Some(seed + run),
                     record: true,
                     ..Options::default()
@@ -335,7 +339,7 @@ fn an_opened_sum_tells_no_more() {
         let out = b.round(Op::OpenSum(z), Hold::Public);
         let (circuit, encoded) = b.finish();
         let options = Options {
-            openings: Openings::Any,
+            doors: Doors::new().any_openings(),
             seed: Some(3000 + run),
             record: true,
             ..Options::default()
@@ -403,8 +407,12 @@ fn no_share_in_debug_output() {
     b.round(Op::Open(x), Hold::Public);
     let (circuit, encoded) = b.finish();
     let shown = format!("{encoded:?}");
-    let options =
-        Options { openings: Openings::Any, seed: Some(1), record: true, ..Options::default() };
+    let options = Options {
+        doors: Doors::new().any_openings(),
+        seed: Some(1),
+        record: true,
+        ..Options::default()
+    };
     let outcome = run_outcome(&circuit, encoded, &options).unwrap();
     let shown = format!("{shown} {outcome:?} {:?}", outcome.recorded.as_ref().unwrap()[0].values);
     assert!(!shown.contains("201"), "{shown}");

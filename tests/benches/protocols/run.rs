@@ -4,11 +4,11 @@ use super::macros::Given;
 use super::macros::Result;
 use rustix::time::{ClockId, clock_gettime};
 use slvr_circuit::Dom;
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::{Event, Held, Invalid, Party, Transcript, Uploads};
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed, next};
 use slvr_tests::Random;
@@ -196,10 +196,9 @@ pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool
                     let uploads = Uploads { unchecked: true, ..Uploads::default() };
                     let transcript = watched.then_some(watch as &mut dyn Transcript);
                     let (deadline, progress) = (Duration::from_secs(600), None);
-                    let openings = Openings::Any;
                     let party = Party {
+                        doors: Doors::new().any_openings(),
                         circuit,
-                        openings,
                         prss: prss.into(),
                         link,
                         run,

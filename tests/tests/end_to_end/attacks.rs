@@ -7,6 +7,7 @@ use slvr_circuit::{Dom, From};
 use slvr_compiler::analysis::guard::Guard;
 use slvr_compiler::pipeline::{self, Fine};
 use slvr_ring::Data;
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::party::{Replaced, Why};
 use slvr_runtime::share::deal::{Part, Upload};
@@ -447,8 +448,8 @@ fn inconsistent_shares() {
     reals(&mut inputs, EVE, "update").iter_mut().for_each(|x| *x = 4.0);
     let with = |case: &Case, compare_inputs: bool| {
         let options = Options {
+            doors: Doors::new().tamper(&tamper),
             seed: Some(seed),
-            tamper: Some(&tamper),
             compare_inputs,
             ..Options::default()
         };

@@ -9,6 +9,7 @@ use slvr_compiler::pipeline::Options as How;
 use slvr_compiler::schedule::Checks;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Outcome, encode, run_outcome};
 use slvr_runtime::share::encode::{Inputs, RawTensor};
 use slvr_tests::compile_with;
@@ -74,7 +75,12 @@ fn run(
         Box::new(Bent { inner, me, change, sent: 0, log: log.clone() })
     };
     let deadline = Duration::from_secs(60);
-    let options = Options { seed: Some(seed), wrap: Some(&wrap), deadline, ..Options::default() };
+    let options = Options {
+        doors: Doors::new().wrap(&wrap),
+        seed: Some(seed),
+        deadline,
+        ..Options::default()
+    };
     let outcome = run_outcome(circuit, encoded, &options).expect("set up");
     let log = log.lock().unwrap().clone();
     (outcome, log)

@@ -11,6 +11,7 @@ use slvr_compiler::pipeline;
 use slvr_compiler::schedule::Checks;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Outcome, encode, encode_unchecked, run_outcome};
 use slvr_runtime::share::encode::{Encoded, RawData};
 use slvr_runtime::share::reveal::Revealed;
@@ -82,8 +83,12 @@ fn bent(
     };
     let deviant = instead.map(|c| (party, c));
     let deadline = Duration::from_secs(60);
-    let options =
-        Options { seed: Some(1), wrap: Some(&wrap), deadline, deviant, ..Options::default() };
+    let options = Options {
+        doors: Doors::new().wrap(&wrap).deviant(deviant),
+        seed: Some(1),
+        deadline,
+        ..Options::default()
+    };
     let outcome = run_outcome(circuit, encoded.clone(), &options).expect("set up");
     let log = log.lock().unwrap().iter().filter(|(_, h)| h.kind != Kind::Hello).copied().collect();
     (outcome, log)

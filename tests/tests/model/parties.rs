@@ -2,11 +2,11 @@
 
 use super::circuits::Made;
 use slvr_circuit::interaction::{Sends, next, prev};
-use slvr_circuit::verify::Openings;
 use slvr_circuit::{Dom, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::Peer;
 use slvr_runtime::link::memory::mesh;
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::{Direction, Event, Held, Invalid, Party, Transcript, Uploads};
 use slvr_runtime::share::{Prss, Rep, RunId, Words};
 use std::sync::Arc;
@@ -47,8 +47,8 @@ pub fn run(made: &Made, shares: &[[Data; 3]], pairs: &[Arc<dyn Words>; 3]) -> [S
                     .collect();
                 let mut seen = Seen { result: made.result, received: vec![], share: None };
                 let party = Party {
+                    doors: Doors::new().any_openings(),
                     circuit: &made.circuit,
-                    openings: Openings::Any,
                     prss: Prss::of_words(i, pairs[i].clone(), pairs[prev(i)].clone()).into(),
                     link: &mut link,
                     run: RunId([0; 16]),

@@ -8,6 +8,7 @@ use slvr_circuit::{
 };
 use slvr_ring::Data;
 use slvr_runtime::clear;
+use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 
@@ -111,7 +112,8 @@ pub fn run(
         vec![(0, data.slice(range))]
     };
     let encoded = Encoded { sets: vec![(0..m).map(member).collect()], ..Encoded::default() };
-    let options = Options { openings: Openings::Any, seed: Some(5), ..Options::default() };
+    let options =
+        Options { doors: Doors::new().any_openings(), seed: Some(5), ..Options::default() };
     let outcome = run_outcome(&circuit, encoded, &options).expect("set up");
     let report = outcome.report(&circuit).expect("three parties");
     let revealed = |outputs: &[slvr_runtime::share::reveal::Revealed]| {
