@@ -10,6 +10,7 @@ use super::layout::behind;
 use super::signs::{not_negative, not_negative_of};
 use super::{means, norms};
 use crate::graph::{Function, Graph, NodeId, Op, domain};
+use slvr_language::types::Elem;
 use std::cell::RefCell;
 use std::collections::HashMap;
 
@@ -88,38 +89,21 @@ impl Magnitudes {
             Op::MulPow2(by) => arg(0) * two(*by),
             Op::Select => arg(1).max(arg(2)),
             Op::Concat(_) => (0..args.len()).map(arg).fold(0.0, f64::max),
-            Op::Lt
-            | Op::Eq
-            | Op::Not
-            | Op::And
-            | Op::Xor
-            | Op::ToInt
-            | Op::OneHot(_)
-            | Op::ArgMaxIs => 1.0,
+            Op::ToInt | Op::OneHot(_) => 1.0,
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
             Op::Div => {
                 let end = two(domain::QUOTIENT_TOP).max(arg(0));
                 let own = (arg(0) / least_root(g, args[1]) * ROUNDED).min(end);
                 self.averaged(g, [args[0], args[1]]).map_or(own, |n| n.min(own))
             }
-            Op::Neg
-            | Op::Relu
-            | Op::Gate
-            | Op::Abs
-            | Op::Max(_)
-            | Op::Min(_)
-            | Op::Sort
-            | Op::MaxPool { .. }
-            | Op::Trunc(_)
-            | Op::Shift(_)
-            | Op::Reshape(_)
-            | Op::Transpose(_)
-            | Op::Slice { .. }
-            | Op::Broadcast(_)
-            | Op::Gather { .. } => arg(0),
             Op::Saturate(top) => arg(0).min(two(*top)),
             // Nobody asks for an index.
             Op::ArgMax => f64::INFINITY,
+            Op::Neg | Op::Relu | Op::Gate | Op::Abs | Op::Trunc(_) | Op::Shift(_) => arg(0),
+            Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => arg(0),
+            op if op.is_layout() => arg(0),
+            _ if g.ty(id).elem == Elem::Bit => 1.0,
+            _ => f64::INFINITY,
         }
     }
 

@@ -9,7 +9,7 @@
 
 use crate::analysis::interval::{Interval, hull, negated};
 use crate::analysis::ranges::{Ranges, signed_bits};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Talk};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 
@@ -120,21 +120,7 @@ impl Rings {
             free.push(match graph.op(id) {
                 Op::Input(_) | Op::Const(..) | Op::ToInt => true,
                 _ if graph.ty(id).secrecy == Secrecy::Public => true,
-                Op::Add
-                | Op::Sub
-                | Op::Neg
-                | Op::Scale(_)
-                | Op::Shift(_)
-                | Op::DivPow2(_)
-                | Op::MulPow2(_)
-                | Op::Sum(_)
-                | Op::Reshape(_)
-                | Op::Transpose(_)
-                | Op::Slice { .. }
-                | Op::Broadcast(_)
-                | Op::Concat(_) => args.iter().all(ok),
-                Op::Gather { .. } => ok(&args[0]),
-                _ => false,
+                op => op.facts().talk == Talk::Never && args.iter().all(ok),
             });
         }
         let mut asked = vec![0; graph.len()];
@@ -238,43 +224,7 @@ fn working(graph: &Graph, ranges: &Ranges, id: NodeId, i: usize) -> Working {
         },
         Op::Gather { .. } if i == 1 => Working::Own,
         Op::Places(_) => bits(ranges.bits(arg(0)).max(ranges.bits(id)), 8),
-        Op::Input(_)
-        | Op::Const(..)
-        | Op::Draw(_)
-        | Op::Noise { .. }
-        | Op::Pairs { .. }
-        | Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::Neg
-        | Op::Scale(_)
-        | Op::Not
-        | Op::And
-        | Op::Xor
-        | Op::ToInt
-        | Op::Select
-        | Op::Relu
-        | Op::Gate
-        | Op::Abs
-        | Op::Sum(_)
-        | Op::Max(_)
-        | Op::Min(_)
-        | Op::ArgMax
-        | Op::Sort
-        | Op::SortSum { .. }
-        | Op::OneHot(_)
-        | Op::MatMul { .. }
-        | Op::Conv2d { .. }
-        | Op::MaxPool { .. }
-        | Op::Reshape(_)
-        | Op::Transpose(_)
-        | Op::Slice { .. }
-        | Op::Concat(_)
-        | Op::Broadcast(_)
-        | Op::Gather { .. }
-        | Op::Shift(_)
-        | Op::DivPow2(_)
-        | Op::MulPow2(_) => Working::Result,
+        _ => Working::Result,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::layout::behind;
 use super::signs::not_negative;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Class, Graph, NodeId, Op};
 
 /// Nodes that are looked at.
 const STEPS: usize = 64;
@@ -56,44 +56,10 @@ fn zero(g: &Graph, x: NodeId, parts: NodeId, steps: &mut usize) -> bool {
         Op::Add | Op::Sub => of(0) && of(1),
         Op::Select => of(1) && of(2),
         Op::Concat(_) => (0..args.len()).all(of),
-        Op::Div
-        | Op::Neg
-        | Op::Scale(_)
-        | Op::Gate
-        | Op::Relu
-        | Op::Abs
-        | Op::Sum(_)
-        | Op::Trunc(_)
-        | Op::Shift(_)
-        | Op::DivPow2(_)
-        | Op::MulPow2(_)
-        | Op::Saturate(_)
-        | Op::Reshape(_)
-        | Op::Transpose(_)
-        | Op::Slice { .. }
-        | Op::Broadcast(_)
-        | Op::Gather { .. } => of(0),
-        Op::Input(_)
-        | Op::Const(..)
-        | Op::Draw(_)
-        | Op::Noise { .. }
-        | Op::Pairs { .. }
-        | Op::Places(_)
-        | Op::Lt
-        | Op::Eq
-        | Op::Not
-        | Op::And
-        | Op::Xor
-        | Op::ToInt
-        | Op::Max(_)
-        | Op::Min(_)
-        | Op::ArgMax
-        | Op::Sort
-        | Op::SortSum { .. }
-        | Op::OneHot(_)
-        | Op::ArgMaxIs
-        | Op::MaxPool { .. }
-        | Op::Function(_) => false,
+        Op::Div | Op::Neg | Op::Scale(_) | Op::Sum(_) => of(0),
+        Op::Gate | Op::Relu | Op::Abs | Op::Saturate(_) => of(0),
+        op if matches!(op.class(), Class::Rescale | Class::Layout) => of(0),
+        _ => false,
     }
 }
 

@@ -17,7 +17,7 @@ use super::inverse::{Inverse, Part};
 use super::scaling::{FRACTION, Level, Want};
 use crate::analysis::guard::COMPARED;
 use crate::analysis::interval::size;
-use crate::graph::{Function, Graph, NodeId, Op};
+use crate::graph::{Class, Function, Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 use std::collections::BTreeSet;
@@ -388,47 +388,10 @@ fn asked(
         // An index, and a condition.
         Op::Gather { .. } if i > 0 => Want::Coarse,
         Op::Select if i == 0 => Want::Coarse,
-        Op::ArgMaxIs
-        | Op::Conv2d(_)
-        | Op::OneHot(_)
-        | Op::Not
-        | Op::And
-        | Op::Xor
-        | Op::ToInt
-        | Op::Input(_)
-        | Op::Const(..)
-        | Op::Draw(_)
-        | Op::Noise { .. }
-        | Op::Pairs { .. }
-        | Op::Places(_) => Want::Coarse,
-        Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::MatMul { .. }
-        | Op::Div
-        | Op::Neg
-        | Op::Scale(_)
-        | Op::Select
-        | Op::Relu
-        | Op::Gate
-        | Op::Saturate(_)
-        | Op::Function(_)
-        | Op::Abs
-        | Op::Sum(_)
-        | Op::Max(_)
-        | Op::Min(_)
-        | Op::Sort
-        | Op::SortSum { .. }
-        | Op::MaxPool { .. }
-        | Op::Reshape(_)
-        | Op::Transpose(_)
-        | Op::Slice { .. }
-        | Op::Concat(_)
-        | Op::Broadcast(_)
-        | Op::Gather { .. }
-        | Op::Trunc(_)
-        | Op::Shift(_)
-        | Op::DivPow2(_)
-        | Op::MulPow2(_) => own,
+        Op::ArgMaxIs | Op::Conv2d(_) | Op::ToInt => Want::Coarse,
+        op if matches!(op.class(), Class::Leaf) => Want::Coarse,
+        Op::OneHot(_) | Op::Places(_) => Want::Coarse,
+        Op::Not | Op::And | Op::Xor => Want::Coarse,
+        _ => own,
     }
 }

@@ -143,32 +143,7 @@ fn reads(g: &Graph, op: &Op, id: NodeId, args: &[NodeId], part: Part) -> Option<
     };
     let rank = g.shape(id).len();
     Some(match op {
-        Op::Input(_) | Op::Const(..) | Op::Draw(_) | Op::Pairs { .. } | Op::Places(_) => {
-            return None;
-        }
-        Op::Noise { .. } => return None,
-        Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::Div
-        | Op::Lt
-        | Op::Eq
-        | Op::And
-        | Op::Xor
-        | Op::Select
-        | Op::Gate => args.iter().map(|&a| aligned(a, axis)).collect(),
-        Op::Neg
-        | Op::Scale(_)
-        | Op::Not
-        | Op::ToInt
-        | Op::Relu
-        | Op::Saturate(_)
-        | Op::Function(_)
-        | Op::Abs
-        | Op::Trunc(_)
-        | Op::Shift(_)
-        | Op::DivPow2(_)
-        | Op::MulPow2(_) => vec![along(axis)],
+        op if op.is_pointwise() => args.iter().map(|&a| aligned(a, axis)).collect(),
         // The last axis is worked along, or is new.
         Op::Sort | Op::OneHot(_) if axis + 1 == rank => return None,
         Op::MaxPool { .. } if axis + 2 >= rank => return None,
@@ -220,6 +195,7 @@ fn reads(g: &Graph, op: &Op, id: NodeId, args: &[NodeId], part: Part) -> Option<
                 vec![along(axis + 1 - keys), Read::Whole]
             }
         }
+        _ => return None,
     })
 }
 

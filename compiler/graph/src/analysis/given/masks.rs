@@ -84,14 +84,10 @@ fn product(g: &Graph, mut id: NodeId) -> Option<NodeId> {
         }
         let args = g.args(id);
         id = match g.op(id) {
-            Op::Neg
+            Op::Neg | Op::Sum(_) => args[0],
             // The same words, read at another scale.
-            | Op::DivPow2(_)
-            | Op::MulPow2(_)
-            | Op::Reshape(_)
-            | Op::Transpose(_)
-            | Op::Slice { .. }
-            | Op::Sum(_) => args[0],
+            Op::DivPow2(_) | Op::MulPow2(_) => args[0],
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => args[0],
             Op::Add | Op::Sub => {
                 // Of two products either would do, if it is repeated nowhere and the other operand is not made of it:
                 // entries of p + (sum(p) - p) are all the same word.

@@ -8,7 +8,7 @@
 //! gave; or as a whole that changes by a bounded length. All else is unbounded, and says why.
 
 use super::clip::Words;
-use crate::graph::{Giver, Graph, NodeId, Op};
+use crate::graph::{Class, Giver, Graph, NodeId, Op};
 use slvr_language::types::Elem;
 
 /// How a value hangs on the inputs of one client. Lengths are in units of the value's words.
@@ -206,15 +206,7 @@ impl<'a> Sensitivity<'a> {
             Op::Sum(axes) => self.summed(id, args[0], of[0], axes),
             // No two values are further apart afterwards.
             Op::Relu | Op::Abs | Op::Saturate(_) | Op::ToInt => self.scaled(id, of[0], 1.0),
-            Op::Not
-            | Op::And
-            | Op::Xor
-            | Op::Lt
-            | Op::Eq
-            | Op::Select
-            | Op::Gate
-            | Op::Div
-            | Op::Function(_) => self.pointwise(id, args, &of),
+            op if op.is_pointwise() => self.pointwise(id, args, &of),
             Op::Reshape(to) => self.reshaped(id, args[0], of[0], to),
             Op::Transpose(perm) => match of[0] {
                 Reach::Rows(r) => {
@@ -265,11 +257,9 @@ impl<'a> Sensitivity<'a> {
                     .collect();
                 self.alike(&all).unwrap_or_else(|| why(COMBINES))
             }
+            op if op.class() == Class::Leaf => Reach::Free,
             // Where a number stands says nothing of how far numbers are apart.
-            Op::Places(_) => why(SELECTS),
-            Op::Input(_) | Op::Const(..) | Op::Draw(_) | Op::Pairs { .. } | Op::Noise { .. } => {
-                Reach::Free
-            }
+            _ => why(SELECTS),
         }
     }
 
