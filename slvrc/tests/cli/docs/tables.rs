@@ -27,7 +27,6 @@ fn table(name: &str) -> String {
     match name {
         "elements" => elements(),
         "sizes" => sizes(),
-        "forms" => forms(),
         "codes" => codes(),
         _ => panic!("no table `{name}`"),
     }
@@ -66,8 +65,7 @@ const N: u64 = 1 << 12;
 
 /// One statement over vectors x, y, z of one client, numbers k of whole range 0..8, and a public p.
 fn line(value: &str) -> Circuit {
-    let names = "abs, argmax, cosine, exp, log, max, median, norm, recip, relu, select, sigmoid, \
-                 softmax, sort, sqrt, sum, tanh, top_k";
+    let names = "exp, log, recip, relu, select, sigmoid, sqrt, sum, tanh";
     let (inputs, value) = value.split_once(": ").map_or(("xyz", value), |(i, v)| (i, v));
     let mut declared = String::new();
     for i in inputs.chars() {
@@ -77,7 +75,6 @@ fn line(value: &str) -> Circuit {
             'c' => ("c", "secret bit[n]"),
             'd' => ("d", "secret bit[n]"),
             'p' => ("p", "public fix[n] in -8..8"),
-            'r' => ("r", "secret fix[n, q] in -8..8"),
             'x' => ("x", "secret fix[n] in -8..8"),
             'y' => ("y", "secret fix[n] in -8..8"),
             _ => ("z", "secret fix[n] in -8..8"),
@@ -85,13 +82,11 @@ fn line(value: &str) -> Circuit {
         let from = if ty.starts_with("secret") { " from Client" } else { "" };
         let _ = writeln!(declared, "    input {name}: {ty}{from};");
     }
-    let (size, q) = if inputs.contains('r') { ("n, q", 10) } else { ("n", 0) };
     let text = format!(
-        "use std::{{{names}}};\n\npredicate Line[{size}]() {{\n    parties Client;\n    \
+        "use std::{{{names}}};\n\npredicate Line[n]() {{\n    parties Client;\n    \
          parties Server;\n{declared}    reveal {value} to Server as out;\n}}\n"
     );
-    let bindings: &[(&str, u64)] = if q > 0 { &[("n", N), ("q", q)] } else { &[("n", N)] };
-    compile(&text, bindings)
+    compile(&text, &[("n", N)])
 }
 
 /// Rounds before the reveal, and bits sent by each party (mean) for each of `n` elements, the
@@ -112,36 +107,32 @@ fn cost(circuit: &Circuit, n: u64) -> (usize, String) {
 
 /// What is done to each element of a vector.
 fn elements() -> String {
-    let rows: &[(&str, &str)] = &[
-        ("xyp: 2 * x - y + p", "linear in secrets"),
-        ("xy: sum(x[i] * y[i] for i in n)", "a sum of products, rounded and revealed"),
-        ("cx: sum(c[i] * x[i] for i in n)", "a sum chosen by bits, revealed"),
-        ("cx: [c[i] * x[i] for i in n]", "numbers chosen by bits, revealed"),
-        ("xy: x * y", "a product of reals, rounded"),
-        ("xyz: x * y * z", "two of them"),
-        ("cd: c && d", "and of bits, revealed as a bit"),
-        ("xy: x < y", "comparison"),
-        ("x: x < 1", "comparison with a public number"),
-        ("kj: k < j", "comparison of integers in 0..8"),
-        ("kj: k == j", "equality of integers in 0..8"),
-        ("xyz: select(x < y, y, z)", "comparison and choice"),
-        ("x: relu(x)", "ReLU"),
-        ("x: abs(x)", "absolute value"),
-        ("x: exp(x)", "exponential"),
-        ("x: recip(x)", "reciprocal"),
-        ("xy: x / y", "division by secrets, one each"),
-        ("xy: x / sum(y)", "division of all by one secret"),
-        ("xp: x / p", "division by public inputs"),
-        ("x: sqrt(x)", "square root"),
-        ("x: log(x)", "logarithm"),
-        ("x: tanh(x)", "hyperbolic tangent"),
-        ("x: [sigmoid(x[i]) for i in n]", "logistic function"),
+    let rows = [
+        "xyp: 2 * x - y + p",
+        "xy: sum(x[i] * y[i] for i in n)",
+        "cx: sum(c[i] * x[i] for i in n)",
+        "cx: [c[i] * x[i] for i in n]",
+        "xy: x * y",
+        "cd: c && d",
+        "xy: x < y",
+        "kj: k < j",
+        "xyz: select(x < y, y, z)",
+        "x: relu(x)",
+        "x: exp(x)",
+        "x: recip(x)",
+        "xy: x / y",
+        "xy: x / sum(y)",
+        "xp: x / p",
+        "x: sqrt(x)",
+        "x: log(x)",
+        "x: tanh(x)",
+        "x: [sigmoid(x[i]) for i in n]",
     ];
-    let mut out = String::from("| revealed | | rounds | bits per element |\n|---|---|---|---|\n");
-    for (value, about) in rows {
+    let mut out = String::from("| revealed | rounds | bits per element |\n|---|---|---|\n");
+    for value in rows {
         let (rounds, bits) = cost(&line(value), N);
-        let shown = value.split_once(": ").map_or(*value, |(_, v)| v).replace('|', "\\|");
-        let _ = writeln!(out, "| `{shown}` | {about} | {rounds} | {bits} |");
+        let shown = value.split_once(": ").map_or(value, |(_, v)| v).replace('|', "\\|");
+        let _ = writeln!(out, "| `{shown}` | {rounds} | {bits} |");
     }
     out
 }
@@ -149,23 +140,23 @@ fn elements() -> String {
 /// What is done to rows of q numbers, per row.
 fn sizes() -> String {
     let rows = [
-        ("max(r[i])", "largest of a row"),
-        ("argmax(r[i])", "its index"),
-        ("argmax(r[i]) == 3", "is it entry 3"),
-        ("softmax(r[i])", "all probabilities"),
-        ("max(softmax(r[i]))", "the largest probability"),
-        ("sort(r[i])", "a row in order"),
-        ("median(r[i])", "its median"),
-        ("top_k[2](r[i])", "its two largest, as bits"),
-        ("norm(r[i])", "its length"),
+        "max(r[i])",
+        "argmax(r[i])",
+        "argmax(r[i]) == 3",
+        "softmax(r[i])",
+        "max(softmax(r[i]))",
+        "sort(r[i])",
+        "median(r[i])",
+        "top_k[2](r[i])",
+        "norm(r[i])",
     ];
-    let qs = [4u64, 10, 40];
-    let mut out = String::from("| of every row of q numbers | |");
+    let qs = [10u64, 40];
+    let mut out = String::from("| of every row of q numbers |");
     qs.iter().for_each(|q| _ = write!(out, " q = {q} |"));
-    out += "\n|---|---|---|---|---|\n";
+    out += "\n|---|---|---|\n";
     const ROWS: u64 = 192;
-    for (value, about) in rows {
-        let _ = write!(out, "| `{value}` | {about} |");
+    for value in rows {
+        let _ = write!(out, "| `{value}` |");
         for q in qs {
             let name = value.split(['(', '[']).next().unwrap_or("");
             let also = if value.starts_with("max(s") { ", softmax" } else { "" };
@@ -178,26 +169,6 @@ fn sizes() -> String {
             let _ = write!(out, " {rounds} rounds, {bits} bits |");
         }
         out.push('\n');
-    }
-    out
-}
-
-/// The same said in two ways.
-fn forms() -> String {
-    let rows = [
-        ("x: sqrt(x * x) < 3", "x: x * x < 9"),
-        ("xy: x / y < 2", "xy: x < 2 * y"),
-        ("r: [max(r[i]) < 1 for i in n]", "r: [max(r[i]) for i in n]"),
-        ("x: select(x < 0, 0, x)", "x: relu(x)"),
-        ("x: relu(x / 10)", "x: relu(x)"),
-        ("xy: [x[i] / y[i] for i in n]", "xy: [x[i] * recip(y[0]) for i in n]"),
-    ];
-    let mut out =
-        String::from("| written | rounds, bits | or | rounds, bits |\n|---|---|---|---|\n");
-    for (a, b) in rows {
-        let shown = |v: &'static str| v.split_once(": ").map_or(v, |(_, v)| v);
-        let ((ra, ba), (rb, bb)) = (cost(&line(a), N), cost(&line(b), N));
-        let _ = writeln!(out, "| `{}` | {ra}, {ba} | `{}` | {rb}, {bb} |", shown(a), shown(b));
     }
     out
 }

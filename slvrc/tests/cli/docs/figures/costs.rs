@@ -86,22 +86,12 @@ pub fn checks() -> String {
     ];
     let all = embedded::PREDICATES.iter().map(|(f, _)| f.trim_end_matches(".slvr"));
     all.for_each(|f| assert!(rows.iter().any(|(n, _)| *n == f), "{f} is not in the table"));
-    let mut out = String::from(
-        "| check | sizes | rounds | MB sent per party | instructions | rounds, inputs trusted | MB |\n\
-         |---|---|---|---|---|---|---|\n",
-    );
+    let mut out =
+        String::from("| check | sizes | rounds | MB sent per party |\n|---|---|---|---|\n");
     for (name, sizes) in rows {
-        let [held, trusted] = [true, false]
-            .map(|enforce| predicate(name, sizes, Options { enforce, ..Options::default() }));
-        let _ = writeln!(
-            out,
-            "| `{name}` | {sizes} | {} | {:.3} | {} | {} | {:.3} |",
-            held.traffic().rounds,
-            held.megabytes(),
-            held.compiled.circuit.instructions(),
-            trusted.traffic().rounds,
-            trusted.megabytes(),
-        );
+        let built = predicate(name, sizes, Options::default());
+        let (rounds, mb) = (built.traffic().rounds, built.megabytes());
+        let _ = writeln!(out, "| `{name}` | {sizes} | {rounds} | {mb:.3} |");
     }
     out
 }
@@ -110,9 +100,8 @@ pub fn checks() -> String {
 /// for.
 pub fn certificates(old: &str) -> String {
     let mut out = String::from(
-        "| model | m | rounds | MB sent per party | GB in a party | ring widths, % of words | saturates at | \
-         error of the aggregate: proven, by rounding inputs | failure | LAN, s | WAN, s |\n\
-         |---|---|---|---|---|---|---|---|---|---|---|\n",
+        "| model | m | rounds | MB sent per party | GB in a party | saturates at | failure | LAN, s | WAN, s |\n\
+         |---|---|---|---|---|---|---|---|---|\n",
     );
     let deep = std::env::var_os("SLVR_ALL_ARTIFACTS").is_some();
     for model in ["LeNet5", "ResNet18"] {
@@ -126,24 +115,13 @@ pub fn certificates(old: &str) -> String {
             let sizes = format!("M={model} m={m} c=1 b=10");
             let built = predicate("slvr_accuracy", &sizes, Options::default());
             let (known, cost) = (built.certificate(), Cost::of(&built.compiled.circuit));
-            let all: u64 = known.rings.values().sum();
-            let share = |n: u64| 100.0 * n as f64 / all as f64;
-            let rings: Vec<String> = known
-                .rings
-                .iter()
-                .filter(|(_, n)| share(**n) >= 0.5)
-                .map(|(k, n)| format!("{k}: {:.0}", share(*n)))
-                .collect();
             let _ = writeln!(
                 out,
-                "| {model} | {m} | {} | {:.0} | {:.2} | {} | {} | {:.1e}, {:.1e} | {} | {:.1} | {:.1} |",
+                "| {model} | {m} | {} | {:.0} | {:.2} | {} | {} | {:.1} | {:.1} |",
                 cost.rounds,
                 built.megabytes(),
                 most(cost.peak_memory) as f64 / 1e9,
-                rings.join(", "),
                 known.saturates_at.map_or("-".into(), |x| x.to_string()),
-                known.error[0].proven,
-                known.error[0].rounding_inputs,
                 known.failure_log2.map_or("0".into(), |p| format!("2^{p:.1}")),
                 cost.seconds(&NetProfile::lan()).total,
                 cost.seconds(&NetProfile::wan()).total,

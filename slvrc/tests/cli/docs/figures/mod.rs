@@ -5,7 +5,6 @@
 //! - `sentences`: sentences with figures. A page must contain each of its sentences, as it is computed. Rounds,
 //!   megabytes and seconds that stand in prose outside of these sentences are refused, so that a new figure comes
 //!   with what computes it. Seconds that were measured stand on one page only.
-//! - `proven`: what security against a malicious party takes.
 //! - `measured`: whether rounds and bytes beside these seconds are those of today.
 //!
 //! Rounds and bytes of large programs are read from the table of pinned artifacts, which a test of its own
@@ -19,7 +18,6 @@ mod house;
 mod macros;
 mod measured;
 mod noise;
-mod proven;
 mod sentences;
 
 /// A table by its name; `old` is what the page contains. `None` if it is not one of these.
@@ -33,9 +31,7 @@ pub fn table(name: &str, old: &str) -> Option<String> {
         "noisy" => noise::rounds(),
         "certificates" => costs::certificates(old),
         "measured" => measured::measured(),
-        "predictions" => measured::predictions(old),
         "crates" => house::crates(),
-        "proven" => proven::circuits(),
         _ => return None,
     })
 }

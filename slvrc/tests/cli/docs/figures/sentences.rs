@@ -7,15 +7,11 @@ use super::macros::{self, MACROS, families};
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::analysis::{guard, projection};
-use slvr_compiler::cost::{
-    Cost, LineRow, MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S, places,
-    rows_by_line,
-};
+use slvr_compiler::cost::{MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S};
 use slvr_compiler::graph::domain;
 use slvr_compiler::lower::Protocols;
 use slvr_compiler::passes;
 use slvr_compiler::pipeline::Options;
-use slvr_compiler::syntax::embedded;
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
@@ -146,7 +142,7 @@ fn cuts(say: Say<'_>, lenet: &Built) {
     let (least, largest) = (passes::saturation::TOPS.min(), passes::saturation::TOPS.max());
     let (least, largest) = (least.unwrap_or(0), largest.unwrap_or(0));
     let cut = lenet.certificate().saturates_at.expect("LeNet-5 is cut");
-    let deep = row_of("performance.md", "| ResNet18 | 10 | ")[7].clone();
+    let deep = row_of("performance.md", "| ResNet18 | 10 | ")[6].clone();
     say("security.md", format!("the largest power of two from 2^{least} to 2^{largest} for which"));
     say("security.md", format!("The cut of LeNet-5 is {cut} and the cut of ResNet-18 is {deep}."));
     say("README.md", format!("are clamped**: at {deep} in ResNet-18 and at {cut} in LeNet-5."));
@@ -194,29 +190,6 @@ fn networks(say: Say<'_>) {
 /// Whole rounds of LeNet-5.
 fn whole_rounds(say: Say<'_>, lenet: &Built) {
     let lenet_rounds = lenet.traffic().rounds;
-    let waits = |line: &str| -> usize {
-        let text = embedded::get("slvr_accuracy.slvr").unwrap_or_default();
-        let places = places(&lenet.program, &lenet.compiled.optimised, &lenet.sources);
-        let cost = Cost::of(&lenet.compiled.circuit);
-        let rows = rows_by_line(&cost, &places, text);
-        let of =
-            |r: &&LineRow| text.lines().nth(r.line as usize - 1).is_some_and(|l| l.contains(line));
-        rows.iter().filter(of).map(|r| r.critical).sum()
-    };
-    let (scores, best, rest) = (
-        waits("trimmed_mean[") + waits("let gain"),
-        waits("let best"),
-        waits("let keep") + waits("reveal "),
-    );
-    say(
-        "performance.md",
-        format!(
-            "It takes {lenet_rounds} rounds on a LAN: {} wait for inferences, {scores} for gains and trimmed \
-             means, {best} for the ranking, and {rest} for the verdicts and the masked sum.",
-            lenet_rounds - scores - best - rest,
-        ),
-    );
-
     say(
         "costs.md",
         format!("`slvr_accuracy` with LeNet-5 and ten clients has {lenet_rounds} rounds"),
