@@ -13,8 +13,8 @@ const WEIGHTS: u64 = 61_706;
 /// One noise for all weights of LeNet-5, and nothing else.
 pub fn costs() -> String {
     let mut out = String::from(
-        "| noise | draws | outcomes of a table | distance of an entry | rounds | bits per entry, all parties | \
-         MB sent per party |\n|---|---|---|---|---|---|---|\n",
+        "| noise | distance of an entry | rounds | bits per entry, all parties | MB sent per party |\n\
+         |---|---|---|---|---|\n",
     );
     for (law, scale) in [
         (Law::Gaussian, 0.01),
@@ -33,9 +33,7 @@ pub fn costs() -> String {
         let sampler = Noise::new(law, scale).expect("a scale").sampler();
         let _ = writeln!(
             out,
-            "| `{name}` | {} | {} | 2^{} | {} | {:.0} | {:.1} |",
-            sampler.draws.len(),
-            1 << sampler.bits(),
+            "| `{name}` | 2^{} | {} | {:.0} | {:.1} |",
             at_most(sampler.distance.log2(), 1),
             t.rounds - 1,
             bytes as f64 * 8.0 / WEIGHTS as f64,
