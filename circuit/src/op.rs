@@ -1,6 +1,7 @@
 //! The instruction set. Few instructions, each with one meaning; everything else (comparison,
 //! truncation, bit injection, ...) is a macro that the compiler expands, so that its scheduler sees
-//! through it.
+//! through it. A product and its reshare are two instructions: what is added to products is added before the reshare, a
+//! product that is only revealed takes none, and each message has the form that proofs are about.
 //!
 //! Types are written as in [`Type`](super::Type)'s text. `+` on bits is xor, `*` on bits is and.
 //! "Aligned" operands have the same rank, and each axis has the same size or size 1 in one of them

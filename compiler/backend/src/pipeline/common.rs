@@ -12,7 +12,8 @@
 //! every number admits, which is a fixed point: with fewer bits for one input, a circuit may admit other ones for the
 //! next. A long vector is dealt in the way that serves most numbers. What the program itself makes depend on the number
 //! cannot be helped: there is no circuit for these numbers. All other words are dealt in 64 bits, and each circuit
-//! narrows them to what it computes in.
+//! narrows them to what it computes in. The alternatives were uploads in all encodings, and another round of messages
+//! with every client.
 
 use super::encoding::{Encoding, apart, bits_of};
 use super::precision::{How, finest};

@@ -1,4 +1,5 @@
-//! Layers for a draft that does not wait for the checks of its inputs.
+//! Layers for a draft that does not wait for the checks of its inputs, so that they do not lengthen the longest chain.
+//! The price is memory, and a repetition when a client fails.
 //!
 //! What is needed for that ([`slvr_circuit::speculation`]; R and L as there): reveals come
 //! after L, coins before R, and a mask that is used in layers R to L is made there. Each of these moves

@@ -10,12 +10,20 @@
 //! | more than [`COMPARED`] weights, by projections | inner products with public random signs are short | a norm, [`projection`](super::projection) |
 //! | more than [`COMPARED`] weights, by upload | dealt in Z_2^32 and lifted exactly | 3 times the range, its end rounded up to a power of two |
 //!
-//! The last two are alternatives for the same input ([`Long`]). The pipeline compiles all and keeps, among
-//! those whose ranges fit, what changes fewest values and then takes least time. A client that fails has all
-//! its inputs replaced by zeros, publicly.
+//! Comparing is exact, but costs more bits for an element than an upload of 32 bits, and than projections, whose cost
+//! is the same for any length. A sum of squares alone would prove nothing, because it wraps.
+//!
+//! The last two are alternatives for the same input ([`Long`]). They change bounds, and so rings, cuts and costs of all
+//! that is behind them, so no rule on the input can decide. The pipeline compiles all and keeps, among those whose
+//! ranges fit, what changes fewest values and then takes least time.
+//!
+//! A client that fails has all its inputs replaced by zeros, publicly, or another circuit is run without it. To gate
+//! its inputs by a secret bit, or to carry who is in through every sum, rank and divisor, would cost every round, and
+//! a client that fails is rare. The opened bit says nothing of honest clients, unless one of them fails.
 //!
 //! Weights also have a norm: [`norm_limit`]. It is the largest Euclidean length that an honest
-//! client's weights have, and what the projections are made for.
+//! client's weights have, and what the projections are made for. Bounds that follow from ranges alone grow with the
+//! number of weights, layer by layer.
 
 use super::interval::{Interval, hull, scaled, size};
 use super::projection::{Plan, plan};

@@ -5,6 +5,9 @@
 //! and by which the products are made. So it does not matter how a program has written the sums, nor what has moved or copied
 //! their entries since.
 //!
+//! A cosine is cut instead (`passes/unit.rs`): it is one number for each pair of clients, where a mean has as many
+//! entries as a model has weights.
+//!
 //! Sums and products of words are exact in a run. So the dividend is a mean of words of u times a sum of words of b,
 //! except for its truncations, each of which is off by less than a unit; and where the sum of words is 0 all its words are,
 //! and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says so.

@@ -3,6 +3,7 @@
 //! First as it is. If a value may leave the largest ring, as in deep networks whose weights are a
 //! client's (a product of twenty layers' bounds), gates and quotients are cut: [`Op::Saturate`] after
 //! each that may be larger and that this value is made of, at the largest power of two for which all fits.
+//! (To refuse such programs would be to refuse ResNet, and to trust activations would let a client wrap them.)
 //! In a network the same where a value would need more than 64 bits: words of 128 cost more than the few comparisons.
 //! There honest activations are far below it; elsewhere a value that fits some word is left as it is. The certificate says
 //! where cuts are. What still does not fit is refused.

@@ -4,7 +4,8 @@
 //! A value is a [`Split`] x = a + b: a known to the dealer (`Own`), b to the other two (`Dup`). What a local
 //! step leaves is a [`Pair`]: a part of the dealer plus words of the other two (`Add2`); [`settle`] makes a
 //! split of it, by one exchange between these two. All that the dealer sends depends on masks only, so the
-//! scheduler puts it one layer before its use, and the rounds are those of the other two parties.
+//! scheduler puts it one layer before its use, and the rounds are those of the other two parties. Masks are values of
+//! the circuit, so no party runs ahead in a thread of its own, and no preprocessing is stored.
 //!
 //! Files have the names of their counterparts in [`super::t1`]: `nodes` implements the family's interface,
 //! [`functions`] is the table of functions of one number. This family alone has [`product`] and [`pieces`]

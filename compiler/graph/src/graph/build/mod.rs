@@ -5,7 +5,7 @@
 //! whole tensor `update` with its first axis renamed, not m slices. Operations on values of
 //! different loops align their batch axes; leaving a comprehension turns its axis into an ordinary
 //! dimension. So the number of nodes does not depend on any size of the program, but for the steps of
-//! loops that carry values: these are written out.
+//! loops that carry values: these are written out, so ranges, errors, passes and protocols know nothing of loops.
 //!
 //! | file | does |
 //! |---|---|
