@@ -2,7 +2,7 @@
 
 use slvr_circuit::Circuit;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::diagnostic::{self, render};
+use slvr_compiler::diagnostic::render;
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
@@ -27,17 +27,8 @@ fn table(name: &str) -> String {
     match name {
         "elements" => elements(),
         "sizes" => sizes(),
-        "codes" => codes(),
         _ => panic!("no table `{name}`"),
     }
-}
-
-fn codes() -> String {
-    let mut out = String::from("| code | |\n|---|---|\n");
-    for (code, title) in diagnostic::codes::ALL {
-        let _ = writeln!(out, "| {code} | {title} |");
-    }
-    out
 }
 
 fn compile(text: &str, bindings: &[(&str, u64)]) -> Circuit {
