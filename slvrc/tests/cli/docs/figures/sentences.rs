@@ -51,7 +51,6 @@ fn clients(say: Say<'_>) {
 
     let (few, many) = (rounds_of(&ten), rounds_of(&forty));
     say("README.md", format!("takes {few} rounds for 10 clients and {many} for 40"));
-    say("introduction.md", format!("takes {few} rounds for 10 clients and {many} for 40"));
 
     // The last argument of each call: how many programs.
     let count =
