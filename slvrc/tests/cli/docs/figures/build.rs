@@ -52,7 +52,7 @@ pub fn predicate(name: &str, sizes: &str, options: Options) -> Built {
 }
 
 /// The first file of this name below a folder.
-pub fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
+fn find(folder: &Path, name: &str) -> Option<std::path::PathBuf> {
     let entries: Vec<_> =
         std::fs::read_dir(folder).ok()?.filter_map(Result::ok).map(|e| e.path()).collect();
     let here = entries.iter().find(|p| p.file_name().is_some_and(|n| n == name)).cloned();

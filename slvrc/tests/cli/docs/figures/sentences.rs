@@ -1,7 +1,7 @@
 //! Sentences with figures, as they are computed.
 
 use super::super::{book, read, root};
-use super::build::{Built, build, find, predicate};
+use super::build::{Built, build, predicate};
 use super::costs::symmetric;
 use super::macros::{self, MACROS, families};
 use slvr_circuit::traffic::Traffic;
@@ -41,7 +41,7 @@ pub fn claims() -> &'static [Claim] {
     })
 }
 
-/// Rounds by the number of clients, and how many programs tests try.
+/// Rounds by the number of clients.
 fn clients(say: Say<'_>) {
     let digits = |m: u32| {
         predicate("slvr_accuracy", &format!("M=DigitsNet m={m} c=1 b=10"), Options::default())
@@ -51,20 +51,6 @@ fn clients(say: Say<'_>) {
 
     let (few, many) = (rounds_of(&ten), rounds_of(&forty));
     say("README.md", format!("takes {few} rounds for 10 clients and {many} for 40"));
-
-    // The last argument of each call: how many programs.
-    let count =
-        |rest: &str| -> Option<u32> { rest.split(')').next()?.rsplit(", ").next()?.parse().ok() };
-    let programs = |file: &str, calls: &[&str]| -> u32 {
-        let text = read(&find(&root().join("tests"), file).expect("a test"));
-        calls.iter().map(|call| text.split(call).skip(1).filter_map(count).sum::<u32>()).sum()
-    };
-    let (exact, rounded) = (
-        programs("random_programs.rs", &["agree_in(", "long::slice("]),
-        programs("intervals.rs", &["long::slice("]),
-    );
-    say("README.md", format!("On random programs ({exact} in `cargo test`,"));
-    say("README.md", format!("which round and saturate ({rounded} in `cargo test`)"));
 }
 
 /// How inputs are held to their ranges.
