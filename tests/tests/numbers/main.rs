@@ -3,4 +3,5 @@
 //! pass and circuits of both families to it.
 
 mod integers;
+mod rounding;
 mod saturation;
