@@ -12,8 +12,8 @@
 //! **Cost.** One round, at any time before the result is used; k bits per element of the shard by
 //! its owner. The message depends on nothing that P_{r+1} and P_{r+2} do, so it can run ahead.
 //!
-//! **Source.** `docs/src/protocols.md`, "Own times Dup"; the dealer's message of ASTRA (Chaudhari,
-//! Choudhury, Patra, Suresh, CCSW 2019) with an input-dependent dealer.
+//! **Source.** The dealer's message of ASTRA (Chaudhari, Choudhury, Patra, Suresh, CCSW 2019) with an
+//! input-dependent dealer.
 //!
 //! **View.** P_{r+2} sees v - F_{r,r+1}, uniform since it does not hold that stream; the others see
 //! nothing. The simulator draws the word.

@@ -11,8 +11,7 @@
 //! **Cost.** One round; k bits per element of the shard by its owner, so a third of k bits per
 //! element by each party.
 //!
-//! **Source.** `docs/src/protocols.md`, "Messages, spelled out"; input sharing with one
-//! pseudorandom share as in Araki et al., CCS 2016.
+//! **Source.** Input sharing with one pseudorandom share as in Araki et al., CCS 2016.
 //!
 //! **View.** P_{r+1} sees v - F_{r-1,r}, uniform since it does not hold that stream; the others see
 //! nothing. The simulator draws the word.

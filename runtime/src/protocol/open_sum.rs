@@ -11,8 +11,7 @@
 //! **Cost.** One round; k bits per element by each party to each other: twice an [`open`](super::open), and
 //! one round less than a reshare before it.
 //!
-//! **Source.** `docs/src/protocols.md`; the opening of additive shares, as to a receiver
-//! ([`open_to`](super::open_to)).
+//! **Source.** The opening of additive shares, as to a receiver ([`open_to`](super::open_to)).
 //!
 //! **View.** P_i sees w_{i+1} and w_{i+2}, which are uniform but for their sum z - w_i, since alpha is a fresh
 //! sharing of zero of which it knows one word: the simulator draws one and computes the other from the

@@ -12,7 +12,7 @@
 //!
 //! **Cost.** One round; k bits per element by each party.
 //!
-//! **Source.** `docs/src/protocols.md`, OPEN_TO.
+//! **Source.** The opening of additive shares, masked as by [`reshare`](super::reshare).
 //!
 //! **View.** The parties receive nothing. The receiver sees three words that are uniform but for
 //! their sum z, since alpha is a fresh sharing of zero: the simulator draws two and computes the

@@ -14,8 +14,8 @@
 //! **Cost.** One round; k bits per element of the shard by each of the two, so two thirds of k bits
 //! per element by each party. P_r neither sends nor receives.
 //!
-//! **Source.** `docs/src/protocols.md`, "Messages, spelled out"; the online phase of ASTRA
-//! (CCSW 2019) and Trio, with a semi-honest P_r that only supplies masks.
+//! **Source.** Derived for this project from the online phase of ASTRA (CCSW 2019) and Trio, with a
+//! semi-honest P_r that only supplies masks.
 //!
 //! **View.** P_{r+1} sees m_2 = t_2 - F_{r+2,r}, P_{r+2} sees m_1 = t_1 - F_{r,r+1}: each is masked
 //! by a stream of the *other* party with P_r, so uniform. From the output share y_{r+2} and its own

@@ -11,7 +11,7 @@ use slvr_compiler::graph::{Graph, Site};
 use slvr_compiler::lower::common::masked::{self, Split};
 use slvr_compiler::lower::t1::{comparison, input_checks, selection, truncation};
 use slvr_compiler::lower::t2::comparison::Plan;
-use slvr_compiler::lower::t2::{pieces, saturation};
+use slvr_compiler::lower::t2::pieces;
 use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
 
@@ -283,23 +283,12 @@ pub fn checks_of_inputs() -> [(usize, u64); 3] {
     [per(range, 3), per((short.0, short.1 - 3 * 128), 9), per(one_hot, 0)]
 }
 
-/// Bits of both answers of a saturation on w bits with its edge at 2^e, settled; and of two comparisons with a
-/// common table.
-pub fn bits_of_saturation(w: u32, e: u32) -> (u64, u64) {
-    let bits = Tuning { latency: 0.0, bandwidth: 1.0 };
-    let both = saturation::Plan::new(w - 1, e, 1, bits).expect("one comparison is cheaper");
-    let one = Plan::new(w - 1, 1, bits);
-    let table = u64::from(slvr_circuit::tables::thermometer_planes(&one.blocks));
-    let total = one.dealt + 2 * one.opened;
-    (both.dealt + 2 * (both.opened + 2), table + 2 * (total - table) + 4)
-}
-
-/// Degree, bits of the index and bits in all of a reciprocal by pieces, on numbers from `lo` to `hi` and what rounding
+/// Degree and bits of the index of a reciprocal by pieces, on numbers from `lo` to `hi` and what rounding
 /// adds to them, as a word of 32 bits.
-pub fn reciprocal_by_pieces(lo: f64, hi: f64) -> (u64, u32, u64) {
+pub fn reciprocal_by_pieces(lo: f64, hi: f64) -> (u64, u32) {
     const SUMS: u64 = 64;
     let unit = f64::from(FRACTION).exp2();
     let of =
         pieces::recip(lo * unit - 8.0, hi * unit + 80.0, FRACTION, 32).expect("a small interval");
-    (of.dealt() / (SUMS << of.n) - 1, of.n, of.dealt() + 2 * SUMS)
+    (of.dealt() / (SUMS << of.n) - 1, of.n)
 }

@@ -19,7 +19,7 @@
 //! | [`product::product`], sums of products | 0 | k for each operand whose part a is not shared yet | 0 |
 //! | [`truncation::truncate`] to k' bits, k' <= k - f | 0 | 0 | 0 |
 //! | [`truncation::truncate`], else | 1 | k'' (f bits rounded up to a ring) | k'' |
-//! | [`comparison::negative`], w bits | levels + 1 | tables and products of [`comparison::Plan`] | its opened bits |
+//! | [`comparison::negative`], w bits | levels | tables and products of [`comparison::Plan`] | its opened bits |
 //! | [`saturation::locate`], w bits | levels + 2 | tables and products of [`saturation::Plan`] | its opened bits, 2 |
 //! | [`selection::inject`] | 0 | 2 k | 0 |
 //! | [`selection::to_word`] | 0 | k | 0 |

@@ -1,10 +1,9 @@
-//! Tables of rounds and bytes: macros, functions, checks, and what is known of whole rounds.
+//! Tables of rounds and bytes: macros, checks, and what is known of whole rounds.
 
-use super::build::{build, predicate};
+use super::build::predicate;
 use super::macros::{self, MACROS, families, rounds};
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::cost::{Cost, NetProfile, most};
-use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded;
 use std::fmt::Write;
@@ -22,45 +21,6 @@ pub fn protocol_macros() -> String {
             let bits = (bytes * 8) as f64 / N as f64;
             let _ = writeln!(out, "| {} | {label} | {} | {bits:.0} |", of.name, rounds(&circuit));
         }
-    }
-    out
-}
-
-/// Rounds before the reveal, and bits in all for each element, the reveal aside, of one statement over
-/// vectors x and y in T1 on 64-bit words.
-pub fn symmetric(value: &str) -> (usize, f64) {
-    const N: u64 = 3 << 20;
-    let text = format!(
-        "use std::{{abs, exp, log, max, norm, recip, relu, sqrt, tanh}};\n\npredicate Line[n]() {{\n    \
-         parties Client;\n    parties Server;\n    input x: secret fix[n] in -8..8 from Client;\n    \
-         input y: secret fix[n] in -8..8 from Client;\n    reveal {value} to Server as out;\n}}\n"
-    );
-    let options = Options {
-        enforce: false,
-        ring: Some(64),
-        protocols: Protocols::Symmetric,
-        ..Options::default()
-    };
-    let t = build(&text, &format!("n={N}"), options).traffic();
-    let bytes: u64 = t.bytes.iter().zip(&t.revealed).map(|(all, r)| all - r).sum();
-    (t.rounds - 1, bytes as f64 * 8.0 / N as f64)
-}
-
-pub fn functions() -> String {
-    let rows = [
-        ("exp(x + 0 * y)", "e^x"),
-        ("recip(x + 0 * y)", "1 / x"),
-        ("x / y", "x / y"),
-        ("sqrt(x + 0 * y)", "sqrt x"),
-        ("log(x + 0 * y)", "ln x"),
-        ("tanh(x + 0 * y)", "tanh x"),
-        ("abs(x + 0 * y)", "abs x"),
-    ];
-    let mut out =
-        String::from("| function | rounds | bits per element, all parties |\n|---|---|---|\n");
-    for (value, name) in rows {
-        let (rounds, bits) = symmetric(value);
-        let _ = writeln!(out, "| {name} | {rounds} | {bits:.0} |");
     }
     out
 }

@@ -25,7 +25,6 @@ pub fn table(name: &str, old: &str) -> Option<String> {
     Some(match name {
         "passes" => house::passes_of_the_graph(),
         "interactions" => house::interactions(),
-        "functions" => costs::functions(),
         "checks" => costs::checks(),
         "noise" => noise::costs(),
         "noisy" => noise::rounds(),

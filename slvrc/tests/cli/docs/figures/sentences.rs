@@ -2,7 +2,6 @@
 
 use super::super::{book, read, root};
 use super::build::{Built, build, predicate};
-use super::costs::symmetric;
 use super::macros::{self, MACROS, families};
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::analysis::stated::Stated;
@@ -193,12 +192,6 @@ fn protocols(say: Say<'_>) {
         });
         bits.collect::<BTreeMap<_, _>>()
     };
-    let in_t1_rounds = |name: &str| -> usize {
-        let of = MACROS.iter().find(|m| m.name == name).expect("a macro");
-        let all = families(of);
-        let (_, family) = all.iter().find(|(label, _)| label == "T1").expect("T1");
-        macros::circuit(of, 1_000_000, *family, 1_000_000).0.rounds()
-    };
     let compare = in_t1("comparison, 64 bits");
     say("protocols.md", format!("3 per gate: {} for w = 64 | exact |", compare["T1"]));
     say("protocols.md", format!("the least >= f: {} for f = 16", in_t1("truncation")["T1"]));
@@ -216,18 +209,7 @@ fn protocols(say: Say<'_>) {
     );
     // Of ten classes, w = 4.
     assert_eq!((one_hot.0, one_hot.1), (4, 10 * 24 + (1 << 4) + 1), "the one-hot check");
-    let (both, two) = macros::bits_of_saturation(43, 22);
-    say(
-        "protocols.md",
-        format!("{both} bits. Two comparisons of one table would take {two} bits."),
-    );
-    let exp = symmetric("exp(x + 0 * y)").0;
-    say("protocols.md", format!("and gate the result: {exp} rounds in all in T1."));
-    let word = in_t1_rounds("bit to word");
-    say("protocols.md", format!("The bits become words in {word} rounds."));
-    let (degree, index, bits) = macros::reciprocal_by_pieces(1.0, 10.0);
-    let thousands = format!("{},{:03}", bits / 1000, bits % 1000);
-    say("protocols.md", format!("2 K: {thousands} on 1 .. 10 |"));
+    let (degree, index) = macros::reciprocal_by_pieces(1.0, 10.0);
     say(
         "protocols.md",
         format!("For 1 / x on 1 .. 10 it finds degree {degree} and 2^{index} pieces."),
@@ -241,7 +223,6 @@ fn hand_outs(say: Say<'_>) {
             "leaks.md",
             "together learn on which side of a known threshold the part below the unit lies.",
         ),
-        ("protocols.md", "give r to the party that knows a; give s = (x - 1 - r) mod 2^f"),
         ("security.md", "on which side of a known threshold the exact value's sub-unit part lies"),
         ("leaks.md", "lookups in truth tables index memory by parts of shares"),
         ("security.md", "**lookups index memory by a party's own words**"),
