@@ -1,7 +1,7 @@
 //! Where floating point cannot tell how a graph decides.
 //!
 //! Passes are exact in real numbers. Two forms of numbers that are equal there may differ in the last bit of floating point,
-//! as c / d and c / d * b / b do; and a sum may have lost what tells it from another one. Such a decision is compared with
+//! as c / d and c / d * b / b do; and a sum may be rounded to the same number as another one. Such a decision is compared with
 //! nothing.
 
 use slvr_compiler::graph::eval::walk::{lines, zip};
@@ -11,9 +11,6 @@ use slvr_tests::committees;
 
 /// Larger differences are no rounding: quotients of quotients have an error of a few units of 2^-53.
 const ROUNDED: f64 = 1e-13;
-
-/// A sum has lost an operand if less than so much of it is left.
-const LOST: f64 = 1.0 / (1 << 20) as f64;
 
 /// How two compared numbers are to each other.
 #[derive(Clone, Copy, PartialEq)]
@@ -32,10 +29,10 @@ fn sides(a: f64, b: f64) -> Sides {
     }
 }
 
-/// Whether of two summed numbers one is lost.
-fn loses(a: f64, b: f64) -> bool {
+/// Whether the sum of two numbers is rounded.
+fn is_rounded(a: f64, b: f64) -> bool {
     let (large, small) = if a.abs() >= b.abs() { (a, b) } else { (b, a) };
-    small != 0.0 && (((large + small) - large) - small).abs() > LOST * small.abs()
+    ((large + small) - large) - small != 0.0
 }
 
 /// Whether floating point does not tell one of the graph's decisions on these inputs.
@@ -43,7 +40,7 @@ pub fn untold(graph: &Graph, inputs: &Inputs) -> bool {
     let found = eval::real(graph, inputs, &committees(&[]), true).expect("real evaluation");
     let value = |id: NodeId| found.values[id.index()].as_ref().expect("all are kept");
     let shape = |id: NodeId| graph.shape(id).iter().map(|&n| n as usize).collect::<Vec<_>>();
-    let (mut equal, mut lost) = (false, false);
+    let (mut equal, mut rounded) = (false, false);
     for id in graph.ids() {
         let args = graph.args(id);
         let pairs = |a: NodeId, b: NodeId| {
@@ -65,11 +62,11 @@ pub fn untold(graph: &Graph, inputs: &Inputs) -> bool {
                 all.collect()
             }
             Op::Add => {
-                lost |= pairs(args[0], args[1]).into_iter().any(|(a, b)| loses(a, b));
+                rounded |= pairs(args[0], args[1]).into_iter().any(|(a, b)| is_rounded(a, b));
                 continue;
             }
             Op::Sub => {
-                lost |= pairs(args[0], args[1]).into_iter().any(|(a, b)| loses(a, -b));
+                rounded |= pairs(args[0], args[1]).into_iter().any(|(a, b)| is_rounded(a, -b));
                 continue;
             }
             _ => continue,
@@ -79,5 +76,5 @@ pub fn untold(graph: &Graph, inputs: &Inputs) -> bool {
         }
         equal |= compared.contains(&Sides::Equal);
     }
-    equal && lost
+    equal && rounded
 }
