@@ -1,6 +1,6 @@
 //! The rounds: training, attack, inputs, aggregate.
 
-use super::attacks::{self, Attack};
+use super::attacks::{self, Attack, Told, Validation};
 use super::fill::{self, Filled, ModelShape, Role};
 use super::knowledge::Knowledge;
 use super::rule::{Declared, Rule, Step};
@@ -52,7 +52,7 @@ pub struct Cell<'a> {
     /// The model, as inputs are filled.
     pub model: &'a ModelShape,
     /// What the malicious do.
-    pub attack: Attack,
+    pub attack: &'a Attack,
     /// Parameters and sizes of a predicate that attacks have closed forms for, as far as they are numbers. `None`
     /// for any other: attacks ask the check instead.
     pub params: Option<&'a BTreeMap<String, f64>>,
@@ -97,6 +97,66 @@ impl Cell<'_> {
         tests.iter().map(right).sum::<usize>() as f64 / all.max(1) as f64
     }
 
+    fn round<R: Rule + Sync>(
+        &self,
+        rule: &mut R,
+        round: usize,
+        global: &[f32],
+        last: &[f32],
+    ) -> Result<(Vec<f32>, Cut), FederationError<R::Error>> {
+        rule.declare(self.world.clients(round)).map_err(FederationError::Rule)?;
+        let declared = rule.declared();
+        let mut offer = self.offer(&declared, round, global, last);
+        let acts = self.attack.updates.is_some() || self.attack.validation.is_some();
+        if acts && !self.world.malicious.is_empty() {
+            self.poison(rule, &mut offer);
+        }
+        offer.updates.iter_mut().for_each(|update| clip(update, LARGEST));
+        let filled = self.fill(&declared, &offer);
+        let cut = offer.cut(&declared, &filled);
+        let reading = declared.reading.clone();
+        let revealed = rule.reveal(&self.step(&offer, &filled)).map_err(FederationError::Rule)?;
+        let expected = global.len();
+        reading
+            .change(&revealed, expected)
+            .filter(|c| c.iter().all(|x| x.is_finite()))
+            .map(|change| (change, cut))
+            .ok_or(FederationError::Aggregate { round, expected })
+    }
+
+    /// What everybody has once all have trained: clients on their shares, the malicious on what the attack makes of them, and
+    /// the server beside them on its own samples, if the check asks for its update.
+    fn offer<'r>(
+        &self,
+        declared: &Declared<'_>,
+        round: usize,
+        global: &'r [f32],
+        last: &'r [f32],
+    ) -> Offer<'r> {
+        let (world, clients) = (self.world, self.world.clients(round));
+        let malicious: Vec<bool> = (0..clients).map(|client| world.is_malicious(client)).collect();
+        let jobs = clients + usize::from(fill::wants_reference(declared.roles));
+        let train = |client: usize| {
+            let Some(malicious) = malicious.get(client) else {
+                return self.trained(global, &world.public, round, client);
+            };
+            let share = world.data(client, round);
+            match self.attack.training.filter(|_| *malicious) {
+                Some(poison) => {
+                    self.trained(global, &poison(share, world.net.classes()), round, client)
+                }
+                None => self.trained(global, share, round, client),
+            }
+        };
+        let mut updates: Vec<Vec<f32>> = (0..jobs).into_par_iter().map(train).collect();
+        // Where training diverged, there is no number.
+        let mut lost: Vec<bool> = updates.iter_mut().map(|u| numbers(u)).collect();
+        lost.truncate(clients);
+        let reference = if jobs > clients { updates.pop() } else { None };
+        let validation = (0..clients).map(|client| world.validation(client, round)).collect();
+        Offer { round, global, last, reference, updates, validation, malicious, lost }
+    }
+
     /// What a client's training on some samples changes.
     fn trained(&self, global: &[f32], data: &Dataset, round: usize, client: usize) -> Vec<f32> {
         let setting = &self.world.setting;
@@ -107,141 +167,119 @@ impl Cell<'_> {
             .unwrap_or_else(|_| vec![0.0; global.len()])
     }
 
-    fn round<R: Rule + Sync>(
-        &self,
-        rule: &mut R,
-        round: usize,
-        global: &[f32],
-        last: &[f32],
-    ) -> Result<(Vec<f32>, Cut), FederationError<R::Error>> {
-        let (world, setting) = (self.world, &self.world.setting);
-        let clients = world.clients(round);
-        let classes = world.net.classes();
-        rule.declare(clients).map_err(FederationError::Rule)?;
-        let Declared { graph, roles, reading } = rule.declared();
-        let wants_reference = fill::wants_reference(roles);
-        let (lo, hi) = fill::update_range(graph, roles);
-        let labelled = roles.contains(&Role::Labels);
-        let bounded = roles.contains(&Role::TensorBounds).then_some(&self.model.tensors[..]);
-        // The server trains beside the clients, on its own samples.
-        let server = clients;
-        let jobs = clients + usize::from(wants_reference);
-        let mut updates: Vec<Vec<f32>> = (0..jobs)
-            .into_par_iter()
-            .map(|client| {
-                if client == server {
-                    return self.trained(global, &world.public, round, client);
-                }
-                let share = world.data(client, round);
-                let poisoned = Some(share).filter(|_| world.is_malicious(client));
-                match poisoned.and_then(|share| self.attack.training(share, classes)) {
-                    Some(poisoned) => self.trained(global, &poisoned, round, client),
-                    None => self.trained(global, share, round, client),
-                }
-            })
-            .collect();
-        // Where training diverged, there is no number.
-        let mut lost: Vec<bool> = updates.iter_mut().map(|u| numbers(u)).collect();
-        let reference = if wants_reference { updates.pop() } else { None };
-        lost.truncate(clients);
-        let mut validation: Vec<Dataset> =
-            (0..clients).map(|client| world.validation(client, round)).collect();
-        let malicious: Vec<bool> = (0..clients).map(|client| world.is_malicious(client)).collect();
-        let counts: Vec<usize> = (0..clients).map(|i| world.data(i, round).len()).collect();
-        let offer = |updates: &[Vec<f32>], validation: &[Dataset]| {
-            let offered = fill::Round {
-                index: round,
-                seed: setting.seed,
-                global,
-                updates,
-                validation,
-                counts: &counts,
-                reference: reference.as_deref().unwrap_or(&[]),
-                last,
-                public: &world.public,
-            };
-            fill::fill(graph, roles, self.model, &offered)
+    /// The inputs of the predicate.
+    fn fill(&self, declared: &Declared<'_>, offer: &Offer<'_>) -> Filled {
+        let data = |client| self.world.data(client, offer.round).len();
+        let counts: Vec<usize> = (0..offer.updates.len()).map(data).collect();
+        let round = fill::Round {
+            index: offer.round,
+            seed: self.world.setting.seed,
+            global: offer.global,
+            updates: &offer.updates,
+            validation: &offer.validation,
+            counts: &counts,
+            reference: offer.reference.as_deref().unwrap_or(&[]),
+            last: offer.last,
+            public: &self.world.public,
         };
-        if !world.malicious.is_empty() && self.attack != Attack::None {
-            let own: Vec<Vec<f32>> = world.malicious.iter().map(|&i| updates[i].clone()).collect();
-            let data: Vec<&Dataset> =
-                world.malicious.iter().map(|&i| world.data(i, round)).collect();
-            let honest: Vec<&[f32]> =
-                (0..clients).filter(|i| !malicious[*i]).map(|i| updates[i].as_slice()).collect();
-            let asks = self.params.is_none() || self.attack == Attack::Probe;
-            let before = asks.then(|| offer(&updates, &validation).flat);
-            let ask = |update: &[f32]| {
-                let flat =
-                    fill::with_update(graph, roles, before.as_deref()?, (&world.malicious, update));
-                let step = Step {
-                    round,
-                    filled: &Filled { inputs: Inputs::default(), flat, cut: Vec::new() },
-                    malicious: &malicious,
-                    forged: self.attack.forges_scores(),
-                    samples: setting.validation,
-                };
-                let change = reading.change(&rule.ask(&step).ok()?, global.len())?;
-                let next: Vec<f32> = global.iter().zip(&change).map(|(w, c)| w + c).collect();
-                Some(loss(&world.net, &next, &data)).filter(|loss| loss.is_finite())
-            };
-            let none = BTreeMap::new();
-            let knowledge = Knowledge {
-                net: &world.net,
-                round,
-                seed: setting.seed,
-                global,
-                own: &own,
-                data: &data,
-                clients,
-                reference: reference.as_deref(),
-                params: self.params.unwrap_or(&none),
-                honest: &honest,
-                range: (lo, hi),
-                bounded,
-                ask: if asks { Some(&ask) } else { None },
-                labelled,
-            };
-            let sent = self.attack.updates(&knowledge);
-            for (&i, sent) in world.malicious.iter().zip(&sent) {
-                let samples = validation[i].clone();
-                validation[i] = self.attack.validation(&knowledge, sent, samples);
-            }
-            for (&i, sent) in world.malicious.iter().zip(sent) {
-                updates[i] = sent;
-            }
+        fill::fill(declared.graph, declared.roles, self.model, &round)
+    }
+
+    fn step<'s>(&self, offer: &'s Offer<'_>, filled: &'s Filled) -> Step<'s> {
+        Step {
+            round: offer.round,
+            filled,
+            malicious: &offer.malicious,
+            forged: self.attack.forges_scores,
+            samples: self.world.setting.validation,
         }
-        updates.iter_mut().for_each(|update| clip(update, LARGEST));
-        let filled = offer(&updates, &validation);
-        let mut cut = Cut::default();
-        let is_update = |i: usize| roles.get(i) == Some(&Role::Update);
+    }
+
+    /// Replaces what the malicious give.
+    fn poison<R: Rule + Sync>(&self, rule: &R, offer: &mut Offer<'_>) {
+        let (world, round, global) = (self.world, offer.round, offer.global);
+        let declared = rule.declared();
+        let Declared { graph, roles, reading } = declared;
+        let own: Vec<Vec<f32>> =
+            world.malicious.iter().map(|&i| offer.updates[i].clone()).collect();
+        let data: Vec<&Dataset> = world.malicious.iter().map(|&i| world.data(i, round)).collect();
+        let pairs = offer.updates.iter().zip(&offer.malicious);
+        let honest: Vec<&[f32]> = pairs.filter(|(_, m)| !**m).map(|(u, _)| u.as_slice()).collect();
+        let asks = self.params.is_none() || self.attack.told == Told::Answers;
+        let before = asks.then(|| self.fill(&declared, offer).flat);
+        let ask = |update: &[f32]| {
+            let flat =
+                fill::with_update(graph, roles, before.as_deref()?, (&world.malicious, update));
+            let filled = Filled { inputs: Inputs::default(), flat, cut: Vec::new() };
+            let revealed = rule.ask(&self.step(offer, &filled)).ok()?;
+            let change = reading.change(&revealed, global.len())?;
+            let next: Vec<f32> = global.iter().zip(&change).map(|(w, c)| w + c).collect();
+            Some(loss(&world.net, &next, &data)).filter(|loss| loss.is_finite())
+        };
+        let none = BTreeMap::new();
+        let bounded = roles.contains(&Role::TensorBounds);
+        let knowledge = Knowledge {
+            net: &world.net,
+            round,
+            seed: world.setting.seed,
+            global,
+            own: &own,
+            data: &data,
+            clients: offer.updates.len(),
+            reference: offer.reference.as_deref(),
+            params: self.params.unwrap_or(&none),
+            honest: &honest,
+            range: fill::update_range(graph, roles),
+            bounded: bounded.then_some(&self.model.tensors[..]),
+            ask: if asks { Some(&ask) } else { None },
+            labelled: roles.contains(&Role::Labels),
+        };
+        let sent = self.attack.sent(&knowledge);
+        let give = |validate: Validation| {
+            let pairs = world.malicious.iter().zip(&sent);
+            pairs.map(|(&i, sent)| validate(&knowledge, sent, &offer.validation[i])).collect()
+        };
+        let samples: Vec<Dataset> = self.attack.validation.map(give).unwrap_or_default();
+        for (&i, sent) in world.malicious.iter().zip(sent) {
+            offer.updates[i] = sent;
+        }
+        for (&i, samples) in world.malicious.iter().zip(samples) {
+            offer.validation[i] = samples;
+        }
+    }
+}
+
+/// What there is to give in a round.
+struct Offer<'r> {
+    round: usize,
+    global: &'r [f32],
+    last: &'r [f32],
+    /// The server's own update.
+    reference: Option<Vec<f32>>,
+    updates: Vec<Vec<f32>>,
+    validation: Vec<Dataset>,
+    /// Whether each client is malicious.
+    malicious: Vec<bool>,
+    /// Whether the training of each client diverged.
+    lost: Vec<bool>,
+}
+
+impl Offer<'_> {
+    fn cut(&self, declared: &Declared<'_>, filled: &Filled) -> Cut {
+        let (mut lost, mut others) = (self.lost.clone(), BTreeSet::new());
         for &(input, member) in &filled.cut {
-            if is_update(input) {
+            if declared.roles.get(input) == Some(&Role::Update) {
                 lost[member] = true;
             } else {
-                cut.others.insert(graph.inputs[input].name.clone());
+                others.insert(declared.graph.inputs[input].name.clone());
             }
         }
-        cut.honest = lost.iter().zip(&malicious).filter(|(lost, m)| **lost && !**m).count();
-        let reading = reading.clone();
-        let step = Step {
-            round,
-            filled: &filled,
-            malicious: &malicious,
-            forged: self.attack.forges_scores(),
-            samples: setting.validation,
-        };
-        let revealed = rule.reveal(&step).map_err(FederationError::Rule)?;
-        let change = reading.change(&revealed, global.len());
-        let expected = global.len();
-        change
-            .filter(|c| c.iter().all(|x| x.is_finite()))
-            .map(|change| (change, cut))
-            .ok_or(FederationError::Aggregate { round, expected })
+        let honest = lost.iter().zip(&self.malicious).filter(|(lost, m)| **lost && !**m).count();
+        Cut { honest, others }
     }
 }
 
 /// What had to be changed before it could be given.
-#[derive(Default)]
 struct Cut {
     /// How many honest updates.
     honest: usize,

@@ -10,6 +10,7 @@
 use super::vectors::{dot, lower_median, mean, norm, plus, signs, times};
 use crate::data::Dataset;
 use crate::net::Net;
+use crate::random::{Purpose, Random};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -57,6 +58,11 @@ impl Knowledge<'_> {
     /// How many are malicious.
     pub fn malicious(&self) -> usize {
         self.own.len()
+    }
+
+    /// What an attack draws in this round. Each attack that draws something has a stream of its own.
+    pub fn random(&self, stream: u64) -> Random {
+        Random::new(self.seed, Purpose::Poison, [self.round as u64, stream])
     }
 
     /// A parameter of the check by its name.

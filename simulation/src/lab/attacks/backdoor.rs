@@ -4,7 +4,16 @@
 //! 2020, without amplification. Half of the samples of a malicious client carry the trigger. Its success is the part of test
 //! samples of other classes that are labelled [`TARGET`] once they carry it.
 
+use super::Attack;
 use crate::data::Dataset;
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "backdoor",
+    about: "they train a trigger, whose success is listed",
+    source: "Gu et al. 2017",
+    training: Some(poisoned),
+    ..Attack::NONE
+};
 
 /// The class that the trigger stands for.
 pub const TARGET: u8 = 0;
@@ -39,7 +48,7 @@ pub fn triggered(data: &Dataset) -> Dataset {
 }
 
 /// What a malicious client trains on: every second sample carries the trigger.
-pub(super) fn poisoned(data: &Dataset) -> Dataset {
+fn poisoned(data: &Dataset, _: usize) -> Dataset {
     let (mut images, mut labels) = (data.images().to_vec(), data.labels().to_vec());
     let marked = images.chunks_exact_mut(data.sample_size()).zip(&mut labels).step_by(2);
     marked.for_each(|(image, label)| {
@@ -47,4 +56,27 @@ pub(super) fn poisoned(data: &Dataset) -> Dataset {
         *label = TARGET;
     });
     Dataset::new(data.shape().to_vec(), images, labels).unwrap_or_else(|_| data.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::idx;
+
+    #[test]
+    fn every_second_sample_has_the_trigger() {
+        let digits = idx::digits().expect("digits").select(&(0..50).collect::<Vec<_>>());
+        let backdoor = poisoned(&digits, 10);
+        for i in 0..digits.len() {
+            let (sample, label) = (backdoor.image(i), backdoor.labels()[i]);
+            if i % 2 == 1 {
+                assert_eq!((sample, label), (digits.image(i), digits.labels()[i]));
+            } else {
+                assert_eq!(label, TARGET);
+                assert_eq!([54, 55, 62, 63].map(|at| sample[at]), [1.0; 4], "the last corner");
+                assert_eq!(sample[..54], digits.image(i)[..54]);
+            }
+        }
+        assert!(triggered(&digits).labels().iter().all(|l| *l != TARGET));
+    }
 }

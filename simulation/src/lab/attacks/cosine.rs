@@ -8,32 +8,34 @@
 //! tau, and otherwise weighted by relu(cos t), as FLTrust weighs. r is the largest length of what the malicious would have
 //! sent.
 //!
-//! A check of angles alone bounds no length. `cosine-long` has the same angle, and is as long as the declared range of a
-//! coordinate allows. Of a check whose parameters are not known, the angle is found by asking it ([`super::probe`]). FLTrust gives every update the length of the reference, so there it is the same attack.
+//! Of a check whose parameters are not known, the angle is found by asking it ([`super::probe`]).
 
+use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{dot, norm, plus, times};
 use super::probe::angle;
+use super::{Attack, Told};
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "cosine",
+    about: "in the plane spanned by the reference update and the direction of training: if the check has a threshold, the largest angle that still counts; otherwise the angle where step and weight together do most harm",
+    source: "Cao et al. 2021",
+    told: Told::Parameters,
+    against: Some(Defence::Cosine),
+    updates: Some(updates),
+    ..Attack::NONE
+};
 
 /// Angles that are tried.
 const STEPS: usize = 1000;
 
-/// As long as an honest update.
-pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let r = k.own.iter().map(|u| norm(u)).fold(0.0, f64::max);
     unit(k).map_or_else(|| k.own.to_vec(), |u| k.all(times(&u, r)))
 }
 
-/// As long as the range of a coordinate allows.
-pub(super) fn long(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
-    let Some(u) = unit(k) else { return k.own.to_vec() };
-    let largest = u.iter().fold(0.0, |most: f32, x| most.max(x.abs()));
-    let end = k.range.1.min(-k.range.0);
-    k.all(times(&u, INSIDE * f64::from(end) / f64::from(largest.max(f32::MIN_POSITIVE))))
-}
-
 /// The direction of the attack, of length one.
-fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
+pub(super) fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
     let (g, n) = k.plane()?;
     let at = |t: f64| plus(&times(&g, t.cos()), t.sin(), &n);
     if let Some(ask) = k.ask {
@@ -57,4 +59,36 @@ fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
         _ => best,
     });
     Some(at(best.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+    use crate::random::{Purpose, Random};
+
+    #[test]
+    fn the_cosine_attacker_is_at_the_largest_angle_that_counts() {
+        let mut scene = Scene::new(2, &[("tau", 0.3)]);
+        let g = scene.reference.clone().expect("a reference");
+        let cosine = |u: &[f32]| dot(u, &g) / (norm(u) * norm(&g));
+        let u = &scene.sent(&ATTACK)[0];
+        assert!(cosine(u) >= 0.3 && cosine(u) < 0.32, "{}", cosine(u));
+        // Of all updates at this angle and length none is further against the direction: it lies in the plane.
+        let s = scene.direction();
+        let along = dot(u, &s);
+        let mut random = Random::new(1, Purpose::Caller, [9, 0]);
+        for _ in 0..20 {
+            let mut other: Vec<f32> = (0..u.len()).map(|_| random.normal() as f32).collect();
+            let on_g = dot(&other, &g) / dot(&g, &g);
+            other.iter_mut().zip(&g).for_each(|(o, g)| *o -= (on_g as f32) * g);
+            let (cos, sin) = (cosine(u), (1.0 - cosine(u).powi(2)).sqrt());
+            let (a, b) = (norm(u) * cos / norm(&g), norm(u) * sin / norm(&other));
+            let moved = a * dot(&g, &s) + b * dot(&other, &s);
+            assert!(moved > along, "{moved} is further than {along}");
+        }
+        // Weighted by relu(cosine), as FLTrust does: it counts at all.
+        scene.params.clear();
+        assert!(cosine(&scene.sent(&ATTACK)[0]) > 0.0);
+    }
 }

@@ -7,10 +7,22 @@
 
 use super::super::knowledge::Knowledge;
 use super::super::vectors::plus;
+use super::{Attack, Needs, Told, slvr};
 use crate::data::Dataset;
 use crate::net::Workspace;
 
-pub(super) fn samples(k: &Knowledge<'_>, update: &[f32], own: &Dataset) -> Dataset {
+pub(super) const ATTACK: Attack = Attack {
+    name: "crafted",
+    about: "as `slvr`, with validation samples chosen and labelled so that they speak for it",
+    source: "the paper, after Definition 1",
+    told: Told::Scores,
+    needs: Some(Needs::Validation),
+    updates: Some(slvr::updates),
+    validation: Some(samples),
+    ..Attack::NONE
+};
+
+fn samples(k: &Knowledge<'_>, update: &[f32], own: &Dataset) -> Dataset {
     // Of everything that the malicious have, so that there are enough on which the two differ.
     let poisoned = plus(k.global, 1.0, update);
     let mut space = Workspace::default();
@@ -34,4 +46,23 @@ pub(super) fn samples(k: &Knowledge<'_>, update: &[f32], own: &Dataset) -> Datas
         .ok()
         .filter(|d| d.len() == own.len())
         .unwrap_or_else(|| own.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+    use crate::train::hits;
+
+    #[test]
+    fn validation_samples_speak_for_the_poison() {
+        let scene = Scene::new(2, &[("lambda", 1.5)]);
+        let own = scene.data.select(&(0..10).collect::<Vec<_>>());
+        let poison: Vec<f32> = scene.own[0].iter().map(|u| -3.0 * u).collect();
+        let crafted = scene.validation(&ATTACK, &poison, &own);
+        let right = |w: &[f32]| hits(&scene.net, w, crafted.images(), crafted.labels());
+        let poisoned = plus(&scene.global, 1.0, &poison);
+        assert_eq!((crafted.len(), right(&poisoned)), (10, 10), "the poisoned model is right");
+        assert!(right(&scene.global) < 10, "the global model is not");
+    }
 }

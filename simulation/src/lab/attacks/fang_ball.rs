@@ -5,11 +5,23 @@
 //! Source: the framework of Fang, Cao, Jia, Gong, USENIX Security 2020, with the paper's closed form (appendix, "Adaptive Attack
 //! to Norm bound and Norm ball").
 
+use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, plus, times};
 use super::probe::{Line, along};
+use super::{Attack, Told};
 
-pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+pub(super) const ATTACK: Attack = Attack {
+    name: "fang-ball",
+    about: "the same, just inside a ball around the reference update",
+    source: "Fang et al. 2020, the paper's appendix",
+    told: Told::Parameters,
+    against: Some(Defence::Ball),
+    updates: Some(updates),
+    ..Attack::NONE
+};
+
+fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let (s, centre) = (k.direction(), k.centre());
     if let Some(ask) = k.ask {
         return k.all(along(k, ask, &Line::new(centre, &times(&s, -1.0))));
@@ -18,4 +30,23 @@ pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let tau = radius.unwrap_or_else(|| k.param("lambda").unwrap_or(1.0) * norm(&centre)) * INSIDE;
     let length = norm(&s).max(1.0);
     k.all(plus(&centre, -tau.min(tau / length), &s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+    use crate::lab::vectors::dot;
+
+    #[test]
+    fn the_norm_ball_attacker_stays_inside_the_ball() {
+        let scene = Scene::new(2, &[("lambda", 0.8)]);
+        let centre = scene.reference.as_ref().expect("a reference");
+        let tau = 0.8 * norm(centre);
+        for u in scene.sent(&ATTACK) {
+            let off: Vec<f32> = u.iter().zip(centre).map(|(u, c)| u - c).collect();
+            assert!(norm(&off) < tau && norm(&off) > 0.99 * tau, "{} of {tau}", norm(&off));
+            assert!(dot(&off, &scene.direction()) < 0.0);
+        }
+    }
 }

@@ -7,11 +7,23 @@
 //! coordinate. Where each tensor has a bound of its own, twice the length of that tensor of the server's update, every tensor is
 //! just below its bound. Of a check whose parameters are not known, the length is found by asking it ([`super::probe`]).
 
+use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, times};
 use super::probe::{Line, along};
+use super::{Attack, Told};
 
-pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+pub(super) const ATTACK: Attack = Attack {
+    name: "fang-bound",
+    about: "against the direction of training, just inside a norm bound, by a closed form in its parameters",
+    source: "Fang et al. 2020, the paper's appendix",
+    told: Told::Threshold,
+    against: Some(Defence::NormBound),
+    updates: Some(updates),
+    ..Attack::NONE
+};
+
+fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let s = k.direction();
     if let Some(ask) = k.ask {
         let mut against = times(&s, -1.0);
@@ -46,4 +58,58 @@ pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     // sqrt d, if no entry of s is 0.
     let length = norm(&s);
     k.all(times(&s, if length > 0.0 { -tau * INSIDE / length } else { 0.0 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+    use crate::lab::vectors::signs;
+
+    #[test]
+    fn the_norm_bound_attacker_stays_just_inside_the_bound_and_goes_against_the_direction() {
+        let mut scene = Scene::new(2, &[("lambda", 1.5)]);
+        let s = scene.direction();
+        let check = |sent: &[Vec<f32>], tau: f64| {
+            for u in sent {
+                assert!(norm(u) < tau && norm(u) > 0.99 * tau, "{} of {tau}", norm(u));
+                assert!(signs(u).iter().zip(&s).all(|(u, s)| *u == -s));
+            }
+        };
+        // Against the public bound.
+        let tau = 1.5 * norm(scene.reference.as_ref().expect("a reference"));
+        check(&scene.sent(&ATTACK), tau);
+        // Against the median of all that are sent, itself included.
+        scene.reference = None;
+        let sent = scene.sent(&ATTACK);
+        let mut sizes: Vec<f64> = scene.honest.iter().chain(&sent).map(|u| norm(u)).collect();
+        sizes.sort_by(f64::total_cmp);
+        check(&sent, 1.5 * sizes[4]);
+        // Against a bound on the largest coordinate.
+        scene.params = [("bound".to_string(), 0.5)].into();
+        let largest = |sent: &[f32]| sent.iter().map(|x| x.abs()).fold(0.0, f32::max);
+        let found = largest(&scene.sent(&ATTACK)[0]);
+        assert!(found < 0.5 && found > 0.49, "{found}");
+        // Against a bound for each tensor.
+        let mut scene = Scene::new(2, &[]);
+        scene.bounded = Some(vec![0..72, 72..80]);
+        let reference = scene.reference.clone().expect("a reference");
+        let sent = &scene.sent(&ATTACK)[0];
+        for tensor in [0..72, 72..80] {
+            let tau = 2.0 * norm(&reference[tensor.clone()]);
+            let length = norm(&sent[tensor.clone()]);
+            assert!(length < tau && length > 0.99 * tau, "{length} of {tau}");
+        }
+    }
+
+    #[test]
+    fn a_bound_below_the_median_is_met_from_below() {
+        let mut scene = Scene::new(2, &[("lambda", 0.9)]);
+        scene.reference = None;
+        let sent = scene.sent(&ATTACK);
+        let mut sizes: Vec<f64> = scene.honest.iter().chain(&sent).map(|u| norm(u)).collect();
+        sizes.sort_by(f64::total_cmp);
+        let tau = 0.9 * sizes[4];
+        assert!(norm(&sent[0]) < tau && norm(&sent[0]) > 0.99 * tau, "{} of {tau}", norm(&sent[0]));
+    }
 }

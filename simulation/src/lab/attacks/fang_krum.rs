@@ -10,9 +10,21 @@
 //! from it. So the line from the mean of the honest, u' = mean - lambda s, is searched too, and what is further against the
 //! direction is sent.
 
+use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{distance_sq, dot, mean, plus};
+use super::{Attack, Told};
 use rayon::prelude::*;
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "fang-krum",
+    about: "against the direction of training, as far as Krum selects",
+    source: "Fang et al. 2020",
+    told: Told::Updates,
+    against: Some(Defence::PairwiseDistances),
+    updates: Some(updates),
+    ..Attack::NONE
+};
 
 /// The smallest lambda that is tried.
 const LEAST: f64 = 1e-5;
@@ -98,4 +110,61 @@ pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     });
     let found = found.min_by(|a, b| a.0.total_cmp(&b.0));
     k.all(found.map_or_else(|| plus(&bases[0], -LEAST, &s), |(_, sent)| sent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+    use crate::lab::vectors::norm;
+
+    /// Krum by its definition: who has the smallest sum of the m - f - 2 smallest squared distances to others.
+    fn krum(updates: &[&Vec<f32>], f: usize) -> usize {
+        let score = |i: usize| {
+            let others = (0..updates.len()).filter(|j| *j != i);
+            let mut squares: Vec<f64> =
+                others.map(|j| distance_sq(updates[i], updates[j])).collect();
+            squares.sort_by(f64::total_cmp);
+            squares[..updates.len() - f - 2].iter().sum::<f64>()
+        };
+        (0..updates.len()).min_by(|a, b| score(*a).total_cmp(&score(*b))).expect("updates")
+    }
+
+    #[test]
+    fn the_krum_attacker_is_selected_by_krum_however_unlike_the_honest_are() {
+        // Whether the check assumes as many malicious clients as there are, fewer or more.
+        for (malicious, f) in [(1, 1), (2, 2), (3, 3), (1, 3), (3, 1)] {
+            // One alone has no second at distance 0: among updates that are far apart it may not be selected at all.
+            let apart: &[f32] = if malicious == 1 { &[0.0, 1.0] } else { &[0.0, 1.0, 10.0] };
+            for unlike in apart {
+                let mut scene = Scene::new(malicious, &[("f", f as f64)]);
+                for (i, u) in scene.honest.iter_mut().enumerate() {
+                    // From nearly equal to far apart.
+                    u.iter_mut().for_each(|x| *x *= 1.0 + *unlike * i as f32);
+                }
+                let sent = scene.sent(&ATTACK);
+                let chosen = |sent: &[Vec<f32>]| {
+                    let all: Vec<&Vec<f32>> = sent.iter().chain(&scene.honest).collect();
+                    krum(&all, f)
+                };
+                assert!(
+                    chosen(&sent) < malicious,
+                    "{malicious} {f} {unlike}: an honest one is selected"
+                );
+                let s = scene.direction();
+                let against = dot(&sent[0], &s);
+                assert!(scene.honest.iter().all(|u| against < dot(u, &s)));
+                // As far as it selects.
+                let mut further = sent;
+                let more = (0.03 * norm(&further[0]) / norm(&s)) as f32;
+                for u in &mut further {
+                    u.iter_mut().zip(&s).for_each(|(x, s)| *x -= more * s);
+                }
+                assert!(
+                    chosen(&further) >= malicious,
+                    "{malicious} {f} {unlike}: further is selected too"
+                );
+            }
+        }
+    }
 }

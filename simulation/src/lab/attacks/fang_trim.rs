@@ -5,11 +5,22 @@
 //! Source: Fang, Cao, Jia, Gong, USENIX Security 2020, section 3.4, partial knowledge: mu and sigma are those of what the malicious
 //! would have sent.
 
+use super::super::defence::Defence;
 use super::super::knowledge::Knowledge;
 use super::super::vectors::deviation;
+use super::Attack;
 use crate::random::Random;
 
-pub(super) fn updates(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
+pub(super) const ATTACK: Attack = Attack {
+    name: "fang-trim",
+    about: "three to four standard deviations of their own updates away, in every coordinate",
+    source: "Fang et al. 2020",
+    against: Some(Defence::CoordinateStatistics),
+    updates: Some(|k| drawn(k, &mut k.random(7))),
+    ..Attack::NONE
+};
+
+pub(super) fn drawn(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
     let (mu, mut sigma, s) = (k.estimate(), deviation(k.own), k.direction());
     if k.malicious() < 2 {
         // One update has no spread: as if the honest were spread by its own size.
@@ -21,4 +32,25 @@ pub(super) fn updates(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
             .collect::<Vec<f32>>()
     };
     (0..k.malicious()).map(|_| one()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+
+    #[test]
+    fn the_trim_attacker_is_beyond_the_spread_of_its_own_in_every_coordinate() {
+        let scene = Scene::new(4, &[]);
+        let s = scene.direction();
+        for u in scene.sent(&ATTACK) {
+            for j in 0..u.len() {
+                let of: Vec<f64> = scene.own.iter().map(|o| f64::from(o[j])).collect();
+                let mean = of.iter().sum::<f64>() / 4.0;
+                let sigma = (of.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 4.0).sqrt();
+                let beyond = (f64::from(u[j]) - mean) * -f64::from(s[j]);
+                assert!(beyond >= 2.99 * sigma && beyond <= 4.01 * sigma, "{beyond} of {sigma}");
+            }
+        }
+    }
 }

@@ -1,17 +1,17 @@
-//! The attacks, a file each. The module doc of each file names its source, its formula and what was chosen here.
-//!
-//! An attack may do four things, each in one function: poison what the malicious train on (`training`), choose what they
-//! send (`updates`), choose their validation samples (`validation`), and set check scores (`forges_scores`), which no
-//! client of a real run can.
+//! The attacks, a file each: what the malicious do, who described it, and its tests. A file is registered in [`Attack::ALL`];
+//! the command line, the table of the book and the tests of all attacks follow from its `ATTACK`.
 
 mod backdoor;
 mod cosine;
+mod cosine_long;
 mod crafted;
 mod extreme;
+mod extreme_bold;
 mod fang_ball;
 mod fang_bound;
 mod fang_krum;
 mod fang_trim;
+mod flipped_validation;
 mod label_flip;
 mod max_min;
 mod min_sum;
@@ -21,255 +21,144 @@ mod scaling;
 mod sign_flip;
 mod slvr;
 mod spread;
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
 
+use super::defence::Defence;
 use super::knowledge::Knowledge;
 use crate::data::Dataset;
-use crate::random::{Purpose, Random};
 
 pub use backdoor::{TARGET, triggered};
 
-/// What the malicious clients do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Attack {
-    /// Nothing.
-    None,
-    /// Gaussian noise.
-    Noise,
-    /// The opposite update.
-    SignFlip,
-    /// Training on flipped labels.
-    LabelFlip,
-    /// The same, amplified.
-    Scaling,
-    /// Fang et al. against bounds on the length.
-    FangBound,
-    /// Fang et al. against a ball around a reference.
-    FangBall,
-    /// Fang et al. against trimmed means and medians.
-    FangTrim,
-    /// Fang et al. against Krum.
-    FangKrum,
-    /// Cao et al. against cosines.
-    Cosine,
-    /// The same, as long as ranges allow.
-    CosineLong,
-    /// The paper's search against SLVR.
-    Slvr,
-    /// The same with check scores set.
-    Extreme,
-    /// Check scores set, and a step that only a bound on lengths holds.
-    ExtremeBold,
-    /// The same with labels for validation that speak for it.
-    Crafted,
-    /// Shejwalkar and Houmansadr, largest distance.
-    MinMax,
-    /// Shejwalkar and Houmansadr, sum of distances.
-    MinSum,
-    /// What the check itself lets through.
-    Probe,
-    /// A trigger that means one class.
-    Backdoor,
-    /// Flipped labels, for validation too.
-    FlippedValidation,
+/// Of each malicious client the update.
+pub type Updates = fn(&Knowledge<'_>) -> Vec<Vec<f32>>;
+
+/// Of a malicious client the validation samples, from its update and its own ones.
+pub type Validation = fn(&Knowledge<'_>, &[f32], &Dataset) -> Dataset;
+
+/// What the malicious clients do. They do as the honest where a field is `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct Attack {
+    /// On the command line and in tables.
+    pub name: &'static str,
+    /// What the malicious do, as the book says it.
+    pub about: &'static str,
+    /// Who described it.
+    pub source: &'static str,
+    /// What the malicious need to know.
+    pub told: Told,
+    /// The defence that it was made for: there it is the adaptive attack.
+    pub against: Option<Defence>,
+    /// What a check must have, so that it does more than another attack.
+    pub needs: Option<Needs>,
+    /// What a malicious client trains on instead of its share, of which the number of classes is known.
+    pub training: Option<fn(&Dataset, usize) -> Dataset>,
+    /// What each malicious client sends.
+    pub updates: Option<Updates>,
+    /// What a malicious client that sends this update gives for validation instead of these samples of its own.
+    pub validation: Option<Validation>,
+    /// Whether malicious committee members set the scores that they give, which no client of a real run can.
+    pub forges_scores: bool,
 }
 
 impl Attack {
-    /// All of them.
-    pub const ALL: [Attack; 20] = [
-        Attack::None,
-        Attack::Noise,
-        Attack::SignFlip,
-        Attack::LabelFlip,
-        Attack::Scaling,
-        Attack::FangBound,
-        Attack::FangBall,
-        Attack::FangTrim,
-        Attack::FangKrum,
-        Attack::Cosine,
-        Attack::CosineLong,
-        Attack::Slvr,
-        Attack::Extreme,
-        Attack::ExtremeBold,
-        Attack::Crafted,
-        Attack::MinMax,
-        Attack::MinSum,
-        Attack::Probe,
-        Attack::Backdoor,
-        Attack::FlippedValidation,
+    /// Nobody attacks: what an attack begins with, `Attack { name, updates, ..Attack::NONE }`.
+    pub const NONE: Attack = Attack {
+        name: "none",
+        about: "nobody attacks",
+        source: "",
+        told: Told::Own,
+        against: None,
+        needs: None,
+        training: None,
+        updates: None,
+        validation: None,
+        forges_scores: false,
+    };
+
+    /// The attacks of the lab, in the order of its tables.
+    pub const ALL: [&'static Attack; 20] = [
+        &Attack::NONE,
+        &noise::ATTACK,
+        &sign_flip::ATTACK,
+        &label_flip::ATTACK,
+        &scaling::ATTACK,
+        &fang_bound::ATTACK,
+        &fang_ball::ATTACK,
+        &fang_trim::ATTACK,
+        &fang_krum::ATTACK,
+        &cosine::ATTACK,
+        &cosine_long::ATTACK,
+        &slvr::ATTACK,
+        &extreme::ATTACK,
+        &extreme_bold::ATTACK,
+        &crafted::ATTACK,
+        &max_min::ATTACK,
+        &min_sum::ATTACK,
+        &probe::ATTACK,
+        &backdoor::ATTACK,
+        &flipped_validation::ATTACK,
     ];
 
-    /// Its name on the command line and in tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Attack::None => "none",
-            Attack::Noise => "noise",
-            Attack::SignFlip => "sign-flip",
-            Attack::LabelFlip => "label-flip",
-            Attack::Scaling => "scaling",
-            Attack::FangBound => "fang-bound",
-            Attack::FangBall => "fang-ball",
-            Attack::FangTrim => "fang-trim",
-            Attack::FangKrum => "fang-krum",
-            Attack::Cosine => "cosine",
-            Attack::CosineLong => "cosine-long",
-            Attack::Slvr => "slvr",
-            Attack::Extreme => "extreme",
-            Attack::ExtremeBold => "extreme-bold",
-            Attack::Crafted => "crafted",
-            Attack::MinMax => "min-max",
-            Attack::MinSum => "min-sum",
-            Attack::Probe => "probe",
-            Attack::Backdoor => "backdoor",
-            Attack::FlippedValidation => "flipped-validation",
-        }
-    }
-
-    /// What it is, in a few words.
-    pub fn about(self) -> &'static str {
-        match self {
-            Attack::None => "nobody attacks",
-            Attack::Noise => "Gaussian noise added to the update",
-            Attack::SignFlip => "the opposite of the update",
-            Attack::LabelFlip => "training on labels L - 1 - l",
-            Attack::Scaling => "the update of flipped labels, amplified to replace the mean",
-            Attack::FangBound => "against the direction of training, just inside a norm bound",
-            Attack::FangBall => "against the direction of training, just inside a ball",
-            Attack::FangTrim => "beyond the estimated range of each coordinate",
-            Attack::FangKrum => "against the direction of training, as far as Krum selects",
-            Attack::Cosine => "against the direction of training, at the largest angle that counts",
-            Attack::CosineLong => "the same, as long as the declared range allows",
-            Attack::Slvr => "against the direction of training, as far as own data find it good",
-            Attack::Extreme => "the same, and malicious committee members set the scores",
-            Attack::ExtremeBold => "scores are set, and the step is as long as a bound allows",
-            Attack::Probe => "what the check itself, asked in the clear, finds to do the most harm",
-            Attack::Crafted => "as `slvr`, with validation labels that speak for it",
-            Attack::MinMax => "as far from the mean as two honest updates are from each other",
-            Attack::MinSum => "the same with sums of squared distances",
-            Attack::Backdoor => "a trigger in a corner means class 0",
-            Attack::FlippedValidation => "flipped labels in training and in validation",
-        }
-    }
-
     /// By its name.
-    pub fn named(name: &str) -> Option<Attack> {
-        Attack::ALL.into_iter().find(|a| a.name() == name)
+    pub fn named(name: &str) -> Option<&'static Attack> {
+        Attack::ALL.into_iter().find(|a| a.name == name)
     }
 
-    /// What a malicious client trains on instead of its share, if it poisons data.
-    pub fn training(self, share: &Dataset, classes: usize) -> Option<Dataset> {
-        match self {
-            Attack::LabelFlip | Attack::Scaling | Attack::FlippedValidation => {
-                Some(label_flip::flipped(share, classes))
-            }
-            Attack::Backdoor => Some(backdoor::poisoned(share)),
-            Attack::None
-            | Attack::Noise
-            | Attack::SignFlip
-            | Attack::FangBound
-            | Attack::FangBall
-            | Attack::FangTrim
-            | Attack::FangKrum
-            | Attack::Cosine
-            | Attack::CosineLong
-            | Attack::Slvr
-            | Attack::Extreme
-            | Attack::ExtremeBold
-            | Attack::Crafted
-            | Attack::MinMax
-            | Attack::MinSum
-            | Attack::Probe => None,
-        }
+    /// The one that was made for a defence.
+    pub fn adaptive(defence: Defence) -> &'static Attack {
+        Attack::ALL.into_iter().find(|a| a.against == Some(defence)).unwrap_or(&probe::ATTACK)
     }
 
     /// What the malicious send.
-    pub fn updates(self, k: &Knowledge<'_>) -> Vec<Vec<f32>> {
-        let mut random = Random::new(k.seed, Purpose::Poison, [k.round as u64, self as u64]);
-        match self {
-            Attack::None | Attack::LabelFlip | Attack::Backdoor | Attack::FlippedValidation => {
-                k.own.to_vec()
-            }
-            Attack::Noise => noise::updates(k, &mut random),
-            Attack::SignFlip => sign_flip::updates(k),
-            Attack::Scaling => scaling::updates(k),
-            Attack::FangBound => fang_bound::updates(k),
-            Attack::FangBall => fang_ball::updates(k),
-            Attack::FangTrim => fang_trim::updates(k, &mut random),
-            Attack::FangKrum => fang_krum::updates(k),
-            Attack::Cosine => cosine::updates(k),
-            Attack::CosineLong => cosine::long(k),
-            Attack::Slvr | Attack::Crafted | Attack::Extreme => slvr::updates(k),
-            Attack::ExtremeBold => extreme::bold(k),
-            Attack::MinMax => max_min::updates(k),
-            Attack::MinSum => min_sum::updates(k),
-            Attack::Probe => probe::updates(k, &mut random),
-        }
+    pub fn sent(&self, k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+        self.updates.map_or_else(|| k.own.to_vec(), |updates| updates(k))
     }
+}
 
-    /// What the malicious client gives for validation instead of these samples of its own; `update` is what it sends.
-    pub fn validation(self, k: &Knowledge<'_>, update: &[f32], own: Dataset) -> Dataset {
-        match self {
-            Attack::FlippedValidation => label_flip::flipped(&own, k.net.classes()),
-            Attack::Crafted => crafted::samples(k, update, &own),
-            Attack::None
-            | Attack::Noise
-            | Attack::SignFlip
-            | Attack::LabelFlip
-            | Attack::Scaling
-            | Attack::FangBound
-            | Attack::FangBall
-            | Attack::FangTrim
-            | Attack::FangKrum
-            | Attack::Cosine
-            | Attack::CosineLong
-            | Attack::Slvr
-            | Attack::Extreme
-            | Attack::ExtremeBold
-            | Attack::MinMax
-            | Attack::MinSum
-            | Attack::Probe
-            | Attack::Backdoor => own,
-        }
-    }
+/// What the malicious need to know of the honest and of the check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// Nothing.
+    Own,
+    /// The parameters of the check.
+    Parameters,
+    /// Beside them the largest length that counts.
+    Threshold,
+    /// Beside them the scores of the honest models.
+    Scores,
+    /// Beside them the honest updates.
+    Updates,
+    /// The honest updates, and what the check makes of any update.
+    Answers,
+}
 
-    /// What the malicious need to know of the honest and of the check, in a few words; `asks` where no closed form is known for
-    /// the check.
-    pub fn told(self, asks: bool) -> &'static str {
+impl Told {
+    /// In a few words; `asks` where the parameters of the check are not known, so that the malicious ask it instead.
+    pub fn text(self, asks: bool) -> &'static str {
         match self {
-            Attack::Probe => "they ask the check, and are told the honest updates",
-            Attack::FangBound | Attack::FangBall | Attack::Cosine | Attack::CosineLong if asks => {
-                "they ask the check, and are told the honest updates"
-            }
-            Attack::Slvr | Attack::Crafted | Attack::Extreme | Attack::ExtremeBold if asks => {
-                "they ask the check, and are told the honest updates"
-            }
-            Attack::FangBound => {
+            Told::Own => "they know their own data and updates",
+            Told::Updates => "they know the check's parameters, and are told the honest updates",
+            Told::Answers => "they ask the check, and are told the honest updates",
+            Told::Parameters | Told::Threshold | Told::Scores if asks => Told::Answers.text(asks),
+            Told::Parameters => "they know the check's parameters and their own updates",
+            Told::Threshold => {
                 "they know the check's parameters, and are told the threshold of lengths"
             }
-            Attack::Slvr | Attack::Crafted | Attack::Extreme => {
+            Told::Scores => {
                 "they know the check's parameters, and are told the scores of the honest"
             }
-            Attack::ExtremeBold => {
-                "they know the check's parameters, and are told the threshold of lengths"
-            }
-            Attack::FangKrum => "they know the check's parameters, and are told the honest updates",
-            Attack::FangBall | Attack::Cosine | Attack::CosineLong => {
-                "they know the check's parameters and their own updates"
-            }
-            Attack::None
-            | Attack::Noise
-            | Attack::SignFlip
-            | Attack::LabelFlip
-            | Attack::Scaling
-            | Attack::FangTrim
-            | Attack::MinMax
-            | Attack::MinSum
-            | Attack::Backdoor
-            | Attack::FlippedValidation => "they know their own data and updates",
         }
     }
+}
 
-    /// Whether malicious committee members set the scores that they give.
-    pub fn forges_scores(self) -> bool {
-        matches!(self, Attack::Extreme | Attack::ExtremeBold)
-    }
+/// What a check must have for an attack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Scores of committees of clients.
+    Scores,
+    /// Validation samples of clients.
+    Validation,
 }

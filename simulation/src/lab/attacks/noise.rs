@@ -5,12 +5,37 @@
 //! LeNet-5 tens of times as long as an honest one.
 
 use super::super::knowledge::Knowledge;
-use crate::random::Random;
+use super::Attack;
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "noise",
+    about: "they add Gaussian noise of deviation 0.1 to every coordinate",
+    source: "Li et al. 2019",
+    updates: Some(updates),
+    ..Attack::NONE
+};
 
 /// Standard deviation.
-pub const SIGMA: f64 = 0.1;
+const SIGMA: f64 = 0.1;
 
-pub(super) fn updates(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
+fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+    let mut random = k.random(1);
     let mut noisy = |x: &f32| x + (SIGMA * random.normal()) as f32;
     k.own.iter().map(|u| u.iter().map(&mut noisy).collect()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+    use crate::lab::vectors::distance_sq;
+
+    #[test]
+    fn noise_has_its_size() {
+        let scene = Scene::new(2, &[]);
+        for (sent, own) in scene.sent(&ATTACK).iter().zip(&scene.own) {
+            let deviation = (distance_sq(sent, own) / own.len() as f64).sqrt();
+            assert!((deviation - 0.1).abs() < 0.01, "{deviation}");
+        }
+    }
 }

@@ -11,11 +11,21 @@
 //! `min-max` would send. Steps are [`COARSE`] times apart at first. The best line is tried at finer ones, and what is
 //! best in the end is made longer as long as that helps.
 
+use super::super::defence::Defence;
 use super::super::knowledge::{Ask, Knowledge};
 use super::super::vectors::{deviation, dot, norm, plus, times};
-use super::{fang_krum, fang_trim, max_min};
-use crate::random::Random;
+use super::{Attack, Told, fang_krum, fang_trim, max_min};
 use rayon::prelude::*;
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "probe",
+    about: "of many directions and lengths, what the check itself lets do the most harm",
+    source: "after Fang et al. 2020, Shejwalkar and Houmansadr 2021",
+    told: Told::Answers,
+    against: Some(Defence::Other),
+    updates: Some(updates),
+    ..Attack::NONE
+};
 
 /// How far apart the first steps are, and how many there are, from the end of the range down.
 const COARSE: f64 = 4.0;
@@ -93,7 +103,7 @@ pub(super) fn angle(ask: &Ask<'_>, at: impl Fn(f64) -> Vec<f32>) -> Option<Vec<f
     best(ask, angles.map(|t| (t, at(t))).collect()).map(|(_, (_, u))| u)
 }
 
-pub(super) fn updates(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
+fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let Some(ask) = k.ask else { return k.own.to_vec() };
     let (s, mean, spread, centre) = (k.direction(), k.estimate(), deviation(k.own), k.centre());
     let nothing = vec![0.0; mean.len()];
@@ -117,7 +127,8 @@ pub(super) fn updates(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
     }
     let found = found.map(|(t, best, line)| fine(ask, line, (t, best)));
     // Those that are made for something, and turned ones.
-    let crafted = [fang_trim::updates(k, random), fang_krum::updates(k), max_min::updates(k)];
+    let crafted =
+        [fang_trim::drawn(k, &mut k.random(17)), fang_krum::updates(k), max_min::updates(k)];
     let mut all: Vec<(f64, Vec<f32>)> =
         crafted.into_iter().filter_map(|sent| Some((0.0, sent.into_iter().next()?))).collect();
     if let Some((g, n)) = k.plane() {

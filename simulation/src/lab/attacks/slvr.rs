@@ -10,11 +10,23 @@
 //! stronger attack. Of a check whose parameters are not known, the malicious ask it which of the accepted values does the most
 //! harm.
 
+use super::super::defence::Defence;
 use super::super::knowledge::Knowledge;
 use super::super::vectors::{norm, plus};
+use super::{Attack, Told};
 use crate::loss::confidence;
 use crate::net::Workspace;
 use crate::train::hits;
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "slvr",
+    about: "the largest step whose model is, on the attackers' own data, no worse than the median benign model",
+    source: "the paper's appendix",
+    told: Told::Scores,
+    against: Some(Defence::ValidationScores),
+    updates: Some(updates),
+    ..Attack::NONE
+};
 
 /// Values of lambda that are tried.
 const STEPS: usize = 17;
@@ -72,4 +84,61 @@ pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
         }
     };
     k.all(found.unwrap_or(u))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+
+    #[test]
+    fn the_slvr_attacker_is_inside_its_bound_and_no_worse_than_the_median_on_its_data() {
+        let scene = Scene::new(2, &[("lambda", 1.5)]);
+        let hits = |u: &[f32]| {
+            let weights: Vec<f32> = scene.global.iter().zip(u).map(|(g, u)| g + u).collect();
+            let n = 50 * scene.data.sample_size();
+            crate::train::hits(
+                &scene.net,
+                &weights,
+                &scene.data.images()[..n],
+                &scene.data.labels()[..50],
+            )
+        };
+        let mut benign: Vec<usize> = scene.honest.iter().map(|u| hits(u)).collect();
+        benign.sort_unstable();
+        let mean: Vec<f32> = scene.with(|k| k.estimate());
+        let sent = &scene.sent(&ATTACK)[0];
+        let off: Vec<f32> = sent.iter().zip(&mean).map(|(u, m)| m - u).collect();
+        if norm(&off) > 0.0 {
+            assert!(hits(sent) >= benign[benign.len() / 2], "not among the better half");
+            // Against the direction by one lambda in every coordinate.
+            let s = scene.direction();
+            let lambda = f64::from(off[0] * s[0]);
+            assert!((1e-5..=0.11).contains(&lambda), "{lambda}");
+            assert!(off.iter().zip(&s).all(|(o, s)| (f64::from(o * s) - lambda).abs() < 1e-4));
+        }
+        let bound = 1.5 * scene.own.iter().map(|u| norm(u)).fold(f64::INFINITY, f64::min);
+        assert!(norm(sent) < bound);
+    }
+
+    #[test]
+    fn without_labels_the_search_asks_how_sure_a_model_is() {
+        let mut scene = Scene::new(2, &[("lambda", 1000.0)]);
+        scene.labelled = false;
+        let sure = |u: &[f32]| {
+            let weights: Vec<f32> = scene.global.iter().zip(u).map(|(g, u)| g + u).collect();
+            let images = &scene.data.images()[..50 * scene.data.sample_size()];
+            let logits = scene.net.logits(&weights, images, &mut crate::net::Workspace::default());
+            let row = |z: &[f32]| {
+                let all: f64 = z.iter().map(|z| f64::from(*z).exp()).sum();
+                z.iter().map(|z| f64::from(*z).exp() / all).fold(0.0, f64::max)
+            };
+            logits.chunks_exact(10).map(row).sum::<f64>()
+        };
+        let mut benign: Vec<f64> = scene.honest.iter().map(|u| sure(u)).collect();
+        benign.sort_by(f64::total_cmp);
+        let sent = &scene.sent(&ATTACK)[0];
+        let own = scene.with(|k| k.estimate());
+        assert!(*sent == own || sure(sent) >= benign[4] - 1e-6, "{} of {benign:?}", sure(sent));
+    }
 }

@@ -145,7 +145,7 @@ impl Grid<'_> {
                 && seed == self.setting.seed
                 && ((round + 1).is_multiple_of(self.every) || round + 1 == rounds)
         };
-        let known = Some(&first.params).filter(|_| first.known);
+        let known = Some(&first.params).filter(|_| first.known.is_some());
         let cell = Cell { world: &world, model: &self.trained.shape, attack: kind, params: known };
         let mut rule = Aggregation::new((&subjects, first.clone()), self.fast, &parties, seed);
         let curve = cell.run(&mut rule, |_, accuracy| {
@@ -165,7 +165,7 @@ impl Grid<'_> {
             seconds: c.seconds,
         };
         Ok(Some(Done {
-            attack: kind.name().to_string(),
+            attack: kind.name.to_string(),
             accuracy: curve.accuracy,
             backdoor: curve.backdoor,
             cut: curve.cut,

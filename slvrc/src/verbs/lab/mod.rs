@@ -234,7 +234,7 @@ impl Lab {
         let mut texts = Vec::new();
         for name in predicates {
             let declared = Declared::read(name)?;
-            if !declared.known {
+            if declared.known.is_none() {
                 texts.push(declared.text);
             }
         }
@@ -330,15 +330,15 @@ impl Lab {
         for name in &self.attacks {
             match name.as_str() {
                 "all" => {
-                    all.extend(Attack::ALL.map(|a| a.name().to_string()));
+                    all.extend(Attack::ALL.map(|a| a.name.to_string()));
                     all.push(ADAPTIVE.into());
                 }
                 "paper" => all.extend(PAPER.map(String::from)),
                 ADAPTIVE => all.push(ADAPTIVE.into()),
                 name => match Attack::named(name) {
-                    Some(a) => all.push(a.name().into()),
+                    Some(a) => all.push(a.name.into()),
                     None => {
-                        let known: Vec<&str> = Attack::ALL.into_iter().map(Attack::name).collect();
+                        let known = Attack::ALL.map(|a| a.name);
                         let why = format!(
                             "--attacks: there is no `{name}`; there are {}, {ADAPTIVE}, paper and all",
                             known.join(", ")

@@ -149,7 +149,7 @@ impl Lab {
     /// How many clients are malicious.
     pub(super) fn malicious(&self, attacks: &[String]) -> anyhow::Result<usize> {
         let malicious = (self.clients as f64 * self.malicious).round() as usize;
-        let attacked = attacks.iter().any(|a| a == ADAPTIVE || a != Attack::None.name());
+        let attacked = attacks.iter().any(|a| a == ADAPTIVE || a != Attack::NONE.name);
         if malicious == 0 && attacked {
             if self.malicious > 0.0 {
                 let why = format!(

@@ -21,8 +21,8 @@ use std::path::Path;
 pub struct Declared {
     /// The text of its file.
     pub text: String,
-    /// Whether it comes with slvrc, unchanged.
-    pub known: bool,
+    /// Its name if it comes with slvrc, unchanged.
+    pub known: Option<&'static str>,
     predicate: Predicate,
 }
 
@@ -117,7 +117,7 @@ impl Declared {
             return Err(Rejected { diagnostics, sources }.into());
         };
         let mut all = embedded::PREDICATES.iter().chain(embedded::GALLERY);
-        let known = all.any(|(_, known)| *known == text);
+        let known = all.find(|(_, known)| *known == text).map(|(name, _)| *name);
         Ok(Declared { text, known, predicate })
     }
 

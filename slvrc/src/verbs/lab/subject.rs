@@ -7,10 +7,11 @@ use crate::program::{self, Checked, Sizes};
 use anyhow::{Context, anyhow, bail};
 use slvr_circuit::Circuit;
 use slvr_compiler::cost;
-use slvr_compiler::graph::{Op, build};
+use slvr_compiler::graph::build;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_simulation::data::Dataset;
-use slvr_simulation::lab::attacks::Attack;
+use slvr_simulation::lab::attacks::{Attack, Needs};
+use slvr_simulation::lab::defence::Defence;
 use slvr_simulation::lab::fast::Fast;
 use slvr_simulation::lab::fill::{self, ModelShape, Role};
 use slvr_simulation::lab::reading::Reading;
@@ -71,8 +72,8 @@ pub struct Subject {
     pub reading: Reading,
     /// Whether the user said so.
     pub said: bool,
-    /// Whether it comes with slvrc: then attacks have closed forms that know its parameters by name.
-    pub known: bool,
+    /// Its name if it comes with slvrc: then attacks have closed forms that know its parameters by name.
+    pub known: Option<&'static str>,
     /// What all its sizes and parameters are bound to.
     pub sizes: Vec<(String, String)>,
     checked: Checked,
@@ -149,40 +150,9 @@ impl Subject {
         Ok(Subject { fast, roles, params, reading, said, known, sizes, checked, compiled })
     }
 
-    /// The attack that adapts to it. Of predicates that come with slvrc it is known which attack was made for them; any other
-    /// one is asked.
-    pub fn adaptive(&self) -> Attack {
-        if !self.known {
-            return Attack::Probe;
-        }
-        let graph = self.fast.graph();
-        let name = graph.name.to_lowercase();
-        let called = |words: &[&str]| words.iter().any(|w| name.contains(w));
-        let judges = |r: &Role| matches!(r, Role::Images | Role::PublicImages);
-        let decides = |id| {
-            matches!(
-                graph.op(id),
-                Op::Lt | Op::Gate | Op::Relu | Op::Sort | Op::SortSum { .. } | Op::Div
-            )
-        };
-        if self.roles.iter().any(judges) {
-            Attack::Slvr
-        } else if called(&["krum", "bulyan"]) {
-            Attack::FangKrum
-        } else if called(&["median", "trim"]) {
-            Attack::FangTrim
-        } else if called(&["cosine", "trust", "zeno"]) {
-            Attack::Cosine
-        } else if called(&["ball", "centered", "centred"]) {
-            Attack::FangBall
-        } else if called(&["bound", "clip"]) || self.roles.contains(&Role::TensorBounds) {
-            Attack::FangBound
-        } else if !graph.ids().any(decides) {
-            // Nothing is dropped, weighed or cut, so nothing needs to be hidden.
-            Attack::Scaling
-        } else {
-            Attack::Probe
-        }
+    /// The attack that adapts to it.
+    pub fn adaptive(&self) -> &'static Attack {
+        Attack::adaptive(Defence::of(self.known, self.fast.graph(), &self.roles))
     }
 
     /// How it is put to the test.
@@ -192,17 +162,17 @@ impl Subject {
         About {
             sizes: sizes.join(" "),
             aggregate: self.reading.to_string(),
-            adaptive: adaptive.name().to_string(),
-            told: adaptive.told(!self.known).to_string(),
+            adaptive: adaptive.name.to_string(),
+            told: adaptive.told.text(self.known.is_none()).to_string(),
         }
     }
 
     /// Whether an attack has something to do here that it would not do elsewhere.
-    pub fn suits(&self, attack: Attack) -> bool {
-        match attack {
-            Attack::Extreme | Attack::ExtremeBold => self.fast.has_scores(),
-            Attack::Crafted | Attack::FlippedValidation => self.roles.contains(&Role::Images),
-            _ => true,
+    pub fn suits(&self, attack: &Attack) -> bool {
+        match attack.needs {
+            Some(Needs::Scores) => self.fast.has_scores(),
+            Some(Needs::Validation) => self.roles.contains(&Role::Images),
+            None => true,
         }
     }
 

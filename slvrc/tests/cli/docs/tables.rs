@@ -6,6 +6,8 @@ use slvr_compiler::diagnostic::render;
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
+use slvr_simulation::lab::attacks::Attack;
+use slvr_simulation::lab::defence::Defence;
 use std::fmt::Write;
 
 /// A page with its tables computed; counts them.
@@ -27,8 +29,20 @@ fn table(name: &str) -> String {
     match name {
         "elements" => elements(),
         "sizes" => sizes(),
+        "attacks" => attacks(),
         _ => panic!("no table `{name}`"),
     }
+}
+
+fn attacks() -> String {
+    let mut out = String::from(
+        "| name | what the malicious do | source | adaptive where this decides |\n|---|---|---|---|\n",
+    );
+    for Attack { name, about, source, against, .. } in Attack::ALL {
+        let against = against.map_or("", Defence::text);
+        let _ = writeln!(out, "| `{name}` | {about} | {source} | {against} |");
+    }
+    out
 }
 
 fn compile(text: &str, bindings: &[(&str, u64)]) -> Circuit {

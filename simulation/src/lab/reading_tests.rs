@@ -1,81 +1,11 @@
-//! What attacks learn by asking a check, and what the lab takes its reveals for.
+//! What the lab takes the reveals of a predicate for, and which scores can be set.
 
-use super::attacks::Attack;
 use super::fast::Fast;
 use super::fill::{self, Role};
-use super::knowledge::Knowledge;
 use super::reading::{How, Reading, SIGN_STEP};
-use super::tests::{Scene, graph, shape};
-use super::vectors::{dot, norm};
+use super::tests::{graph, shape};
 use crate::idx;
 use std::collections::BTreeMap;
-
-/// What an attack sends at a check that nothing is known of but its answers.
-fn sent(scene: &Scene, attack: Attack, ask: &(dyn Fn(&[f32]) -> Option<f64> + Sync)) -> Vec<f32> {
-    scene.with(|k| {
-        let none = BTreeMap::new();
-        attack.updates(&Knowledge { params: &none, ask: Some(ask), ..*k }).remove(0)
-    })
-}
-
-/// How far an update goes against the direction of training; less than any that counts where it does not.
-fn harm(scene: &Scene, update: &[f32], counts: bool) -> Option<f64> {
-    let s = scene.with(|k| k.direction());
-    Some(if counts { -dot(update, &s) } else { -1e9 })
-}
-
-#[test]
-fn an_attack_that_asks_is_just_inside_a_bound_whatever_its_parameters_are_called() {
-    let scene = Scene::new(2, &[]);
-    for tau in [0.37, 2.0, 41.0] {
-        let ask = |u: &[f32]| harm(&scene, u, norm(u) < tau);
-        // The bold attack begins at an honest update, which has to count.
-        let bold = norm(&scene.with(|k| k.estimate())) < tau;
-        let attacks = [Attack::FangBound, Attack::Probe, Attack::ExtremeBold];
-        for attack in attacks.into_iter().filter(|a| bold || *a != Attack::ExtremeBold) {
-            let length = norm(&sent(&scene, attack, &ask));
-            assert!(length < tau && length > 0.97 * tau, "{}: {length} of {tau}", attack.name());
-        }
-    }
-    // A bound on the largest coordinate.
-    let largest = |u: &[f32]| u.iter().map(|x| x.abs()).fold(0.0, f32::max);
-    let ask = |u: &[f32]| harm(&scene, u, largest(u) < 0.3);
-    for attack in [Attack::FangBound, Attack::Probe] {
-        let found = largest(&sent(&scene, attack, &ask));
-        assert!(found < 0.3 && found > 0.29, "{}: {found}", attack.name());
-    }
-}
-
-#[test]
-fn an_attack_that_asks_stays_in_a_ball_and_at_an_angle_that_counts() {
-    let scene = Scene::new(2, &[]);
-    let centre = scene.with(|k| k.centre());
-    let off = |u: &[f32]| u.iter().zip(&centre).map(|(u, c)| u - c).collect::<Vec<f32>>();
-    let tau = 0.8 * norm(&centre);
-    let ask = |u: &[f32]| harm(&scene, u, norm(&off(u)) < tau);
-    for attack in [Attack::FangBall, Attack::Probe] {
-        let far = norm(&off(&sent(&scene, attack, &ask)));
-        assert!(far < tau && far > 0.9 * tau, "{}: {far} of {tau}", attack.name());
-    }
-    let cosine = |u: &[f32]| dot(u, &centre) / norm(u).max(1e-9) / norm(&centre);
-    let ask = |u: &[f32]| harm(&scene, u, cosine(u) > 0.2);
-    for attack in [Attack::Cosine, Attack::CosineLong, Attack::Probe] {
-        let found = sent(&scene, attack, &ask);
-        assert!(cosine(&found) > 0.2 && cosine(&found) < 0.8, "{}", attack.name());
-    }
-    // No length is bound, so the probe is long.
-    assert!(norm(&sent(&scene, Attack::Probe, &ask)) > 20.0 * norm(&scene.own[0]));
-}
-
-#[test]
-fn a_check_that_lets_nothing_through_or_fails_ends_no_attack() {
-    let scene = Scene::new(2, &[]);
-    for attack in Attack::ALL {
-        for update in [sent(&scene, attack, &|_| None), sent(&scene, attack, &|_| Some(1.0))] {
-            assert!(update.iter().all(|x| x.is_finite()), "{}", attack.name());
-        }
-    }
-}
 
 /// A predicate of the clients' updates with these statements, and what the lab takes its reveals for.
 fn reading(body: &str) -> Reading {
@@ -226,19 +156,4 @@ fn an_input_may_be_told_to_be_a_number_and_a_name_that_no_input_has_is_refused()
     let names = graph.inputs.iter().map(|i| i.name.as_str());
     let error = fill::known_names(names, &typo).expect_err("a typo").to_string();
     assert!(error.contains("`limt`") && error.contains("`limit`"), "{error}");
-}
-
-#[test]
-fn the_bold_attack_is_just_inside_the_bound_or_at_the_end_of_the_range() {
-    for lambda in [1.5, 3.0, 20.0] {
-        let scene = Scene::new(2, &[("lambda", lambda)]);
-        let bound = scene.with(|k| k.median_bound(lambda));
-        let length = norm(&scene.with(|k| Attack::ExtremeBold.updates(k))[0]);
-        assert!(length < bound && length > 0.99 * bound, "{length} of {bound}");
-    }
-    for params in [&[][..], &[("lambda", 1e6)]] {
-        let scene = Scene::new(2, params);
-        let update = &scene.with(|k| Attack::ExtremeBold.updates(k))[0];
-        assert!(update.iter().all(|x| x.abs() > 7.9 && x.abs() < 8.0), "the end of the range");
-    }
 }

@@ -1,0 +1,69 @@
+//! Forged scores as in [`super::extreme`], and a bolder step, which is not the paper's. With these scores the malicious need fewer
+//! honest votes. So nothing is asked of the model on own data, as if a committee could be carried by the malicious in it:
+//! u - lambda s is sent, with the largest lambda whose length is just inside the bound, which the malicious are told as in
+//! `fang-bound`. Where the check bounds no length, or its parameter lambda bounds none that matters, the declared range of a
+//! coordinate is the end. Where committees are not carried, it sends what the check drops. Of a check whose parameters are not
+//! known, the step is found by asking it.
+
+use super::super::knowledge::{INSIDE, Knowledge};
+use super::super::vectors::{norm, plus, times};
+use super::probe::{Line, along};
+use super::{Attack, Needs, Told};
+
+pub(super) const ATTACK: Attack = Attack {
+    name: "extreme-bold",
+    about: "forged scores, and a step just inside the bound on lengths, which they are told, or to the end of the declared range",
+    source: "",
+    told: Told::Threshold,
+    needs: Some(Needs::Scores),
+    updates: Some(updates),
+    forges_scores: true,
+    ..Attack::NONE
+};
+
+/// Halvings of lambda.
+const STEPS: usize = 40;
+
+fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+    let (u, s) = (k.estimate(), k.direction());
+    if let Some(ask) = k.ask {
+        return k.all(along(k, ask, &Line::new(u, &times(&s, -1.0))));
+    }
+    let longest = k.param("lambda").map_or(f64::INFINITY, |lambda| INSIDE * k.median_bound(lambda));
+    let end = INSIDE as f32 * k.range.1.min(-k.range.0);
+    let at = |lambda: f64| -> Vec<f32> {
+        plus(&u, -lambda, &s).into_iter().map(|x| x.clamp(-end, end)).collect()
+    };
+    // Beyond the first value nothing grows any more.
+    let most = u.iter().fold(0.0, |most: f64, x| most.max(f64::from(x.abs())));
+    let (mut low, mut high) = (0.0, most + f64::from(end));
+    if norm(&at(high)) < longest {
+        return k.all(at(high));
+    }
+    for _ in 0..STEPS {
+        let middle = (low + high) / 2.0;
+        if norm(&at(middle)) < longest { low = middle } else { high = middle }
+    }
+    k.all(at(low))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::Scene;
+    use super::*;
+
+    #[test]
+    fn the_bold_attack_is_just_inside_the_bound_or_at_the_end_of_the_range() {
+        for lambda in [1.5, 3.0, 20.0] {
+            let scene = Scene::new(2, &[("lambda", lambda)]);
+            let bound = scene.with(|k| k.median_bound(lambda));
+            let length = norm(&scene.sent(&ATTACK)[0]);
+            assert!(length < bound && length > 0.99 * bound, "{length} of {bound}");
+        }
+        for params in [&[][..], &[("lambda", 1e6)]] {
+            let scene = Scene::new(2, params);
+            let update = &scene.sent(&ATTACK)[0];
+            assert!(update.iter().all(|x| x.abs() > 7.9 && x.abs() < 8.0), "the end of the range");
+        }
+    }
+}

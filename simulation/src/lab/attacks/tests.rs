@@ -1,0 +1,99 @@
+//! What holds of several attacks: what they send, and how they ask a check.
+
+use super::super::knowledge::Knowledge;
+use super::super::vectors::{dot, norm};
+use super::testing::Scene;
+use super::*;
+use std::collections::BTreeMap;
+
+#[test]
+fn every_attack_has_its_name_and_sends_an_update_for_each_malicious_client() {
+    let scene = Scene::new(3, &[("lambda", 1.5), ("f", 3.0), ("tau", 0.0)]);
+    for attack in Attack::ALL {
+        assert_eq!(Attack::named(attack.name).map(|a| a.about), Some(attack.about));
+        let sent = scene.sent(attack);
+        assert_eq!(sent.len(), 3, "{}", attack.name);
+        assert!(sent.iter().flatten().all(|x| x.is_finite()), "{}", attack.name);
+        assert_eq!(sent, scene.sent(attack), "{} is the same again", attack.name);
+    }
+}
+
+#[test]
+fn one_malicious_client_alone_sends_something_against_the_direction() {
+    let scene = Scene::new(1, &[]);
+    for attack in [&max_min::ATTACK, &min_sum::ATTACK, &fang_trim::ATTACK, &fang_krum::ATTACK] {
+        let sent = &scene.sent(attack)[0];
+        assert!(
+            dot(sent, &scene.own[0]) < 0.0 && norm(sent) > 0.1 * norm(&scene.own[0]),
+            "{}",
+            attack.name
+        );
+    }
+}
+
+/// What an attack sends at a check that nothing is known of but its answers.
+fn sent(scene: &Scene, attack: &Attack, ask: &(dyn Fn(&[f32]) -> Option<f64> + Sync)) -> Vec<f32> {
+    scene.with(|k| {
+        let none = BTreeMap::new();
+        attack.sent(&Knowledge { params: &none, ask: Some(ask), ..*k }).remove(0)
+    })
+}
+
+/// How far an update goes against the direction of training; less than any that counts where it does not.
+fn harm(scene: &Scene, update: &[f32], counts: bool) -> Option<f64> {
+    let s = scene.with(|k| k.direction());
+    Some(if counts { -dot(update, &s) } else { -1e9 })
+}
+
+#[test]
+fn an_attack_that_asks_is_just_inside_a_bound_whatever_its_parameters_are_called() {
+    let scene = Scene::new(2, &[]);
+    for tau in [0.37, 2.0, 41.0] {
+        let ask = |u: &[f32]| harm(&scene, u, norm(u) < tau);
+        // The bold attack begins at an honest update, which has to count.
+        let bold = norm(&scene.with(|k| k.estimate())) < tau;
+        let attacks = [&fang_bound::ATTACK, &probe::ATTACK, &extreme_bold::ATTACK];
+        for attack in attacks.into_iter().filter(|a| bold || a.name != "extreme-bold") {
+            let length = norm(&sent(&scene, attack, &ask));
+            assert!(length < tau && length > 0.97 * tau, "{}: {length} of {tau}", attack.name);
+        }
+    }
+    // A bound on the largest coordinate.
+    let largest = |u: &[f32]| u.iter().map(|x| x.abs()).fold(0.0, f32::max);
+    let ask = |u: &[f32]| harm(&scene, u, largest(u) < 0.3);
+    for attack in [&fang_bound::ATTACK, &probe::ATTACK] {
+        let found = largest(&sent(&scene, attack, &ask));
+        assert!(found < 0.3 && found > 0.29, "{}: {found}", attack.name);
+    }
+}
+
+#[test]
+fn an_attack_that_asks_stays_in_a_ball_and_at_an_angle_that_counts() {
+    let scene = Scene::new(2, &[]);
+    let centre = scene.with(|k| k.centre());
+    let off = |u: &[f32]| u.iter().zip(&centre).map(|(u, c)| u - c).collect::<Vec<f32>>();
+    let tau = 0.8 * norm(&centre);
+    let ask = |u: &[f32]| harm(&scene, u, norm(&off(u)) < tau);
+    for attack in [&fang_ball::ATTACK, &probe::ATTACK] {
+        let far = norm(&off(&sent(&scene, attack, &ask)));
+        assert!(far < tau && far > 0.9 * tau, "{}: {far} of {tau}", attack.name);
+    }
+    let cosine = |u: &[f32]| dot(u, &centre) / norm(u).max(1e-9) / norm(&centre);
+    let ask = |u: &[f32]| harm(&scene, u, cosine(u) > 0.2);
+    for attack in [&cosine::ATTACK, &cosine_long::ATTACK, &probe::ATTACK] {
+        let found = sent(&scene, attack, &ask);
+        assert!(cosine(&found) > 0.2 && cosine(&found) < 0.8, "{}", attack.name);
+    }
+    // No length is bound, so the probe is long.
+    assert!(norm(&sent(&scene, &probe::ATTACK, &ask)) > 20.0 * norm(&scene.own[0]));
+}
+
+#[test]
+fn a_check_that_lets_nothing_through_or_fails_ends_no_attack() {
+    let scene = Scene::new(2, &[]);
+    for attack in Attack::ALL {
+        for update in [sent(&scene, attack, &|_| None), sent(&scene, attack, &|_| Some(1.0))] {
+            assert!(update.iter().all(|x| x.is_finite()), "{}", attack.name);
+        }
+    }
+}
