@@ -1,8 +1,8 @@
 //! Training of a declared model, and federated learning simulated around an aggregation rule.
 //!
-//! What the verb `demo` needs to show a predicate at work on real data: an embedded data
-//! set, gradients of any [`slvr_compiler::types::model::Model`], clients with unlike data, clients that
-//! poison, and a caller-supplied rule that aggregates.
+//! What the verbs `demo` and `lab` need to show a predicate at work on real data: an embedded data set, gradients of any
+//! [`slvr_compiler::types::model::Model`], clients with unlike data, clients that poison, and a caller-supplied rule that
+//! aggregates.
 //!
 //! | file | holds |
 //! |---|---|
@@ -17,7 +17,6 @@
 //! | [`train`] | initial weights, stochastic gradient descent, accuracy |
 //! | [`partition`] | unlike shares of the data |
 //! | [`lab`] | federated learning around any predicate, under any of the attacks |
-//! | [`federated`] | shares of the data, poisoning, rounds with three aggregations side by side |
 //!
 //! Everything follows from seeds: the same seed gives the same bits, whatever the number of
 //! threads, on one machine. Another processor may round matrix products and logarithms otherwise.
@@ -28,7 +27,6 @@
 mod chain;
 pub mod data;
 pub mod error;
-pub mod federated;
 pub mod fill;
 mod general;
 pub mod idx;
@@ -44,10 +42,6 @@ pub mod train;
 #[cfg(test)]
 mod chain_tests;
 #[cfg(test)]
-mod federated_tests;
-#[cfg(test)]
 mod general_tests;
-#[cfg(test)]
-mod slvr_reference;
 #[cfg(test)]
 mod testing;

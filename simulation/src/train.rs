@@ -43,17 +43,6 @@ pub fn descend(
     random: &mut Random,
 ) -> Result<f64, NetError> {
     net.check(data)?;
-    Ok(descend_checked(net, weights, data, sgd, random))
-}
-
-/// [`descend`] on samples that [`Net::check`] has accepted.
-pub(super) fn descend_checked(
-    net: &Net,
-    weights: &mut [f32],
-    data: &Dataset,
-    sgd: &Sgd,
-    random: &mut Random,
-) -> f64 {
     let mut order: Vec<usize> = (0..data.len()).collect();
     let (mut images, mut labels) = (Vec::new(), Vec::new());
     let mut gradient = vec![0.0; weights.len()];
@@ -77,7 +66,7 @@ pub(super) fn descend_checked(
             }
         }
     }
-    mean
+    Ok(mean)
 }
 
 /// Overwrites `gradient` with that of the batch's mean loss; returns the loss.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `verbs/` | the verbs, one file or folder each |
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
+//! | `lab/` | federated learning around a predicate, as `lab` and `demo` do it |
 //! | `checked.rs`, `program.rs` | from these to a checked program and to a circuit |
 //! | `clients.rs`, `numbers.rs` | the same for every number of clients of a deployment |
 //! | `tensors.rs`, `about.rs` | inputs and outputs as safetensors files, and what is said of them |
@@ -27,6 +28,7 @@ mod deployment;
 mod fail;
 mod files;
 mod kept;
+mod lab;
 mod memory;
 mod net;
 mod numbers;

@@ -6,11 +6,10 @@ use super::knowledge::Knowledge;
 use super::rule::{Declared, Rule, Step};
 use super::world::World;
 use crate::data::Dataset;
-use crate::federated::{clip, trained};
 use crate::loss::surprise;
 use crate::net::{Net, Workspace};
 use crate::random::{Purpose, Random};
-use crate::train::hits;
+use crate::train::{descend, hits};
 use rayon::prelude::*;
 use slvr_compiler::graph::eval::Inputs;
 use std::collections::{BTreeMap, BTreeSet};
@@ -162,9 +161,12 @@ impl Cell<'_> {
         let setting = &self.world.setting;
         let key = [round as u64, client as u64];
         let mut order = Random::new(setting.seed, Purpose::Order, key);
+        let mut update = global.to_vec();
         // All data were checked when the world was made.
-        trained(&self.world.net, global, data, &setting.sgd, &mut order)
-            .unwrap_or_else(|_| vec![0.0; global.len()])
+        let loss = descend(&self.world.net, &mut update, data, &setting.sgd, &mut order);
+        debug_assert!(loss.is_ok(), "{loss:?}");
+        update.iter_mut().zip(global).for_each(|(u, g)| *u -= g);
+        update
     }
 
     /// The inputs of the predicate.
@@ -296,6 +298,14 @@ fn numbers(update: &mut [f32]) -> bool {
     let found = update.iter().any(wrong);
     clip(update, LARGEST);
     found
+}
+
+/// Each coordinate into [-most, most]. Training that diverged, as it does from a global model that an attack has spoilt,
+/// leaves coordinates that are no number: they count as no change.
+fn clip(update: &mut [f32], most: f32) {
+    for u in update {
+        *u = if u.is_nan() { 0.0 } else { u.clamp(-most, most) };
+    }
 }
 
 /// Samples of each malicious client that the next model is tried on.

@@ -32,6 +32,8 @@ mod vectors;
 pub mod world;
 
 #[cfg(test)]
+mod federation_tests;
+#[cfg(test)]
 mod reading_tests;
 #[cfg(test)]
 mod tests;

@@ -32,7 +32,7 @@ fn extreme_scores_are_those_of_the_definition() {
     assert_eq!(scores, [10.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
 }
 
-fn setting() -> Setting {
+pub(super) fn setting() -> Setting {
     Setting {
         clients: 10,
         malicious: 2,
@@ -48,12 +48,10 @@ fn setting() -> Setting {
     }
 }
 
-fn digits() -> Split {
+pub(super) fn digits() -> Split {
     let all = idx::digits().expect("digits");
-    Split {
-        train: all.select(&(0..1400).collect::<Vec<_>>()),
-        test: all.select(&(1400..1797).collect::<Vec<_>>()),
-    }
+    let (test, train): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| i % 5 == 0);
+    Split { train: all.select(&train), test: all.select(&test) }
 }
 
 #[test]
@@ -81,9 +79,13 @@ fn clients_evolve_and_join_as_the_scenarios_say() {
 }
 
 pub(super) fn graph(text: &str) -> Graph {
+    graph_with(text, &[("M", "DigitsNet"), ("m", "4")])
+}
+
+pub(super) fn graph_with(text: &str, sizes: &[(&str, &str)]) -> Graph {
     let mut sources = Sources::new();
     let id = sources.add("test.slvr", text);
-    let bindings = vec![("M".to_string(), "DigitsNet".to_string()), ("m".into(), "4".into())];
+    let bindings = sizes.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
     let options = types::Options { bindings, predicate: None, defaults: true };
     let mut none = |_: &str| Err(LoadError::NotFound);
     let checked = types::check(&mut sources, id, &options, &mut none);

@@ -56,8 +56,8 @@ pub enum WorldError {
     Setting(&'static str),
     /// Too little data.
     #[error(
-        "{found} samples for each of the clients, at least {least} are needed, as many as it gives for validation: take fewer clients, fewer samples for \
-         validation or the public set, or more for each client"
+        "{found} samples for each of the clients, at least {least} are needed: take fewer clients, fewer samples for the public \
+         set, or more for each client"
     )]
     Few {
         /// How many there would be.
@@ -66,6 +66,9 @@ pub enum WorldError {
         least: usize,
     },
 }
+
+/// Samples of a client, at least.
+const LEAST: usize = 2;
 
 /// A set-up: the model, each client's share, the public set, the test sets, who is malicious.
 #[derive(Clone, Debug)]
@@ -106,9 +109,8 @@ impl World {
         let everybody =
             setting.clients + Shift::joining(setting.shift, setting.clients, setting.rounds);
         let each = setting.samples.min(rest.len() / everybody);
-        let least = setting.validation.max(2);
-        if each < least {
-            return Err(WorldError::Few { found: each, least });
+        if each < LEAST {
+            return Err(WorldError::Few { found: each, least: LEAST });
         }
         let labels = data.train.labels();
         let parts = partition(labels, rest, (everybody, each), setting.alpha, &mut random);

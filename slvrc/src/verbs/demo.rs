@@ -3,39 +3,36 @@
 
 use crate::about::{About, Attack as Attacker};
 use crate::fail::{Usage, say, say_json};
+use crate::lab::data::{self, Name};
+use crate::lab::rule::{Aggregation, Subjects, failed, raw};
+use crate::lab::sizes::{self, Declared};
+use crate::lab::subject::{self, Bound, Subject, Trained};
 use crate::parties::run_circuit;
-use crate::program::{self, Checked, Sizes};
 use crate::through::Through;
 use crate::units::bytes;
-use crate::verbs::lab::Declared;
 use crate::{report, target, tensors};
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Encoding, Security, artifact};
-use slvr_compiler::graph::build;
-use slvr_compiler::syntax::embedded::PREDICATES;
-use slvr_compiler::types::model::Model;
+use slvr_circuit::{Circuit, Security, artifact};
 use slvr_runtime::party::session::Report;
-use slvr_runtime::share::encode::{Inputs, RawTensor};
-use slvr_runtime::share::reveal::Revealed;
-use slvr_simulation::federated::{Config, Poison, Round, Simulation};
-use slvr_simulation::idx;
-use slvr_simulation::lab::fast::Fast;
-use slvr_simulation::lab::fill;
-use slvr_simulation::lab::reading::Reading;
-use slvr_simulation::net::Net;
+use slvr_runtime::share::encode::Inputs;
+use slvr_simulation::lab::attacks::{self, amplified};
+use slvr_simulation::lab::federation::Cell;
+use slvr_simulation::lab::rule::{Declared as Predicate, Rule, Step};
+use slvr_simulation::lab::world::{Setting, World};
+use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Arguments.
 #[derive(clap::Args)]
 pub struct Demo {
-    /// Which predicate checks the updates: one whose inputs are `global`, `update` and optionally
-    /// `image` and `label`.
+    /// Which predicate checks the updates.
     #[arg(default_value = "slvr_accuracy")]
     name: String,
     /// Sizes and parameters that the demo does not choose itself: `lambda=2`.
@@ -67,70 +64,63 @@ pub struct Demo {
     through: Option<PathBuf>,
 }
 
-/// Committee parameter and validation samples per client.
-const CORRUPT: u64 = 1;
-const SAMPLES: u64 = 10;
+/// What is trained.
+const MODEL: &str = "DigitsNet";
 
-const ATTACKS: [(&str, Poison); 2] = [
-    ("one client flips the sign of its update and amplifies it", Poison::SIGN_FLIP),
-    ("one client sends random noise", Poison::NOISE),
+/// Validation samples of a client.
+const SAMPLES: usize = 10;
+
+/// Samples of the server, for predicates that ask for its update.
+const PUBLIC: usize = 100;
+
+const ATTACKS: [(&str, &attacks::Attack); 2] = [
+    ("one client flips the sign of its update and amplifies it", &amplified::SIGN_FLIP),
+    ("one client sends random noise", &amplified::NOISE),
 ];
 
 impl Demo {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let bare = self.bare();
-        let embedded =
-            PREDICATES.iter().find(|(n, _)| n.strip_suffix(".slvr").unwrap_or(n) == bare);
-        let (name, text) = match (embedded, &self.predicate) {
-            (Some((name, text)), _) => (*name, (*text).to_string()),
-            (None, Some(file)) => (file.as_str(), program::source(file)?),
-            (None, None) => {
-                let names: Vec<&str> =
-                    PREDICATES.iter().map(|(n, _)| n.strip_suffix(".slvr").unwrap_or(n)).collect();
-                bail!("no embedded predicate `{bare}`; there are {}", names.join(", "));
-            }
+        let name = self.predicate.as_ref().unwrap_or(&self.name);
+        let given = self.given(name)?;
+        let trained = subject::model(MODEL)?;
+        let data = data::load(Name::Digits, None)?;
+        let bound = |security, given| Bound {
+            model: MODEL.into(),
+            shape: trained.shape.clone(),
+            corrupt: 1,
+            samples: SAMPLES as u64,
+            security,
+            given,
+            roles: BTreeMap::new(),
+            aggregate: None,
+            sample: data.test.select(&(0..20).collect::<Vec<_>>()),
         };
-        let all = [
-            ("M", "DigitsNet".to_string()),
-            ("m", self.clients.to_string()),
-            ("c", CORRUPT.to_string()),
-            ("b", SAMPLES.to_string()),
-            ("f", CORRUPT.to_string()),
-        ];
-        let bindings = self.bound(name, &all)?;
-        let mut checked = program::check_text(name, text, bindings, None, Sizes::Required)?;
-        checked.how.security = target::security(&self.security);
-        let compiled = checked.compile()?;
-        let circuit = &compiled.circuit;
-        let Some(model) = checked.program.models.first() else {
-            bail!("`{bare}` has no model: the demo trains one");
-        };
-        for input in &circuit.inputs {
-            let name = &input.name;
-            match input.from {
-                slvr_circuit::From::State(_) => bail!(
-                    "`{bare}` keeps a state, `{name}`, and the demo runs every round alone; `slvrc lab` carries states"
-                ),
-                _ if ["global", "update", "image", "label"].contains(&name.as_str()) => {}
-                _ => bail!(
-                    "`{bare}` has an input `{name}` that the demo has no data for; `slvrc lab` fills more inputs"
-                ),
-            }
+        let subject = |name: &str, bound| Subject::new(name, self.clients, &bound);
+        let checked = subject(name, bound(target::security(&self.security), given))?;
+        let plain = bound(Security::SemiHonest, Vec::new());
+        let plain = Arc::new(subject("secure_aggregation", plain)?);
+        let circuit = &checked.compiled()?.circuit;
+        if let Some((_, state)) = circuit.states().next() {
+            bail!(
+                "`{name}` keeps a state, `{}`, and the demo runs every round alone; `slvrc lab` carries states",
+                state.name
+            );
         }
-        let reading = reading(&checked, model).with_context(|| {
-            format!(
-                "`{bare}` reveals nothing that has as many entries as {} has weights, {}",
-                model.name, model.len
-            )
-        })?;
-
+        let world = World::new(trained.net.clone(), &data, self.setting())?;
+        let run = Training { demo: &self, name, world: &world, trained: &trained, circuit };
         if !json {
-            say(&self.introduction(circuit, model))?;
+            say(&self.introduction(circuit, trained.shape.len))?;
         }
+        // It hangs on no attack.
+        let ideal = run.floating(&amplified::ABSENT, &plain)?;
         let mut results = Vec::new();
-        for (i, (what, poison)) in ATTACKS.into_iter().enumerate() {
+        for (i, (what, attack)) in ATTACKS.into_iter().enumerate() {
+            let mean = run.floating(attack, &plain)?;
             let write = self.write_inputs.as_deref().filter(|_| i == 0);
-            let attack = self.attack((circuit, &reading), model, poison, write)?;
+            let (rule, reports) = run.checked(attack, &checked, write)?;
+            let all = mean.iter().zip(rule).zip(&ideal);
+            let rounds = all.map(|((mean, rule), ideal)| [*mean, rule, *ideal]).collect();
+            let attack = Attack { rounds, reports };
             if !json {
                 say(&attack.to_text(what, &circuit.name))?;
             }
@@ -148,64 +138,52 @@ impl Demo {
             });
             return say_json(all);
         }
-        say(&self.summary(circuit, &results))
+        say(&self.summary(circuit, &checked, &results))
     }
 
-    /// What was asked for, without its ending.
-    fn bare(&self) -> &str {
-        let name = self.predicate.as_ref().unwrap_or(&self.name);
-        name.strip_suffix(".slvr").unwrap_or(name)
-    }
-
-    /// What sizes and parameters are bound to: by the user, or else by the demo.
-    fn bound(&self, file: &str, all: &[(&str, String)]) -> anyhow::Result<Vec<(String, String)>> {
-        let declared = Declared::read(file)?;
-        let mut bindings: Vec<(String, String)> = Vec::new();
+    /// What sizes and parameters are bound to by the user.
+    fn given(&self, name: &str) -> anyhow::Result<Vec<(String, String)>> {
+        let declared = Declared::read(name)?;
         // With --predicate no name stands before the bindings.
         let first = self.predicate.iter().filter(|_| self.name.contains('=')).map(|_| &self.name);
-        for text in first.chain(&self.bindings) {
-            let Some((name, value)) = text.split_once('=') else {
-                return Err(Usage(format!("`{text}` is not NAME=VALUE, as in `lambda=2`")).into());
+        let given = sizes::given(first.chain(&self.bindings))?;
+        for (name, value) in &given {
+            let why = match name.as_str() {
+                "M" => format!("the model of the demo is {MODEL}, which it trains; leave this out"),
+                "m" => "how many clients there are is said by --clients".to_string(),
+                _ if declared.names().any(|n| n == name) => continue,
+                _ => {
+                    let names = declared.names().collect::<Vec<_>>().join(", ");
+                    format!("there is no `{name}`; there are {names}")
+                }
             };
-            let instead = match name {
-                "M" => Some("the model of the demo is DigitsNet, which it trains; leave this out"),
-                "m" => Some("how many clients there are is said by --clients"),
-                _ => None,
-            };
-            if let Some(instead) = instead {
-                return Err(Usage(format!("`{text}`: {instead}")).into());
-            }
-            if !declared.names().any(|n| n == name) {
-                let names = declared.names().collect::<Vec<_>>().join(", ");
-                return Err(
-                    Usage(format!("`{text}`: there is no `{name}`; there are {names}")).into()
-                );
-            }
-            if bindings.iter().any(|(n, _)| n == name) {
-                return Err(Usage(format!("`{text}`: `{name}` is bound twice")).into());
-            }
-            bindings.push((name.to_string(), value.to_string()));
+            return Err(Usage(format!("`{name}={value}`: {why}")).into());
         }
-        for (name, value) in all {
-            // Only the sizes that this predicate has, and no parameters of their names.
-            if declared.is_size(name) && bindings.iter().all(|(n, _)| n != name) {
-                bindings.push(((*name).to_string(), value.clone()));
-            }
-        }
-        if let Some(name) = declared.missing(&bindings).first() {
-            return Err(Usage(format!("{file}: `{name}` has no value: say {name}=VALUE")).into());
-        }
-        Ok(bindings)
+        Ok(given)
     }
 
-    fn introduction(&self, circuit: &Circuit, model: &Model) -> String {
+    fn setting(&self) -> Setting {
+        Setting {
+            clients: self.clients as usize,
+            malicious: 1,
+            alpha: 1.0,
+            samples: usize::MAX,
+            validation: SAMPLES,
+            public: PUBLIC,
+            test: usize::MAX,
+            rounds: self.rounds as usize,
+            sgd: Sgd { rate: 0.1, momentum: 0.7, batch: 8, epochs: 5 },
+            shift: None,
+            seed: self.seed,
+        }
+    }
+
+    fn introduction(&self, circuit: &Circuit, weights: usize) -> String {
         let traffic = Traffic::of(circuit);
         let mut out = format!(
-            "{m} clients with unlike shares of 1,797 handwritten digits train {name} ({w} weights); one is\n\
+            "{m} clients with unlike shares of 1,797 handwritten digits train {MODEL} ({weights} weights); one is\n\
              malicious. Each round three parties check every update in secret with {p}.\n\n",
             m = self.clients,
-            name = model.name,
-            w = model.len,
             p = circuit.name,
         );
         if circuit.security.is_malicious() {
@@ -222,92 +200,7 @@ impl Demo {
         out
     }
 
-    fn attack(
-        &self,
-        (circuit, reading): (&Circuit, &Reading),
-        model: &Model,
-        poison: Poison,
-        write: Option<&Path>,
-    ) -> anyhow::Result<Attack> {
-        let data = idx::digits()?;
-        // Few samples per client must still be enough to train on when there are many clients.
-        let share = data.len() * 4 / 5 / self.clients as usize;
-        let defaults = Config::default();
-        let config = Config {
-            clients: self.clients as usize,
-            poison,
-            validation: SAMPLES as usize,
-            rounds: self.rounds as usize,
-            min_samples: defaults.min_samples.min(share / 3),
-            seed: self.seed,
-            ..defaults
-        };
-        let simulation = Simulation::new(model, &data, config)?;
-        let bar = ProgressBar::new(self.rounds);
-        let style = ProgressStyle::with_template("{msg} [{bar:30}] round {pos}/{len} {elapsed}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-        let layers = ProgressBar::hidden();
-        let mut attack = Attack::default();
-        let mut through = match &self.through {
-            Some(folder) => Some(Through::new(folder, self.bare(), circuit, self.clients)?),
-            None => None,
-        };
-        let mut going = simulation.start();
-        for r in 0..self.rounds {
-            bar.set_message("training and checking");
-            bar.set_position(r);
-            let mut report = None;
-            let accuracies = going.step(|round| -> anyhow::Result<Vec<f32>> {
-                let inputs = inputs(circuit, model, round);
-                if let (Some(dir), true) = (write, r + 1 == self.rounds) {
-                    write_inputs(circuit, &inputs, dir)?;
-                    self.about(circuit, &simulation).write(dir)?;
-                }
-                if let Some(through) = &mut through {
-                    let revealed = through.round(circuit, &inputs)?;
-                    return change(reading, revealed);
-                }
-                // The same for both attacks: what differs is the attack.
-                let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(r);
-                let wait = Duration::from_secs(600);
-                let done = run_circuit(circuit, &inputs, Some(seed), wait, &layers)?;
-                let found = change(reading, done.outputs.clone());
-                report = Some(done);
-                found
-            });
-            let accuracies = match accuracies {
-                Ok(a) => a,
-                Err(slvr_simulation::federated::RoundError::Rule(e)) => return Err(e),
-                Err(e) => bail!("{e}"),
-            };
-            attack.rounds.push([accuracies.mean, accuracies.rule, accuracies.ideal]);
-            attack.reports.extend(report);
-        }
-        bar.finish_and_clear();
-        Ok(attack)
-    }
-
-    /// What the inputs of the last round under the first attack are.
-    fn about(&self, circuit: &Circuit, simulation: &Simulation) -> About {
-        let gives = |s: usize| slvr_circuit::From::Each(s as u32);
-        let sets = circuit.parties.iter().enumerate();
-        let mut sets = sets.filter(|(s, _)| circuit.inputs.iter().any(|i| i.from == gives(*s)));
-        let of = sets.next().map_or(String::new(), |(_, p)| p.name.clone());
-        let attack = |&member: &usize| Attacker {
-            of: of.clone(),
-            member: member as u64,
-            what: ATTACKS[0].0.replace("one client ", ""),
-        };
-        About {
-            data: format!(
-                "slvrc demo, seed {}: round {} of federated learning on 1,797 handwritten digits",
-                self.seed, self.rounds
-            ),
-            attacks: simulation.poisoners().iter().map(attack).collect(),
-        }
-    }
-
-    fn summary(&self, circuit: &Circuit, results: &[(&str, Attack)]) -> String {
+    fn summary(&self, circuit: &Circuit, checked: &Subject, results: &[(&str, Attack)]) -> String {
         let reports: Vec<&Report> = results.iter().flat_map(|(_, a)| &a.reports).collect();
         let seconds: Vec<f64> = reports.iter().map(|r| r.seconds).collect();
         let mut out = match &self.through {
@@ -330,9 +223,11 @@ impl Demo {
         for o in &circuit.outputs {
             let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
             // What the demo's own check reveals is known; of another one, its report of leaks says what follows.
-            let more = match self.predicate {
-                None => "; no update, norm, accuracy, score or verdict",
-                Some(_) => "; `slvrc explain` says what that tells of a client",
+            let more = match checked.known {
+                Some("slvr_accuracy.slvr" | "slvr_confidence.slvr") => {
+                    "; no update, norm, accuracy, score or verdict"
+                }
+                _ => "; `slvrc explain` says what that tells of a client",
             };
             let n = o.shape.iter().product::<u64>();
             let _ = writeln!(out, "  revealed  `{}`, {n} numbers, to {to}{more}", o.name);
@@ -396,80 +291,139 @@ fn mean(x: &[f64]) -> f64 {
     x.iter().sum::<f64>() / x.len().max(1) as f64
 }
 
-/// What the reveals mean for the model, as in the lab.
-fn reading(checked: &Checked, model: &Model) -> anyhow::Result<Reading> {
-    let graph =
-        build::build(&checked.program, &checked.sources).map_err(|d| checked.rejected(d))?;
-    let net = Net::of(&checked.program, &checked.sources)?;
-    let shape = fill::model_shape(&net, model);
-    let roles = fill::roles(&graph, &shape, &BTreeMap::new())?;
-    let set = fill::clients(&graph, &shape);
-    let samples = idx::digits()?.select(&(0..SAMPLES as usize).collect::<Vec<_>>());
-    Ok(Reading::of(&Fast::new(graph, set)?, &roles, &shape, &samples)?)
+/// The rounds of the demo.
+struct Training<'a> {
+    demo: &'a Demo,
+    name: &'a str,
+    world: &'a World,
+    trained: &'a Trained,
+    circuit: &'a Circuit,
 }
 
-/// What a round changes of the model.
-fn change(reading: &Reading, revealed: Vec<Revealed>) -> anyhow::Result<Vec<f32>> {
-    let len = revealed.iter().find(|o| o.name == reading.aggregate).map(|o| o.values.len());
-    let revealed: Vec<_> = revealed.into_iter().map(|o| (o.name, o.values)).collect();
-    let change = len.and_then(|len| reading.change(&revealed, len));
-    change.context("the aggregate was not revealed")
-}
-
-/// Into the range and the length that the parties enforce: what a client gives beyond them is replaced by zeros, and an attacker
-/// would rather be counted.
-fn fit(circuit: &Circuit, name: &str, mut values: Vec<f64>) -> Vec<f64> {
-    let input = circuit.inputs.iter().find(|i| i.name == name);
-    let Some(Encoding::Fixed { lo, hi, norm, .. }) = input.map(|i| &i.encoding) else {
-        return values;
-    };
-    values.iter_mut().for_each(|x| *x = x.clamp(*lo, *hi));
-    let length = values.iter().map(|x| x * x).sum::<f64>().sqrt();
-    if length > *norm {
-        values.iter_mut().for_each(|x| *x *= norm / length * (1.0 - 1e-9));
+impl Training<'_> {
+    /// Accuracies under an attack, round by round.
+    fn cell<R: Rule<Error = anyhow::Error> + Sync>(
+        &self,
+        attack: &attacks::Attack,
+        rule: &mut R,
+        mut seen: impl FnMut(usize),
+    ) -> anyhow::Result<Vec<f64>> {
+        let (world, model) = (self.world, &self.trained.shape);
+        let none = BTreeMap::new();
+        let cell = Cell { world, model, attack, params: Some(&none) };
+        let curve = cell.run(rule, |round, _| seen(round + 1));
+        Ok(curve.map_err(failed)?.accuracy)
     }
-    values
+
+    /// The same of a predicate in floating point.
+    fn floating(
+        &self,
+        attack: &attacks::Attack,
+        subject: &Arc<Subject>,
+    ) -> anyhow::Result<Vec<f64>> {
+        let subjects = |_| Ok(Arc::clone(subject));
+        let alone = |_| false;
+        let current = (&subjects as &Subjects<'_>, Arc::clone(subject));
+        self.cell(attack, &mut Aggregation::new(current, true, &alone, self.demo.seed), |_| ())
+    }
+
+    /// The same where every round is checked among three parties, and what is said of their runs.
+    fn checked(
+        &self,
+        attack: &attacks::Attack,
+        subject: &Subject,
+        write: Option<&Path>,
+    ) -> anyhow::Result<(Vec<f64>, Vec<Report>)> {
+        let Demo { rounds, clients, seed, .. } = *self.demo;
+        let bar = ProgressBar::new(rounds);
+        let style = ProgressStyle::with_template("{msg} [{bar:30}] round {pos}/{len} {elapsed}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        bar.set_message("training and checking");
+        bar.set_position(0);
+        let task = self.name.strip_suffix(".slvr").unwrap_or(self.name);
+        let through = match &self.demo.through {
+            Some(folder) => Some(Through::new(folder, task, self.circuit, clients)?),
+            None => None,
+        };
+        let circuit = self.circuit;
+        let (written, reports) = (None, Vec::new());
+        let mut rule = Parties { subject, circuit, seed, through, written, reports };
+        let accuracy = self.cell(attack, &mut rule, |round| bar.set_position(round as u64))?;
+        bar.finish_and_clear();
+        if let (Some(dir), Some(inputs)) = (write, &rule.written) {
+            write_inputs(circuit, inputs, dir)?;
+            self.about().write(dir)?;
+        }
+        Ok((accuracy, rule.reports))
+    }
+
+    /// What the inputs of the last round under the first attack are.
+    fn about(&self) -> About {
+        let parties = &self.circuit.parties;
+        let gives = |s: usize| slvr_circuit::From::Each(s as u32);
+        let clients = (0..parties.len()).find(|s| {
+            let mut inputs = self.circuit.inputs.iter();
+            inputs.any(|i| i.from == gives(*s))
+        });
+        let of = clients.map_or(String::new(), |s| parties[s].name.clone());
+        let attack = |&member: &usize| Attacker {
+            of: of.clone(),
+            member: member as u64,
+            what: ATTACKS[0].0.replace("one client ", ""),
+        };
+        About {
+            data: format!(
+                "slvrc demo, seed {}: round {} of federated learning on 1,797 handwritten digits",
+                self.demo.seed, self.demo.rounds
+            ),
+            attacks: self.world.malicious.iter().map(attack).collect(),
+        }
+    }
 }
 
-/// A round's public and secret inputs, as the predicate declares them.
-fn inputs(circuit: &Circuit, model: &Model, round: &Round<'_>) -> Inputs {
-    let declared = |name: &str| circuit.inputs.iter().any(|i| i.name == name);
-    let reals = |x: &[f32]| x.iter().map(|&v| f64::from(v)).collect::<Vec<f64>>();
-    let mut public = BTreeMap::new();
-    if declared("global") {
-        let global = fit(circuit, "global", reals(round.global));
-        public.insert("global".into(), RawTensor::reals([model.len], global));
+/// The predicate among three parties, or through three nodes.
+struct Parties<'a> {
+    subject: &'a Subject,
+    circuit: &'a Circuit,
+    seed: u64,
+    through: Option<Through>,
+    /// The inputs of the last round.
+    written: Option<Inputs>,
+    reports: Vec<Report>,
+}
+
+impl Rule for Parties<'_> {
+    type Error = anyhow::Error;
+
+    fn declare(&mut self, _clients: usize) -> anyhow::Result<()> {
+        Ok(())
     }
-    let member = |i: usize| {
-        let mut tensors = BTreeMap::new();
-        let update = fit(circuit, "update", reals(&round.updates[i]));
-        tensors.insert("update".into(), RawTensor::reals([model.len], update));
-        let b = round.labels[i].len() as u64;
-        if declared("image") {
-            let shape = [&[b], model.input.as_slice()].concat();
-            tensors.insert("image".into(), RawTensor::reals(shape, reals(&round.images[i])));
-        }
-        if declared("label") {
-            let labels = round.labels[i].iter().map(|&l| i64::from(l)).collect();
-            tensors.insert("label".into(), RawTensor::integers([b], labels));
-        }
-        tensors
-    };
-    let clients: Vec<_> = (0..round.updates.len()).map(member).collect();
-    let sets = circuit
-        .parties
-        .iter()
-        .enumerate()
-        .map(|(s, _)| {
-            let gives = slvr_circuit::From::Each(s as u32);
-            if circuit.inputs.iter().any(|i| i.from == gives) {
-                clients.clone()
-            } else {
-                Vec::new()
+
+    fn declared(&self) -> Predicate<'_> {
+        self.subject.declared()
+    }
+
+    fn ask(&self, _step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
+        Err(anyhow!("the attacks of the demo ask nothing"))
+    }
+
+    fn reveal(&mut self, step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
+        let inputs = raw(self.circuit, &step.filled.inputs);
+        let outputs = match &mut self.through {
+            Some(through) => through.round(self.circuit, &inputs)?,
+            None => {
+                // The same for both attacks: what differs is the attack.
+                let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(step.round as u64);
+                let (wait, layers) = (Duration::from_secs(600), ProgressBar::hidden());
+                let done = run_circuit(self.circuit, &inputs, Some(seed), wait, &layers)?;
+                let outputs = done.outputs.clone();
+                self.reports.push(done);
+                outputs
             }
-        })
-        .collect();
-    Inputs { public, sets }
+        };
+        self.written = Some(inputs);
+        Ok(outputs.into_iter().map(|o| (o.name, o.values)).collect())
+    }
 }
 
 /// Leaves inputs as files that `slvrc run` takes.

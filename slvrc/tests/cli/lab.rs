@@ -129,10 +129,13 @@ fn the_lab_says_what_it_cannot_fill_and_which_names_there_are() {
 #[test]
 fn the_demo_takes_a_predicate_of_ones_own() {
     let place = place();
-    place.write("own.slvr", MINE.replace("guide", "global"));
-    let report = place.slvrc("demo --predicate own.slvr --rounds 1 --clients 4 --json").ok();
+    let report = place.slvrc("demo --predicate mine.slvr --rounds 1 --clients 4 --json").ok();
     assert_eq!(report["predicate"], "Mine");
-    let refused = place.slvrc("demo --predicate mine.slvr --rounds 1 --clients 4");
+    place.write("odd.slvr", MINE.replace("guide", "compass"));
+    let odd = place.slvrc("demo --predicate odd.slvr --rounds 1 --clients 4");
+    assert!(odd.status == 1 && odd.stderr.contains("`compass`"), "{}", odd.stderr);
+    place.write("going.slvr", GOING);
+    let refused = place.slvrc("demo --predicate going.slvr --rounds 1 --clients 4");
     assert!(refused.status == 1 && refused.stderr.contains("slvrc lab"), "{}", refused.stderr);
 }
 

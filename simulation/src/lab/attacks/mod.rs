@@ -1,6 +1,7 @@
 //! The attacks, a file each: what the malicious do, who described it, and its tests. A file is registered in [`Attack::ALL`];
 //! the command line, the table of the book and the tests of all attacks follow from its `ATTACK`.
 
+pub mod amplified;
 mod backdoor;
 mod cosine;
 mod cosine_long;

@@ -1,14 +1,14 @@
 //! The grid of cells, and what of it was already there.
 
-use super::results::{ADAPTIVE, Done, Ran, Results, key};
-use super::rule::{Aggregation, Check};
-use super::subject::{Bound, Subject, Trained};
+use super::results::{ADAPTIVE, About, Done, Ran, Results, key};
 use super::table;
 use crate::fail::tell;
+use crate::lab::rule::{Aggregation, Check, failed};
+use crate::lab::subject::{Bound, Subject, Trained};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use slvr_simulation::lab::attacks::Attack;
-use slvr_simulation::lab::federation::{Cell, FederationError};
+use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::fill;
 use slvr_simulation::lab::world::{Setting, Split, World};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -56,7 +56,7 @@ impl Grid<'_> {
             let subject = subject(predicate, self.setting.clients)?;
             inputs.extend(subject.fast.graph().inputs.iter().map(|i| i.name.clone()));
             aggregates += usize::from(subject.said);
-            results.about.insert(predicate.clone(), subject.about());
+            results.about.insert(predicate.clone(), about(&subject));
         }
         if !inputs.is_empty() {
             fill::known_names(inputs.iter().map(String::as_str), &self.bound.roles)?;
@@ -152,11 +152,7 @@ impl Grid<'_> {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));
             bar.inc(1);
         });
-        let curve = match curve {
-            Ok(curve) => curve,
-            Err(FederationError::Rule(e)) => return Err(e),
-            Err(e) => bail!("{e}"),
-        };
+        let curve = curve.map_err(failed)?;
         let ran = |c: &Check| Ran {
             round: c.round,
             difference: c.difference,
@@ -172,5 +168,17 @@ impl Grid<'_> {
             squeezed: curve.squeezed,
             checks: rule.checks.iter().map(ran).collect(),
         }))
+    }
+}
+
+/// How a predicate is put to the test.
+fn about(subject: &Subject) -> About {
+    let adaptive = subject.adaptive();
+    let sizes: Vec<String> = subject.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
+    About {
+        sizes: sizes.join(" "),
+        aggregate: subject.reading.to_string(),
+        adaptive: adaptive.name.to_string(),
+        told: adaptive.told.text(subject.known.is_none()).to_string(),
     }
 }

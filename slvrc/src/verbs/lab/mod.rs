@@ -2,10 +2,6 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `data.rs` | data sets |
-//! | `sizes.rs` | which sizes of a predicate follow from options |
-//! | `subject.rs` | predicates and the model, bound and compiled |
-//! | `rule.rs` | aggregates in floating point, in the circuit's arithmetic, and among three parties |
 //! | `options.rs` | arguments, and what is asked of them |
 //! | `cells.rs`, `results.rs` | the grid of cells; what it found, on disk |
 //! | `table.rs`, `chart.rs` | Markdown; SVG |
@@ -14,26 +10,25 @@
 
 mod cells;
 mod chart;
-mod data;
 mod options;
 mod page;
 mod paper;
 mod results;
-mod rule;
-mod sizes;
-mod subject;
 mod table;
 
 pub use options::Lab;
-pub use sizes::Declared;
 
 use crate::fail::{Usage, note, say, say_json};
 use crate::files;
+use crate::lab::sizes::Declared;
+use crate::lab::subject::{self, Bound};
+use crate::lab::{data, sizes};
 use anyhow::{Context, bail};
 use cells::Grid;
 use indicatif::{ProgressBar, ProgressStyle};
 use results::{ADAPTIVE, Results};
 use serde_json::json;
+use slvr_circuit::Security;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::fill::Role;
 use slvr_simulation::lab::shift::{Scenario, Shift};
@@ -41,7 +36,6 @@ use slvr_simulation::lab::world::{Setting, Split, World};
 use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use subject::Bound;
 
 /// Files in the folder of results, beside the results themselves.
 const PLOT: &str = "accuracy.svg";
@@ -73,6 +67,7 @@ impl Lab {
             shape: trained.shape.clone(),
             corrupt: malicious.max(1) as u64,
             samples: self.validation as u64,
+            security: Security::SemiHonest,
             given,
             roles,
             aggregate: self.aggregate.clone(),
@@ -356,21 +351,7 @@ impl Lab {
     /// NAME=VALUE of the command line; without a file the first one stands in its place.
     fn given(&self) -> anyhow::Result<Vec<(String, String)>> {
         let first = self.file.iter().filter(|f| options::is_binding(f));
-        let mut given: Vec<(String, String)> = Vec::new();
-        for text in first.chain(&self.bindings) {
-            let (name, value) = match text.split_once('=') {
-                Some((n, v)) if !n.trim().is_empty() => (n.trim(), v.trim()),
-                _ => {
-                    let why = format!("`{text}` is not NAME=VALUE, as in `lambda=1.5`");
-                    return Err(Usage(why).into());
-                }
-            };
-            if given.iter().any(|(n, _)| n == name) {
-                return Err(Usage(format!("`{text}`: `{name}` is bound twice")).into());
-            }
-            given.push((name.to_string(), value.to_string()));
-        }
-        Ok(given)
+        sizes::given(first.chain(&self.bindings))
     }
 
     /// Refuses what no predicate has, and what options say.

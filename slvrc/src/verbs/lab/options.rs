@@ -1,10 +1,10 @@
 //! The arguments, and what the lab asks of them and of the folder of results before anything runs.
 
-use super::data::Name;
 use super::results::ADAPTIVE;
-use super::sizes;
 use crate::fail::{Usage, note};
 use crate::files;
+use crate::lab::data::Name;
+use crate::lab::sizes;
 use anyhow::{Context, bail};
 use slvr_simulation::lab::attacks::Attack;
 use std::fs::{File, TryLockError};

@@ -2,7 +2,7 @@
 
 use super::paper;
 use super::results::{About, Done, Results};
-use super::sizes;
+use crate::lab::sizes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 

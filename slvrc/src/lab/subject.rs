@@ -1,11 +1,10 @@
 //! A predicate that is put to the test, and the model that it is about.
 
-use super::results::About;
 use super::sizes::{self, Declared};
 use crate::fail::Usage;
 use crate::program::{self, Checked, Sizes};
 use anyhow::{Context, anyhow, bail};
-use slvr_circuit::Circuit;
+use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost;
 use slvr_compiler::graph::build;
 use slvr_compiler::report::certificate::Certificate;
@@ -50,6 +49,8 @@ pub struct Bound {
     pub corrupt: u64,
     /// Validation samples.
     pub samples: u64,
+    /// What one of the three parties may do.
+    pub security: Security,
     /// What the user binds; it comes first.
     pub given: Vec<(String, String)>,
     /// Roles of inputs that the user names.
@@ -114,7 +115,9 @@ impl Subject {
             length: bound.shape.len,
         };
         let bindings = declared.bindings(named, &bound.given, &options)?;
-        let checked = program::check_text(file, declared.text, bindings, None, Sizes::Required)?;
+        let mut checked =
+            program::check_text(file, declared.text, bindings, None, Sizes::Required)?;
+        checked.how.security = bound.security;
         let graph =
             build::build(&checked.program, &checked.sources).map_err(|d| checked.rejected(d))?;
         let roles_of: BTreeMap<String, Role> = bound
@@ -150,21 +153,15 @@ impl Subject {
         Ok(Subject { fast, roles, params, reading, said, known, sizes, checked, compiled })
     }
 
+    /// As the rounds need it.
+    pub fn declared(&self) -> slvr_simulation::lab::rule::Declared<'_> {
+        let Subject { fast, roles, reading, .. } = self;
+        slvr_simulation::lab::rule::Declared { graph: fast.graph(), roles, reading }
+    }
+
     /// The attack that adapts to it.
     pub fn adaptive(&self) -> &'static Attack {
         Attack::adaptive(Defence::of(self.known, self.fast.graph(), &self.roles))
-    }
-
-    /// How it is put to the test.
-    pub fn about(&self) -> About {
-        let adaptive = self.adaptive();
-        let sizes: Vec<String> = self.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        About {
-            sizes: sizes.join(" "),
-            aggregate: self.reading.to_string(),
-            adaptive: adaptive.name.to_string(),
-            told: adaptive.told.text(self.known.is_none()).to_string(),
-        }
     }
 
     /// Whether an attack has something to do here that it would not do elsewhere.

@@ -58,6 +58,25 @@ pub fn listed(list: &str) -> Vec<String> {
     all
 }
 
+/// NAME=VALUE of the command line.
+pub fn given<'a>(texts: impl Iterator<Item = &'a String>) -> anyhow::Result<Vec<(String, String)>> {
+    let mut given: Vec<(String, String)> = Vec::new();
+    for text in texts {
+        let (name, value) = match text.split_once('=') {
+            Some((n, v)) if !n.trim().is_empty() => (n.trim(), v.trim()),
+            _ => {
+                let why = format!("`{text}` is not NAME=VALUE, as in `lambda=1.5`");
+                return Err(Usage(why).into());
+            }
+        };
+        if given.iter().any(|(n, _)| n == name) {
+            return Err(Usage(format!("`{text}`: `{name}` is bound twice")).into());
+        }
+        given.push((name.to_string(), value.to_string()));
+    }
+    Ok(given)
+}
+
 /// What an option of the lab says.
 #[derive(Clone, Copy, PartialEq)]
 enum Of {
@@ -125,11 +144,6 @@ impl Declared {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let sizes = self.predicate.sizes.iter().map(|s| s.name.name.as_str());
         sizes.chain(self.predicate.params.iter().map(|p| p.name.name.as_str()))
-    }
-
-    /// Whether a name is that of a size in brackets, which parameters in parentheses are not.
-    pub fn is_size(&self, name: &str) -> bool {
-        self.predicate.sizes.iter().any(|s| s.name.name == name)
     }
 
     /// Names that have neither a value nor a default.
@@ -257,8 +271,8 @@ impl Declared {
         if let Some(name) = missing.first() {
             let all = missing.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
             let why = format!(
-                "{all} has no value, and no option of the lab says it; bind it for all predicates with {name}=VALUE, or for \
-                 this one with --predicate {named}@{name}=VALUE",
+                "{all} has no value, and no option says it; bind it with {name}=VALUE, or in the lab for this predicate \
+                 alone with --predicate {named}@{name}=VALUE",
             );
             return Err(Usage(why).into());
         }

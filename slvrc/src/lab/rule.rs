@@ -5,7 +5,7 @@ use super::subject::{Proven, Subject};
 use crate::coins::committees;
 use crate::kept;
 use crate::parties::run_with;
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use indicatif::ProgressBar;
 use slvr_circuit::{Circuit, Encoding};
 use slvr_compiler::graph::eval::{Inputs as Filled, Tensors};
@@ -17,6 +17,7 @@ use slvr_runtime::party::session::{self, Options};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use slvr_runtime::share::state::Kept;
 use slvr_simulation::lab::fast::{Forged, Revealed};
+use slvr_simulation::lab::federation::FederationError;
 use slvr_simulation::lab::rule::{Declared, Rule, Step};
 use slvr_simulation::random::{Purpose, Random};
 use std::collections::BTreeMap;
@@ -118,8 +119,7 @@ impl Rule for Aggregation<'_> {
     }
 
     fn declared(&self) -> Declared<'_> {
-        let Subject { fast, roles, reading, .. } = &*self.current;
-        Declared { graph: fast.graph(), roles, reading }
+        self.current.declared()
     }
 
     fn ask(&self, step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
@@ -251,6 +251,14 @@ fn compared<'a>(
         .unwrap_or((f64::INFINITY, 0.0))
 }
 
+/// Why the rounds of a rule ended early.
+pub fn failed(e: FederationError<anyhow::Error>) -> anyhow::Error {
+    match e {
+        FederationError::Rule(e) => e,
+        FederationError::Aggregate { .. } => anyhow!("{e}"),
+    }
+}
+
 /// What is drawn where the malicious ask the check differs from what the round draws.
 const ASKED: u64 = 0x5deb_2b09_a1c4_93e7;
 
@@ -279,7 +287,7 @@ fn tables(graph: &Graph, coins: &[u128]) -> Option<Vec<Vec<u64>>> {
 }
 
 /// Filled inputs as a run reads them.
-fn raw(circuit: &Circuit, filled: &Filled) -> Inputs {
+pub fn raw(circuit: &Circuit, filled: &Filled) -> Inputs {
     let tensors = |of: &Tensors| -> BTreeMap<String, RawTensor> {
         let one = |(name, values): (&String, &Vec<f64>)| {
             let input = circuit.inputs.iter().find(|i| i.name == *name)?;

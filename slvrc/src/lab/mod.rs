@@ -1,0 +1,13 @@
+//! Federated learning around a predicate, as the verbs `lab` and `demo` do it.
+//!
+//! | file | does |
+//! |---|---|
+//! | `data.rs` | data sets |
+//! | `sizes.rs` | which sizes of a predicate follow from options |
+//! | `subject.rs` | predicates and the model, bound and compiled |
+//! | `rule.rs` | aggregates in floating point, in the circuit's arithmetic, and among three parties |
+
+pub mod data;
+pub mod rule;
+pub mod sizes;
+pub mod subject;
