@@ -210,24 +210,9 @@ impl Chain {
                         gemm([*inputs, out, LANES], w, dy_matrix, 1.0, dx);
                     }
                 }
-                Op::Norm { x, weight, bias, mean, var, eps } => {
-                    for c in 0..node.lead {
-                        let deviation = (weights[var + c] + eps).sqrt();
-                        let slope = weights[weight + c] / deviation;
-                        let row = c * node.area..(c + 1) * node.area;
-                        let (mut by_scale, mut by_shift) = (Lanes::default(), Lanes::default());
-                        let xs = values[*x][row.clone()].iter();
-                        let dxs = before[*x][row.clone()].iter_mut();
-                        for ((d, x), dx) in dy[row].iter().zip(xs).zip(dxs) {
-                            for lane in 0..LANES {
-                                by_scale.0[lane] += d.0[lane] * (x.0[lane] - weights[mean + c]);
-                                by_shift.0[lane] += d.0[lane];
-                                dx.0[lane] += d.0[lane] * slope;
-                            }
-                        }
-                        gradient[weight + c] += by_scale.sum() / deviation;
-                        gradient[bias + c] += by_shift.sum();
-                    }
+                Op::Norm { x, .. } => {
+                    let x = (&values[*x][..], &mut before[*x][..]);
+                    norm_back(node, weights, x, dy, gradient);
                 }
                 Op::Relu(x) => {
                     for ((dx, d), y) in before[*x].iter_mut().zip(dy).zip(&values[index]) {
@@ -307,6 +292,33 @@ impl Chain {
                 }
             }
         }
+    }
+}
+
+/// The derivatives of a normalisation by its scale, its shift and its operand; mean and variance are constants.
+fn norm_back(
+    node: &Node,
+    weights: &[f32],
+    (xs, dxs): (&[Lanes], &mut [Lanes]),
+    dy: &[Lanes],
+    gradient: &mut [f32],
+) {
+    let Op::Norm { weight, bias, mean, var, eps, .. } = &node.op else { return };
+    for c in 0..node.lead {
+        let deviation = (weights[var + c] + eps).sqrt();
+        let slope = weights[weight + c] / deviation;
+        let row = c * node.area..(c + 1) * node.area;
+        let (mut by_scale, mut by_shift) = (Lanes::default(), Lanes::default());
+        let pairs = xs[row.clone()].iter().zip(&mut dxs[row.clone()]);
+        for (d, (x, dx)) in dy[row].iter().zip(pairs) {
+            for lane in 0..LANES {
+                by_scale.0[lane] += d.0[lane] * (x.0[lane] - weights[mean + c]);
+                by_shift.0[lane] += d.0[lane];
+                dx.0[lane] += d.0[lane] * slope;
+            }
+        }
+        gradient[weight + c] += by_scale.sum() / deviation;
+        gradient[bias + c] += by_shift.sum();
     }
 }
 

@@ -7,6 +7,8 @@ use super::product;
 use super::value::{last, moved, plane};
 use super::walk::{View, rows, strides, without, zip_back};
 use slvr_compiler::graph::{Function, Op};
+use slvr_compiler::types::Conv;
+use std::ops::Range;
 
 /// Slots for the derivatives by the operands: `None` for an operand that needs none.
 pub(super) type Slots<'a, T> = Vec<Option<&'a mut [T]>>;
@@ -32,26 +34,130 @@ pub(super) fn slope(f: Function, x: f64, y: f64) -> f64 {
     }
 }
 
+/// One operation on its way backwards.
+struct Pass<'a, 'v, T> {
+    args: &'a [View<'v, T>],
+    /// The derivative by the result, and its shape.
+    dy: &'v [T],
+    to: &'v [usize],
+    slots: Slots<'a, T>,
+}
+
+impl<'a, T: Number> Pass<'a, '_, T> {
+    fn slot(&mut self, i: usize) -> Option<&'a mut [T]> {
+        self.slots.get_mut(i).and_then(Option::take)
+    }
+
+    /// Of an operation of one operand, entry by entry: the derivative times `f` of the place.
+    fn each(&mut self, f: impl Fn(usize) -> T) {
+        if let Some(dx) = self.slot(0) {
+            dx.iter_mut().zip(self.dy).enumerate().for_each(|(i, (dx, d))| *dx += *d * f(i));
+        }
+    }
+
+    /// Of an operation of two aligned operands: what `f` makes of the derivative and of both.
+    fn pair(&mut self, f: impl Fn(T, T, T) -> (T, T)) {
+        let slots = [self.slot(0), self.slot(1)];
+        zip_back(self.args[0], self.args[1], (self.dy, self.to), slots, f);
+    }
+
+    /// Each entry of the result is the entry of the operand at one of these places.
+    fn placed(&mut self, places: impl IntoIterator<Item = usize>) {
+        if let Some(dx) = self.slot(0) {
+            places.into_iter().zip(self.dy).for_each(|(i, d)| dx[i] += *d);
+        }
+    }
+
+    fn select(&mut self) {
+        let (args, by) = (self.args, (self.dy, self.to));
+        let one = |c: T, d: T| if c == T::ZERO { T::ZERO } else { d };
+        let two = |c: T, d: T| if c == T::ZERO { d } else { T::ZERO };
+        let chosen = [None, self.slot(1)];
+        zip_back(args[0], args[1], by, chosen, |d, c, _| (T::ZERO, one(c, d)));
+        let other = [None, self.slot(2)];
+        zip_back(args[0], args[2], by, other, |d, c, _| (T::ZERO, two(c, d)));
+    }
+
+    fn function(&mut self, f: Function) {
+        let x = self.args[0].0;
+        // Of the number itself, not of what its value was rounded to.
+        self.each(|i| T::of(slope(f, x[i].real(), (f.facts().saturated)(x[i].real()))));
+    }
+
+    fn sum(&mut self, axes: &[u64]) {
+        let (shape, dy) = (self.args[0].1, self.dy);
+        if let Some(dx) = self.slot(0) {
+            rows(shape, [&strides(shape), &without(shape, axes)], |[i, o], len, [s, t]| {
+                (0..len).for_each(|k| dx[i + k * s] += dy[o + k * t]);
+            });
+        }
+    }
+
+    fn extremum(&mut self, axis: u64, better: impl Fn(T, T) -> bool) {
+        let (x, shape) = self.args[0];
+        self.placed(order::extrema(x, shape, axis as usize, better));
+    }
+
+    /// The places of entries `ranks` of each row in ascending order, row by row.
+    fn sorted(&self, ranks: Range<usize>) -> Vec<Vec<usize>> {
+        let (x, shape) = self.args[0];
+        let n = last(shape).max(1);
+        let of_row = |(r, row)| {
+            let places = &order::ascending(row)[ranks.clone()];
+            places.iter().map(|i| r * n + i).collect()
+        };
+        x.chunks_exact(n).enumerate().map(of_row).collect()
+    }
+
+    fn sort_sum(&mut self, ranks: Range<usize>) {
+        let rows = self.sorted(ranks);
+        if let Some(dx) = self.slot(0) {
+            let pairs = rows.iter().zip(self.dy);
+            pairs.for_each(|(row, d)| row.iter().for_each(|&i| dx[i] += *d));
+        }
+    }
+
+    fn conv2d(&mut self, conv: Conv) {
+        let (x, w) = (self.args[0], self.args[1]);
+        if let Some(sizes) = product::Sizes::new(x.1, w.1, self.to, conv) {
+            let slots = [self.slot(0), self.slot(1)];
+            product::conv2d_back(x.0, w.0, self.dy, sizes, slots);
+        }
+    }
+
+    fn moved(&mut self, op: &Op) {
+        let dy = self.dy;
+        if let Some(dx) = self.slot(0) {
+            // The value exists, so every index is on its axis.
+            let _ = moved(op, self.args, self.to, &mut |run| scatter(dx, dy, run));
+        }
+    }
+
+    fn concat(&mut self, axis: u64) {
+        let outer: usize = self.to[..axis as usize].iter().product();
+        let mut at = 0;
+        let mut parts: Vec<Option<&mut [T]>> = (0..self.args.len()).map(|i| self.slot(i)).collect();
+        for o in 0..outer {
+            for ((x, _), dx) in self.args.iter().zip(&mut parts) {
+                let inner = x.len() / outer;
+                if let Some(dx) = dx {
+                    let to = dx[o * inner..(o + 1) * inner].iter_mut();
+                    to.zip(&self.dy[at..at + inner]).for_each(|(x, d)| *x += *d);
+                }
+                at += inner;
+            }
+        }
+    }
+}
+
 /// Adds to the derivatives by the operands what follows from the derivative `dy` by the result.
 pub(super) fn back<T: Number>(
     op: &Op,
     args: &[View<'_, T>],
-    y: &[T],
     (dy, to): View<'_, T>,
-    mut slots: Slots<'_, T>,
+    slots: Slots<'_, T>,
 ) {
-    let mut slot = |i: usize| slots.get_mut(i).and_then(Option::take);
-    let each = |dx: Option<&mut [T]>, f: &dyn Fn(usize) -> T| {
-        if let Some(dx) = dx {
-            dx.iter_mut().zip(dy).enumerate().for_each(|(i, (dx, d))| *dx += *d * f(i));
-        }
-    };
-    let scaled = |dx: Option<&mut [T]>, by: T| each(dx, &|_| by);
-    let placed = |dx: Option<&mut [T]>, places: Vec<usize>| {
-        if let Some(dx) = dx {
-            places.into_iter().zip(dy).for_each(|(i, d)| dx[i] += *d);
-        }
-    };
+    let mut pass = Pass { args, dy, to, slots };
     match op {
         // Nothing to pass on, and steps: 0 wherever they have a derivative.
         Op::Input(_) | Op::Const(..) | Op::Draw(_) | Op::Pairs { .. } => {}
@@ -59,123 +165,50 @@ pub(super) fn back<T: Number>(
         Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor => {}
         Op::ArgMax | Op::ArgMaxIs | Op::OneHot(_) => {}
 
-        Op::Add => zip_back(args[0], args[1], (dy, to), [slot(0), slot(1)], |d, _, _| (d, d)),
-        Op::Sub => zip_back(args[0], args[1], (dy, to), [slot(0), slot(1)], |d, _, _| (d, -d)),
-        Op::Mul => {
-            zip_back(args[0], args[1], (dy, to), [slot(0), slot(1)], |d, a, b| (d * b, d * a));
-        }
+        Op::Add => pass.pair(|d, _, _| (d, d)),
+        Op::Sub => pass.pair(|d, _, _| (d, -d)),
+        Op::Mul => pass.pair(|d, a, b| (d * b, d * a)),
         // Where a quotient saturates it is constant; at a divisor of 0 it is.
-        Op::Div => zip_back(args[0], args[1], (dy, to), [slot(0), slot(1)], |d, a, b| {
+        Op::Div => pass.pair(|d, a, b| {
             let q = a / b;
             let constant = b == T::ZERO || q.real().abs() >= 2f64.powi(31);
             if constant { (T::ZERO, T::ZERO) } else { (d / b, -d * q / b) }
         }),
-        Op::Neg => scaled(slot(0), -T::ONE),
-        Op::Scale(c) => scaled(slot(0), T::of(*c)),
+        Op::Neg => pass.each(|_| -T::ONE),
+        Op::Scale(c) => pass.each(|_| T::of(*c)),
         Op::ToInt | Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_) | Op::Reshape(_) => {
-            scaled(slot(0), T::ONE);
+            pass.each(|_| T::ONE);
         }
-        Op::DivPow2(by) => scaled(slot(0), T::of(f64::from(*by).exp2().recip())),
-        Op::MulPow2(by) => scaled(slot(0), T::of(f64::from(*by).exp2())),
-        Op::Select => {
-            let (chosen, other) = (slot(1), slot(2));
-            let one = |c: T, d: T| if c == T::ZERO { T::ZERO } else { d };
-            zip_back(args[0], args[1], (dy, to), [None, chosen], |d, c, _| (T::ZERO, one(c, d)));
-            let two = |c: T, d: T| if c == T::ZERO { d } else { T::ZERO };
-            zip_back(args[0], args[2], (dy, to), [None, other], |d, c, _| (T::ZERO, two(c, d)));
-        }
-        Op::Relu => {
-            let x = args[0].0;
-            each(slot(0), &|i| T::bit(x[i] > T::ZERO));
-        }
-        Op::Gate => {
-            let s = args[1].0;
-            each(slot(0), &|i| T::bit(s[i] >= T::ZERO));
-        }
-        Op::Abs => {
-            let x = args[0].0;
-            each(slot(0), &|i| if x[i] < T::ZERO { -T::ONE } else { T::bit(x[i] > T::ZERO) });
-        }
-        Op::Function(f) => {
-            let x = args[0].0;
-            each(slot(0), &|i| {
-                let (x, f) = (x[i].real(), *f);
-                // Of the number itself, not of what its value was rounded to.
-                T::of(slope(f, x, (f.facts().saturated)(x)))
-            });
-        }
+        Op::DivPow2(by) => pass.each(|_| T::of(f64::from(*by).exp2().recip())),
+        Op::MulPow2(by) => pass.each(|_| T::of(f64::from(*by).exp2())),
+        Op::Select => pass.select(),
+        Op::Relu => pass.each(|i| T::bit(args[0].0[i] > T::ZERO)),
+        Op::Gate => pass.each(|i| T::bit(args[1].0[i] >= T::ZERO)),
+        Op::Abs => pass.each(|i| match args[0].0[i] {
+            x if x < T::ZERO => -T::ONE,
+            x => T::bit(x > T::ZERO),
+        }),
+        Op::Function(f) => pass.function(*f),
 
-        Op::Sum(axes) => {
-            if let Some(dx) = slot(0) {
-                let shape = args[0].1;
-                rows(shape, [&strides(shape), &without(shape, axes)], |[i, o], len, [s, t]| {
-                    (0..len).for_each(|k| dx[i + k * s] += dy[o + k * t]);
-                });
-            }
-        }
-        Op::Max(axis) => {
-            let (x, shape) = args[0];
-            placed(slot(0), order::extrema(x, shape, *axis as usize, |x, best| x > best));
-        }
-        Op::Min(axis) => {
-            let (x, shape) = args[0];
-            placed(slot(0), order::extrema(x, shape, *axis as usize, |x, best| x < best));
-        }
-        Op::Sort => {
-            let (x, shape) = args[0];
-            let n = last(shape).max(1);
-            let rows = x.chunks_exact(n).enumerate();
-            let of_row = |(r, row)| order::ascending(row).into_iter().map(move |i| r * n + i);
-            placed(slot(0), rows.flat_map(of_row).collect());
-        }
-        Op::SortSum { lo, hi } => {
-            let (x, shape) = args[0];
-            let n = last(shape).max(1);
-            if let Some(dx) = slot(0) {
-                for ((r, row), d) in x.chunks_exact(n).enumerate().zip(dy) {
-                    let order = order::ascending(row);
-                    for i in &order[*lo as usize..*hi as usize] {
-                        dx[r * n + i] += *d;
-                    }
-                }
-            }
-        }
+        Op::Sum(axes) => pass.sum(axes),
+        Op::Max(axis) => pass.extremum(*axis, |x, best| x > best),
+        Op::Min(axis) => pass.extremum(*axis, |x, best| x < best),
+        Op::Sort => pass.placed(pass.sorted(0..last(args[0].1)).into_iter().flatten()),
+        Op::SortSum { lo, hi } => pass.sort_sum(*lo as usize..*hi as usize),
         Op::MaxPool { k, stride } => {
-            let (x, shape) = args[0];
             let window = (*k as usize, *stride as usize);
-            placed(slot(0), order::windows(x, plane(shape), plane(to), window));
+            pass.placed(order::windows(args[0].0, plane(args[0].1), plane(to), window));
         }
 
         Op::MatMul { trans_b } => {
-            product::matmul_back(args[0], args[1], (dy, to), *trans_b, [slot(0), slot(1)]);
+            let slots = [pass.slot(0), pass.slot(1)];
+            product::matmul_back(args[0], args[1], (dy, to), *trans_b, slots);
         }
-        Op::Conv2d(conv) => {
-            if let Some(sizes) = product::Sizes::new(args[0].1, args[1].1, to, *conv) {
-                product::conv2d_back(args[0].0, args[1].0, dy, sizes, [slot(0), slot(1)]);
-            }
-        }
+        Op::Conv2d(conv) => pass.conv2d(*conv),
 
         Op::Transpose(_) | Op::Slice { .. } | Op::Broadcast(_) | Op::Gather { .. } => {
-            if let Some(dx) = slot(0) {
-                // The value exists, so every index is on its axis.
-                let _ = moved(op, args, to, &mut |run| scatter(dx, dy, run));
-            }
+            pass.moved(op);
         }
-        Op::Concat(axis) => {
-            let outer: usize = to[..*axis as usize].iter().product();
-            let mut at = 0;
-            let mut parts: Vec<Option<&mut [T]>> = (0..args.len()).map(slot).collect();
-            for o in 0..outer {
-                for ((x, _), dx) in args.iter().zip(&mut parts) {
-                    let inner = x.len() / outer;
-                    if let Some(dx) = dx {
-                        let to = dx[o * inner..(o + 1) * inner].iter_mut();
-                        to.zip(&dy[at..at + inner]).for_each(|(x, d)| *x += *d);
-                    }
-                    at += inner;
-                }
-            }
-        }
+        Op::Concat(axis) => pass.concat(*axis),
     }
-    debug_assert_eq!(y.len(), dy.len());
 }

@@ -196,7 +196,7 @@ impl Tape {
             let views: Vec<_> =
                 args.iter().map(|a| (of(a.index()), self.shapes[a.index()].as_slice())).collect();
             let slots: Slots<'_, T> = buffers.iter_mut().map(Option::as_deref_mut).collect();
-            back(self.graph.op(id), &views, of(i), (&dy, &self.shapes[i]), slots);
+            back(self.graph.op(id), &views, (&dy, &self.shapes[i]), slots);
             for (a, buffer) in args.iter().zip(buffers) {
                 let Some(buffer) = buffer else { continue };
                 match &mut grads[a.index()] {

@@ -168,7 +168,7 @@ fn hold(case: &Case, fixed: &[(usize, Vec<f64>)], seed: u64) {
     let views: Vec<_> =
         args.iter().zip(&case.args).map(|(x, s)| (x.as_slice(), s.as_slice())).collect();
     let slots: Slots<'_, f64> = grads.iter_mut().map(|g| Some(g.as_mut_slice())).collect();
-    back(&case.op, &views, &y, (&dy, &case.to), slots);
+    back(&case.op, &views, (&dy, &case.to), slots);
     let step = 1e-6;
     for (i, grad) in grads.iter().enumerate() {
         if fixed.iter().any(|(at, _)| *at == i) || (case.op == Op::Select && i == 0) {
