@@ -62,7 +62,6 @@ pub struct Workspace {
     values: Vec<Vec<Lanes>>,
     /// Gradients by them.
     grads: Vec<Vec<Lanes>>,
-    /// Of convolutions.
     scratch: Scratch,
 }
 

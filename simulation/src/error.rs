@@ -3,27 +3,18 @@
 use thiserror::Error;
 
 /// Why a model cannot be trained, or not on this data.
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NetError {
     /// A step contradicts the shapes of its operands or parameters, or reads a later one.
     #[error("step {step} `{name}` does not fit its operands or parameters")]
-    Step {
-        /// Its index.
-        step: usize,
-        /// Its name, often empty.
-        name: String,
-    },
+    Step { step: usize, name: String },
     /// A step whose derivative is not known here.
     #[error(
         "step {step} `{name}` cannot be trained here: the simulation trains square convolutions, linear layers of \
          vectors, batch normalisation, ReLU, pooling, flattening and sums this way; give its whole program instead"
     )]
-    Untrained {
-        /// Its index.
-        step: usize,
-        /// Its name, often empty.
-        name: String,
-    },
+    Untrained { step: usize, name: String },
     /// The program around the model is not the one that is trained with.
     #[error("the program is not `Train`: {0}")]
     Program(String),
@@ -32,20 +23,10 @@ pub enum NetError {
     Ends,
     /// The samples have another shape than the model's input.
     #[error("samples have shape {found:?}, the model reads {expected:?}")]
-    Shape {
-        /// Of the samples.
-        found: Vec<usize>,
-        /// Of the model's input.
-        expected: Vec<usize>,
-    },
+    Shape { found: Vec<usize>, expected: Vec<usize> },
     /// A label is not one of the model's classes.
     #[error("label {found} where the model has {classes} classes")]
-    Label {
-        /// The label.
-        found: u8,
-        /// How many classes there are.
-        classes: usize,
-    },
+    Label { found: u8, classes: usize },
     /// There are no samples.
     #[error("no samples")]
     Empty,

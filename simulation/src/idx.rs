@@ -20,6 +20,7 @@ pub const MAX_BYTES: usize = 1 << 28;
 const MAX_RANK: usize = 4;
 
 /// What is wrong with an IDX file.
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdxError {
     /// Gzip data that does not decompress, or with a wrong checksum.
@@ -30,36 +31,19 @@ pub enum IdxError {
     Magic([u8; 3]),
     /// Too many dimensions, or not as many as asked for.
     #[error("{found} dimensions where {expected} are expected")]
-    Rank {
-        /// What the file has.
-        found: usize,
-        /// What was expected.
-        expected: &'static str,
-    },
+    Rank { found: usize, expected: &'static str },
     /// More content than [`MAX_BYTES`].
     #[error("content of shape {0:?} is over the limit of {MAX_BYTES} bytes")]
     TooLarge(Vec<usize>),
     /// The file ends early.
     #[error("the file ends after {found} of {expected} bytes of {part}")]
-    Short {
-        /// Header or content.
-        part: &'static str,
-        /// Bytes there are.
-        found: usize,
-        /// Bytes the header says.
-        expected: usize,
-    },
+    Short { part: &'static str, found: usize, expected: usize },
     /// Bytes after the content.
     #[error("the file goes on after its content of shape {0:?}")]
     Long(Vec<usize>),
     /// A grey value above the one that stands for white.
     #[error("grey value {found} is above {white}, which stands for 1.0")]
-    Grey {
-        /// The value.
-        found: u8,
-        /// What maps to 1.
-        white: u8,
-    },
+    Grey { found: u8, white: u8 },
     /// Images and labels do not belong together.
     #[error(transparent)]
     Data(#[from] DataError),

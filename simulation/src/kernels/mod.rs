@@ -136,7 +136,6 @@ impl<'a> Matrix<'a> {
         Matrix::new(flat(data), LANES)
     }
 
-    /// Its transpose.
     pub(super) fn transposed(self) -> Self {
         Matrix { row: self.column, column: self.row, ..self }
     }

@@ -8,7 +8,6 @@ pub type Places = Vec<Vec<(usize, usize)>>;
 /// Square windows over images of c channels.
 #[derive(Clone, Debug)]
 pub struct Window {
-    /// Channels.
     pub c: usize,
     /// Height of the image.
     pub h: usize,

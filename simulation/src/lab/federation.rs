@@ -29,6 +29,7 @@ pub struct Curve {
 }
 
 /// Why a federation ends early.
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FederationError<E> {
     /// The rule failed.
@@ -36,12 +37,7 @@ pub enum FederationError<E> {
     Rule(E),
     /// What the rule reveals is no vector of finite numbers as long as the model.
     #[error("round {round}: the aggregate is not a vector of {expected} finite numbers")]
-    Aggregate {
-        /// Round.
-        round: usize,
-        /// Number of weights.
-        expected: usize,
-    },
+    Aggregate { round: usize, expected: usize },
 }
 
 /// A cell to run.

@@ -128,6 +128,7 @@ impl Role {
 }
 
 /// Why a predicate cannot be simulated.
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FillError {
     /// An input that the rule has no role for.
@@ -135,57 +136,27 @@ pub enum FillError {
         "the lab does not know what to give for the input `{name}`, which is {what}; say it with `--fill {name}=ROLE`, where ROLE is \
          one of {roles}, or a number that stands everywhere"
     )]
-    Unknown {
-        /// Its name.
-        name: String,
-        /// Its type.
-        what: String,
-        /// The roles it may have.
-        roles: String,
-    },
+    Unknown { name: String, what: String, roles: String },
     /// A role that does not fit.
     #[error("the input `{name}` cannot be filled with `{role}`: {why}")]
-    Misfit {
-        /// Its name.
-        name: String,
-        /// The role.
-        role: &'static str,
-        /// Why.
-        why: &'static str,
-    },
+    Misfit { name: String, role: &'static str, why: &'static str },
     /// A name that stands for no input.
     #[error("the predicate has no input `{name}` to fill; its inputs are {all}")]
-    NoInput {
-        /// The name.
-        name: String,
-        /// The inputs.
-        all: String,
-    },
+    NoInput { name: String, all: String },
     /// Something else is to be the aggregate, or its divisor.
     #[error("{what}; the predicate reveals {all}")]
-    Aggregate {
-        /// What is wrong.
-        what: String,
-        /// The reveals.
-        all: String,
-    },
+    Aggregate { what: String, all: String },
     /// No update goes in.
     #[error(
         "no input of the predicate is an update: the lab trains {len} weights, and no client gives as many numbers; another model is \
          trained with --model NAME, or --model FILE.slvr:NAME for one of your own, also one that the predicate's file declares"
     )]
-    NoUpdate {
-        /// Length of the weight vector.
-        len: usize,
-    },
+    NoUpdate { len: usize },
     /// No aggregate comes out.
     #[error(
         "the predicate reveals nothing that has as many entries as the model has weights, {len}"
     )]
-    NoAggregate {
-        /// Length of the weight vector.
-        len: usize,
-    },
+    NoAggregate { len: usize },
 }
 
 /// What a model is to the rule.

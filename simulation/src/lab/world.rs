@@ -46,6 +46,7 @@ pub struct Split {
 }
 
 /// Why there is nothing to simulate.
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum WorldError {
     /// The model, or the data for it.
@@ -59,12 +60,7 @@ pub enum WorldError {
         "{found} samples for each of the clients, at least {least} are needed: take fewer clients, fewer samples for the public \
          set, or more for each client"
     )]
-    Few {
-        /// How many there would be.
-        found: usize,
-        /// How many are needed.
-        least: usize,
-    },
+    Few { found: usize, least: usize },
 }
 
 /// Samples of a client, at least.

@@ -154,7 +154,6 @@ impl Sizes {
     }
 }
 
-/// A convolution.
 pub(super) fn conv2d<T: Number>(x: &[T], w: &[T], s: Sizes, len: usize) -> Vec<T> {
     let mut out = vec![T::ZERO; len];
     let (groups, area) = (s.conv[3], s.area());

@@ -12,6 +12,7 @@ use thiserror::Error;
 const MAX_ELEMENTS: u64 = 1 << 32;
 
 /// Why a graph has no value.
+#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TapeError {
     /// The graph breaks an invariant.
@@ -19,24 +20,12 @@ pub enum TapeError {
     Invalid(#[from] VerifyError),
     /// An input has another number of entries than declared.
     #[error("input {input} has {found} entries, {expected} are declared")]
-    Length {
-        /// Its index.
-        input: usize,
-        /// As declared, of all members.
-        expected: u64,
-        /// As given.
-        found: usize,
-    },
+    Length { input: usize, expected: u64, found: usize },
     /// A value that no memory holds, or an index beyond its axis.
     #[error(
         "%{node} = {op} cannot be computed: a value that is too large, or an index beyond its axis"
     )]
-    Node {
-        /// Node.
-        node: usize,
-        /// Its operation.
-        op: &'static str,
-    },
+    Node { node: usize, op: &'static str },
 }
 
 /// What changes the value of a node before others read it.

@@ -15,7 +15,6 @@ pub(super) const ATTACK: Attack = Attack {
     ..Attack::NONE
 };
 
-/// Standard deviation.
 const SIGMA: f64 = 0.1;
 
 fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
