@@ -18,7 +18,7 @@ use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Security, artifact};
 use slvr_runtime::party::session::Report;
 use slvr_runtime::share::encode::Inputs;
-use slvr_simulation::lab::attacks::{self, amplified};
+use slvr_simulation::lab::attacks::{Attack, amplified};
 use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::rule::{Declared as Predicate, Rule, Step};
 use slvr_simulation::lab::world::{Setting, World};
@@ -73,7 +73,7 @@ const SAMPLES: usize = 10;
 /// Samples of the server, for predicates that ask for its update.
 const PUBLIC: usize = 100;
 
-const ATTACKS: [(&str, &attacks::Attack); 2] = [
+const ATTACKS: [(&str, &Attack); 2] = [
     ("one client flips the sign of its update and amplifies it", &amplified::SIGN_FLIP),
     ("one client sends random noise", &amplified::NOISE),
 ];
@@ -120,11 +120,11 @@ impl Demo {
             let (rule, reports) = run.checked(attack, &checked, write)?;
             let all = mean.iter().zip(rule).zip(&ideal);
             let rounds = all.map(|((mean, rule), ideal)| [*mean, rule, *ideal]).collect();
-            let attack = Attack { rounds, reports };
+            let outcome = Outcome { rounds, reports };
             if !json {
-                say(&attack.to_text(what, &circuit.name))?;
+                say(&outcome.to_text(what, &circuit.name))?;
             }
-            results.push((what, attack));
+            results.push((what, outcome));
         }
         if json {
             let attacks: Vec<Value> =
@@ -200,7 +200,7 @@ impl Demo {
         out
     }
 
-    fn summary(&self, circuit: &Circuit, checked: &Subject, results: &[(&str, Attack)]) -> String {
+    fn summary(&self, circuit: &Circuit, checked: &Subject, results: &[(&str, Outcome)]) -> String {
         let reports: Vec<&Report> = results.iter().flat_map(|(_, a)| &a.reports).collect();
         let seconds: Vec<f64> = reports.iter().map(|r| r.seconds).collect();
         let mut out = match &self.through {
@@ -250,13 +250,12 @@ impl Demo {
 }
 
 /// What came of one attack: by round, accuracies of plain mean, the predicate, and the ideal.
-#[derive(Default)]
-struct Attack {
+struct Outcome {
     rounds: Vec<[f64; 3]>,
     reports: Vec<Report>,
 }
 
-impl Attack {
+impl Outcome {
     fn to_text(&self, what: &str, rule: &str) -> String {
         // The paper's name for its checks, and of any other one its own.
         let rule = if rule.starts_with("Slvr") { "SLVR" } else { rule };
@@ -304,7 +303,7 @@ impl Training<'_> {
     /// Accuracies under an attack, round by round.
     fn cell<R: Rule<Error = anyhow::Error> + Sync>(
         &self,
-        attack: &attacks::Attack,
+        attack: &Attack,
         rule: &mut R,
         mut seen: impl FnMut(usize),
     ) -> anyhow::Result<Vec<f64>> {
@@ -316,11 +315,7 @@ impl Training<'_> {
     }
 
     /// The same of a predicate in floating point.
-    fn floating(
-        &self,
-        attack: &attacks::Attack,
-        subject: &Arc<Subject>,
-    ) -> anyhow::Result<Vec<f64>> {
+    fn floating(&self, attack: &Attack, subject: &Arc<Subject>) -> anyhow::Result<Vec<f64>> {
         let subjects = |_| Ok(Arc::clone(subject));
         let alone = |_| false;
         let current = (&subjects as &Subjects<'_>, Arc::clone(subject));
@@ -330,7 +325,7 @@ impl Training<'_> {
     /// The same where every round is checked among three parties, and what is said of their runs.
     fn checked(
         &self,
-        attack: &attacks::Attack,
+        attack: &Attack,
         subject: &Subject,
         write: Option<&Path>,
     ) -> anyhow::Result<(Vec<f64>, Vec<Report>)> {
@@ -365,7 +360,7 @@ impl Training<'_> {
             let mut inputs = self.circuit.inputs.iter();
             inputs.any(|i| i.from == gives(*s))
         });
-        let of = clients.map_or(String::new(), |s| parties[s].name.clone());
+        let of = clients.map(|s| parties[s].name.clone()).unwrap_or_default();
         let attack = |&member: &usize| Attacker {
             of: of.clone(),
             member: member as u64,

@@ -80,7 +80,7 @@ impl Attack {
     };
 
     /// The attacks of the lab, in the order of its tables.
-    pub const ALL: [&'static Attack; 20] = [
+    pub const ALL: &'static [&'static Attack] = &[
         &Attack::NONE,
         &noise::ATTACK,
         &sign_flip::ATTACK,
@@ -105,12 +105,12 @@ impl Attack {
 
     /// By its name.
     pub fn named(name: &str) -> Option<&'static Attack> {
-        Attack::ALL.into_iter().find(|a| a.name == name)
+        Attack::ALL.iter().copied().find(|a| a.name == name)
     }
 
     /// The one that was made for a defence.
     pub fn adaptive(defence: Defence) -> &'static Attack {
-        Attack::ALL.into_iter().find(|a| a.against == Some(defence)).unwrap_or(&probe::ATTACK)
+        Attack::ALL.iter().find(|a| a.against == Some(defence)).map_or(&probe::ATTACK, |a| a)
     }
 
     /// What the malicious send.

@@ -325,7 +325,7 @@ impl Lab {
         for name in &self.attacks {
             match name.as_str() {
                 "all" => {
-                    all.extend(Attack::ALL.map(|a| a.name.to_string()));
+                    all.extend(Attack::ALL.iter().map(|a| a.name.to_string()));
                     all.push(ADAPTIVE.into());
                 }
                 "paper" => all.extend(PAPER.map(String::from)),
@@ -333,7 +333,7 @@ impl Lab {
                 name => match Attack::named(name) {
                     Some(a) => all.push(a.name.into()),
                     None => {
-                        let known = Attack::ALL.map(|a| a.name);
+                        let known: Vec<&str> = Attack::ALL.iter().map(|a| a.name).collect();
                         let why = format!(
                             "--attacks: there is no `{name}`; there are {}, {ADAPTIVE}, paper and all",
                             known.join(", ")
