@@ -1,4 +1,4 @@
-use super::{Number, NumberError, REACH, held, product, quotient, square};
+use super::{Number, NumberError, REACH, WHOLE, held, product, quotient, square};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -157,11 +157,14 @@ proptest! {
     }
 
     #[test]
-    fn a_combined_factor_is_the_nearest_one_or_none(a in -200..200i32, b in -200..200i32, m in 1.0..2.0f64) {
+    fn a_combined_factor_is_the_nearest_one_or_none(a in -80..80i32, b in -80..80i32, m in 1.0..2.0f64) {
         let (a, b) = (m * 2f64.powi(a), 1.5 * 2f64.powi(b));
         let truth = |x: BigRational| x.to_f64().and_then(|x| held(x).ok()).filter(|&x| x != 0.0);
         let of = |x: f64| BigRational::from_float(x).expect("finite");
-        prop_assert_eq!(product(a, b), truth(of(a) * of(b)));
+        // Of whole numbers no product is rounded.
+        let whole = a.fract() == 0.0 && b.fract() == 0.0;
+        let kept = |x: &f64| !whole || x.abs() <= WHOLE;
+        prop_assert_eq!(product(a, b), truth(of(a) * of(b)).filter(kept));
         prop_assert_eq!(quotient(a, b), truth(of(a) / of(b)));
         prop_assert_eq!(square(a), truth(of(a) * of(a)));
     }
