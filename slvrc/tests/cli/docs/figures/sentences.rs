@@ -34,7 +34,6 @@ pub fn claims() -> &'static [Claim] {
         whole_rounds(&mut say, &lenet);
         protocols(&mut say);
         ends(&mut say);
-        hand_outs(&mut say);
         tutorial(&mut say);
         all
     })
@@ -101,13 +100,6 @@ fn enforcement(say: Say<'_>) {
         format!("{wide:.0} times with ten clients, {thousand:.0} times with a thousand"),
     );
     say("security.md", format!("fails its projections with probability at most 2^-{s}"));
-    say(
-        "security.md",
-        format!(
-            "up to {wide:.0} times longer than declared, or {thousand:.0} times with a thousand"
-        ),
-    );
-    say("security.md", format!("passes the projections with probability 2^-{s}"));
 
     say(
         "protocols.md",
@@ -128,7 +120,6 @@ fn cuts(say: Say<'_>, lenet: &Built) {
     let cut = lenet.certificate().saturates_at.expect("LeNet-5 is cut");
     let deep = row_of("performance.md", "| ResNet18 | 10 | ")[6].clone();
     say("security.md", format!("the largest power of two from 2^{least} to 2^{largest} for which"));
-    say("security.md", format!("The cut of LeNet-5 is {cut} and the cut of ResNet-18 is {deep}."));
     say("README.md", format!("are clamped**: at {deep} in ResNet-18 and at {cut} in LeNet-5."));
 }
 
@@ -214,21 +205,6 @@ fn protocols(say: Say<'_>) {
         "protocols.md",
         format!("For 1 / x on 1 .. 10 it finds degree {degree} and 2^{index} pieces."),
     );
-}
-
-/// What the parties learn by rounding, and what their machines show by lookups, is said on each page that is about it.
-fn hand_outs(say: Say<'_>) {
-    for (page, text) in [
-        (
-            "leaks.md",
-            "together learn on which side of a known threshold the part below the unit lies.",
-        ),
-        ("security.md", "on which side of a known threshold the exact value's sub-unit part lies"),
-        ("leaks.md", "lookups in truth tables index memory by parts of shares"),
-        ("security.md", "**lookups index memory by a party's own words**"),
-    ] {
-        say(page, text.into());
-    }
 }
 
 /// Where functions saturate, and what is stated of their errors.
