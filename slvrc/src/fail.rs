@@ -1,6 +1,8 @@
 //! How a verb fails: what is printed and which exit status it gets.
 
 use serde_json::{Value, json};
+use slvr::Error;
+use slvr::notes::Note;
 use slvr_compiler::diagnostic::plain::{message, plain};
 use slvr_compiler::diagnostic::{Diagnostic, render};
 use slvr_compiler::syntax::Sources;
@@ -11,37 +13,9 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::Duration;
 
-/// The program was rejected; the diagnostics say why.
-#[derive(Debug)]
-pub struct Rejected {
-    /// What is wrong.
-    pub diagnostics: Vec<Diagnostic>,
-    /// Where it points to.
-    pub sources: Sources,
-}
-
-impl fmt::Display for Rejected {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(render::render(&self.diagnostics, &self.sources, colour()).trim_end())
-    }
-}
-
-impl std::error::Error for Rejected {}
-
-/// A wrong use of the command line.
-#[derive(Debug)]
-pub struct Usage(pub String);
-
-impl fmt::Display for Usage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Usage {}
+pub use slvr::{Rejected, Usage};
 
 /// A round of a deployment that was aborted.
-#[cfg_attr(not(feature = "node"), allow(dead_code, reason = "there are no rounds"))]
 #[derive(Debug)]
 pub struct Aborted(pub String);
 
@@ -62,6 +36,15 @@ pub fn colour() -> bool {
 pub fn warn(diagnostics: &[Diagnostic], sources: &Sources) {
     if !diagnostics.is_empty() {
         tell(&render::render(diagnostics, sources, colour()));
+    }
+}
+
+/// Prints what the library says beside a result.
+pub fn print(note: Note<'_>) {
+    match note {
+        Note::Note(text) => self::note(text),
+        Note::Caution(text) => caution(text),
+        Note::Warnings(diagnostics, sources) => warn(diagnostics, sources),
     }
 }
 
@@ -230,27 +213,33 @@ fn raw(_: bool, text: &[u8]) {
 
 /// Prints an error and says which exit status it has.
 pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
-    let aborted = error
-        .chain()
-        .any(|e| e.downcast_ref::<RunError>().is_some_and(|r| !matches!(r, RunError::Input(_))));
-    #[cfg(feature = "node")]
+    let known = error.downcast_ref::<Error>();
+    let run = |e: &(dyn std::error::Error + 'static)| {
+        e.downcast_ref::<RunError>().is_some_and(|r| !matches!(r, RunError::Input(_)))
+    };
+    let aborted = known.is_some_and(Error::is_aborted) || error.chain().any(run);
     let aborted = aborted
         || error.chain().any(|e| {
             let call = e.downcast_ref::<slvr_node::client::CallError>();
             call.is_some_and(slvr_node::client::CallError::is_aborted)
         });
+    let usage = error.is::<Usage>() || matches!(known, Some(Error::Usage(_)));
     let code = match aborted || error.is::<Aborted>() {
         true => 3,
-        false if error.is::<Usage>() => 2,
+        false if usage => 2,
         false => 1,
     };
-    match error.downcast_ref::<Rejected>() {
+    let rejected = error.downcast_ref::<Rejected>().or(match known {
+        Some(Error::Rejected(r)) => Some(r),
+        _ => None,
+    });
+    match rejected {
         Some(r) if json => {
             let all: Vec<_> =
                 r.diagnostics.iter().map(|d| render::to_json(d, &r.sources)).collect();
             say_failed(&json!({ "ok": false, "diagnostics": all }));
         }
-        Some(r) => tell(&format!("{r}\n")),
+        Some(r) => tell(&format!("{}\n", r.rendered(colour()))),
         None if json => say_failed(&json!({ "ok": false, "error": format!("{error:#}") })),
         None => tell(&format!("error: {}\n", message(&format!("{error:#}")))),
     }

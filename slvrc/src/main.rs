@@ -1,47 +1,25 @@
-//! `slvrc`: checks, compiles and runs `.slvr` predicates. All I/O of the project's programs is here.
+//! `slvrc`: checks, compiles and runs `.slvr` predicates. What it does is in the library `slvr`; here are arguments, printing
+//! and processes.
 //!
 //! | file | does |
 //! |---|---|
 //! | `verbs/` | the verbs, one file or folder each |
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
 //! | `lab/` | federated learning around a predicate, as `lab` and `demo` do it |
-//! | `checked.rs`, `program.rs` | from these to a checked program and to a circuit |
-//! | `clients.rs`, `numbers.rs` | the same for every number of clients of a deployment |
-//! | `tensors.rs`, `about.rs` | inputs and outputs as safetensors files, and what is said of them |
-//! | `coins.rs`, `kept.rs` | public coins, and states, of evaluations in the clear |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
 //! | `deployment.rs` | what the verbs of a deployment share |
-//! | `report.rs` | what is said of a run |
-//! | `files.rs` | bounded reads, whole writes |
-//! | `svg.rs` | what all charts share |
-//! | `net.rs`, `memory.rs`, `fail.rs` | network profiles; the allocator; printing, errors and exit status |
+//! | `memory.rs`, `fail.rs` | the allocator; printing, errors and exit status |
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
-mod about;
-mod checked;
-mod clients;
-mod cohort;
-mod coins;
-#[cfg(feature = "node")]
 mod deployment;
 mod fail;
-mod files;
-mod kept;
 mod lab;
 mod memory;
-mod net;
-mod numbers;
 mod parties;
 mod processes;
-mod program;
-mod report;
-mod state;
-mod svg;
 mod target;
-mod tensors;
 mod through;
-mod units;
 mod verbs;
 
 use clap::{CommandFactory, Parser};

@@ -11,7 +11,7 @@
 use crate::fail;
 use libmimalloc_sys as sys;
 use mimalloc::MiMalloc;
-use slvr_circuit::{Circuit, proof};
+use slvr::memory::free;
 use std::alloc::{GlobalAlloc, Layout};
 
 #[global_allocator]
@@ -79,28 +79,6 @@ pub fn expect(bytes: u64) {
     unsafe { sys::mi_option_set(PURGE_DELAY, if large { KEPT } else { -1 }) }
 }
 
-/// Bytes that so many parties take in this process for their proofs, beside their values.
-pub fn of_proofs(circuit: &Circuit, parties: usize) -> u64 {
-    proof::memory(circuit, parties, slvr_ring::threads::count())
-}
-
-/// Refuses what cannot be in memory, before any of it is allocated: an allocation that fails ends the process without
-/// a word.
-pub fn must_fit(bytes: u64, what: &str) -> anyhow::Result<()> {
-    let Some(free) = free() else { return Ok(()) };
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let free = free.saturating_add(system.free_swap());
-    let gigabytes = |n: u64| n as f64 / 1e9;
-    anyhow::ensure!(
-        bytes <= free,
-        "{what} takes {:.1} GB of memory, and {:.1} GB are free",
-        gigabytes(bytes),
-        gigabytes(free)
-    );
-    Ok(())
-}
-
 /// Gets that many bytes and half as many for what is on its way between parties, so that the system clears their
 /// pages now and not in the course of a run, which takes longer than its arithmetic. Not if they are much of
 /// what is there.
@@ -111,30 +89,4 @@ pub fn ready(bytes: u64) {
         // Kept by the allocator when it is freed, see `tune`.
         std::hint::black_box(vec![1u8; wanted]);
     }
-}
-
-/// Bytes of memory that a program can have now; `None` where the system does not say.
-pub fn free() -> Option<u64> {
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
-    let free = system.available_memory();
-    // A container may be allowed less than the machine has, and so may a process (`ulimit -v`).
-    let allowed = system.cgroup_limits().map_or(u64::MAX, |l| l.free_memory);
-    let allowed = allowed.min(addresses().unwrap_or(u64::MAX));
-    // What this process holds between runs is free for the next one.
-    Some(free.min(allowed)).filter(|&n| n > 0).map(|n| n + resident())
-}
-
-/// Bytes that this process may address; `None` where there is no limit, or the system does not say.
-fn addresses() -> Option<u64> {
-    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
-    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
-    line.split_whitespace().next()?.parse().ok()
-}
-
-/// Bytes that this process holds; 0 where the system does not say.
-fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|s| s.split_whitespace().nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4096
 }

@@ -1,11 +1,9 @@
 //! The arguments that say which program a verb is about and how it is compiled.
 
-use crate::fail::Usage;
-use crate::{clients, net};
-use clap::Args;
-use slvr_circuit::{Circuit, Security};
+use clap::{Args, ValueEnum};
+use slvr::build::{self, Build, Family};
+use slvr::{clients, cohort, net};
 use slvr_compiler::cost::NetProfile;
-use std::path::PathBuf;
 
 /// A program and what is bound in it.
 #[derive(Args, Clone)]
@@ -56,70 +54,53 @@ pub struct Target {
     /// program gives the party set of the clients, unless it is named.
     #[arg(long, value_name = "[SIZE=]MIN..ALL", value_parser = clients::range)]
     pub clients: Option<clients::Range>,
-    /// From where the files of models are seen; without it from here.
-    #[arg(skip)]
-    pub folder: PathBuf,
 }
 
 impl Target {
-    /// The same with another number for a size.
-    pub fn with(&self, size: &str, number: u64) -> Target {
-        let mut target = self.clone();
-        target.bindings.retain(|b| b.split_once('=').is_none_or(|(name, _)| name.trim() != size));
-        target.bindings.push(format!("{size}={number}"));
-        target
-    }
-
-    /// The adversary of --security.
-    pub fn security(&self) -> Security {
-        self.security.as_deref().map_or(Security::SemiHonest, security)
-    }
-
-    /// Refuses what is said of a program where there is a compiled circuit.
-    ///
-    /// # Errors
-    ///
-    /// [`Usage`], with what to drop.
-    pub fn is_bare(&self) -> anyhow::Result<()> {
-        let bound = !self.bindings.is_empty() || self.predicate.is_some();
-        let built = self.ring.is_some() || self.trust_inputs || self.memory.is_some();
-        let other = self.no_speculation || self.fine || self.clients.is_some();
-        if bound || built || other || self.protocols.is_some() {
-            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine, --clients and --protocols";
-            return Err(Usage(why.into()).into());
-        }
-        Ok(())
-    }
-
-    /// Refuses a compiled circuit that is for another adversary than the one that is named.
-    ///
-    /// # Errors
-    ///
-    /// [`Usage`], with what to do.
-    pub fn fits(&self, circuit: &Circuit) -> anyhow::Result<()> {
-        let (file, is) = (&self.file, circuit.security);
-        let why = match (self.security.as_deref().map(security), is) {
-            (Some(Security::Malicious), Security::SemiHonest) => {
-                format!("{file} is for semi-honest parties: build it with --security malicious")
-            }
-            (Some(Security::SemiHonest), Security::Malicious) => {
-                format!("{file} is against a malicious party: drop --security, or build it without")
-            }
-            _ => return Ok(()),
-        };
-        Err(Usage(why).into())
+    /// What is built.
+    pub fn build(&self) -> anyhow::Result<Build> {
+        Ok(Build {
+            file: self.file.clone(),
+            bindings: build::bindings(&self.bindings)?,
+            predicate: self.predicate.clone(),
+            ring: self.ring,
+            trust_inputs: self.trust_inputs,
+            memory: self.memory,
+            no_speculation: self.no_speculation,
+            fine: self.fine,
+            protocols: self.protocols.as_deref().map(|name| match name {
+                "t1" => Family::T1,
+                _ => Family::T2,
+            }),
+            security: self.security.as_deref().map(build::security),
+            net: self.profile()?,
+            clients: self.clients.clone(),
+            ..Build::default()
+        })
     }
 
     /// The profile of --net.
     pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
-        self.net.as_deref().map(net::profile).transpose()
+        Ok(self.net.as_deref().map(net::profile).transpose()?)
     }
 }
 
-/// The adversary of this name, one of those that the command line and the configuration of a node admit. Of another name, the
-/// stronger one.
-pub fn security(name: &str) -> Security {
-    Security::ALL.into_iter().find(|s| s.name() == name).unwrap_or(Security::Malicious)
+/// What is done about members whose inputs cannot be used: missing, malformed or out of range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Invalid {
+    /// The program is compiled for the others. It runs once more if the parties found it out.
+    Exclude,
+    /// Zeros stand in for all their inputs.
+    Zeros,
+}
+
+impl From<Invalid> for cohort::Invalid {
+    fn from(invalid: Invalid) -> Self {
+        match invalid {
+            Invalid::Exclude => cohort::Invalid::Exclude,
+            Invalid::Zeros => cohort::Invalid::Zeros,
+        }
+    }
 }
 
 fn bytes(text: &str) -> Result<u64, String> {

@@ -4,8 +4,15 @@
 use std::path::{Path, PathBuf};
 
 /// Folders of crates with rooms.
-const CRATES: [&str; 6] =
-    ["compiler/language", "compiler/graph", "compiler/backend", "compiler", "runtime", "node"];
+const CRATES: [&str; 7] = [
+    "compiler/language",
+    "compiler/graph",
+    "compiler/backend",
+    "compiler",
+    "runtime",
+    "node",
+    "slvr",
+];
 
 fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))

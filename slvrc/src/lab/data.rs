@@ -1,8 +1,8 @@
 //! The data sets of the lab.
 
 use crate::fail::Usage;
-use crate::files;
 use anyhow::{Context, anyhow, bail};
+use slvr::files;
 use slvr_simulation::data::Dataset;
 use slvr_simulation::idx;
 use slvr_simulation::lab::world::Split;

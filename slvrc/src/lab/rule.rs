@@ -2,11 +2,11 @@
 //! keeps goes from round to round, in the clear.
 
 use super::subject::{Proven, Subject};
-use crate::coins::committees;
-use crate::kept;
 use crate::parties::run_with;
 use anyhow::{Context, anyhow};
 use indicatif::ProgressBar;
+use slvr::coins::committees;
+use slvr::kept;
 use slvr_circuit::{Circuit, Encoding};
 use slvr_compiler::graph::eval::{Inputs as Filled, Tensors};
 use slvr_compiler::graph::{Giver, Graph, Input, Op};

@@ -10,7 +10,7 @@
 //! Parameters in parentheses keep their values. What has no value then is asked for.
 
 use crate::fail::{Rejected, Usage};
-use crate::program;
+use slvr::{Build, program};
 use slvr_compiler::syntax::ast::{
     Dim, Expr, ExprKind, ItemKind, Predicate, StmtKind, Type, TypeKind,
 };
@@ -121,7 +121,7 @@ impl Declared {
     /// Reads a predicate: a file, or the name of one that comes with slvrc; `@NAME=VALUE` behind it is left alone.
     pub fn read(named: &str) -> anyhow::Result<Declared> {
         let file = parts(named).0;
-        let text = program::source(file)?;
+        let text = program::source(&Build::of_file(file))?;
         let mut sources = Sources::new();
         let id = sources.add(file, text.clone());
         let (tree, diagnostics) = syntax::parse(id, &text);

@@ -1,9 +1,10 @@
 //! A predicate that is put to the test, and the model that it is about.
 
 use super::sizes::{self, Declared};
-use crate::fail::Usage;
-use crate::program::{self, Checked, Sizes};
+use crate::fail::{Usage, print};
 use anyhow::{Context, anyhow, bail};
+use slvr::Build;
+use slvr::program::{self, Checked, Sizes};
 use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost;
 use slvr_compiler::graph::build;
@@ -29,9 +30,9 @@ pub struct Trained {
 /// A model by what `M=` takes: a name, or `path/to/file.slvr:Name`.
 pub fn model(name: &str) -> anyhow::Result<Trained> {
     let bindings = vec![("M".into(), name.to_string()), ("b".into(), BATCH.to_string())];
+    let build = Build::of_text("train.slvr", PROGRAM, bindings);
     let checked =
-        program::check_text("train.slvr", PROGRAM.into(), bindings, None, Sizes::Required)
-            .with_context(|| format!("--model {name}"))?;
+        program::check_bound(&build, Sizes::Required).with_context(|| format!("--model {name}"))?;
     let Some(model) = checked.program.models.first() else { bail!("`{name}` is no model") };
     let net = Net::of(&checked.program, &checked.sources)?;
     let shape = fill::model_shape(&net, model);
@@ -115,9 +116,9 @@ impl Subject {
             length: bound.shape.len,
         };
         let bindings = declared.bindings(named, &bound.given, &options)?;
-        let mut checked =
-            program::check_text(file, declared.text, bindings, None, Sizes::Required)?;
-        checked.how.security = bound.security;
+        let mut build = Build::of_text(file, &declared.text, bindings);
+        build.security = Some(bound.security);
+        let checked = program::check_bound(&build, Sizes::Required)?;
         let graph =
             build::build(&checked.program, &checked.sources).map_err(|d| checked.rejected(d))?;
         let roles_of: BTreeMap<String, Role> = bound
@@ -176,7 +177,7 @@ impl Subject {
     /// Its circuit, compiled once.
     pub fn compiled(&self) -> anyhow::Result<&Compiled> {
         let compile = || {
-            let compiled = self.checked.compile().map_err(|e| format!("{e:#}"))?;
+            let compiled = self.checked.compile(&print).map_err(|e| format!("{e:#}"))?;
             let places =
                 cost::places(&self.checked.program, &compiled.optimised, &self.checked.sources);
             let rows = Certificate::of(&compiled, &places).error;

@@ -1,11 +1,11 @@
 //! `slvrc build`: the compiled artifact.
 
-use crate::fail::{say, say_json};
-use crate::files;
-use crate::program;
-use crate::report::hex;
+use crate::fail::{print, say, say_json};
 use crate::target::Target;
 use serde_json::json;
+use slvr::files;
+use slvr::program;
+use slvr::report::hex;
 use slvr_circuit::artifact;
 use slvr_circuit::traffic::Traffic;
 use std::path::Path;
@@ -25,7 +25,7 @@ impl Build {
         let output = Path::new(&self.output);
         files::can_write(output)?;
         files::differ(&self.target.file, output)?;
-        let loaded = program::load_circuit(&self.target)?;
+        let loaded = program::load(&self.target.build()?, &print)?;
         let circuit = loaded.circuit();
         let bytes = artifact::write(circuit);
         files::write(output, &bytes)?;

@@ -1,10 +1,11 @@
 //! `slvrc check`: parses, types and certifies a program.
 
-use crate::fail::{say, warn};
-use crate::program::{self, Checked};
+use crate::fail::{print, say, warn};
 use crate::target::Target;
 use anyhow::Context;
 use serde_json::json;
+use slvr::Build;
+use slvr::program::{self, Checked};
 use slvr_circuit::{Circuit, From, PartySet};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
@@ -21,9 +22,10 @@ pub struct Check {
 
 impl Check {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let checked = program::check(&self.target, program::Sizes::OrSmallest)?;
+        let build = self.target.build()?;
+        let checked = program::check(&build, program::Sizes::OrSmallest)?;
         // Ranges, errors and failure: what does not hold is an error with a place in the source.
-        let compiled = checked.compile()?;
+        let compiled = checked.compile(&print)?;
         // What noise promises; of programs without noise nothing is certified here.
         let noise = Privacy::has_noise(&compiled.optimised).then(|| {
             let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
@@ -32,11 +34,11 @@ impl Check {
         let noise = noise.flatten();
         // What holds for the smallest sizes alone says little.
         let larger = match checked.chosen {
-            true => program::larger(&self.target, &checked)?,
+            true => program::larger(&build, &checked)?,
             false => None,
         };
         if let Some(larger) = &larger {
-            let compiled = larger.compile();
+            let compiled = larger.compile(&print);
             compiled.with_context(|| {
                 format!("it is ok with {}, and not with {}", sizes(&checked), sizes(larger))
             })?;
@@ -45,7 +47,7 @@ impl Check {
         let whole = needed_whole(&compiled.circuit);
         let shaped = match whole.is_empty() {
             // The smallest sizes may be of one member, without whom there is nothing.
-            true => shaped_by_members(&self.target, larger.as_ref().unwrap_or(&checked)),
+            true => shaped_by_members(&build, larger.as_ref().unwrap_or(&checked)),
             false => Vec::new(),
         };
         let needed: Vec<&str> =
@@ -121,9 +123,9 @@ fn needed_whole(circuit: &Circuit) -> Vec<&str> {
 
 /// The party sets of a program without a state whose members no other circuit can leave out, each with an input whose shape
 /// is another one where there is a member more or less: files were written for all of them.
-fn shaped_by_members(target: &Target, checked: &Checked) -> Vec<(String, String)> {
+fn shaped_by_members(build: &Build, checked: &Checked) -> Vec<(String, String)> {
     let program = &checked.program;
-    let mut bound = target.clone();
+    let mut bound = build.clone();
     for (name, value) in &program.sizes {
         if let Ok(number) = value.parse() {
             bound = bound.with(name, number);
@@ -141,7 +143,7 @@ fn shaped_by_members(target: &Target, checked: &Checked) -> Vec<(String, String)
             continue;
         }
         let others = [set.size - 1, set.size + 1].map(|n| bound.with(size, n));
-        let with = |target: &Target| program::check_bound(target, program::Sizes::Required).ok();
+        let with = |build: &Build| program::check_bound(build, program::Sizes::Required).ok();
         let Some(other) = others.iter().find_map(with) else { continue };
         let mut both = given(program).into_iter().zip(given(&other.program));
         if let Some(((input, _), _)) = both.find(|((_, a), (_, b))| a != b) {

@@ -1,7 +1,6 @@
 //! `slvrc demo`: federated learning with a poisoner on embedded real data, every round's
 //! aggregation checked among three parties.
 
-use crate::about::{About, Attack as Attacker};
 use crate::fail::{Usage, say, say_json};
 use crate::lab::data::{self, Name};
 use crate::lab::rule::{Aggregation, Subjects, failed, raw};
@@ -9,11 +8,13 @@ use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
 use crate::parties::run_circuit;
 use crate::through::Through;
-use crate::units::bytes;
-use crate::{report, target, tensors};
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
+use slvr::about::{About, Attack as Attacker};
+use slvr::build::security;
+use slvr::units::bytes;
+use slvr::{report, tensors};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Security, artifact};
 use slvr_runtime::party::session::Report;
@@ -96,7 +97,7 @@ impl Demo {
             sample: data.test.select(&(0..20).collect::<Vec<_>>()),
         };
         let subject = |name: &str, bound| Subject::new(name, self.clients, &bound);
-        let checked = subject(name, bound(target::security(&self.security), given))?;
+        let checked = subject(name, bound(security(&self.security), given))?;
         let plain = bound(Security::SemiHonest, Vec::new());
         let plain = Arc::new(subject("secure_aggregation", plain)?);
         let circuit = &checked.compiled()?.circuit;

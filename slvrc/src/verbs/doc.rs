@@ -1,9 +1,9 @@
 //! `slvrc doc`: the library, the models, the predicates and the grammar as Markdown.
 
 use crate::fail::{say, say_json};
-use crate::files;
 use anyhow::Context;
 use serde_json::{Map, Value, json};
+use slvr::files;
 use slvr_compiler::ide::doc;
 use slvr_compiler::syntax::{self, MAX_SOURCE, Sources, embedded};
 use std::fs;

@@ -1,23 +1,17 @@
 //! `slvrc eval`: in the clear, in floating point or in the circuit's own ring arithmetic.
 
-use crate::cohort::{Cohort, Invalid};
-use crate::coins::{coins, committees};
-use crate::fail::say;
-use crate::files::Prepared;
-use crate::program::{self, Loaded};
-use crate::target::Target;
-use crate::tensors::{States, Values};
-use crate::{kept, memory, tensors};
-use anyhow::bail;
+use crate::fail::{print, say};
+use crate::target::{Invalid, Target};
 use serde_json::{Value, json};
-use slvr_circuit::Circuit;
+use slvr::cohort::Cohort;
+use slvr::coins::coins;
+use slvr::eval::{self, How};
+use slvr::files::Prepared;
+use slvr::memory;
+use slvr::program;
+use slvr::tensors::{self, States, Values};
 use slvr_compiler::cost;
-use slvr_compiler::noise::Words;
-use slvr_compiler::types::eval::{Arithmetic, EvalInputs, Tensor, trace_with};
-use slvr_runtime::clear;
-use slvr_runtime::share::encode::{Encoded, Inputs, RawData};
-use slvr_runtime::share::reveal::Revealed;
-use std::collections::BTreeMap;
+use slvr_runtime::share::encode::Encoded;
 use std::path::PathBuf;
 
 /// Arguments.
@@ -55,56 +49,45 @@ pub struct Eval {
 
 impl Eval {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let loaded = program::load_circuit(&self.target)?;
+        let build = self.target.build()?;
+        let loaded = program::load(&build, &print)?;
+        let how = match (self.exact, self.ieee) {
+            (true, _) => How::Exact,
+            (false, true) => How::Ieee,
+            (false, false) => How::Floating,
+        };
+        let how = how.of(&loaded);
         let circuit = loaded.circuit();
-        if self.exact || matches!(loaded, Loaded::Artifact(_)) {
+        if how == How::Exact {
             memory::must_fit(cost::peak_in_the_clear(circuit), "its evaluation")?;
         }
         if let Some(dir) = &self.outputs {
             tensors::can_make(circuit, dir)?;
         }
         // Who gives nothing counts as in a run.
-        let dir = &self.inputs;
-        let cohort = Cohort::read(&self.target, loaded, dir, Values::Declared, self.invalid)?;
-        let (circuit, loaded, mut inputs) =
-            (cohort.circuit(), &cohort.loaded, cohort.inputs.clone());
+        let (dir, invalid) = (&self.inputs, self.invalid.into());
+        let cohort = Cohort::read(&build, loaded, dir, Values::Declared, invalid, &print)?;
+        let (circuit, mut inputs) = (cohort.circuit(), cohort.inputs.clone());
         let coins = coins(circuit, &self.coins, self.seed)?;
         // Shapes, ranges and numbers are held to the declaration whichever way it is evaluated.
         let encoded = Encoded::new(circuit, &inputs)
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
         tensors::stand_in(circuit, &mut inputs);
-        let states = match &self.state {
+        let mut states = match &self.state {
             Some(file) => tensors::read_states(circuit, file)?,
             None => States::default(),
         };
-        let rounds = states.rounds;
-        let noise = Words::of(seed_of_round(self.seed, rounds));
-        let (outputs, values) = match loaded {
-            Loaded::Source(s) if !self.exact => {
-                let arithmetic = if self.ieee { Arithmetic::Ieee } else { Arithmetic::Total };
-                floating(
-                    &s.0.program,
-                    circuit,
-                    (&inputs, &coins, &noise),
-                    states.values,
-                    arithmetic,
-                )?
-            }
-            _ => exact(circuit, encoded, (&coins, &noise), states.values)?,
-        };
+        let (given, drawn) = ((&inputs, encoded), (coins.as_slice(), self.seed));
+        let outputs = eval::evaluate(&cohort.loaded, how, given, drawn, &mut states)?;
         if let Some(file) = &self.state {
-            let next = States { values, rounds: rounds.saturating_add(1) };
-            tensors::write_states(circuit, file, &next)?;
+            tensors::write_states(circuit, file, &states)?;
         }
         if let Some(dir) = &self.outputs {
             let members = Some(cohort.members.as_slice());
             let files = tensors::prepare_outputs(circuit, &outputs, members, dir)?;
             files.into_iter().try_for_each(Prepared::commit)?;
         }
-        let how = match (loaded, self.exact) {
-            (Loaded::Source(_), false) => "floating point",
-            _ => "ring arithmetic",
-        };
+        let how = how.name();
         if json {
             let all: Vec<Value> = outputs
                 .iter()
@@ -129,11 +112,6 @@ impl Eval {
     }
 }
 
-/// What noise is made of after so many rounds: in the first one of the seed itself.
-fn seed_of_round(seed: u64, rounds: u64) -> u64 {
-    seed.wrapping_add(rounds.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-}
-
 /// Most numbers of a reveal that are printed: of whole ones, such as bits for clients, and of others.
 const MOST_WHOLE: usize = 64;
 const MOST: usize = 4;
@@ -149,74 +127,4 @@ fn shown(values: &[f64], cut: &mut bool) -> String {
         all.push("…".into());
     }
     all.join(", ")
-}
-
-/// What is revealed, and the states of the next round.
-type Evaluated = (Vec<Revealed>, kept::Numbers);
-
-fn exact(
-    circuit: &Circuit,
-    mut inputs: Encoded,
-    (coins, noise): (&[u128], &Words),
-    states: BTreeMap<String, Vec<f64>>,
-) -> anyhow::Result<Evaluated> {
-    let random = noise.of_circuit(circuit);
-    let options = clear::Options { coins, random: &random, ..clear::Options::default() };
-    kept::put(circuit, &mut inputs, &states);
-    let done = clear::evaluate(circuit, inputs.values(circuit), &options)?;
-    let next = kept::numbers(circuit, &done.states);
-    Ok((done.outputs, next))
-}
-
-fn tensor_map(
-    of: &BTreeMap<String, slvr_runtime::share::encode::RawTensor>,
-) -> BTreeMap<String, Tensor> {
-    of.iter()
-        .map(|(name, t)| {
-            let data = match &t.data {
-                RawData::F64(v) => v.clone(),
-                RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
-            };
-            (name.clone(), Tensor { shape: t.shape.clone(), data })
-        })
-        .collect()
-}
-
-fn floating(
-    program: &slvr_compiler::types::Program,
-    circuit: &Circuit,
-    (inputs, coins, noise): (&Inputs, &[u128], &Words),
-    states: BTreeMap<String, Vec<f64>>,
-    arithmetic: Arithmetic,
-) -> anyhow::Result<Evaluated> {
-    let shape = |name: &str| {
-        let input = circuit.inputs.iter().find(|i| i.name == name);
-        input.map_or(Vec::new(), |i| i.shape.clone())
-    };
-    let states = states.into_iter().map(|(name, data)| {
-        let shape = shape(&name);
-        (name, Tensor { shape, data })
-    });
-    let given = EvalInputs {
-        public: tensor_map(&inputs.public),
-        sets: inputs.sets.iter().map(|s| s.iter().map(tensor_map).collect()).collect(),
-        states: states.collect(),
-        noise: noise.clone(),
-    };
-    let draw = committees(coins);
-    let found = trace_with(program, &given, &draw, arithmetic)?;
-    let next = found.states.into_iter().map(|(name, tensor)| (name, tensor.data)).collect();
-    let values = found.reveals;
-    let mut out = Vec::new();
-    for ((name, tensor), o) in values.into_iter().zip(&circuit.outputs) {
-        if tensor.data.iter().any(|v| !v.is_finite()) {
-            bail!(
-                "`{name}` is not finite in IEEE 754: the program divides by zero, or a function has no value; \
-                 without --ieee it is what a circuit computes"
-            );
-        }
-        let words = slvr_ring::Data::zeros(slvr_circuit::Dom::Ring(64), 0);
-        out.push(Revealed { name, to: o.to, shape: tensor.shape, words, values: tensor.data });
-    }
-    Ok((out, next))
 }

@@ -2,8 +2,8 @@
 
 use crate::deployment::caller;
 use crate::fail::{say, say_json};
-use crate::tensors;
 use serde_json::json;
+use slvr::tensors;
 use slvr_node::state::RoundKey;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -33,7 +33,7 @@ pub struct Fetch {
 impl Fetch {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let Fetch { config, task, round, output, keep, patience } = self;
-        crate::files::can_write(&output)?;
+        slvr::files::can_write(&output)?;
         let caller = caller(&config)?;
         let until = Instant::now() + Duration::from_secs(patience);
         let got = caller.patiently(until, || caller.fetch(&task, round))?;

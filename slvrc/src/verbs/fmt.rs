@@ -1,9 +1,9 @@
 //! `slvrc fmt`: formats files in place.
 
 use crate::fail::{Rejected, say, say_json};
-use crate::files;
 use anyhow::{Context, bail};
 use serde_json::json;
+use slvr::files;
 use slvr_compiler::syntax::{self, MAX_SOURCE, Sources};
 use std::io::Read;
 use std::path::PathBuf;

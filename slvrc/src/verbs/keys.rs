@@ -1,10 +1,10 @@
 //! `slvrc keys`: keys, certificates and configurations of a deployment.
 
-use crate::deployment::{clients, target};
 use crate::fail::{self, Usage, say, say_json};
-use crate::program;
 use anyhow::Context;
 use serde_json::json;
+use slvr::program;
+use slvr::tasks::{build, clients};
 use slvr_circuit::artifact;
 use slvr_node::basics::is_name;
 use slvr_node::config::{Power, Task, model_file};
@@ -223,8 +223,7 @@ impl Keys {
             ))
             .into());
         }
-        let circuit =
-            program::load_circuit(&target(&task, task.bindings.clone()))?.circuit().clone();
+        let circuit = program::load(&build(&task)?, &fail::print)?.circuit().clone();
         let set = clients_of(&circuit).map_err(|e| anyhow::anyhow!("{program}: {e}"))?;
         let m = circuit.parties.get(set).map_or(0, |p| p.size);
         let named =
@@ -294,7 +293,7 @@ fn copied(files: &mut Files, path: &str) -> anyhow::Result<String> {
     if !from.is_file() {
         return Ok(path.to_string());
     }
-    let bytes = crate::files::read(from, artifact::MAX_PAYLOAD + (1 << 10))
+    let bytes = slvr::files::read(from, artifact::MAX_PAYLOAD + (1 << 10))
         .with_context(|| format!("{path}: cannot be read"))?;
     let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
     // Two files of one name are two files there, too.

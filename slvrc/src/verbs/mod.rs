@@ -7,29 +7,22 @@ mod bench;
 mod build;
 mod certify;
 mod check;
-#[cfg(feature = "node")]
 mod cluster;
 mod completions;
 mod demo;
 mod doc;
 mod eval;
 mod explain;
-#[cfg(feature = "node")]
 mod fetch;
 mod fmt;
-#[cfg(feature = "node")]
 mod keys;
 mod lab;
-#[cfg(feature = "lsp")]
 mod lsp;
-#[cfg(feature = "node")]
 mod node;
 mod party_process;
 mod print;
-#[cfg(feature = "node")]
 mod round;
 mod run;
-#[cfg(feature = "node")]
 mod submit;
 
 use anyhow::Context;
@@ -64,27 +57,20 @@ pub enum Verb {
     /// The paper's table of costs, measured on this machine beside its own limits.
     Bench(bench::Bench),
     /// Make keys, certificates and configurations of three nodes and their clients.
-    #[cfg(feature = "node")]
     Keys(keys::Keys),
     /// Run a node of a deployment.
-    #[cfg(feature = "node")]
     Node(node::Node),
     /// Submit a client's inputs to the three nodes of a deployment.
-    #[cfg(feature = "node")]
     Submit(submit::Submit),
     /// Fetch what a round of a deployment reveals to a client, from the three nodes.
-    #[cfg(feature = "node")]
     Fetch(fetch::Fetch),
     /// Open, watch and collect a round of a deployment.
-    #[cfg(feature = "node")]
     Round(round::Round),
     /// Run the three nodes of a deployment on this machine, for development.
-    #[cfg(feature = "node")]
     Cluster(cluster::Cluster),
     /// The library, the models and the predicates as Markdown.
     Doc(doc::Doc),
     /// A language server on standard input and output, for editors.
-    #[cfg(feature = "lsp")]
     Lsp(lsp::Lsp),
     /// Print a completion script for a shell.
     Completions(completions::Completions),
@@ -111,15 +97,12 @@ impl Verb {
             | Verb::Fmt(_)
             | Verb::Doc(_)
             | Verb::Completions(_) => false,
-            #[cfg(feature = "node")]
             Verb::Node(_) => true,
-            #[cfg(feature = "node")]
             Verb::Keys(_)
             | Verb::Submit(_)
             | Verb::Fetch(_)
             | Verb::Round(_)
             | Verb::Cluster(_) => false,
-            #[cfg(feature = "lsp")]
             Verb::Lsp(_) => false,
         }
     }
@@ -144,20 +127,13 @@ impl Verb {
             Verb::Lab(v) => v.run(json),
             Verb::Bench(v) => v.run(json),
             Verb::Fmt(v) => v.run(json),
-            #[cfg(feature = "node")]
             Verb::Keys(v) => v.run(json),
-            #[cfg(feature = "node")]
             Verb::Node(v) => v.run(json),
-            #[cfg(feature = "node")]
             Verb::Submit(v) => v.run(json),
-            #[cfg(feature = "node")]
             Verb::Fetch(v) => v.run(json),
-            #[cfg(feature = "node")]
             Verb::Round(v) => v.run(json),
-            #[cfg(feature = "node")]
             Verb::Cluster(v) => v.run(),
             Verb::Doc(v) => v.run(json),
-            #[cfg(feature = "lsp")]
             Verb::Lsp(v) => v.run(),
             Verb::Completions(v) => v.run(command(), json),
             Verb::PartyProcess(v) => v.run(),

@@ -1,10 +1,10 @@
 //! `slvrc node`: a node of a deployment.
 
-use crate::deployment::Compiler;
 use crate::fail::{say, say_json};
 use crate::memory;
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
+use slvr::tasks::Compiler;
 use slvr_node::Service;
 use slvr_node::check::{Finding, Weight, check};
 use slvr_node::config::NodeConfig;

@@ -56,8 +56,8 @@ fn prepare(input: &mut Incoming<Stdin>, voice: &Pipe) -> anyhow::Result<(Job, Tc
     let (me, patience) = (setup.me, setup.deadline);
     let circuit = setup.circuit()?;
     let values = slvr_compiler::cost::peak_memory(&circuit).get(me).copied().unwrap_or(0);
-    let needed = values.saturating_add(crate::memory::of_proofs(&circuit, 1));
-    crate::memory::must_fit(needed, "its part of the run")?;
+    let needed = values.saturating_add(slvr::memory::of_proofs(&circuit, 1));
+    slvr::memory::must_fit(needed, "its part of the run")?;
     let listener = TcpListener::bind(&setup.bind)
         .with_context(|| format!("cannot listen at {}", setup.bind))?;
     voice.say(&Said::Listening(listener.local_addr()?.to_string()))?;

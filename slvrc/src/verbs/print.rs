@@ -1,10 +1,10 @@
 //! `slvrc print`: any stage as text that reads back, or as Graphviz.
 
-use crate::fail::{Usage, say};
-use crate::program;
+use crate::fail::{Usage, print, say};
 use crate::target::Target;
 use clap::ValueEnum;
 use serde_json::json;
+use slvr::program;
 use slvr_compiler::graph::Graph;
 use slvr_compiler::{passes, syntax};
 use std::fmt::Write;
@@ -45,13 +45,14 @@ impl Print {
                 return Err(Usage(format!("no pass `{after}`; there are build, {names}")).into());
             }
         }
+        let build = self.target.build()?;
         if self.stage == Stage::Ast {
-            let (file, _) = program::parse(&self.target)?;
+            let (file, _) = program::parse(&build)?;
             return self.show(syntax::print(&file), json);
         }
-        let checked = program::check(&self.target, program::Sizes::OrSmallest)?;
+        let checked = program::check(&build, program::Sizes::OrSmallest)?;
         let text = match self.stage {
-            Stage::Circuit => slvr_circuit::text::print(&checked.compile()?.circuit),
+            Stage::Circuit => slvr_circuit::text::print(&checked.compile(&print)?.circuit),
             _ => {
                 let built = slvr_compiler::graph::build::build(&checked.program, &checked.sources)
                     .map_err(|d| checked.rejected(d))?;
@@ -65,7 +66,7 @@ impl Print {
                         }
                     };
                     // What fits no ring is printed all the same.
-                    let level = checked.compile().map_or(passes::Level::COARSE, |c| c.level);
+                    let level = checked.compile(&print).map_or(passes::Level::COARSE, |c| c.level);
                     let last = passes::unscaled(&built, &mut see)
                         .and_then(|front| passes::scaled(&front, &level, &mut see));
                     let last = last.map_err(|d| checked.rejected(vec![*d]))?;

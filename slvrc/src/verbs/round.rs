@@ -1,17 +1,17 @@
 //! `slvrc round`: opens, watches, closes and collects a round.
 
 use crate::deployment::{caller, line, say_lines};
-use crate::fail::{self, Aborted, say, say_json};
-use crate::tensors;
+use crate::fail::{self, Aborted, print, say, say_json};
 use anyhow::bail;
 use clap::Subcommand;
 use serde_json::{Value, json};
+use slvr::deployment::{self, Terms};
+use slvr::tensors;
 use slvr_circuit::Circuit;
 use slvr_node::basics::{counted, listed, now};
 use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::state::RoundKey;
-use slvr_node::submission::{giving, pack_public};
-use slvr_runtime::share::encode::encode_public;
+use slvr_node::submission::giving;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -127,19 +127,11 @@ impl Round {
             } => {
                 // The nodes may just have been started.
                 let until = Instant::now() + Duration::from_secs(patience);
-                let (circuit, _) = caller.patiently(until, || caller.circuit(&task))?;
-                let files = tensors::read_public(&circuit, public.as_deref())?;
-                let packed = pack_public(&encode_public(&circuit, &files)?);
-                let how = (seconds, grace, minimum);
-                let open = || caller.open((&task, round), how, &packed);
-                let status = caller.patiently(until, open)?;
-                // Asked for again, a round is as it was: it may have gone on.
-                if status["phase"] != "open" {
-                    bail!(
-                        "{task}/{round} was opened before and is {}: a new round has a new number",
-                        phase(&status)
-                    );
-                }
+                let terms = Terms { seconds, grace, minimum };
+                let read =
+                    |circuit: &Circuit| tensors::read_public(circuit, public.as_deref(), &print);
+                let (circuit, status) =
+                    deployment::open(&caller, (&task, round), terms, until, read)?;
                 for note in to_members(&circuit) {
                     fail::note(&note);
                 }
@@ -203,7 +195,7 @@ impl Round {
             What::Collect { which: Which { task, round }, outputs, keep } => {
                 let Collected { report, circuit, revealed } = caller.collect(&task, round)?;
                 tensors::write_outputs(&circuit, &revealed, &outputs)?;
-                crate::files::write(
+                slvr::files::write(
                     &outputs.join("report.json"),
                     format!("{report:#}\n").as_bytes(),
                 )?;

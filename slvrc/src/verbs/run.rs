@@ -1,19 +1,20 @@
 //! `slvrc run`: three parties, as threads of this process or as processes of their own.
 
-use crate::cohort::{Cohort, Invalid};
-use crate::fail::{self, say};
+use crate::fail::{self, print, say};
 use crate::parties::{layer_bar, line, run_apart, run_with};
 use crate::processes::Processes;
-use crate::program::Loaded;
-use crate::report::{IN_MEMORY, to_json, to_text};
-use crate::state::State;
-use crate::target::Target;
-use crate::tensors::Values;
-use crate::{files, memory, program, tensors};
+use crate::target::{Invalid, Target};
+use slvr::cohort::Cohort;
+use slvr::program::{self, Loaded};
+use slvr::report::{IN_MEMORY, to_json, to_text};
+use slvr::states::{self, Rounds};
+use slvr::tensors::{self, Values};
+use slvr::{files, memory, run};
+use slvr_circuit::Circuit;
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost::NetProfile;
+use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{Options, Report};
-use slvr_runtime::party::{Replaced, RunError};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -54,18 +55,22 @@ pub struct Run {
     shape: bool,
     #[command(flatten)]
     processes: Processes,
-    #[command(flatten)]
-    state: State,
+    /// Directory of what the parties keep from round to round, for a program with a `state`:
+    /// party0.state, party1.state, party2.state. Read before the round, if it is not the first, and written after it.
+    #[arg(long, value_name = "DIR", requires = "round")]
+    state: Option<PathBuf>,
+    /// Which round it is, from 1. A round that has been run is refused, and so is one that is not the next.
+    #[arg(long, value_name = "N", requires = "state")]
+    round: Option<u64>,
 }
 
 impl Run {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let loaded = program::load_circuit(&self.target)?;
+        let build = self.target.build()?;
+        let loaded = program::load(&build, &print)?;
         let circuit = loaded.circuit();
         if self.processes.hosts.is_empty() {
-            let of_each = slvr_compiler::cost::peak_memory(circuit);
-            let proofs = memory::of_proofs(circuit, of_each.len());
-            let all = of_each.iter().fold(proofs, |sum, &n| sum.saturating_add(n));
+            let all = memory::of_run(circuit);
             memory::must_fit(all, "a run of the three parties on this machine")?;
         }
         if let Some(dir) = &self.outputs {
@@ -75,33 +80,16 @@ impl Run {
             true => Values::Unchecked,
             false => Values::Declared,
         };
-        let mut cohort = Cohort::read(&self.target, loaded, &self.inputs, values, self.invalid)?;
+        let (dir, invalid) = (&self.inputs, self.invalid.into());
+        let mut cohort = Cohort::read(&build, loaded, dir, values, invalid, &print)?;
         if self.seed.is_some() {
             fail::note("--seed makes all randomness predictable; for tests and demos only");
         }
-        let net = self.target.profile()?;
-        let mut report = loop {
-            match self.compute(&cohort, net.as_ref()) {
-                Ok(report) => break report,
-                Err(e) => match e.downcast::<RunError>() {
-                    Ok(RunError::Invalid(found)) => cohort.without(&found)?,
-                    Ok(RunError::Input(e)) => {
-                        return Err(tensors::locate(cohort.circuit(), &self.inputs, e));
-                    }
-                    Ok(e) => return Err(e.into()),
-                    Err(e) => return Err(e),
-                },
-            }
-        };
+        let net = build.net.as_ref();
+        let locate = |circuit: &Circuit, e| tensors::locate(circuit, dir, e);
+        let compute = |cohort: &Cohort| self.compute(cohort, net);
+        let report = run::run(&mut cohort, &print, locate, compute)?;
         let circuit = cohort.circuit();
-        // Whoever is left out and keeps a place is named once, with the first reason.
-        let set = |r: &Replaced| circuit.parties.get(r.set as usize).map_or("", |p| &p.name);
-        let is_out = |r: &Replaced| {
-            cohort.excluded.iter().any(|(name, member, _)| name == set(r) && *member == r.member)
-        };
-        if cohort.keeps_places() {
-            report.replaced.retain(|r| !is_out(r));
-        }
         // With the states the round has counted: so its results are on the disk before, and only their names are not.
         let results = match &self.outputs {
             Some(dir) => {
@@ -109,7 +97,9 @@ impl Run {
             }
             None => Vec::new(),
         };
-        self.state.write(report.kept.as_ref())?;
+        if let (Some(dir), Some(kept)) = (&self.state, &report.kept) {
+            states::write(dir, kept)?;
+        }
         results.into_iter().try_for_each(files::Prepared::commit)?;
         if json {
             let named = net.filter(|_| self.shape || !self.processes.hosts.is_empty());
@@ -117,9 +107,9 @@ impl Run {
                 true => self.processes.network(),
                 false => IN_MEMORY,
             };
-            let net = named.map_or(other.to_string(), |n| n.name);
+            let net = named.map_or(other, |n| n.name.as_str());
             let known = cohort.loaded.certificate();
-            let mut all = to_json(circuit, &report, &net, known.as_ref());
+            let mut all = to_json(circuit, &report, net, known.as_ref());
             all["excluded"] = cohort.excluded_json();
             return say(&format!("{all}\n"));
         }
@@ -134,9 +124,14 @@ impl Run {
     }
 
     /// A run of those who take part.
-    fn compute(&self, cohort: &Cohort, net: Option<&NetProfile>) -> anyhow::Result<Report> {
+    fn compute(
+        &self,
+        cohort: &Cohort,
+        net: Option<&NetProfile>,
+    ) -> anyhow::Result<Result<Report, RunError>> {
         let (circuit, inputs) = (cohort.circuit(), &cohort.inputs);
-        let state = self.state.read(circuit)?;
+        let rounds = self.state.clone().zip(self.round).map(|(dir, round)| Rounds { dir, round });
+        let state = states::read(rounds.as_ref(), circuit, &print)?;
         let bar = layer_bar(circuit);
         bar.set_message(circuit.name.clone());
         let options = Options {
@@ -144,13 +139,16 @@ impl Run {
             shape: net.filter(|_| self.shape).map(line),
             deadline: Duration::from_secs(self.deadline),
             submit_unchecked: self.submit_unchecked,
-            invalid: self.invalid.of_run(),
+            invalid: slvr::cohort::Invalid::from(self.invalid).of_run(),
             state: state.as_ref(),
             ..Options::default()
         };
         let done = match self.processes.processes {
-            true => run_apart(circuit, inputs, options, &bar, &self.processes),
-            false => run_with(circuit, inputs, options, &bar).map_err(anyhow::Error::from),
+            true => match run_apart(circuit, inputs, options, &bar, &self.processes) {
+                Ok(report) => Ok(Ok(report)),
+                Err(e) => e.downcast::<RunError>().map(Err),
+            },
+            false => Ok(run_with(circuit, inputs, options, &bar)),
         };
         bar.finish_and_clear();
         done

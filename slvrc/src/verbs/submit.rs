@@ -1,13 +1,11 @@
 //! `slvrc submit`: a client's inputs to the three nodes.
 
 use crate::deployment::caller;
-use crate::fail::{Aborted, say, say_json};
-use crate::tensors;
-use anyhow::Context;
+use crate::fail::{print, say, say_json};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use slvr::{deployment, tensors};
 use slvr_node::state::RoundKey;
-use slvr_node::submission::{Signer, Submission, set_named};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -33,25 +31,12 @@ pub struct Submit {
 impl Submit {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let caller = caller(&self.config)?;
-        let secret = caller
-            .config()
-            .secret
-            .context("the configuration has no `secret`: is it a client's?")?;
-        let signer = Signer::new(&secret.0)?;
-        // A node that is not there yet is waited for from the first request on.
+        let (task, round) = (self.task.as_str(), self.round);
         let until = Instant::now() + Duration::from_secs(self.patience);
-        let opening = caller.patiently(until, || caller.opening(&self.task, self.round))?;
-        let circuit = caller.patiently(until, || caller.circuit_of(&opening))?;
-        let set = set_named(&circuit, caller.config().set.as_deref())?;
-        let files = tensors::read_member(&circuit, set, &self.inputs)?;
-        let name = caller.config().name.clone();
-        let submission = Submission::of_set(
-            &signer,
-            (&self.task, self.round, &name),
-            (&circuit, set),
-            (opening.circuit, opening.digest()),
-            &files,
-        )?;
+        let made = deployment::prepare(&caller, (task, round), None, until, |circuit, set| {
+            tensors::read_member(circuit, set, &self.inputs, &print)
+        })?;
+        let submission = &made.submission;
         let total: u64 = (0..3).map(|n| submission.part(n).len() as u64).sum();
         let bar = ProgressBar::new(total);
         let style =
@@ -64,25 +49,11 @@ impl Submit {
             bar.set_position(sent.borrow().iter().sum());
         };
         let left = until.saturating_duration_since(Instant::now());
-        let done = caller.submit(&submission, left, &progress);
+        let done = deployment::send(&caller, (task, round), submission, left, &progress);
         bar.finish_and_clear();
         let receipts = done?;
-        let id = submission.manifest.submission;
-        let to = format!("{}/{}", self.task, self.round);
-        if let Some(why) = receipts.iter().find_map(|r| r["aborted"].as_str()) {
-            let erased = receipts.iter().any(|r| r["erased"] == true);
-            let then = match erased {
-                true => "its submissions have been erased: submit to another round",
-                false if caller.is_short(&self.task, self.round) => {
-                    "fewer have submitted than have to count, so it cannot be run again: submit to another round"
-                }
-                false => "it is kept, and counts if the coordinator runs the round again",
-            };
-            return Err(Aborted(format!(
-                "{name}: submission {id} is on all three nodes, but {to} was aborted ({why}); {then}"
-            ))
-            .into());
-        }
+        let (name, id) = (&caller.config().name, submission.manifest.submission);
+        let to = format!("{task}/{round}");
         let phase = receipts[0]["phase"].as_str().unwrap_or("?");
         match json {
             true => say_json(json!({ "submission": id, "receipts": receipts })),

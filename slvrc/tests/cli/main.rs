@@ -26,7 +26,6 @@
 
 mod bench;
 mod certify;
-#[cfg(feature = "node")]
 mod deployment;
 mod docs;
 mod explain;
@@ -36,13 +35,12 @@ mod lab;
 mod lab_files;
 mod lab_promises;
 mod limits;
-#[cfg(feature = "lsp")]
 mod lsp;
 mod mutants;
 mod noise;
 mod npz;
 mod numbers;
-#[cfg(all(feature = "node", unix))]
+#[cfg(unix)]
 mod operators;
 mod ports;
 mod processes;
@@ -51,6 +49,6 @@ mod security;
 mod states;
 mod strangers;
 mod tools;
-#[cfg(all(feature = "node", unix))]
+#[cfg(unix)]
 mod units;
 mod verbs;

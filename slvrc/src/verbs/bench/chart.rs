@@ -5,7 +5,7 @@
 
 use super::measure::{Line, Outcome};
 use super::peers::Origin;
-use crate::svg::{begin, escape};
+use slvr::svg::{begin, escape};
 use std::fmt::Write;
 
 /// Widths in pixels: of the chart, of labels before the bars, and of values after them.

@@ -153,7 +153,7 @@ pub fn line(
         return skip("predicted only".into());
     }
     let network = shaped(net);
-    if let Some(free) = memory::free().filter(|&free| free < needed) {
+    if let Some(free) = slvr::memory::free().filter(|&free| free < needed) {
         let gb = |n: u64| n as f64 / 1e9;
         return skip(format!("needs {:.1} GB of memory, {:.1} GB are free", gb(needed), gb(free)));
     }

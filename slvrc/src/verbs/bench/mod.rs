@@ -25,7 +25,6 @@ mod rows;
 mod table;
 
 use crate::fail::{self, Usage, say, say_json};
-use crate::target;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use measure::{Outcome, Plan};
 use rows::Row;
@@ -88,9 +87,9 @@ impl Bench {
             return Err(Usage(format!("no such row; there are {}", names.join(", "))).into());
         }
         if let Some(path) = &self.svg {
-            crate::files::can_write(path)?;
+            slvr::files::can_write(path)?;
         }
-        let security = target::security(&self.security);
+        let security = slvr::build::security(&self.security);
         let plan = Plan { repeats: self.repeats as usize, seed: self.seed, security };
         let machine = Machine::measure();
         let style = table::Style { memory: self.memory, security };
@@ -127,7 +126,7 @@ impl Bench {
         layers.finish_and_clear();
         all.finish_and_clear();
         if let Some(path) = &self.svg {
-            crate::files::write(path, chart::svg(&lines).as_bytes())?;
+            slvr::files::write(path, chart::svg(&lines).as_bytes())?;
         }
         // Where no row of any model compiles, a name is wrong.
         let of: Vec<_> = lines.iter().filter(|l| l.row.model.is_some()).collect();

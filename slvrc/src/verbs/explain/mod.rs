@@ -1,25 +1,12 @@
 //! `slvrc explain`: what a program costs and leaks, before it runs; or what an error code means.
 //!
-//! | file | does |
-//! |---|---|
-//! | `report.rs` | gathers everything that is said of a program |
-//! | `text.rs` | as text for people |
-//! | `json.rs` | as one JSON object |
-//! | `html/` | as one HTML page without scripts |
-//! | `code.rs` | codes of diagnostics |
-//!
-//! May not live here: counting (`slvr_compiler::cost`), what is proven or leaked (`slvr_compiler::report`).
 
 mod code;
-mod html;
-mod json;
-mod report;
-mod text;
 
-use crate::fail::say;
+use crate::fail::{print, say};
 use crate::target::Target;
-use anyhow::bail;
-use slvr_compiler::analysis::privacy;
+use slvr::explain::Report;
+use slvr::files;
 use slvr_compiler::cost::NetProfile;
 use std::path::PathBuf;
 
@@ -48,27 +35,6 @@ fn delta(text: &str) -> Result<f64, String> {
 }
 
 impl Explain {
-    /// Puts what --delta and --rounds ask for in the place of what a certificate states without them.
-    fn ask(&self, report: &mut report::Report) -> anyhow::Result<()> {
-        if self.delta.is_none() && self.rounds.is_empty() {
-            return Ok(());
-        }
-        let privacy = report.certificate.as_mut().and_then(|c| c.privacy.as_mut());
-        let Some(privacy) = privacy else {
-            bail!(
-                "{}: no noise is known here: --delta and --rounds ask what noise promises, and an artifact has \
-                   no certificate",
-                self.target.file
-            );
-        };
-        let mut rounds =
-            if self.rounds.is_empty() { privacy::ROUNDS.to_vec() } else { self.rounds.clone() };
-        rounds.sort_unstable();
-        rounds.dedup();
-        privacy.ask(self.delta.unwrap_or(privacy::DELTA), &rounds);
-        Ok(())
-    }
-
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         if let Some(number) = code::number(&self.target.file) {
             return code::explain_code(&self.target.file, number, json);
@@ -76,14 +42,14 @@ impl Explain {
         // Without a network, how the circuit for a LAN would do on all of them.
         let nets = self.target.profile()?.map_or(NetProfile::all().into(), |n| vec![n]);
         if let Some(path) = &self.html {
-            crate::files::can_write(path)?;
-            crate::files::differ(&self.target.file, path)?;
+            files::can_write(path)?;
+            files::differ(&self.target.file, path)?;
         }
-        let mut report = report::Report::new(&self.target, nets)?;
-        self.ask(&mut report)?;
+        let mut report = Report::new(&self.target.build()?, nets, &print)?;
+        report.ask(self.delta, &self.rounds)?;
         if let Some(path) = &self.html {
-            crate::files::write(path, html::page(&report).as_bytes())?;
+            files::write(path, report.to_html().as_bytes())?;
         }
-        say(&if json { json::object(&report) } else { text::page(&report, self.html.as_deref()) })
+        say(&if json { report.to_json() } else { report.to_text(self.html.as_deref()) })
     }
 }

@@ -4,7 +4,7 @@
 
 use super::results::{Done, Results};
 use super::table::{labels, spread};
-use crate::svg::{begin, escape};
+use slvr::svg::{begin, escape};
 use std::fmt::Write;
 
 /// Sizes in pixels: of a panel's plot, of one that is alone, of what is around it, and of the legend's rows.

@@ -19,7 +19,6 @@ mod table;
 pub use options::Lab;
 
 use crate::fail::{Usage, note, say, say_json};
-use crate::files;
 use crate::lab::sizes::Declared;
 use crate::lab::subject::{self, Bound};
 use crate::lab::{data, sizes};
@@ -28,6 +27,7 @@ use cells::Grid;
 use indicatif::{ProgressBar, ProgressStyle};
 use results::{ADAPTIVE, Results};
 use serde_json::json;
+use slvr::files;
 use slvr_circuit::Security;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::fill::Role;

@@ -2,10 +2,10 @@
 
 use super::results::ADAPTIVE;
 use crate::fail::{Usage, note};
-use crate::files;
 use crate::lab::data::Name;
 use crate::lab::sizes;
 use anyhow::{Context, bail};
+use slvr::files;
 use slvr_simulation::lab::attacks::Attack;
 use std::fs::{File, TryLockError};
 use std::path::{Component, Path, PathBuf};
@@ -186,7 +186,7 @@ pub(super) fn canonical(named: &str) -> String {
         // No file: what comes with slvrc, with or without its ending.
         _ => file.strip_suffix(".slvr").unwrap_or(file).to_string(),
     };
-    let known = path.is_file() || crate::program::source(&text).is_ok();
+    let known = path.is_file() || slvr::program::source(&slvr::Build::of_file(&text)).is_ok();
     format!("{}{rest}", if known { text } else { file.to_string() })
 }
 

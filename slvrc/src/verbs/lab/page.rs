@@ -3,8 +3,8 @@
 use super::results::Results;
 use super::{chart, table};
 use crate::fail::Usage;
-use crate::files;
 use anyhow::{Context, bail};
+use slvr::files;
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
 
@@ -48,7 +48,7 @@ pub fn write(folders: &[PathBuf], page: &Path) -> anyhow::Result<()> {
         bail!("{}: has no place for results, `{BEGIN}` and `{END}`", page.display());
     };
     let new = format!("{}{BEGIN}\n{}\n{}", &old[..begin], text.trim_end(), &old[end..]);
-    files::write(page, new.as_bytes())
+    Ok(files::write(page, new.as_bytes())?)
 }
 
 /// What each folder's results are called: by its last part, and by as many parts before it as tell it from the others.

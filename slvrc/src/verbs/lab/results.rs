@@ -1,8 +1,8 @@
 //! What a run of the lab found, on disk and in memory.
 
-use crate::files;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
+use slvr::files;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -124,7 +124,7 @@ impl Results {
     /// Writes them whole or not at all.
     pub fn write(&self, folder: &Path) -> anyhow::Result<()> {
         let text = serde_json::to_string_pretty(self)?;
-        files::write(&folder.join(FILE), format!("{text}\n").as_bytes())
+        Ok(files::write(&folder.join(FILE), format!("{text}\n").as_bytes())?)
     }
 
     /// The done cells of a row and a column, by seed.

@@ -62,6 +62,7 @@ pub fn crates() -> String {
         "compiler",
         "simulation",
         "node",
+        "slvr",
         "slvrc",
         "tests",
     ];
@@ -80,7 +81,7 @@ pub fn crates() -> String {
         let (_, uses) = text.split_once("\n[dependencies]\n").unwrap_or_default();
         let uses = uses.split("\n[").next().unwrap_or_default().lines();
         let uses: Vec<String> = uses
-            .filter(|l| l.starts_with("slvr-"))
+            .filter(|l| l.starts_with("slvr"))
             .filter_map(|l| l.split(['.', ' ', '=']).next())
             .map(|name| format!("`{name}`"))
             .collect();

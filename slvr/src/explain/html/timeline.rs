@@ -2,9 +2,9 @@
 
 use super::bars::ticks;
 use super::markup::legend;
+use crate::explain::{Report, Rounds};
 use crate::svg::escape;
 use crate::units::{bytes, bytes_unit};
-use crate::verbs::explain::report::{Report, Rounds};
 use slvr_compiler::cost::Kind;
 use std::fmt::Write;
 use std::iter;

@@ -1,13 +1,11 @@
 //! From a file name and bindings to a checked program.
 
+use crate::build::Build;
 use crate::clients::Clients;
-use crate::fail::{Rejected, Usage};
+use crate::error::{About as _, Error, Rejected, Result, Usage, refuse};
 use crate::files;
-use crate::target::Target;
-use anyhow::{Context, bail};
-use slvr_compiler::cost::NetProfile;
+use crate::notes::{Note, Notes};
 use slvr_compiler::diagnostic::{Diagnostic, near::did_you_mean};
-use slvr_compiler::lower::Protocols;
 use slvr_compiler::pipeline::{self, Compiled, Encoding};
 use slvr_compiler::syntax::ast::{File, FileId, Item, ItemKind};
 use slvr_compiler::syntax::{self, LoadError, MAX_SOURCE, Sources};
@@ -17,8 +15,11 @@ use std::path::Path;
 
 /// A program that type-checks.
 pub struct Checked {
+    /// With all its sizes.
     pub program: Program,
+    /// Its texts.
     pub sources: Sources,
+    /// What is said of it.
     pub warnings: Vec<Diagnostic>,
     /// Some size was not given: a default or the smallest that fits was taken.
     pub chosen: bool,
@@ -39,14 +40,18 @@ pub enum Sizes {
 
 impl Checked {
     /// Diagnostics about this program as an error.
-    pub fn rejected(&self, diagnostics: Vec<Diagnostic>) -> anyhow::Error {
+    pub fn rejected(&self, diagnostics: Vec<Diagnostic>) -> Error {
         Rejected { diagnostics, sources: self.sources.clone() }.into()
     }
 
     /// All stages.
-    pub fn compile(&self) -> anyhow::Result<Compiled> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rejected`].
+    pub fn compile(&self, notes: Notes<'_>) -> Result<Compiled> {
         let compiled = self.stages(self.encoding()).map_err(|d| self.rejected(d))?;
-        crate::fail::warn(&compiled.warnings, &self.sources);
+        notes(Note::Warnings(&compiled.warnings, &self.sources));
         Ok(compiled)
     }
 
@@ -60,23 +65,34 @@ impl Checked {
     /// # Errors
     ///
     /// What does not compile.
-    pub fn stages(&self, encoding: Option<&Encoding>) -> Result<Compiled, Vec<Diagnostic>> {
+    pub fn stages(
+        &self,
+        encoding: Option<&Encoding>,
+    ) -> std::result::Result<Compiled, Vec<Diagnostic>> {
         let (program, sources) = (&self.program, &self.sources);
         pipeline::compile_encoded(program, sources, self.how, encoding, |_, _| {})
     }
 }
 
-fn read(path: &Path) -> Result<String, LoadError> {
+fn read(path: &Path) -> std::result::Result<String, LoadError> {
     files::read_text(path, MAX_SOURCE as u64).map_err(|e| match e.kind() {
-        std::io::ErrorKind::NotFound => LoadError::NotFound,
+        ErrorKind::NotFound => LoadError::NotFound,
         _ => LoadError::Unreadable(e.to_string()),
     })
 }
 
-/// The text of the target. A name without a directory that is not a file here may be one of the
+/// The text of a program. A name without a directory that is not a file here may be one of the
 /// predicates that come with the compiler.
-pub fn source(file: &str) -> anyhow::Result<String> {
-    if file.ends_with(".slvrb") {
+///
+/// # Errors
+///
+/// [`Error::Usage`] of a compiled circuit, [`Error::Input`] of a file that cannot be read.
+pub fn source(build: &Build) -> Result<String> {
+    let file = &build.file;
+    if let Some(text) = build.texts.get(file) {
+        return Ok(text.clone());
+    }
+    if build.is_artifact() {
         let why = format!("{file} is a compiled circuit; this verb takes a program, a .slvr file");
         return Err(Usage(why).into());
     }
@@ -95,27 +111,20 @@ pub fn source(file: &str) -> anyhow::Result<String> {
     if e.kind() == ErrorKind::NotFound {
         let near = did_you_mean(bare, known().map(|(name, _)| name));
         let hint = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
-        bail!("{file}: no such file, and no predicate of that name comes with slvrc{hint}");
+        refuse!("{file}: no such file, and no predicate of that name comes with slvrc{hint}");
     }
-    Err(e).with_context(|| format!("{file}: cannot be read"))
+    Err(e).about(|| format!("{file}: cannot be read"))
 }
 
-fn bindings(target: &Target) -> anyhow::Result<Vec<(String, String)>> {
-    target
-        .bindings
-        .iter()
-        .map(|b| match b.split_once('=') {
-            Some((n, v)) if !n.is_empty() => Ok((n.trim().to_string(), v.trim().to_string())),
-            _ => Err(Usage(format!("`{b}` is not NAME=VALUE, as in `m=10`")).into()),
-        })
-        .collect()
-}
-
-/// Parses the target only.
-pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
+/// Parses a program only.
+///
+/// # Errors
+///
+/// As [`source`], and [`Error::Rejected`].
+pub fn parse(build: &Build) -> Result<(File, FileId)> {
     let mut sources = Sources::new();
-    let text = source(&target.file)?;
-    let id = sources.add(&target.file, text.clone());
+    let text = source(build)?;
+    let id = sources.add(&build.file, text.clone());
     let (file, diagnostics) = syntax::parse(id, &text);
     if diagnostics.is_empty() {
         Ok((file, id))
@@ -124,73 +133,46 @@ pub fn parse(target: &Target) -> anyhow::Result<(File, FileId)> {
     }
 }
 
-/// Parses and types the target as it is bound.
-pub fn check_bound(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
-    check_with(target, source(&target.file)?, sizes, &mut |path| read(&target.folder.join(path)))
+/// Parses and types a program as it is bound.
+///
+/// # Errors
+///
+/// As [`parse`].
+pub fn check_bound(build: &Build, sizes: Sizes) -> Result<Checked> {
+    let load = |path: &str| match build.texts.get(path) {
+        Some(text) => Ok(text.clone()),
+        None => read(&build.folder.join(path)),
+    };
+    check_in(build, source(build)?, sizes, load)
 }
 
 /// The same from texts that were read before, whatever the files are now.
-pub fn check_again(target: &Target, texts: &Sources, sizes: Sizes) -> anyhow::Result<Checked> {
+///
+/// # Errors
+///
+/// [`Error::Rejected`].
+pub fn check_again(build: &Build, texts: &Sources, sizes: Sizes) -> Result<Checked> {
     let text = |name: &str| texts.find(name).map(|file| texts.text(file).to_string());
-    let own = text(&target.file).with_context(|| format!("{}: was not read", target.file))?;
-    check_with(target, own, sizes, &mut |path| text(path).ok_or(LoadError::NotFound))
-}
-
-/// How the text of a file of models is found.
-type Load<'a> = dyn FnMut(&str) -> Result<String, LoadError> + 'a;
-
-fn check_with(
-    target: &Target,
-    text: String,
-    sizes: Sizes,
-    load: &mut Load<'_>,
-) -> anyhow::Result<Checked> {
-    let net = target.profile()?.unwrap_or_else(NetProfile::lan);
-    let predicate = target.predicate.clone();
-    let checked = check_in(load, &target.file, text, bindings(target)?, predicate, sizes)?;
-    let how = pipeline::Options {
-        enforce: !target.trust_inputs,
-        ring: target.ring,
-        memory: target.memory,
-        speculate: !target.no_speculation,
-        checks: None,
-        fine: if target.fine { pipeline::Fine::All } else { pipeline::Fine::Short },
-        protocols: match target.protocols.as_deref() {
-            Some("t1") => Protocols::Symmetric,
-            _ => Protocols::Dealer(net.tuning()),
-        },
-        security: target.security(),
-    };
-    Ok(Checked { how, ..checked })
-}
-
-/// Parses and types a text, with the files of models as they are seen from here.
-pub fn check_text(
-    name: &str,
-    text: String,
-    bindings: Vec<(String, String)>,
-    predicate: Option<String>,
-    sizes: Sizes,
-) -> anyhow::Result<Checked> {
-    check_in(&mut |path| read(Path::new(path)), name, text, bindings, predicate, sizes)
+    let Some(own) = text(&build.file) else { refuse!("{}: was not read", build.file) };
+    check_in(build, own, sizes, |path| text(path).ok_or(LoadError::NotFound))
 }
 
 fn check_in(
-    mut load: &mut Load<'_>,
-    name: &str,
+    build: &Build,
     text: String,
-    bindings: Vec<(String, String)>,
-    predicate: Option<String>,
     sizes: Sizes,
-) -> anyhow::Result<Checked> {
+    mut load: impl FnMut(&str) -> std::result::Result<String, LoadError>,
+) -> Result<Checked> {
     let mut sources = Sources::new();
-    let id = sources.add(name, text);
-    let options = types::Options { bindings, predicate, defaults: sizes == Sizes::OrSmallest };
-    let done = types::check(&mut sources, id, &options, &mut load);
-    match done {
+    let id = sources.add(&build.file, text);
+    let options = types::Options {
+        bindings: build.bindings.clone(),
+        predicate: build.predicate.clone(),
+        defaults: sizes == Sizes::OrSmallest,
+    };
+    match types::check(&mut sources, id, &options, &mut load) {
         Ok(types::Checked { program, warnings, chosen }) => {
-            let how = pipeline::Options::default();
-            Ok(Checked { program, sources, warnings, chosen, how, clients: None })
+            Ok(Checked { program, sources, warnings, chosen, how: build.how(), clients: None })
         }
         Err(diagnostics) => Err(Rejected { diagnostics, sources }.into()),
     }
@@ -201,9 +183,8 @@ const LARGER: [u64; 2] = [4, 2];
 
 /// A program for larger sizes than the smallest that fit, if it type-checks for any: all times the same, or those times
 /// as much that can be. Models, parameters and sizes with a default stay as they are.
-pub fn larger(target: &Target, least: &Checked) -> anyhow::Result<Option<Checked>> {
-    let given = bindings(target)?;
-    let (file, _) = parse(target)?;
+pub fn larger(build: &Build, least: &Checked) -> Result<Option<Checked>> {
+    let (file, _) = parse(build)?;
     let named = |item: &&Item| item.name().is_some_and(|n| n.name == least.program.name);
     let declared = file.items.iter().filter(named).find_map(|item| match &item.kind {
         ItemKind::Predicate(p) => Some(p.sizes.as_slice()),
@@ -212,17 +193,18 @@ pub fn larger(target: &Target, least: &Checked) -> anyhow::Result<Option<Checked
     let open = |name: &str| {
         let size = declared.unwrap_or_default().iter().find(|s| s.name.name == name);
         let chosen = size.is_some_and(|s| !s.is_model && s.default.is_none());
-        chosen && !given.iter().any(|(n, _)| n == name)
+        chosen && !build.bindings.iter().any(|(n, _)| n == name)
     };
     let sizes = least.program.sizes.iter().filter(|(name, _)| open(name));
     let sizes: Vec<(&String, u64)> =
         sizes.filter_map(|(n, v)| Some((n, v.parse().ok()?))).collect();
     let tried = |factors: &[u64]| {
-        let times =
-            |((n, v), by): (&(&String, u64), &u64)| format!("{n}={}", v.saturating_mul(*by));
-        let mut target = target.clone();
-        target.bindings.extend(sizes.iter().zip(factors).map(times));
-        check_bound(&target, Sizes::OrSmallest).ok()
+        let times = |((n, v), by): (&(&String, u64), &u64)| {
+            ((*n).clone(), v.saturating_mul(*by).to_string())
+        };
+        let mut build = build.clone();
+        build.bindings.extend(sizes.iter().zip(factors).map(times));
+        check_bound(&build, Sizes::OrSmallest).ok()
     };
     if sizes.iter().all(|(_, n)| *n == 0) {
         return Ok(None);

@@ -4,10 +4,10 @@
 //! ([`slvr_compiler::pipeline::common`]). What a deployment builds is found here, for its nodes and for `--clients`, so that
 //! both build the same.
 
+use crate::build::Build;
 use crate::checked::{Checked, Sizes, check_again, check_bound};
 use crate::clients::{Clients, Range};
-use crate::fail::{Rejected, Usage};
-use crate::target::Target;
+use crate::error::{Error, Result, Usage};
 use rayon::prelude::*;
 use slvr_compiler::pipeline::common::common;
 use slvr_compiler::pipeline::{Compiled, Encoding};
@@ -60,18 +60,10 @@ fn unnamed(program: &Program, range: &Range) -> String {
     }
 }
 
-/// What an error says.
-pub fn said(e: &anyhow::Error) -> String {
-    match e.downcast_ref::<Rejected>() {
-        Some(rejected) => rejected.to_string(),
-        None => format!("{e:#}"),
-    }
-}
-
 /// How a program is compiled for each number of clients.
 #[derive(Clone)]
 pub struct Numbers {
-    target: Target,
+    build: Build,
     /// The texts of the program and of its models, as they were read. They may be changed meanwhile.
     texts: Sources,
     /// How inputs are encoded, for all numbers.
@@ -87,15 +79,15 @@ impl Numbers {
     ///
     /// A size that is not the number of clients; no number for which there is a circuit.
     pub fn of<T: Send>(
-        target: &Target,
+        build: &Build,
         range: &Range,
         keep: impl Fn(&Compiled) -> T + Sync,
-    ) -> anyhow::Result<(Numbers, BTreeMap<u64, T>)> {
+    ) -> Result<(Numbers, BTreeMap<u64, T>)> {
         let Range { size, least, all } = &range.clone().counted().map_err(Usage)?;
         let size = match size {
             Some(size) => size.clone(),
             None => {
-                let program = check_bound(target, Sizes::Required)?.program;
+                let program = check_bound(build, Sizes::Required)?.program;
                 let Some((size, _)) = named(&program) else {
                     return Err(Usage(unnamed(&program, range)).into());
                 };
@@ -103,9 +95,9 @@ impl Numbers {
             }
         };
         let numbers: Vec<u64> = (*least..=*all).collect();
-        let checked: Vec<anyhow::Result<Checked>> = numbers
+        let checked: Vec<Result<Checked>> = numbers
             .par_iter()
-            .map(|&n| check_bound(&target.with(&size, n), Sizes::Required))
+            .map(|&n| check_bound(&build.with(&size, n), Sizes::Required))
             .collect();
         // The set of that size; of a size that it follows from otherwise, the largest where all come.
         let set = checked.iter().rev().flatten().find_map(|c| {
@@ -121,13 +113,13 @@ impl Numbers {
                 Ok(_) => {
                     drop(without.insert(n, format!("with {size} = {n} there are not {n} clients")))
                 }
-                Err(e) => drop(without.insert(n, said(&e))),
+                Err(e) => drop(without.insert(n, e.to_string())),
             }
         }
         loop {
             let Some((_, one)) = left.last() else {
                 let why = without.into_iter().next_back().map(|(_, why)| why);
-                return Err(anyhow::Error::msg(why.unwrap_or_default()));
+                return Err(Error::Input(why.unwrap_or_default()));
             };
             let programs: Vec<_> = left.iter().map(|(_, c)| (&c.program, &c.sources)).collect();
             let (encoding, fits) = common(&programs, one.how);
@@ -135,17 +127,17 @@ impl Numbers {
             let mut refused: BTreeMap<u64, String> = BTreeMap::new();
             for ((n, checked), fit) in left.iter().zip(fits) {
                 if let Err(d) = fit {
-                    refused.insert(*n, said(&checked.rejected(d)));
+                    refused.insert(*n, checked.rejected(d).to_string());
                 }
             }
             left.retain(|(n, _)| !refused.contains_key(n));
             without.append(&mut refused);
             let Some(encoding) = encoding else { continue };
-            let made: Vec<(u64, Result<T, String>)> = left
+            let made: Vec<(u64, std::result::Result<T, String>)> = left
                 .par_iter()
                 .map(|(n, checked)| {
                     let made = checked.stages(Some(&encoding));
-                    (*n, made.map(|c| keep(&c)).map_err(|d| said(&checked.rejected(d))))
+                    (*n, made.map(|c| keep(&c)).map_err(|d| checked.rejected(d).to_string()))
                 })
                 .collect();
             let mut kept = BTreeMap::new();
@@ -163,11 +155,11 @@ impl Numbers {
                     && common(&programs, left[0].1.how).0.as_ref() != Some(&encoding)
             };
             if !again && !kept.is_empty() {
-                let (target, range) = (target.clone(), (*least, *all));
+                let (build, range) = (build.clone(), (*least, *all));
                 let texts = left.last().map_or_else(Sources::new, |(_, one)| one.sources.clone());
                 let coarser = left.last().map_or(Vec::new(), |(_, all)| coarser(all, &encoding));
                 let clients = Clients { size, range, without, coarser };
-                return Ok((Numbers { target, texts, encoding, clients }, kept));
+                return Ok((Numbers { build, texts, encoding, clients }, kept));
             }
         }
     }
@@ -177,12 +169,12 @@ impl Numbers {
     /// # Errors
     ///
     /// Why there are none.
-    pub fn compile(&self, clients: u64) -> Result<Compiled, String> {
-        let target = self.target.with(&self.clients.size, clients);
-        let checked = check_again(&target, &self.texts, Sizes::Required);
-        let checked = checked.map_err(|e| said(&e))?;
+    pub fn compile(&self, clients: u64) -> std::result::Result<Compiled, String> {
+        let build = self.build.with(&self.clients.size, clients);
+        let checked = check_again(&build, &self.texts, Sizes::Required);
+        let checked = checked.map_err(|e| e.to_string())?;
         let made = checked.stages(Some(&self.encoding));
-        made.map_err(|d| said(&checked.rejected(d)))
+        made.map_err(|d| checked.rejected(d).to_string())
     }
 }
 

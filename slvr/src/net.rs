@@ -1,11 +1,10 @@
 //! Network profiles by name or file: what `--net` takes.
 
-use crate::fail::Usage;
-use anyhow::Context;
+use crate::error::{About as _, Result, Usage};
 use slvr_compiler::cost::NetProfile;
 
 /// The network profile of that name or file.
-pub fn profile(name: &str) -> anyhow::Result<NetProfile> {
+pub fn profile(name: &str) -> Result<NetProfile> {
     if let Some(profile) = NetProfile::named(name) {
         return Ok(profile);
     }
@@ -14,7 +13,7 @@ pub fn profile(name: &str) -> anyhow::Result<NetProfile> {
         return Err(Usage(why).into());
     }
     let text = crate::files::read_text(std::path::Path::new(name), 1 << 16)
-        .with_context(|| format!("{name}: cannot be read"))?;
+        .about(|| format!("{name}: cannot be read"))?;
     let shown = std::path::Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
-    NetProfile::parse(&shown, &text).with_context(|| format!("{name}: no profile"))
+    NetProfile::parse(&shown, &text).about(|| format!("{name}: no profile"))
 }

@@ -1,12 +1,11 @@
 //! Whose inputs a circuit is for. By default a member whose inputs cannot be used is as if it had never been there: the
 //! program is compiled for the others.
 
-use crate::fail;
-use crate::program::{Loaded, load_circuit};
-use crate::target::Target;
+use crate::build::Build;
+use crate::error::{Result, refuse};
+use crate::notes::{Note, Notes};
+use crate::program::{Loaded, load};
 use crate::tensors::{self, Missing, Submitted, Values};
-use anyhow::bail;
-use clap::ValueEnum;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, From};
 use slvr_compiler::types::PartySet;
@@ -16,9 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What is done about members whose inputs cannot be used: missing, malformed or out of range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Invalid {
     /// The program is compiled for the others. It runs once more if the parties found it out.
+    #[default]
     Exclude,
     /// Zeros stand in for all their inputs.
     Zeros,
@@ -49,8 +49,10 @@ fn of_all(number: u64, set: &PartySet) -> String {
 
 /// A circuit, and the inputs of those whom it is for.
 pub struct Cohort {
-    target: Target,
+    build: Build,
+    /// The circuit, with its program if there is one.
     pub loaded: Loaded,
+    /// Of those who take part.
     pub inputs: Inputs,
     /// By party set of several members: the number that each one has among the files of inputs.
     pub members: Vec<Vec<u64>>,
@@ -59,37 +61,63 @@ pub struct Cohort {
 }
 
 impl Cohort {
-    /// Reads what was submitted to a circuit that was loaded from a target, and leaves out who submitted nothing, unless zeros are to stand in.
+    /// Reads what was submitted to a circuit that was loaded so, and leaves out who submitted nothing, unless zeros are to
+    /// stand in.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`](crate::Error::Input) of public inputs, of a set without any, and of a program that cannot do without
+    /// those who are missing; what [`load`] says of the program for the others.
     pub fn read(
-        target: &Target,
+        build: &Build,
         loaded: Loaded,
         dir: &Path,
         values: Values,
         invalid: Invalid,
-    ) -> anyhow::Result<Cohort> {
-        let circuit = loaded.circuit();
-        let Submitted { inputs, missing, surplus } = tensors::read_submitted(circuit, dir, values)?;
+        notes: Notes<'_>,
+    ) -> Result<Cohort> {
+        let submitted = tensors::read_submitted(loaded.circuit(), dir, values)?;
+        Cohort::new(build, loaded, submitted, invalid, notes)
+    }
+
+    /// The same of what was read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Cohort::read`].
+    pub fn new(
+        build: &Build,
+        loaded: Loaded,
+        submitted: Submitted,
+        invalid: Invalid,
+        notes: Notes<'_>,
+    ) -> Result<Cohort> {
+        let Submitted { inputs, missing, surplus } = submitted;
         let is_out = invalid == Invalid::Exclude;
         let said = |m: &Missing| if is_out { m.excluded() } else { m.replaced() };
-        missing.iter().map(said).chain(surplus).for_each(|note| fail::note(&note));
+        missing.iter().map(said).chain(surplus).for_each(|note| notes(Note::Note(&note)));
         let numbers = |size: u64| if size > 1 { (0..size).collect() } else { Vec::new() };
-        let members = circuit.parties.iter().map(|set| numbers(set.size)).collect();
-        let (target, excluded) = (target.clone(), Vec::new());
-        let mut cohort = Cohort { target, loaded, inputs, members, excluded };
+        let members = loaded.circuit().parties.iter().map(|set| numbers(set.size)).collect();
+        let (build, excluded) = (build.clone(), Vec::new());
+        let mut cohort = Cohort { build, loaded, inputs, members, excluded };
         if is_out && !missing.is_empty() {
             let out = |m: &Missing| (m.set, m.member, "missing".to_string());
-            cohort.exclude(missing.iter().map(out).collect())?;
+            cohort.exclude(missing.iter().map(out).collect(), notes)?;
         }
         Ok(cohort)
     }
 
     /// Leaves out those whose inputs the parties found that they cannot use.
-    pub fn without(&mut self, found: &[Replaced]) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Cohort::read`].
+    pub fn without(&mut self, found: &[Replaced], notes: Notes<'_>) -> Result<()> {
         let out: Vec<_> =
             found.iter().map(|r| (r.set as usize, r.member as usize, r.why.to_string())).collect();
         // Before a program for the others is compiled, which may be refused.
-        fail::note(&format!("{}: run again without", self.named(&out)));
-        self.exclude(out)
+        notes(Note::Note(&format!("{}: run again without", self.named(&out))));
+        self.exclude(out, notes)
     }
 
     /// The circuit.
@@ -98,13 +126,13 @@ impl Cohort {
     }
 
     /// The circuit for the others: by party set and member, who is left out and why.
-    fn exclude(&mut self, out: Vec<(usize, usize, String)>) -> anyhow::Result<()> {
+    fn exclude(&mut self, out: Vec<(usize, usize, String)>, notes: Notes<'_>) -> Result<()> {
         let named = self.named(&out);
         let zeros = "`--invalid zeros` has zeros stand in for their inputs";
         let Loaded::Source(source) = &self.loaded else {
-            bail!(
+            refuse!(
                 "{named}: {} is compiled for all members and cannot be made for the others: run the program, or {zeros}",
-                self.target.file
+                self.build.file
             );
         };
         let (before, program) = (self.circuit(), &source.0.program);
@@ -114,7 +142,7 @@ impl Cohort {
             let reads = |s: usize| before.inputs.iter().any(|i| i.from == From::Present(s as u32));
             if let Some((s, ..)) = out.iter().find(|(s, ..)| !reads(*s)) {
                 let set = &program.parties[*s].name;
-                bail!(
+                refuse!(
                     "{named}: a program with a state keeps a place for each member. Without one it goes on if it reads \
                      who takes part, `input present: public bit from each {set}`; {zeros}"
                 );
@@ -128,7 +156,7 @@ impl Cohort {
             }
             let nobody = |all: &Vec<_>| !all.is_empty() && all.iter().all(BTreeMap::is_empty);
             if self.inputs.sets.iter().any(nobody) {
-                bail!("{named}: nobody is left");
+                refuse!("{named}: nobody is left");
             }
             self.excluded.sort();
             let left = |s: usize| {
@@ -137,11 +165,11 @@ impl Cohort {
                     .get(s)
                     .map_or(0, |all| all.iter().filter(|m| !m.is_empty()).count())
             };
-            self.warn(&named, sets.iter().map(|&s| (s, left(s) as u64)));
+            self.warn(&named, sets.iter().map(|&s| (s, left(s) as u64)), notes);
             return Ok(());
         }
         let gone: BTreeSet<(usize, usize)> = out.iter().map(|(s, m, _)| (*s, *m)).collect();
-        let mut target = self.target.clone();
+        let mut build = self.build.clone();
         let mut left = Vec::new();
         for &s in &sets {
             let set = &program.parties[s];
@@ -149,25 +177,25 @@ impl Cohort {
             let shares =
                 |name| program.parties.iter().filter(|p| p.named.as_ref() == Some(name)).count();
             let Some(size) = set.named.as_ref().filter(|name| shares(name) == 1) else {
-                bail!(
+                refuse!(
                     "{named}: `{}` cannot have fewer members, because its size is not a size of this set alone: {zeros}",
                     set.name
                 );
             };
             if rest == 0 {
-                bail!("{named}: nobody is left of `{}`", set.name);
+                refuse!("{named}: nobody is left of `{}`", set.name);
             }
             // The encoding is that of numbers from the fewest on.
             if let Some((_, clients)) = source.0.clients.as_ref().filter(|(_, c)| c.size == *size)
                 && rest < clients.range.0
             {
-                bail!(
+                refuse!(
                     "{named}: {} are left, and --clients asks for {} at least; {zeros}",
                     of_all(rest, set),
                     clients.range.0
                 );
             }
-            target = target.with(size, rest);
+            build = build.with(size, rest);
             left.push((s, rest));
         }
         let few = || {
@@ -176,7 +204,7 @@ impl Cohort {
             format!("{named}: {} are left, for whom this does not compile", left.join(", "))
         };
         // A program that is refused is shown with its own messages alone.
-        let loaded = load_circuit(&target).inspect_err(|_| fail::note(&few()))?;
+        let loaded = load(&build, notes).inspect_err(|_| notes(Note::Note(&few())))?;
         let after = loaded.circuit();
         let mut both = before.inputs.iter().zip(&after.inputs);
         if let Some((input, _)) = both.find(|(a, b)| given(a.from) && a.shape != b.shape) {
@@ -187,19 +215,19 @@ impl Cohort {
                         .iter()
                         .map(|(s, _)| format!("`{}`", program.parties[*s].name))
                         .collect();
-                    bail!(
+                    refuse!(
                         "{named}: the secret input `{name}` of `{}` has an entry for each member of {}, so nobody can be left \
                          out: {zeros}",
                         before.parties.get(s as usize).map_or("?", |set| &set.name),
                         of.join(" and of ")
                     );
                 }
-                _ => bail!(
+                _ => refuse!(
                     "{named}: the public input `{name}` has an entry for each member: give the inputs of the others alone, or {zeros}"
                 ),
             }
         }
-        self.warn(&named, left);
+        self.warn(&named, left, notes);
         for (s, members) in self.members.iter_mut().enumerate() {
             let stays = |m: &usize| !gone.contains(&(s, *m));
             if let Some(inputs) = self.inputs.sets.get_mut(s).filter(|all| !all.is_empty()) {
@@ -215,16 +243,16 @@ impl Cohort {
             *members = all.filter(|(m, _)| stays(m)).map(|(_, number)| number).collect();
         }
         self.excluded.sort();
-        (self.target, self.loaded) = (target, loaded);
+        (self.build, self.loaded) = (build, loaded);
         Ok(())
     }
 
     /// Says who is left out, and of each of these sets how many are left: what is revealed is of these alone.
-    fn warn(&self, named: &str, left: impl IntoIterator<Item = (usize, u64)>) {
+    fn warn(&self, named: &str, left: impl IntoIterator<Item = (usize, u64)>, notes: Notes<'_>) {
         let Loaded::Source(source) = &self.loaded else { return };
         let sets = &source.0.program.parties;
         let left: Vec<String> = left.into_iter().map(|(s, n)| of_all(n, &sets[s])).collect();
-        fail::caution(&format!("left out: {named}; {} are left", left.join(", ")));
+        notes(Note::Caution(&format!("left out: {named}; {} are left", left.join(", "))));
     }
 
     /// Those who are left out, in words.

@@ -2,8 +2,8 @@
 //!
 //! Nothing is computed from it. Reports name it, so that a measured share says of which data it is.
 
+use crate::error::{About as _, Result};
 use crate::files;
-use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -38,14 +38,14 @@ pub struct Attack {
 
 impl About {
     /// Of a folder; `None` if it says nothing.
-    pub fn read(dir: &Path) -> anyhow::Result<Option<About>> {
+    pub fn read(dir: &Path) -> Result<Option<About>> {
         let path = dir.join(NAME);
         if matches!(path.try_exists(), Ok(false)) {
             return Ok(None);
         }
         let text = files::read_text(&path, MOST)
-            .with_context(|| format!("{}: cannot be read", path.display()))?;
-        let about = serde_json::from_str(&text).with_context(|| {
+            .about(|| format!("{}: cannot be read", path.display()))?;
+        let about = serde_json::from_str(&text).about(|| {
             format!(
                 "{}: it should be an object of `data`, a text, and `attacks`, a list of objects of `of`, `member` \
                  and `what`",
@@ -56,8 +56,8 @@ impl About {
     }
 
     /// Leaves it in a folder.
-    pub fn write(&self, dir: &Path) -> anyhow::Result<()> {
-        let text = serde_json::to_string_pretty(self)? + "\n";
+    pub fn write(&self, dir: &Path) -> Result<()> {
+        let text = serde_json::to_string_pretty(self).about(|| dir.display().to_string())? + "\n";
         files::write(&dir.join(NAME), text.as_bytes())
     }
 }

@@ -1,9 +1,10 @@
 //! Everything that is said of a program.
 
+use crate::build::Build;
 use crate::clients::Clients;
-use crate::fail;
-use crate::program::{self, Sizes};
-use crate::target::Target;
+use crate::error::Result;
+use crate::notes::Notes;
+use crate::program::{self, Loaded};
 use crate::units;
 use slvr_circuit::{Circuit, Op};
 use slvr_compiler::cost::{self, Cost, Estimate, Kind, LineRow, NetProfile};
@@ -46,31 +47,21 @@ impl Report {
         if sent.any(|i| matches!(i.op, Op::OpenMasked { .. })) { "t2" } else { "t1" }
     }
 
-    /// Compiles the target, or reads it.
-    pub fn new(target: &Target, nets: Vec<NetProfile>) -> anyhow::Result<Report> {
-        if target.file.ends_with(".slvrb") {
-            let circuit = program::load_circuit(target)?.circuit().clone();
-            let cost = Cost::of(&circuit);
-            let places = vec![0; circuit.sites.len()];
-            return Ok(Report {
-                file: target.file.clone(),
-                source: String::new(),
-                lines: cost::rows_by_statement(&circuit, &cost),
-                steps: cost::rows_by_step(&circuit, &cost, &places),
-                leaks: leaks_of_circuit(&circuit),
-                certificate: None,
-                chosen_for: None,
-                clients: None,
-                times: times(&cost, nets),
-                places,
-                cost,
-                circuit,
-            });
-        }
-        let net = target.profile()?.unwrap_or_else(NetProfile::lan);
-        let checked = program::check(target, Sizes::Required)?;
-        fail::warn(&checked.warnings, &checked.sources);
-        let compiled = checked.compile()?;
+    /// Compiles a program, or reads its circuit, and predicts times on these networks.
+    ///
+    /// # Errors
+    ///
+    /// As [`program::load`].
+    pub fn new(build: &Build, nets: Vec<NetProfile>, notes: Notes<'_>) -> Result<Report> {
+        Ok(Report::of(build, program::load(build, notes)?, nets))
+    }
+
+    /// The same of what was loaded so.
+    pub fn of(build: &Build, loaded: Loaded, nets: Vec<NetProfile>) -> Report {
+        let (checked, compiled) = match loaded {
+            Loaded::Source(source) => *source,
+            Loaded::Artifact(circuit) => return Report::bare(build, *circuit, nets),
+        };
         let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
         let certificate = Certificate::of(&compiled, &places);
         let circuit = compiled.circuit;
@@ -78,20 +69,40 @@ impl Report {
         let source = cost::home(&checked.program).map_or("", |f| checked.sources.text(f));
         let mut leaks = leaks(&checked.program, &compiled.graph, &circuit);
         leaks.quote(&checked.sources);
-        Ok(Report {
-            file: target.file.clone(),
+        let dealer = matches!(checked.how.protocols, Protocols::Dealer(_));
+        Report {
+            file: build.file.clone(),
             lines: certified(cost::rows_by_line(&cost, &places, source), &certificate),
             steps: cost::rows_by_step(&circuit, &cost, &places),
             source: source.to_string(),
             certificate: Some(certificate),
-            chosen_for: matches!(checked.how.protocols, Protocols::Dealer(_)).then_some(net.name),
+            chosen_for: dealer.then(|| build.network().name),
             clients: checked.clients.map(|(_, clients)| clients),
             times: times(&cost, nets),
             leaks,
             places,
             cost,
             circuit,
-        })
+        }
+    }
+
+    fn bare(build: &Build, circuit: Circuit, nets: Vec<NetProfile>) -> Report {
+        let cost = Cost::of(&circuit);
+        let places = vec![0; circuit.sites.len()];
+        Report {
+            file: build.file.clone(),
+            source: String::new(),
+            lines: cost::rows_by_statement(&circuit, &cost),
+            steps: cost::rows_by_step(&circuit, &cost, &places),
+            leaks: leaks_of_circuit(&circuit),
+            certificate: None,
+            chosen_for: None,
+            clients: None,
+            times: times(&cost, nets),
+            places,
+            cost,
+            circuit,
+        }
     }
 
     /// The line of a site, and the name of its step.

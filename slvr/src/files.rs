@@ -1,7 +1,7 @@
 //! Files in and out: how much is read is bounded before it is read, and what is written is there whole or not
 //! at all.
 
-use anyhow::{Context, bail};
+use crate::error::{About as _, Result, refuse};
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -44,7 +44,7 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
 }
 
 /// Whether a file could be written here, as far as one can tell without writing it.
-pub fn can_write(path: &Path) -> anyhow::Result<()> {
+pub fn can_write(path: &Path) -> Result<()> {
     let why = match fs::metadata(path) {
         Ok(there) if there.is_dir() => "it is a directory",
         Ok(there) if there.permissions().readonly() => "it is read-only",
@@ -59,26 +59,26 @@ pub fn can_write(path: &Path) -> anyhow::Result<()> {
             }
         }
     };
-    bail!("{}: cannot be written: {why}", path.display())
+    refuse!("{}: cannot be written: {why}", path.display())
 }
 
 /// Writes a file whole or not at all: under another name beside it, then renamed over it. Permissions of a
 /// file that was there stay; a link is followed. What is no regular file, such as `/dev/stdout`, is written
 /// to as it is.
-pub fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes, false)?.commit()
 }
 
 /// The same of a secret: nobody but its owner may read what was not there.
-pub fn write_secret(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes, true)?.commit()
 }
 
 /// Refuses to write over what is read.
-pub fn differ(read: &str, written: &Path) -> anyhow::Result<()> {
+pub fn differ(read: &str, written: &Path) -> Result<()> {
     let same = fs::canonicalize(read).ok().zip(fs::canonicalize(written).ok());
     if same.is_some_and(|(a, b)| a == b) {
-        bail!("{}: this is what is read: it would be written over", written.display());
+        refuse!("{}: this is what is read: it would be written over", written.display());
     }
     Ok(())
 }
@@ -91,11 +91,11 @@ pub struct Prepared {
 
 impl Prepared {
     /// Takes the place of what was there.
-    pub fn commit(mut self) -> anyhow::Result<()> {
+    pub fn commit(mut self) -> Result<()> {
         let Some((beside, path)) = self.names.take() else { return Ok(()) };
         fs::rename(&beside, &path)
             .inspect_err(|_| drop(fs::remove_file(&beside)))
-            .with_context(|| format!("{}: cannot be written", path.display()))
+            .about(|| format!("{}: cannot be written", path.display()))
     }
 }
 
@@ -109,18 +109,18 @@ impl Drop for Prepared {
 
 /// Writes a file whole under another name beside it, as [`write()`] does before it renames it; `secret` if nobody but its owner
 /// may read what was not there.
-pub fn prepare(path: &Path, bytes: &[u8], secret: bool) -> anyhow::Result<Prepared> {
+pub fn prepare(path: &Path, bytes: &[u8], secret: bool) -> Result<Prepared> {
     let failed = || format!("{}: cannot be written", path.display());
     let there = fs::metadata(path).ok();
     if there.as_ref().is_some_and(fs::Metadata::is_dir) {
-        bail!("{}: cannot be written: it is a directory", path.display());
+        refuse!("{}: cannot be written: it is a directory", path.display());
     }
     if there.as_ref().is_some_and(|there| !there.is_file()) {
-        fs::write(path, bytes).with_context(failed)?;
+        fs::write(path, bytes).about(failed)?;
         return Ok(Prepared { names: None });
     }
     let path = match there {
-        Some(_) => fs::canonicalize(path).with_context(failed)?,
+        Some(_) => fs::canonicalize(path).about(failed)?,
         None => path.to_path_buf(),
     };
     let beside = beside(&path);
@@ -138,7 +138,7 @@ pub fn prepare(path: &Path, bytes: &[u8], secret: bool) -> anyhow::Result<Prepar
         }
         file.sync_all()
     };
-    write().inspect_err(|_| drop(fs::remove_file(&beside))).with_context(failed)?;
+    write().inspect_err(|_| drop(fs::remove_file(&beside))).about(failed)?;
     Ok(Prepared { names: Some((beside, path)) })
 }
 

@@ -1,9 +1,9 @@
 //! The listing, the steps, who learns what, the warnings.
 
 use super::markup::{prose, sentence};
+use crate::explain::Report;
 use crate::svg::escape;
 use crate::units::{bytes, count, error, per_party, range, share, taken};
-use crate::verbs::explain::report::Report;
 use slvr_compiler::cost::{LineRow, mean};
 use slvr_compiler::report::leaks::{Learned, Level};
 use std::fmt::Write;

@@ -10,7 +10,8 @@ mod npz;
 mod stored;
 mod written;
 
-use anyhow::{Context, anyhow, bail};
+use crate::error::{About as _, Error, Result, refuse};
+use crate::notes::{Note, Notes};
 use elements::{Stored, fits};
 use safetensors::tensor::SafeTensors;
 use slvr_circuit::{Circuit, Encoding, From, Input};
@@ -20,18 +21,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use stored::{ENDS, File, path_of};
-#[cfg(feature = "node")]
 pub use written::write_own;
 use written::{Named, put_f64, put_i64, write_described};
 pub use written::{can_make, named, prepare_outputs, write_file, write_outputs};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
-pub fn read(circuit: &Circuit, dir: &Path) -> anyhow::Result<Inputs> {
+pub fn read(circuit: &Circuit, dir: &Path, notes: Notes<'_>) -> Result<Inputs> {
     let Submitted { inputs, missing, surplus } = read_submitted(circuit, dir, Values::Declared)?;
     if let Some(m) = missing.into_iter().next() {
         return Err(m.error);
     }
-    surplus.iter().for_each(|note| crate::fail::note(note));
+    surplus.iter().for_each(|note| notes(Note::Note(note)));
     Ok(inputs)
 }
 
@@ -55,7 +55,7 @@ pub struct Missing {
     /// What is wrong with the file, in one line that begins with its name.
     what: String,
     /// What to say where the file is needed.
-    error: anyhow::Error,
+    error: Error,
 }
 
 impl Missing {
@@ -92,6 +92,7 @@ pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
 
 /// What was submitted.
 pub struct Submitted {
+    /// Of everybody; nothing of who is missing.
     pub inputs: Inputs,
     /// Who submitted nothing.
     pub missing: Vec<Missing>,
@@ -102,7 +103,7 @@ pub struct Submitted {
 /// Reads what was submitted: a member whose file is not there, or holds anything but what the circuit declares,
 /// gives no tensors, and is listed. One client must not be able to end the run of all. A party set without any
 /// good file is an error, and so is one of a single member without it.
-pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> anyhow::Result<Submitted> {
+pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> Result<Submitted> {
     let mut missing = Vec::new();
     let mut surplus = Vec::new();
     let of = |from: From| -> Vec<Expected<'_>> {
@@ -112,7 +113,7 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> anyhow::
     let mut public = BTreeMap::new();
     let expected = of(From::Public);
     if !expected.is_empty() {
-        let path = path_of(dir, "public").map_err(anyhow::Error::msg)?;
+        let path = path_of(dir, "public").map_err(Error::Input)?;
         let read = read_file(&path, "the public inputs", &expected)?;
         surplus.extend(not_read(circuit, &[(path, read.surplus)]));
         public = read.tensors;
@@ -127,7 +128,7 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> anyhow::
             no_surplus(&folder, &set.name, set.size)?;
             let (mut absent, mut unread) = (Vec::new(), Vec::new());
             for i in 0..set.size {
-                let chosen = path_of(&folder, &i.to_string()).map_err(anyhow::Error::msg);
+                let chosen = path_of(&folder, &i.to_string()).map_err(Error::Input);
                 let path = chosen
                     .as_ref()
                     .map_or_else(|_| folder.join(format!("{i}.{}", ENDS[0])), PathBuf::clone);
@@ -148,7 +149,7 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> anyhow::
                 match read {
                     Err(error) => {
                         let what = match there {
-                            true => format!("{error:#}"),
+                            true => error.to_string(),
                             false => format!("{}: no such file", path.display()),
                         };
                         absent.push(Missing { set: s, member: i as usize, giver, what, error });
@@ -187,51 +188,50 @@ fn not_read(circuit: &Circuit, files: &[(PathBuf, Vec<String>)]) -> Option<Strin
 }
 
 /// What one member of a party set submits: a safetensors or `.npz` file.
-#[cfg(feature = "node")]
 pub fn read_member(
     circuit: &Circuit,
     set: usize,
     path: &Path,
-) -> anyhow::Result<BTreeMap<String, RawTensor>> {
+    notes: Notes<'_>,
+) -> Result<BTreeMap<String, RawTensor>> {
     let from = From::Each(set as u32);
     let expected: Vec<_> =
         circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect();
     let read = read_file(path, "the client's inputs", &expected)?;
-    note_not_read(circuit, path, read.surplus);
+    note_not_read(circuit, path, read.surplus, notes);
     Ok(read.tensors)
 }
 
 /// Tells what a file has that no input asks for.
-#[cfg(feature = "node")]
-fn note_not_read(circuit: &Circuit, path: &Path, surplus: Vec<String>) {
+fn note_not_read(circuit: &Circuit, path: &Path, surplus: Vec<String>, notes: Notes<'_>) {
     if let Some(note) = not_read(circuit, &[(path.to_path_buf(), surplus)]) {
-        crate::fail::note(&note);
+        notes(Note::Note(&note));
     }
 }
 
 /// Public inputs of a file; none if the circuit has none.
-#[cfg(feature = "node")]
 pub fn read_public(
     circuit: &Circuit,
     path: Option<&Path>,
-) -> anyhow::Result<BTreeMap<String, RawTensor>> {
+    notes: Notes<'_>,
+) -> Result<BTreeMap<String, RawTensor>> {
     let public = circuit.inputs.iter().filter(|i| i.from == From::Public);
     let expected: Vec<_> = public.flat_map(Expected::of).collect();
     match path {
         Some(path) if expected.is_empty() => {
             let why = "is not read: the program has no public inputs";
-            crate::fail::note(&format!("{} {why}", path.display()));
+            notes(Note::Note(&format!("{} {why}", path.display())));
             Ok(BTreeMap::new())
         }
         None if expected.is_empty() => Ok(BTreeMap::new()),
         Some(path) => {
             let read = read_file(path, "the public inputs", &expected)?;
-            note_not_read(circuit, path, read.surplus);
+            note_not_read(circuit, path, read.surplus, notes);
             Ok(read.tensors)
         }
         None => {
             let names: Vec<&str> = expected.iter().map(|e| e.name.as_str()).collect();
-            bail!("the task has public inputs: --public FILE with {}", listed(&names))
+            refuse!("the task has public inputs: --public FILE with {}", listed(&names))
         }
     }
 }
@@ -257,21 +257,21 @@ fn members_files(folder: &str, size: u64) -> String {
     }
 }
 
-fn is_folder(path: &Path, holds: &str) -> anyhow::Result<()> {
+fn is_folder(path: &Path, holds: &str) -> Result<()> {
     let what = match path.is_dir() {
         true => return Ok(()),
         false if path.exists() => "not a directory",
         false => "no such directory",
     };
-    bail!("{}: {what}; it should hold {holds}", path.display())
+    refuse!("{}: {what}; it should hold {holds}", path.display())
 }
 
 /// A file of a member that is not there is most likely a wrong size on the command line.
-fn no_surplus(folder: &Path, set: &str, size: u64) -> anyhow::Result<()> {
+fn no_surplus(folder: &Path, set: &str, size: u64) -> Result<()> {
     let unreadable = || format!("{}: cannot be read", folder.display());
     let mut surplus: Option<(u64, PathBuf)> = None;
-    for entry in folder.read_dir().with_context(unreadable)? {
-        let path = entry.with_context(unreadable)?.path();
+    for entry in folder.read_dir().about(unreadable)? {
+        let path = entry.about(unreadable)?.path();
         let is_tensors = path.extension().is_some_and(|e| ENDS.iter().any(|end| e == *end));
         let member = path.file_stem().and_then(|s| s.to_str()?.parse::<u64>().ok());
         if let (true, Some(i)) = (is_tensors, member)
@@ -286,7 +286,7 @@ fn no_surplus(folder: &Path, set: &str, size: u64) -> anyhow::Result<()> {
         1 => "has only member 0".to_string(),
         n => format!("has only members 0 to {}", n - 1),
     };
-    bail!(
+    refuse!(
         "{}: {set} {members}, and this would be member {i}; give {set} its size on the command line, or remove the file",
         path.display()
     )
@@ -363,22 +363,22 @@ struct Read {
     surplus: Vec<String>,
 }
 
-fn read_file(path: &Path, holds: &str, expected: &[Expected<'_>]) -> anyhow::Result<Read> {
+fn read_file(path: &Path, holds: &str, expected: &[Expected<'_>]) -> Result<Read> {
     let at = path.display();
     let bytes = crate::files::read(path, most_bytes(expected)).map_err(|e| {
         let names: Vec<&str> = expected.iter().map(|e| e.name.as_str()).collect();
         let names = listed(&names);
-        match e.kind() {
-            ErrorKind::NotFound => anyhow!("{at}: no such file; it should hold {holds}: {names}"),
-            _ => anyhow!("{at}: cannot be read: {e}"),
-        }
+        Error::Input(match e.kind() {
+            ErrorKind::NotFound => format!("{at}: no such file; it should hold {holds}: {names}"),
+            _ => format!("{at}: cannot be read: {e}"),
+        })
     })?;
-    let mut file = File::open(path, &bytes).map_err(|why| anyhow!("{at}: {why}"))?;
+    let mut file = File::open(path, &bytes).about(|| at.to_string())?;
     let names = file.names();
     let mut out: BTreeMap<String, RawTensor> = BTreeMap::new();
     for e in expected {
-        let tensor = one(&mut file, &names, e, expected)
-            .map_err(|why| anyhow!("{at}: tensor `{}`: {why}", e.name))?;
+        let tensor =
+            one(&mut file, &names, e, expected).about(|| format!("{at}: tensor `{}`", e.name))?;
         // The fields of a record follow one another, as in the order of the circuit.
         match out.get_mut(&e.input.name).map(|t| (&mut t.shape, &mut t.data)) {
             None if e.input.fields.is_empty() => {
@@ -394,7 +394,7 @@ fn read_file(path: &Path, holds: &str, expected: &[Expected<'_>]) -> anyhow::Res
                     (RawData::F64(all), RawData::F64(more)) => all.extend(more),
                     (RawData::I64(all), RawData::I64(more)) => all.extend(more),
                     // `one` holds every field to the kind of the input.
-                    _ => bail!("{at}: tensor `{}`: not of the kind of other fields", e.name),
+                    _ => refuse!("{at}: tensor `{}`: not of the kind of other fields", e.name),
                 }
             }
         }
@@ -418,7 +418,7 @@ fn one(
     names: &[String],
     e: &Expected,
     all: &[Expected],
-) -> Result<RawTensor, String> {
+) -> std::result::Result<RawTensor, String> {
     let Some(Stored { shape, kind, data }) = file.get(&e.name, e.shape)? else {
         return Err(format!(
             "missing, the circuit expects {} {}{}",
@@ -472,7 +472,7 @@ fn instead(names: &[String], e: &Expected, all: &[Expected]) -> String {
 }
 
 /// An input error with the file it came from, and for a record the field.
-pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> anyhow::Error {
+pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> Error {
     let (folder, stem) = match e.giver.split_once(' ') {
         None => (dir.to_path_buf(), "public"),
         Some((set, member)) => (dir.join(set), member),
@@ -507,7 +507,7 @@ pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> anyhow::Error {
     }
     // A scalar has no positions.
     let problem = problem.to_string().replace("the element at []", "the value");
-    anyhow!("{}: tensor `{tensor}`: {problem}", file.display())
+    Error::Input(format!("{}: tensor `{tensor}`: {problem}", file.display()))
 }
 
 /// Fraction bits of the words of an input.
@@ -539,7 +539,7 @@ fn program(circuit: &Circuit) -> String {
 }
 
 /// What states an evaluation in the clear begins with: those of a file, if it is there.
-pub fn read_states(circuit: &Circuit, file: &Path) -> anyhow::Result<States> {
+pub fn read_states(circuit: &Circuit, file: &Path) -> Result<States> {
     if !file.exists() {
         return Ok(States::default());
     }
@@ -556,7 +556,7 @@ pub fn read_states(circuit: &Circuit, file: &Path) -> anyhow::Result<States> {
     let header = SafeTensors::read_metadata(&bytes).ok();
     let about = header.and_then(|(_, m)| m.metadata().clone()).unwrap_or_default();
     if let Some(of) = about.get(PROGRAM).filter(|of| **of != program(circuit)) {
-        bail!(
+        refuse!(
             "{}: the states are those of {}, and this is {}: a state belongs to one predicate with its sizes and \
              parameters. Begin another file",
             file.display(),
@@ -569,7 +569,7 @@ pub fn read_states(circuit: &Circuit, file: &Path) -> anyhow::Result<States> {
 }
 
 /// Writes the states of the next round.
-pub fn write_states(circuit: &Circuit, file: &Path, states: &States) -> anyhow::Result<()> {
+pub fn write_states(circuit: &Circuit, file: &Path, states: &States) -> Result<()> {
     let mut named = Named::new();
     for (_, input) in circuit.states() {
         let data = states.values.get(&input.name).map_or(&[][..], Vec::as_slice);

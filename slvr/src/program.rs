@@ -1,22 +1,27 @@
 //! From a file name and bindings to a circuit.
 
-pub use crate::checked::{Checked, Sizes, check_bound, check_text, larger, parse, source};
-use crate::fail::Usage;
+pub use crate::checked::{Checked, Sizes, check_bound, larger, parse, source};
+
+use crate::build::Build;
+use crate::error::{About as _, Result, Usage, refuse};
 use crate::files;
+use crate::notes::{Note, Notes};
 use crate::numbers::Numbers;
-use crate::target::Target;
-use anyhow::{Context, anyhow};
 use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::cost;
 use slvr_compiler::pipeline::Compiled;
 use slvr_compiler::report::certificate::Certificate;
 use std::path::Path;
 
-/// Parses and types the target; with `--clients` the programs for other numbers of clients, too.
-pub fn check(target: &Target, sizes: Sizes) -> anyhow::Result<Checked> {
-    let Some(range) = &target.clients else { return check_bound(target, sizes) };
-    let checked = check_bound(target, sizes)?;
-    let (numbers, _) = Numbers::of(target, range, |_| ())?;
+/// Parses and types a program; with [`Build::clients`] those for other numbers of clients, too.
+///
+/// # Errors
+///
+/// As [`parse`], and [`Error::Usage`](crate::Error::Usage).
+pub fn check(build: &Build, sizes: Sizes) -> Result<Checked> {
+    let Some(range) = &build.clients else { return check_bound(build, sizes) };
+    let checked = check_bound(build, sizes)?;
+    let (numbers, _) = Numbers::of(build, range, |_| ())?;
     let Numbers { encoding, clients, .. } = numbers;
     let (least, all) = clients.range;
     let bound = checked.program.sizes.iter().find(|(name, _)| *name == clients.size);
@@ -58,20 +63,26 @@ impl Loaded {
     }
 }
 
-/// The circuit of a target, compiled or read.
-pub fn load_circuit(target: &Target) -> anyhow::Result<Loaded> {
-    let file = &target.file;
-    if file.ends_with(".slvrb") {
-        target.is_bare()?;
+/// The circuit of a program, compiled or read.
+///
+/// # Errors
+///
+/// As [`check`]; of an artifact that cannot be read [`Error::Input`](crate::Error::Input).
+pub fn load(build: &Build, notes: Notes<'_>) -> Result<Loaded> {
+    if build.is_artifact() {
+        let file = &build.file;
+        build.is_bare()?;
         let bytes = files::read(Path::new(file), artifact::MAX_PAYLOAD + (1 << 10))
-            .with_context(|| format!("{file}: cannot be read"))?;
-        let circuit = artifact::read(&bytes)
-            .map_err(|e| anyhow!("{file}: {e}; make it again with `slvrc build`"))?;
-        target.fits(&circuit)?;
+            .about(|| format!("{file}: cannot be read"))?;
+        let circuit = match artifact::read(&bytes) {
+            Ok(circuit) => circuit,
+            Err(e) => refuse!("{file}: {e}; make it again with `slvrc build`"),
+        };
+        build.fits(&circuit)?;
         return Ok(Loaded::Artifact(Box::new(circuit)));
     }
-    let checked = check(target, Sizes::Required)?;
-    crate::fail::warn(&checked.warnings, &checked.sources);
-    let compiled = checked.compile()?;
+    let checked = check(build, Sizes::Required)?;
+    notes(Note::Warnings(&checked.warnings, &checked.sources));
+    let compiled = checked.compile(notes)?;
     Ok(Loaded::Source(Box::new((checked, compiled))))
 }

@@ -1,7 +1,7 @@
 //! Files of tensors that are written: outputs of receivers, inputs that were made, states.
 
+use crate::error::{About as _, Result, refuse};
 use crate::files::{self, Prepared};
-use anyhow::{Context, anyhow, bail};
 use safetensors::tensor::{Dtype, TensorView};
 use slvr_circuit::{Circuit, Field};
 use slvr_runtime::share::elements::{f32_bytes, f64_bytes, i64_bytes};
@@ -12,7 +12,7 @@ use std::path::Path;
 
 /// Whether a directory for outputs can be made, as far as one can tell without making it: a run is
 /// not started for nothing, and one that is refused leaves nothing behind.
-pub fn can_make(circuit: &Circuit, dir: &Path) -> anyhow::Result<()> {
+pub fn can_make(circuit: &Circuit, dir: &Path) -> Result<()> {
     if dir.is_dir() {
         let receives = |s: usize| circuit.outputs.iter().any(|o| o.to as usize == s);
         let sets = circuit.parties.iter().enumerate().filter(|(s, _)| receives(*s));
@@ -26,7 +26,7 @@ pub fn can_make(circuit: &Circuit, dir: &Path) -> anyhow::Result<()> {
         Ok(m) if m.permissions().readonly() => "is read-only",
         _ => return Ok(()),
     };
-    bail!("{}: outputs cannot be written there: {} {why}", dir.display(), there.display())
+    refuse!("{}: outputs cannot be written there: {} {why}", dir.display(), there.display())
 }
 
 /// Named tensors of one file, as f64.
@@ -52,35 +52,31 @@ fn put(to: &mut Named, name: &str, shape: &[u64], dtype: Dtype, bytes: Vec<u8>) 
 }
 
 /// Writes a safetensors file.
-pub fn write_file(path: &Path, tensors: &Named) -> anyhow::Result<()> {
+pub fn write_file(path: &Path, tensors: &Named) -> Result<()> {
     write_described(path, tensors, &[])
 }
 
 /// The same, with what the file says of itself.
-pub fn write_described(
-    path: &Path,
-    tensors: &Named,
-    about: &[(&str, String)],
-) -> anyhow::Result<()> {
+pub fn write_described(path: &Path, tensors: &Named, about: &[(&str, String)]) -> Result<()> {
     files::write(path, &encoded(path, tensors, about)?)
 }
 
 /// The bytes of a safetensors file.
-fn encoded(path: &Path, tensors: &Named, about: &[(&str, String)]) -> anyhow::Result<Vec<u8>> {
+fn encoded(path: &Path, tensors: &Named, about: &[(&str, String)]) -> Result<Vec<u8>> {
     let mut views = Vec::new();
     for (name, (shape, dtype, bytes)) in tensors {
         let view = TensorView::new(*dtype, shape.clone(), bytes)
-            .map_err(|e| anyhow!("{}: tensor `{name}`: {e}", path.display()))?;
+            .about(|| format!("{}: tensor `{name}`", path.display()))?;
         views.push((name.as_str(), view));
     }
     let said = about.iter().map(|(name, value)| (name.to_string(), value.clone())).collect();
     let about = (!about.is_empty()).then_some(said);
-    safetensors::serialize(views, about).map_err(|e| anyhow!("{}: {e}", path.display()))
+    safetensors::serialize(views, about).about(|| path.display().to_string())
 }
 
 /// Writes what each receiver got: `DIR/Server.safetensors`, one tensor per reveal or field, or for each member of a
 /// set of several `DIR/Client/0.safetensors`.
-pub fn write_outputs(circuit: &Circuit, outputs: &[Revealed], dir: &Path) -> anyhow::Result<()> {
+pub fn write_outputs(circuit: &Circuit, outputs: &[Revealed], dir: &Path) -> Result<()> {
     prepare_outputs(circuit, outputs, None, dir)?.into_iter().try_for_each(Prepared::commit)
 }
 
@@ -91,10 +87,10 @@ pub fn prepare_outputs(
     outputs: &[Revealed],
     members: Option<&[Vec<u64>]>,
     dir: &Path,
-) -> anyhow::Result<Vec<Prepared>> {
+) -> Result<Vec<Prepared>> {
     let mut all = Vec::new();
     let make = |dir: &Path| {
-        std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot be made", dir.display()))
+        std::fs::create_dir_all(dir).about(|| format!("{}: cannot be made", dir.display()))
     };
     make(dir)?;
     for (s, set) in circuit.parties.iter().enumerate() {
@@ -131,8 +127,7 @@ pub fn prepare_outputs(
 }
 
 /// Writes what one member got, which nobody else is to read.
-#[cfg(feature = "node")]
-pub fn write_own(path: &Path, outputs: &[(slvr_circuit::Output, Revealed)]) -> anyhow::Result<()> {
+pub fn write_own(path: &Path, outputs: &[(slvr_circuit::Output, Revealed)]) -> Result<()> {
     let mut named = Named::new();
     for (output, revealed) in outputs {
         got(&mut named, revealed, &output.fields, (0, 1));

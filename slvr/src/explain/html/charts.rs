@@ -2,9 +2,9 @@
 
 use super::bars::{Axis, Bar, bars};
 use super::markup::legend;
+use crate::explain::Report;
 use crate::svg::escape;
 use crate::units::{bytes, bytes_unit, count, network, seconds};
-use crate::verbs::explain::report::Report;
 use slvr_compiler::cost::{LineRow, dearest_first, mean};
 use std::fmt::Write;
 

@@ -1,0 +1,156 @@
+//! Calls of clients and of the coordinator to the three nodes of a deployment.
+
+use crate::error::{Error, Result};
+use crate::notes::{Note, Notes};
+use serde_json::Value;
+use slvr_circuit::{Circuit, artifact};
+use slvr_node::basics::Hex;
+use slvr_node::client::{CallError, Caller};
+use slvr_node::config::{CallerConfig, is_open_to_others};
+use slvr_node::submission::{Signer, Submission, pack_public, set_named};
+use slvr_runtime::share::encode::{RawTensor, encode_public};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Tensors by the names of inputs.
+pub type Tensors = BTreeMap<String, RawTensor>;
+
+/// Whoever calls nodes with a file of configuration, as `slvrc keys` makes it.
+///
+/// # Errors
+///
+/// [`Error::Input`] of a file that cannot be used.
+pub fn caller(config: &Path, notes: Notes<'_>) -> Result<Caller> {
+    let read = CallerConfig::read(config).map_err(|e| Error::Input(e.to_string()))?;
+    let secrets = [Some(config), read.key.as_deref()].into_iter().flatten();
+    for secret in secrets.filter(|p| is_open_to_others(p)) {
+        notes(Note::Note(&format!(
+            "{}: others than its owner may read this secret: chmod 600",
+            secret.display()
+        )));
+    }
+    let used = |e: CallError| Error::Input(format!("{}: cannot be used: {e}", config.display()));
+    Caller::new(read).map_err(used)
+}
+
+/// A client's submission that is made and not sent yet.
+pub struct Made {
+    /// The circuit of the round for all its clients.
+    pub circuit: Circuit,
+    /// What is sent.
+    pub submission: Submission,
+}
+
+/// Makes a client's submission to a round, from tensors that `read` gives for the circuit and a number of the party set.
+/// `expected` is the hash of the circuit that the client has made up its mind to submit to.
+///
+/// # Errors
+///
+/// [`Error::Call`]; [`Error::Input`] of tensors that are not as declared, and of a circuit with another hash.
+pub fn prepare(
+    caller: &Caller,
+    (task, round): (&str, u64),
+    expected: Option<[u8; 32]>,
+    until: Instant,
+    read: impl FnOnce(&Circuit, usize) -> Result<Tensors>,
+) -> Result<Made> {
+    let secret = caller.config().secret.as_ref();
+    let secret = secret.ok_or_else(|| {
+        Error::Input("the configuration has no `secret`: is it a client's?".into())
+    })?;
+    let signer = Signer::new(&secret.0).map_err(|e| Error::Input(e.to_string()))?;
+    // A node that is not there yet is waited for from the first request on.
+    let opening = caller.patiently(until, || caller.opening(task, round))?;
+    let circuit = caller.patiently(until, || caller.circuit_of(&opening))?;
+    if let Some(expected) = expected.filter(|hash| *hash != artifact::hash(&circuit)) {
+        return Err(Error::Input(format!(
+            "{task}/{round} has the circuit {}, and {} is expected",
+            opening.circuit,
+            Hex(expected)
+        )));
+    }
+    let input = |e: slvr_node::submission::SubmissionError| Error::Input(e.to_string());
+    let set = set_named(&circuit, caller.config().set.as_deref()).map_err(input)?;
+    let tensors = read(&circuit, set)?;
+    let name = caller.config().name.clone();
+    let submission = Submission::of_set(
+        &signer,
+        (task, round, &name),
+        (&circuit, set),
+        (opening.circuit, opening.digest()),
+        &tensors,
+    );
+    Ok(Made { submission: submission.map_err(input)?, circuit })
+}
+
+/// Sends a submission to the three nodes, and returns their receipts.
+///
+/// # Errors
+///
+/// [`Error::Call`] where it is not on all three nodes; [`Error::Aborted`] where it is, and does not count.
+pub fn send(
+    caller: &Caller,
+    (task, round): (&str, u64),
+    submission: &Submission,
+    patience: Duration,
+    progress: &dyn Fn(usize, u64, u64),
+) -> Result<[Value; 3]> {
+    let receipts = caller.submit(submission, patience, progress)?;
+    if let Some(why) = receipts.iter().find_map(|r| r["aborted"].as_str()) {
+        let erased = receipts.iter().any(|r| r["erased"] == true);
+        let then = match erased {
+            true => "its submissions have been erased: submit to another round",
+            false if caller.is_short(task, round) => {
+                "fewer have submitted than have to count, so it cannot be run again: submit to another round"
+            }
+            false => "it is kept, and counts if the coordinator runs the round again",
+        };
+        let (name, id) = (&caller.config().name, submission.manifest.submission);
+        return Err(Error::Aborted(format!(
+            "{name}: submission {id} is on all three nodes, but {task}/{round} was aborted ({why}); {then}"
+        )));
+    }
+    Ok(receipts)
+}
+
+/// How a round is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// Seconds until no more submissions begin.
+    pub seconds: u64,
+    /// Seconds after that for those that have begun.
+    pub grace: u64,
+    /// How many clients have to be accepted; the task's minimum without it.
+    pub minimum: Option<u64>,
+}
+
+/// Opens a round on all three nodes, with public inputs that `read` gives for the circuit. Returns it with the circuit and
+/// what node 0 says of the round.
+///
+/// # Errors
+///
+/// [`Error::Call`]; [`Error::Input`] of public inputs that are not as declared, and of a round that was opened before and
+/// has gone on.
+pub fn open(
+    caller: &Caller,
+    (task, round): (&str, u64),
+    terms: Terms,
+    until: Instant,
+    read: impl FnOnce(&Circuit) -> Result<Tensors>,
+) -> Result<(Circuit, Value)> {
+    let (circuit, _) = caller.patiently(until, || caller.circuit(task))?;
+    let public = encode_public(&circuit, &read(&circuit)?);
+    let packed = pack_public(&public.map_err(|e| Error::Input(e.to_string()))?);
+    let Terms { seconds, grace, minimum } = terms;
+    let open = || caller.open((task, round), (seconds, grace, minimum), &packed);
+    let status = caller.patiently(until, open)?;
+    // Asked for again, a round is as it was: it may have gone on.
+    if status["phase"] != "open" {
+        let phase = status["phase"].as_str().unwrap_or("?");
+        return Err(Error::Input(format!(
+            "{task}/{round} was opened before and is {phase}: a new round has a new number"
+        )));
+    }
+    Ok((circuit, status))
+}

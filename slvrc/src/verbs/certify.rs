@@ -1,0 +1,60 @@
+//! `slvrc certify`: what is proven of runs on given inputs, and what is measured on them.
+
+use crate::fail::{Usage, print, say};
+use crate::target::Target;
+use slvr::about::About;
+use slvr::certify::{self, Given};
+use slvr::coins::coins;
+use slvr::program::{self, Loaded};
+use slvr::{memory, tensors};
+use slvr_runtime::share::encode::Encoded;
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Certify {
+    #[command(flatten)]
+    target: Target,
+    /// Directory of the inputs, as for `run`; `about.json` in it may say where they are from and who attacks.
+    #[arg(long, value_name = "DIR")]
+    inputs: PathBuf,
+    /// The public coins of a run, as its `--json` report prints them: the same committees.
+    #[arg(long, value_name = "HEX,…", value_delimiter = ',', conflicts_with = "seed")]
+    coins: Vec<String>,
+    /// The coins that `run --seed N` draws, the noise, and the roundings of the evaluation that is measured.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Confidence of the interval of what is measured, in percent.
+    #[arg(long, default_value_t = 99.0, value_parser = percent)]
+    confidence: f64,
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let x: f64 = text.parse().map_err(|_| "a number of percent, such as 99".to_string())?;
+    if x > 0.0 && x < 100.0 { Ok(x) } else { Err("more than 0 and less than 100".into()) }
+}
+
+impl Certify {
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
+        let build = self.target.build()?;
+        if build.is_artifact() {
+            let why = "a compiled circuit says nothing of its program; certify takes a program, a .slvr file";
+            return Err(Usage(why.into()).into());
+        }
+        let loaded = program::load(&build, &print)?;
+        let Loaded::Source(source) = &loaded else { unreachable!("a program") };
+        let circuit = loaded.circuit();
+        let coins = coins(circuit, &self.coins, self.seed)?;
+        memory::must_fit(certify::memory(&source.1), "its evaluation with bounds")?;
+        let inputs = tensors::read(circuit, &self.inputs, &print)?;
+        let about = About::read(&self.inputs)?;
+        // Shapes, ranges and numbers are held to the declaration.
+        let encoded = Encoded::new(circuit, &inputs)
+            .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
+        let name = self.inputs.display().to_string();
+        let confidence = self.confidence / 100.0;
+        let given = Given { name, about, inputs, coins, seed: self.seed, confidence };
+        let report = certify::certify(source, given, &encoded)?;
+        say(&if json { report.to_json() } else { report.to_text() })
+    }
+}
