@@ -298,7 +298,7 @@ impl Schedule {
                 coordinator.collect(TASK, 1).is_err(),
                 "seed {seed}: an aborted round has a result"
             );
-            if why.contains("clients are left") {
+            if why.contains(" left, and the minimum is ") {
                 let fair = owed.difference(&self.unfair).count() as u64;
                 assert!(fair < MINIMUM, "seed {seed}: {owed:?} without {:?}: {why}", self.unfair);
                 return End { released: false, retries, attempts: 0, struck: self.struck };

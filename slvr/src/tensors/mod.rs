@@ -5,6 +5,7 @@
 //! `input.field`. A member without a file, or with one that is not as the circuit declares it, has
 //! submitted nothing.
 
+mod arrays;
 mod elements;
 mod npz;
 mod stored;
@@ -12,15 +13,16 @@ mod written;
 
 use crate::error::{About as _, Error, Result, refuse};
 use crate::notes::{Note, Notes};
+pub use arrays::{Array, Arrays};
 use elements::{Stored, fits};
 use safetensors::tensor::SafeTensors;
-use slvr_circuit::{Circuit, Encoding, From, Input};
+use slvr_circuit::{Circuit, Encoding, From, Input, PartySet};
 use slvr_compiler::diagnostic::plain::name as shown;
 use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor, check_member};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use stored::{ENDS, File, path_of};
+use stored::{ENDS, File, Tensors, path_of};
 pub use written::write_own;
 use written::{Named, put_f64, put_i64, write_described};
 pub use written::{can_make, named, prepare_outputs, write_file, write_outputs};
@@ -103,19 +105,59 @@ pub struct Submitted {
 /// Reads what was submitted: a member whose file is not there, or holds anything but what the circuit declares,
 /// gives no tensors, and is listed. One client must not be able to end the run of all. A party set without any
 /// good file is an error, and so is one of a single member without it.
+///
+/// # Errors
+///
+/// [`Error::Input`].
 pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> Result<Submitted> {
-    let mut missing = Vec::new();
-    let mut surplus = Vec::new();
+    is_folder(dir, &files(circuit))?;
+    submitted(circuit, &Folder(dir), values)
+}
+
+/// Whose tensors: the public ones, or those of a member of a party set.
+#[derive(Clone, Copy)]
+enum Giver<'c> {
+    Public,
+    Member(&'c str, u64),
+}
+
+impl Giver<'_> {
+    /// What the tensors are, in words.
+    fn holds(self) -> String {
+        match self {
+            Giver::Public => "the public inputs".into(),
+            Giver::Member(set, i) => format!("the inputs of {set} {i}"),
+        }
+    }
+}
+
+/// Where what was submitted is.
+trait Source {
+    /// Refuses what does not go with a party set.
+    fn suits(&self, set: &PartySet) -> Result<()>;
+    /// Whether a giver gives anything, good or bad.
+    fn is_there(&self, giver: Giver<'_>) -> bool;
+    /// The tensors of a giver.
+    fn read(&self, giver: Giver<'_>, expected: &[Expected<'_>]) -> Result<Read>;
+    /// Where they are, or would be.
+    fn place(&self, giver: Giver<'_>) -> String;
+    /// What is said where there are none.
+    fn absent(&self, giver: Giver<'_>) -> String;
+    /// An error with the place that it is about.
+    fn locate(&self, circuit: &Circuit, e: InputError) -> Error;
+}
+
+/// Gathers what was submitted, see [`read_submitted`].
+fn submitted(circuit: &Circuit, source: &dyn Source, values: Values) -> Result<Submitted> {
+    let (mut missing, mut surplus) = (Vec::new(), Vec::new());
     let of = |from: From| -> Vec<Expected<'_>> {
         circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect()
     };
-    is_folder(dir, &files(circuit))?;
     let mut public = BTreeMap::new();
     let expected = of(From::Public);
     if !expected.is_empty() {
-        let path = path_of(dir, "public").map_err(Error::Input)?;
-        let read = read_file(&path, "the public inputs", &expected)?;
-        surplus.extend(not_read(circuit, &[(path, read.surplus)]));
+        let read = source.read(Giver::Public, &expected)?;
+        surplus.extend(not_read(circuit, &[(source.place(Giver::Public), read.surplus)]));
         public = read.tensors;
     }
     let mut sets = Vec::new();
@@ -123,35 +165,29 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> Result<S
         let expected = of(From::Each(s as u32));
         let mut members = Vec::new();
         if !expected.is_empty() {
-            let folder = dir.join(&set.name);
-            is_folder(&folder, &members_files("", set.size))?;
-            no_surplus(&folder, &set.name, set.size)?;
+            source.suits(set)?;
             let (mut absent, mut unread) = (Vec::new(), Vec::new());
             for i in 0..set.size {
-                let chosen = path_of(&folder, &i.to_string()).map_err(Error::Input);
-                let path = chosen
-                    .as_ref()
-                    .map_or_else(|_| folder.join(format!("{i}.{}", ENDS[0])), PathBuf::clone);
-                let giver = format!("{} {i}", set.name);
-                let holds = format!("the inputs of {giver}");
-                let there = !matches!(path.try_exists(), Ok(false));
-                let read = chosen.and_then(|path| read_file(&path, &holds, &expected));
+                let giver = Giver::Member(&set.name, i);
+                let there = source.is_there(giver);
+                let read = source.read(giver, &expected);
                 let read = read.and_then(|Read { tensors, surplus }| {
                     let place = (s, i as usize);
                     match check_member(circuit, place, &tensors, values == Values::Declared) {
                         Ok(()) => {
-                            unread.push((path.clone(), surplus));
+                            unread.push((source.place(giver), surplus));
                             Ok(tensors)
                         }
-                        Err(e) => Err(locate(circuit, dir, e)),
+                        Err(e) => Err(source.locate(circuit, e)),
                     }
                 });
                 match read {
                     Err(error) => {
                         let what = match there {
                             true => error.to_string(),
-                            false => format!("{}: no such file", path.display()),
+                            false => source.absent(giver),
                         };
+                        let giver = format!("{} {i}", set.name);
                         absent.push(Missing { set: s, member: i as usize, giver, what, error });
                         members.push(BTreeMap::new());
                     }
@@ -170,10 +206,58 @@ pub fn read_submitted(circuit: &Circuit, dir: &Path, values: Values) -> Result<S
     Ok(Submitted { inputs: Inputs { public, sets }, missing, surplus })
 }
 
+/// A folder of files.
+struct Folder<'d>(&'d Path);
+
+impl Folder<'_> {
+    /// The folder and the stem of a giver's file.
+    fn stem(&self, giver: Giver<'_>) -> (PathBuf, String) {
+        match giver {
+            Giver::Public => (self.0.to_path_buf(), "public".into()),
+            Giver::Member(set, i) => (self.0.join(set), i.to_string()),
+        }
+    }
+
+    fn path(&self, giver: Giver<'_>) -> PathBuf {
+        let (folder, stem) = self.stem(giver);
+        path_of(&folder, &stem).unwrap_or_else(|_| folder.join(format!("{stem}.{}", ENDS[0])))
+    }
+}
+
+impl Source for Folder<'_> {
+    fn suits(&self, set: &PartySet) -> Result<()> {
+        let folder = self.0.join(&set.name);
+        is_folder(&folder, &members_files("", set.size))?;
+        no_surplus(&folder, &set.name, set.size)
+    }
+
+    fn read(&self, giver: Giver<'_>, expected: &[Expected<'_>]) -> Result<Read> {
+        let (folder, stem) = self.stem(giver);
+        let path = path_of(&folder, &stem).map_err(Error::Input)?;
+        read_file(&path, &giver.holds(), expected)
+    }
+
+    fn is_there(&self, giver: Giver<'_>) -> bool {
+        !matches!(self.path(giver).try_exists(), Ok(false))
+    }
+
+    fn place(&self, giver: Giver<'_>) -> String {
+        self.path(giver).display().to_string()
+    }
+
+    fn absent(&self, giver: Giver<'_>) -> String {
+        format!("{}: no such file", self.place(giver))
+    }
+
+    fn locate(&self, circuit: &Circuit, e: InputError) -> Error {
+        locate(circuit, self.0, e)
+    }
+}
+
 /// One line on the tensors that files have and no input asks for: another predicate may read them, or a name is
 /// misspelt.
-fn not_read(circuit: &Circuit, files: &[(PathBuf, Vec<String>)]) -> Option<String> {
-    let with: Vec<&(PathBuf, Vec<String>)> = files.iter().filter(|(_, s)| !s.is_empty()).collect();
+fn not_read(circuit: &Circuit, files: &[(String, Vec<String>)]) -> Option<String> {
+    let with: Vec<&(String, Vec<String>)> = files.iter().filter(|(_, s)| !s.is_empty()).collect();
     let (first, _) = with.first()?;
     let names: BTreeSet<&str> =
         with.iter().flat_map(|(_, surplus)| surplus).map(String::as_str).collect();
@@ -183,7 +267,7 @@ fn not_read(circuit: &Circuit, files: &[(PathBuf, Vec<String>)]) -> Option<Strin
         n => format!(" and {} more", n - 1),
     };
     let are = if names.len() == 1 { "is" } else { "are" };
-    let (names, first) = (listed(&names), first.display());
+    let names = listed(&names);
     Some(format!("{first}{more}: {names} {are} not read: `{}` has no such input", circuit.name))
 }
 
@@ -204,7 +288,7 @@ pub fn read_member(
 
 /// Tells what a file has that no input asks for.
 fn note_not_read(circuit: &Circuit, path: &Path, surplus: Vec<String>, notes: Notes<'_>) {
-    if let Some(note) = not_read(circuit, &[(path.to_path_buf(), surplus)]) {
+    if let Some(note) = not_read(circuit, &[(path.display().to_string(), surplus)]) {
         notes(Note::Note(&note));
     }
 }
@@ -374,11 +458,16 @@ fn read_file(path: &Path, holds: &str, expected: &[Expected<'_>]) -> Result<Read
         })
     })?;
     let mut file = File::open(path, &bytes).about(|| at.to_string())?;
+    expect(&mut file, &at.to_string(), expected)
+}
+
+/// Takes the tensors that are expected.
+fn expect(file: &mut dyn Tensors, at: &str, expected: &[Expected<'_>]) -> Result<Read> {
     let names = file.names();
     let mut out: BTreeMap<String, RawTensor> = BTreeMap::new();
     for e in expected {
         let tensor =
-            one(&mut file, &names, e, expected).about(|| format!("{at}: tensor `{}`", e.name))?;
+            one(file, &names, e, expected).about(|| format!("{at}: tensor `{}`", e.name))?;
         // The fields of a record follow one another, as in the order of the circuit.
         match out.get_mut(&e.input.name).map(|t| (&mut t.shape, &mut t.data)) {
             None if e.input.fields.is_empty() => {
@@ -414,7 +503,7 @@ fn elements_of(shape: &[u64]) -> u64 {
 }
 
 fn one(
-    file: &mut File,
+    file: &mut dyn Tensors,
     names: &[String],
     e: &Expected,
     all: &[Expected],
@@ -473,12 +562,16 @@ fn instead(names: &[String], e: &Expected, all: &[Expected]) -> String {
 
 /// An input error with the file it came from, and for a record the field.
 pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> Error {
-    let (folder, stem) = match e.giver.split_once(' ') {
-        None => (dir.to_path_buf(), "public"),
-        Some((set, member)) => (dir.join(set), member),
+    let giver = match e.giver.split_once(' ') {
+        None => Giver::Public,
+        Some((set, member)) => Giver::Member(set, member.parse().unwrap_or(0)),
     };
-    let other = || folder.join(format!("{stem}.{}", ENDS[0]));
-    let file = path_of(&folder, stem).unwrap_or_else(|_| other());
+    let place = Folder(dir).place(giver);
+    placed(circuit, &place, e)
+}
+
+/// The same of tensors in another place.
+fn placed(circuit: &Circuit, place: &str, e: InputError) -> Error {
     let input = circuit.inputs.iter().find(|i| i.name == e.tensor);
     let field = |index: &[u64]| -> Option<(String, Vec<u64>)> {
         let mut at = *index.first()?;
@@ -507,7 +600,7 @@ pub fn locate(circuit: &Circuit, dir: &Path, e: InputError) -> Error {
     }
     // A scalar has no positions.
     let problem = problem.to_string().replace("the element at []", "the value");
-    Error::Input(format!("{}: tensor `{tensor}`: {problem}", file.display()))
+    Error::Input(format!("{place}: tensor `{tensor}`: {problem}"))
 }
 
 /// Fraction bits of the words of an input.

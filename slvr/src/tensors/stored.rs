@@ -18,6 +18,14 @@ pub enum File<'b> {
     Npz(Npz<'b>),
 }
 
+/// Tensors by name.
+pub trait Tensors {
+    /// Their names, in order.
+    fn names(&self) -> Vec<String>;
+    /// The tensor of a name, if there is one; its elements if it has the wanted shape.
+    fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored>, String>;
+}
+
 impl<'b> File<'b> {
     /// Reads the directory of a file, in the format that its name says.
     pub fn open(path: &Path, bytes: &'b [u8]) -> Result<Self, String> {
@@ -30,9 +38,10 @@ impl<'b> File<'b> {
         let file = SafeTensors::deserialize(bytes);
         file.map(File::Safetensors).map_err(|e| damage(bytes, &e))
     }
+}
 
-    /// The names of its tensors, in order.
-    pub fn names(&self) -> Vec<String> {
+impl Tensors for File<'_> {
+    fn names(&self) -> Vec<String> {
         let mut names = match self {
             File::Safetensors(file) => file.names().into_iter().map(str::to_owned).collect(),
             File::Npz(file) => file.names(),
@@ -41,8 +50,7 @@ impl<'b> File<'b> {
         names
     }
 
-    /// The tensor of a name, if there is one.
-    pub fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored>, String> {
+    fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored>, String> {
         match self {
             File::Npz(file) => file.get(name, wanted),
             File::Safetensors(file) => Ok(file.tensor(name).ok().map(|view| Stored {

@@ -1,0 +1,110 @@
+//! Tensors that are in memory, by giver and name.
+
+use super::elements::Stored;
+use super::stored::Tensors;
+use super::{Expected, Giver, Read, Source, Submitted, Values, expect, placed, submitted};
+use crate::error::{Error, Result, refuse};
+use slvr_circuit::{Circuit, PartySet};
+use slvr_runtime::share::encode::{InputError, RawData};
+use std::collections::BTreeMap;
+
+/// An array.
+pub struct Array {
+    /// Sizes of its axes.
+    pub shape: Vec<u64>,
+    /// The type of its elements, as messages call it.
+    pub kind: String,
+    /// Its elements, row by row; nothing of a type that no input has.
+    pub data: Option<RawData>,
+}
+
+/// What was submitted, under the names that the tensors of files have.
+#[derive(Default)]
+pub struct Arrays {
+    /// The public inputs.
+    pub public: BTreeMap<String, Array>,
+    /// By party set what each member gives; nothing of a member that gives nothing.
+    pub sets: BTreeMap<String, Vec<Option<BTreeMap<String, Array>>>>,
+}
+
+impl Arrays {
+    /// Gathers what was submitted, as [`read_submitted`](super::read_submitted) does from files.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Input`] of public inputs, of a set that the circuit does not have, or has with other members, and of one in
+    /// which nobody gives what is declared.
+    pub fn submitted(&self, circuit: &Circuit, values: Values) -> Result<Submitted> {
+        let known: Vec<&str> = circuit.parties.iter().map(|set| set.name.as_str()).collect();
+        if let Some(other) = self.sets.keys().find(|name| !known.contains(&name.as_str())) {
+            let near = slvr_compiler::diagnostic::near::did_you_mean(other, known.iter().copied());
+            let hint = near.map(|n| format!("; did you mean `{n}`?")).unwrap_or_default();
+            refuse!("`{}` has no party set `{other}`{hint}", circuit.name);
+        }
+        submitted(circuit, self, values)
+    }
+
+    fn of(&self, giver: Giver<'_>) -> Option<&BTreeMap<String, Array>> {
+        match giver {
+            Giver::Public => Some(&self.public),
+            Giver::Member(set, i) => self.sets.get(set)?.get(i as usize)?.as_ref(),
+        }
+    }
+}
+
+struct Named<'a>(&'a BTreeMap<String, Array>);
+
+impl Tensors for Named<'_> {
+    fn names(&self) -> Vec<String> {
+        self.0.keys().cloned().collect()
+    }
+
+    fn get(&mut self, name: &str, _: &[u64]) -> std::result::Result<Option<Stored>, String> {
+        Ok(self.0.get(name).map(|a| Stored {
+            shape: a.shape.clone(),
+            kind: a.kind.clone(),
+            data: a.data.clone(),
+        }))
+    }
+}
+
+impl Source for Arrays {
+    fn suits(&self, set: &PartySet) -> Result<()> {
+        match self.sets.get(&set.name) {
+            None => {
+                refuse!("nothing is given for `{}`, a party set of {} members", set.name, set.size)
+            }
+            Some(given) if given.len() as u64 != set.size => {
+                refuse!("`{}` has {} members, and {} are given", set.name, set.size, given.len())
+            }
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn read(&self, giver: Giver<'_>, expected: &[Expected<'_>]) -> Result<Read> {
+        let Some(arrays) = self.of(giver) else {
+            return Err(Error::Input(self.absent(giver)));
+        };
+        expect(&mut Named(arrays), &self.place(giver), expected)
+    }
+
+    fn is_there(&self, giver: Giver<'_>) -> bool {
+        self.of(giver).is_some()
+    }
+
+    fn place(&self, giver: Giver<'_>) -> String {
+        match giver {
+            Giver::Public => "public".into(),
+            Giver::Member(set, i) => format!("{set} {i}"),
+        }
+    }
+
+    fn absent(&self, giver: Giver<'_>) -> String {
+        format!("{}: nothing is given", self.place(giver))
+    }
+
+    fn locate(&self, circuit: &Circuit, e: InputError) -> Error {
+        let giver = e.giver.clone();
+        placed(circuit, &giver, e)
+    }
+}
