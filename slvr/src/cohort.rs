@@ -13,6 +13,7 @@ use slvr_runtime::party::{self, Replaced};
 use slvr_runtime::share::encode::Inputs;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What is done about members whose inputs cannot be used: missing, malformed or out of range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,7 +52,7 @@ fn of_all(number: u64, set: &PartySet) -> String {
 pub struct Cohort {
     build: Build,
     /// The circuit, with its program if there is one.
-    pub loaded: Loaded,
+    pub loaded: Arc<Loaded>,
     /// Of those who take part.
     pub inputs: Inputs,
     /// By party set of several members: the number that each one has among the files of inputs.
@@ -77,7 +78,7 @@ impl Cohort {
         notes: Notes<'_>,
     ) -> Result<Cohort> {
         let submitted = tensors::read_submitted(loaded.circuit(), dir, values)?;
-        Cohort::new(build, loaded, submitted, invalid, notes)
+        Cohort::new(build, Arc::new(loaded), submitted, invalid, notes)
     }
 
     /// The same of what was read.
@@ -87,7 +88,7 @@ impl Cohort {
     /// As [`Cohort::read`].
     pub fn new(
         build: &Build,
-        loaded: Loaded,
+        loaded: Arc<Loaded>,
         submitted: Submitted,
         invalid: Invalid,
         notes: Notes<'_>,
@@ -129,7 +130,7 @@ impl Cohort {
     fn exclude(&mut self, out: Vec<(usize, usize, String)>, notes: Notes<'_>) -> Result<()> {
         let named = self.named(&out);
         let zeros = "`--invalid zeros` has zeros stand in for their inputs";
-        let Loaded::Source(source) = &self.loaded else {
+        let Loaded::Source(source) = &*self.loaded else {
             refuse!(
                 "{named}: {} is compiled for all members and cannot be made for the others: run the program, or {zeros}",
                 self.build.file
@@ -243,13 +244,13 @@ impl Cohort {
             *members = all.filter(|(m, _)| stays(m)).map(|(_, number)| number).collect();
         }
         self.excluded.sort();
-        (self.build, self.loaded) = (build, loaded);
+        (self.build, self.loaded) = (build, Arc::new(loaded));
         Ok(())
     }
 
     /// Says who is left out, and of each of these sets how many are left: what is revealed is of these alone.
     fn warn(&self, named: &str, left: impl IntoIterator<Item = (usize, u64)>, notes: Notes<'_>) {
-        let Loaded::Source(source) = &self.loaded else { return };
+        let Loaded::Source(source) = &*self.loaded else { return };
         let sets = &source.0.program.parties;
         let left: Vec<String> = left.into_iter().map(|(s, n)| of_all(n, &sets[s])).collect();
         notes(Note::Caution(&format!("left out: {named}; {} are left", left.join(", "))));

@@ -74,15 +74,24 @@ pub fn load(build: &Build, notes: Notes<'_>) -> Result<Loaded> {
         build.is_bare()?;
         let bytes = files::read(Path::new(file), artifact::MAX_PAYLOAD + (1 << 10))
             .about(|| format!("{file}: cannot be read"))?;
-        let circuit = match artifact::read(&bytes) {
-            Ok(circuit) => circuit,
-            Err(e) => refuse!("{file}: {e}; make it again with `slvrc build`"),
-        };
-        build.fits(&circuit)?;
-        return Ok(Loaded::Artifact(Box::new(circuit)));
+        return artifact_of(build, &bytes);
     }
     let checked = check(build, Sizes::Required)?;
     notes(Note::Warnings(&checked.warnings, &checked.sources));
     let compiled = checked.compile(notes)?;
     Ok(Loaded::Source(Box::new((checked, compiled))))
+}
+
+/// The circuit of the bytes of an artifact, which [`Build::file`] names.
+///
+/// # Errors
+///
+/// [`Error::Input`](crate::Error::Input) of bytes that are none, [`Error::Usage`](crate::Error::Usage) of another adversary.
+pub fn artifact_of(build: &Build, bytes: &[u8]) -> Result<Loaded> {
+    let circuit = match artifact::read(bytes) {
+        Ok(circuit) => circuit,
+        Err(e) => refuse!("{}: {e}; make it again with `slvrc build`", build.file),
+    };
+    build.fits(&circuit)?;
+    Ok(Loaded::Artifact(Box::new(circuit)))
 }

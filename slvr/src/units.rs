@@ -49,6 +49,33 @@ pub fn bytes(n: u64) -> String {
     count(n, "B")
 }
 
+/// Reads a number of bytes, as in `8GiB`.
+///
+/// # Errors
+///
+/// What it should be.
+pub fn size(text: &str) -> Result<u64, String> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(at);
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "kib" => 1 << 10,
+        "mib" => 1 << 20,
+        "gib" => 1 << 30,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        _ => {
+            return Err("a number of bytes, or of KiB, MiB, GiB, kB, MB or GB, as in `8GiB`".into());
+        }
+    };
+    let number: f64 =
+        number.trim().parse().map_err(|_| "a number, and a unit after it, as in `8GiB`")?;
+    let size = number * unit as f64;
+    let sensible = size >= 1.0 && size < 63f64.exp2();
+    if sensible { Ok(size as u64) } else { Err("at least one byte, below 2^63".into()) }
+}
+
 /// The unit of an axis that reaches this many bytes, and its name.
 pub fn bytes_unit(most: f64) -> (f64, &'static str) {
     match most {
@@ -121,5 +148,22 @@ mod tests {
             ("20.0 us".into(), "250 ms".into(), "3.46 s".into())
         );
         assert_eq!(network(&NetProfile::lan()), "1 Gbit/s, 1 ms round trip");
+    }
+
+    #[test]
+    fn sizes_of_memory() {
+        for (text, wanted) in [
+            ("4096", 4096),
+            ("4096B", 4096),
+            ("20MiB", 20 << 20),
+            ("1.5 kB", 1500),
+            ("8GiB", 8 << 30),
+            ("2gb", 2_000_000_000),
+        ] {
+            assert_eq!(size(text), Ok(wanted), "{text}");
+        }
+        for text in ["", "MiB", "8 TB", "-1", "0", "0.5", "nan", "inf", "1e300", "8GiBs", "1e3"] {
+            assert!(size(text).is_err(), "{text}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use slvr::build::{self, Build, Family};
-use slvr::{clients, cohort, net};
+use slvr::{clients, cohort, net, units};
 use slvr_compiler::cost::NetProfile;
 
 /// A program and what is bound in it.
@@ -26,7 +26,7 @@ pub struct Target {
     pub trust_inputs: bool,
     /// The most memory for the values of one party, as in `8GiB`: a circuit that would take more is
     /// built in blocks that run one after another, which takes more rounds.
-    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    #[arg(long, value_name = "SIZE", value_parser = units::size)]
     pub memory: Option<u64>,
     /// Waits until it is known whose inputs are in range before computing with them: more rounds, and
     /// no part of a run is repeated if a client fails.
@@ -103,54 +103,10 @@ impl From<Invalid> for cohort::Invalid {
     }
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
-    let at = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(at);
-    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
-        "" | "b" => 1,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        "kb" => 1_000,
-        "mb" => 1_000_000,
-        "gb" => 1_000_000_000,
-        _ => {
-            return Err("a number of bytes, or of KiB, MiB, GiB, kB, MB or GB, as in `8GiB`".into());
-        }
-    };
-    let number: f64 =
-        number.trim().parse().map_err(|_| "a number, and a unit after it, as in `8GiB`")?;
-    let size = number * unit as f64;
-    let sensible = size >= 1.0 && size < 63f64.exp2();
-    if sensible { Ok(size as u64) } else { Err("at least one byte, below 2^63".into()) }
-}
-
 fn ring(text: &str) -> Result<u32, String> {
     match text {
         "64" => Ok(64),
         "128" => Ok(128),
         _ => Err("64 or 128".into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sizes_of_memory() {
-        for (text, size) in [
-            ("4096", 4096),
-            ("4096B", 4096),
-            ("20MiB", 20 << 20),
-            ("1.5 kB", 1500),
-            ("8GiB", 8 << 30),
-            ("2gb", 2_000_000_000),
-        ] {
-            assert_eq!(bytes(text), Ok(size), "{text}");
-        }
-        for text in ["", "MiB", "8 TB", "-1", "0", "0.5", "nan", "inf", "1e300", "8GiBs", "1e3"] {
-            assert!(bytes(text).is_err(), "{text}");
-        }
     }
 }

@@ -1,8 +1,8 @@
 //! How bytes reach the two peers and the receivers.
 //!
 //! Lives here: the [`Link`] trait, the frame in front of every message ([`Header`]), links in memory
-//! ([`memory`]) and over TCP with TLS ([`tcp`], [`tls`]), a wrapper that imposes the bandwidth and latency
-//! of a network ([`shaped`]) and one that injects faults for tests ([`fault`]). May not: shares, circuits,
+//! ([`memory`]) and over TCP with TLS ([`tcp`], [`tls`]), and wrappers: one that imposes the bandwidth and latency of a
+//! network ([`shaped`]), one that can be closed ([`cancel`]), one that injects faults for tests ([`fault`]). May not: shares, circuits,
 //! anything that looks inside a message.
 //!
 //! A link is a set of ordered channels, one per pair of endpoints and direction. It authenticates
@@ -10,6 +10,7 @@
 //! bytes. Every receive names the exact frame it expects and a deadline: another kind, layer or
 //! length is an error before a byte of the body is allocated.
 
+pub mod cancel;
 pub mod fault;
 pub mod memory;
 #[cfg(feature = "tls")]

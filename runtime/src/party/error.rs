@@ -86,6 +86,9 @@ pub enum RunError {
     /// An input file does not fit the circuit.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// Whoever started the run has ended it.
+    #[error("the run was cancelled")]
+    Cancelled,
     /// The parties found different values of something public.
     #[error("the parties disagree on {0}")]
     Disagreement(&'static str),

@@ -5,6 +5,7 @@ use super::intake::Intake;
 use super::{
     Doors, Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive,
 };
+use crate::link::cancel::Cancellable;
 use crate::link::memory::{Memory, Mesh, mesh};
 use crate::link::shaped::{Line, Network};
 use crate::link::{Link, Peer};
@@ -15,8 +16,9 @@ use crate::share::state::Kept;
 use crate::share::{Held, PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream};
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op};
-use slvr_ring::Data;
+use slvr_ring::{Data, threads};
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -50,6 +52,8 @@ pub struct Options<'a> {
     pub state: Option<&'a [Kept; 3]>,
     /// Called by party 0 after each layer with the layers done and all layers.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+    /// Ends the run once it is set: it is looked at before each client's inputs are dealt and before each message.
+    pub cancel: Option<&'a AtomicBool>,
     /// What a test does to the run.
     pub doors: Doors<'a>,
 }
@@ -68,8 +72,15 @@ impl Default for Options<'_> {
             invalid: Invalid::Zeros,
             state: None,
             progress: None,
+            cancel: None,
             doors: Doors::default(),
         }
+    }
+}
+
+impl Options<'_> {
+    fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|cancel| cancel.load(Ordering::Acquire))
     }
 }
 
@@ -156,7 +167,11 @@ pub fn run_local(
         true => encode_unchecked(circuit, inputs)?,
         false => encode(circuit, inputs)?,
     };
-    run_outcome(circuit, encoded, options)?.report(circuit)
+    let done = run_outcome(circuit, encoded, options).and_then(|outcome| outcome.report(circuit));
+    match options.is_cancelled() {
+        true if done.is_err() => Err(RunError::Cancelled),
+        _ => done,
+    }
 }
 
 /// Verifies the circuit and encodes the inputs. What the circuit may open is looked at before they are dealt.
@@ -217,9 +232,9 @@ pub fn run_outcome(
     let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me, run, options.compare_inputs));
     let upload_bytes = dealer.deal(circuit, sets, options, |set, member, uploads| {
         let uploads = uploads.map_or([None, None, None], |u| u.map(Some));
-        for (intake, upload) in intakes.iter_mut().zip(uploads) {
+        threads::each(intakes.iter_mut().zip(uploads), &|(intake, upload)| {
             intake.take(set, member, upload.as_ref());
-        }
+        });
     })?;
     let given = intakes.map(|i| i.finish(&public));
 
@@ -230,8 +245,12 @@ pub fn run_outcome(
     let deadline = options.deadline;
     let network = options.shape.map(Network::new);
     let shape = |me, link: Box<dyn Link>| -> Box<dyn Link> {
-        match &network {
+        let link: Box<dyn Link> = match &network {
             Some(network) => Box::new(network.attach(me, link)),
+            None => link,
+        };
+        match options.cancel {
+            Some(cancel) => Box::new(Cancellable::new(link, cancel)),
             None => link,
         }
     };
@@ -409,21 +428,35 @@ impl Dealer {
         for (s, set) in circuit.parties.iter().enumerate() {
             let members = if layout(circuit, s).is_empty() { 0 } else { set.size as usize };
             let mut sizes = Vec::with_capacity(members);
-            for i in 0..members {
-                let given = inputs.get_mut(s).and_then(|m| m.get_mut(i)).map(std::mem::take);
-                let dealt = match given.filter(|g| !g.is_empty()) {
-                    Some(given) => {
-                        let (seed0, seed1) = (self.source.seed()?, self.source.seed()?);
-                        Some(Dealt::new(seed0, seed1, self.run, given))
-                    }
-                    None => None,
-                };
-                sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
-                let mut parts = dealt.map(|d| d.uploads());
-                if let (Some(tamper), Some(parts)) = (options.doors.tamper, &mut parts) {
-                    tamper(s, i, parts);
+            let mut given = std::mem::take(inputs.get_mut(s).unwrap_or(&mut Vec::new()));
+            given.resize_with(members, Vec::new);
+            let mut given = given.into_iter();
+            while sizes.len() < members {
+                if options.is_cancelled() {
+                    return Err(RunError::Cancelled);
                 }
-                hand_out(s, i, parts);
+                // As many at a time as there are threads. Seeds are drawn in the order of the members.
+                let mut some = Vec::new();
+                for given in given.by_ref().take(threads::count()) {
+                    let seeds = match given.is_empty() {
+                        true => None,
+                        false => Some((self.source.seed()?, self.source.seed()?)),
+                    };
+                    some.push((given, seeds));
+                }
+                let run = self.run;
+                let dealt = threads::map(some.into_iter(), &|(given, seeds)| {
+                    seeds.map(|(seed0, seed1)| Dealt::new(seed0, seed1, run, given))
+                });
+                for dealt in dealt {
+                    let i = sizes.len();
+                    sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
+                    let mut parts = dealt.map(|d| d.uploads());
+                    if let (Some(tamper), Some(parts)) = (options.doors.tamper, &mut parts) {
+                        tamper(s, i, parts);
+                    }
+                    hand_out(s, i, parts);
+                }
             }
             upload_bytes.push(sizes);
         }

@@ -2,10 +2,12 @@
 
 use super::elements::Stored;
 use super::stored::Tensors;
-use super::{Expected, Giver, Read, Source, Submitted, Values, expect, placed, submitted};
+use super::{
+    Expected, Giver, Read, Source, Submitted, Values, expect, not_read, placed, submitted,
+};
 use crate::error::{Error, Result, refuse};
-use slvr_circuit::{Circuit, PartySet};
-use slvr_runtime::share::encode::{InputError, RawData};
+use slvr_circuit::{Circuit, From, PartySet};
+use slvr_runtime::share::encode::{InputError, RawData, RawTensor};
 use std::collections::BTreeMap;
 
 /// An array.
@@ -50,6 +52,43 @@ impl Arrays {
             Giver::Member(set, i) => self.sets.get(set)?.get(i as usize)?.as_ref(),
         }
     }
+}
+
+/// What one member of a party set gives, and what is said of arrays that no input asks for.
+///
+/// # Errors
+///
+/// [`Error::Input`] of arrays that are not as declared.
+pub fn member_of(
+    circuit: &Circuit,
+    set: usize,
+    arrays: &BTreeMap<String, Array>,
+) -> Result<(BTreeMap<String, RawTensor>, Option<String>)> {
+    taken(circuit, From::Each(set as u32), "the client's inputs", arrays)
+}
+
+/// The same of public inputs.
+///
+/// # Errors
+///
+/// As [`member_of`].
+pub fn public_of(
+    circuit: &Circuit,
+    arrays: &BTreeMap<String, Array>,
+) -> Result<(BTreeMap<String, RawTensor>, Option<String>)> {
+    taken(circuit, From::Public, "the public inputs", arrays)
+}
+
+fn taken(
+    circuit: &Circuit,
+    from: From,
+    place: &str,
+    arrays: &BTreeMap<String, Array>,
+) -> Result<(BTreeMap<String, RawTensor>, Option<String>)> {
+    let inputs = circuit.inputs.iter().filter(|i| i.from == from);
+    let expected: Vec<Expected<'_>> = inputs.flat_map(Expected::of).collect();
+    let Read { tensors, surplus } = expect(&mut Named(arrays), place, &expected)?;
+    Ok((tensors, not_read(circuit, &[(place.into(), surplus)])))
 }
 
 struct Named<'a>(&'a BTreeMap<String, Array>);

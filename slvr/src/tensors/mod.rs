@@ -13,7 +13,7 @@ mod written;
 
 use crate::error::{About as _, Error, Result, refuse};
 use crate::notes::{Note, Notes};
-pub use arrays::{Array, Arrays};
+pub use arrays::{Array, Arrays, member_of, public_of};
 use elements::{Stored, fits};
 use safetensors::tensor::SafeTensors;
 use slvr_circuit::{Circuit, Encoding, From, Input, PartySet};
@@ -61,6 +61,11 @@ pub struct Missing {
 }
 
 impl Missing {
+    /// What is wrong, in one line that begins with where.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
     /// That zeros stand in, in one line.
     pub fn replaced(&self) -> String {
         format!("{}; zeros stand in for all inputs of {}", self.what, self.giver)

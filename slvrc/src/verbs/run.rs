@@ -113,7 +113,7 @@ impl Run {
             all["excluded"] = cohort.excluded_json();
             return say(&format!("{all}\n"));
         }
-        let noise = match &cohort.loaded {
+        let noise = match &*cohort.loaded {
             Loaded::Source(s) if Privacy::has_noise(&s.1.optimised) => {
                 cohort.loaded.certificate().and_then(|c| c.privacy)
             }

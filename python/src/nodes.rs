@@ -1,0 +1,222 @@
+//! Calls of clients and of the coordinator to the nodes of a deployment.
+
+use crate::arrays::{of_member, put, revealed};
+use crate::watched::{Watch, watched};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Value, json};
+use slvr::deployment::{self, Terms};
+use slvr::notes::Note;
+use slvr::tensors;
+use slvr::{Error, Result};
+use slvr_circuit::{Circuit, artifact};
+use slvr_node::client::{Caller, Collected};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Whoever calls three nodes with a file of configuration.
+#[pyclass(frozen, module = "slvr._slvr")]
+pub struct Nodes {
+    caller: Arc<Caller>,
+}
+
+fn until(patience: f64) -> PyResult<Instant> {
+    let patience = Duration::try_from_secs_f64(patience).ok();
+    let end = patience.and_then(|p| Instant::now().checked_add(p));
+    end.ok_or_else(|| PyValueError::new_err("patience is a number of seconds"))
+}
+
+/// The bytes of a hash.
+fn hash(text: &str) -> PyResult<[u8; 32]> {
+    let digits: Option<Vec<u8>> = (0..text.len() / 2)
+        .map(|i| u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok())
+        .collect();
+    let bytes = digits.filter(|_| text.len() == 64).and_then(|b| b.try_into().ok());
+    bytes.ok_or_else(|| PyValueError::new_err("the hash of a circuit has 64 hexadecimal digits"))
+}
+
+fn told(watch: &Watch, note: Option<String>) {
+    note.iter().for_each(|note| watch.tell(Note::Note(note)));
+}
+
+#[pymethods]
+impl Nodes {
+    /// Reads a configuration: client.toml or coordinator.toml, as `slvrc keys` makes it.
+    #[new]
+    fn new(py: Python<'_>, config: PathBuf) -> PyResult<Self> {
+        let caller =
+            watched(py, None, |watch| deployment::caller(&config, &|note| watch.tell(note)))?;
+        Ok(Nodes { caller: Arc::new(caller) })
+    }
+
+    /// The name of the client, or of the coordinator.
+    #[getter]
+    fn name(&self) -> String {
+        self.caller.config().name.clone()
+    }
+
+    /// The hash of the circuit of a task for all its clients.
+    fn circuit_hash(&self, py: Python<'_>, task: &str, patience: f64) -> PyResult<String> {
+        let until = until(patience)?;
+        watched(py, None, |_| {
+            let (circuit, _) = self.caller.patiently(until, || self.caller.circuit(task))?;
+            Ok(slvr::report::hex(&artifact::hash(&circuit)))
+        })
+    }
+
+    /// Submits a client's arrays to a round, and returns the receipts as JSON. Shares are made here.
+    fn submit(
+        &self,
+        py: Python<'_>,
+        task: &str,
+        round: u64,
+        inputs: &Bound<'_, PyDict>,
+        expect_hash: Option<&str>,
+        patience: f64,
+    ) -> PyResult<String> {
+        let (arrays, until) = (of_member(inputs)?, until(patience)?);
+        let expected = expect_hash.map(hash).transpose()?;
+        watched(py, None, |watch| {
+            let read = |circuit: &Circuit, set: usize| {
+                let (tensors, note) = tensors::member_of(circuit, set, &arrays)?;
+                told(watch, note);
+                Ok(tensors)
+            };
+            let made = deployment::prepare(&self.caller, (task, round), expected, until, read)?;
+            let left = until.saturating_duration_since(Instant::now());
+            let sent = deployment::send(
+                &self.caller,
+                (task, round),
+                &made.submission,
+                left,
+                &|_, _, _| {},
+            );
+            let id = made.submission.manifest.submission.to_string();
+            Ok(json!({ "submission": id, "receipts": sent? }).to_string())
+        })
+    }
+
+    /// Fetches what a round reveals to this client: arrays by name, and what is said of them as JSON.
+    fn fetch<'py>(
+        &self,
+        py: Python<'py>,
+        task: &str,
+        round: u64,
+        keep: bool,
+        patience: f64,
+    ) -> PyResult<(Bound<'py, PyDict>, String)> {
+        let until = until(patience)?;
+        let got = watched(py, None, |_| {
+            let got = self.caller.patiently(until, || self.caller.fetch(task, round))?;
+            if !keep {
+                self.caller.forget(task, round)?;
+            }
+            Ok(got)
+        })?;
+        let all = PyDict::new(py);
+        for (output, found) in got.outputs {
+            put(&all, &output.fields, 1, found)?;
+        }
+        let of = &got.of;
+        let said = json!({ "client": of.client, "set": of.set, "member": of.member, "circuit": of.circuit });
+        Ok((all, said.to_string()))
+    }
+
+    /// Opens a round with public arrays, and returns what node 0 says of it as JSON.
+    #[allow(clippy::too_many_arguments, reason = "the package's own call, by position")]
+    fn open(
+        &self,
+        py: Python<'_>,
+        task: &str,
+        round: u64,
+        public: &Bound<'_, PyDict>,
+        seconds: u64,
+        grace: u64,
+        minimum: Option<u64>,
+        patience: f64,
+    ) -> PyResult<String> {
+        let (arrays, until) = (of_member(public)?, until(patience)?);
+        watched(py, None, |watch| {
+            let read = |circuit: &Circuit| {
+                let (tensors, note) = tensors::public_of(circuit, &arrays)?;
+                told(watch, note);
+                Ok(tensors)
+            };
+            let terms = Terms { seconds, grace, minimum };
+            let (_, status) = deployment::open(&self.caller, (task, round), terms, until, read)?;
+            Ok(status.to_string())
+        })
+    }
+
+    /// Where a round stands at the three nodes, as JSON: what each says, or the text of why it does not.
+    fn statuses(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<String> {
+        watched(py, None, |_| {
+            let all = self.caller.statuses(task, round);
+            let all = all.map(|s| s.unwrap_or_else(|e| json!({ "error": e.to_string() })));
+            Ok(Value::from(all.to_vec()).to_string())
+        })
+    }
+
+    /// Takes no more submissions.
+    fn close(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<String> {
+        watched(py, None, |_| Ok(self.caller.close(task, round)?.to_string()))
+    }
+
+    /// Ends a round without a result.
+    fn abort(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<()> {
+        watched(py, None, |_| {
+            let told = self.caller.abort(task, round)?;
+            match told.into_iter().find_map(|t| t.err()) {
+                Some(e) => Err(Error::from(e)),
+                None => Ok(()),
+            }
+        })
+    }
+
+    /// Puts the result together: arrays by name, and the report of the nodes as JSON.
+    fn collect<'py>(
+        &self,
+        py: Python<'py>,
+        task: &str,
+        round: u64,
+        keep: bool,
+        patience: f64,
+    ) -> PyResult<(Bound<'py, PyDict>, String)> {
+        let until = until(patience)?;
+        let Collected { report, circuit, revealed: outputs } = watched(py, None, |watch| {
+            let found = collected(&self.caller, (task, round), until, watch)?;
+            if !keep {
+                self.caller.erase(task, round, &["words"])?;
+            }
+            Ok(found)
+        })?;
+        Ok((revealed(py, &circuit, outputs)?, report.to_string()))
+    }
+
+    /// Erases what the nodes still keep of a round that has ended.
+    #[pyo3(name = "drop")]
+    fn drop_round(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<()> {
+        watched(py, None, |_| Ok(self.caller.drop_round(task, round).map(drop)?))
+    }
+}
+
+/// The result of a round, which is waited for as long as it can still come.
+fn collected(
+    caller: &Caller,
+    (task, round): (&str, u64),
+    until: Instant,
+    watch: &Watch,
+) -> Result<Collected> {
+    loop {
+        let over =
+            Instant::now() >= until || watch.cancel.load(std::sync::atomic::Ordering::Acquire);
+        match caller.collect(task, round) {
+            Err(slvr_node::client::CallError::Early(_)) if !over => {
+                std::thread::sleep(Duration::from_millis(100));
+            }
+            found => return Ok(found?),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Programs: built, explained, evaluated, certified and run.
+
+use crate::arrays::{given, revealed};
+use crate::error::raised;
+use crate::watched::{Watch, watched};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::{Value, json};
+use slvr::build::{Build, security};
+use slvr::certify::{self, Given};
+use slvr::cohort::{Cohort, Invalid};
+use slvr::coins::coins;
+use slvr::error::Usage;
+use slvr::eval::{self, How};
+use slvr::explain::Report;
+use slvr::notes::{Note, silent};
+use slvr::program::{self, Loaded};
+use slvr::report::{IN_MEMORY, hex, openings, to_json};
+use slvr::tensors::{Arrays, States, Submitted, Values, stand_in};
+use slvr::{Error, memory, net, run};
+use slvr_circuit::{Encoding, From, artifact};
+use slvr_compiler::cost::{NetProfile, peak_in_the_clear};
+use slvr_runtime::party::session::{self, Options};
+use slvr_runtime::share::encode::Encoded;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// A program with its circuit.
+#[pyclass(frozen, module = "slvr._slvr")]
+pub struct Program {
+    build: Build,
+    loaded: Arc<Loaded>,
+}
+
+/// What is revealed, and a report as JSON.
+type Answer<'py> = (Bound<'py, PyDict>, String);
+
+/// What is done about clients whose inputs cannot be used.
+fn invalid(name: &str) -> PyResult<Option<Invalid>> {
+    match name {
+        "exclude" => Ok(Some(Invalid::Exclude)),
+        "zeros" => Ok(Some(Invalid::Zeros)),
+        "raise" => Ok(None),
+        _ => {
+            let why = format!("on_invalid is \"exclude\", \"zeros\" or \"raise\", not {name:?}");
+            Err(PyValueError::new_err(why))
+        }
+    }
+}
+
+impl Program {
+    /// The circuit for those who give inputs.
+    fn cohort(
+        &self,
+        watch: &Watch,
+        arrays: &Arrays,
+        invalid: Option<Invalid>,
+    ) -> Result<Cohort, Error> {
+        let circuit = self.loaded.circuit();
+        let submitted = arrays.submitted(circuit, Values::Declared)?;
+        let invalid = match (invalid, submitted.missing.first()) {
+            (Some(invalid), _) => invalid,
+            (None, Some(missing)) => return Err(Error::Input(missing.what().into())),
+            (None, None) => Invalid::Zeros,
+        };
+        let loaded = self.loaded.clone();
+        Cohort::new(&self.build, loaded, submitted, invalid, &|note| watch.tell(note))
+    }
+}
+
+#[pymethods]
+impl Program {
+    /// Builds a program: a file, or texts by name.
+    #[new]
+    #[pyo3(signature = (file, texts, bindings, predicate, security, memory, net, artifact))]
+    #[allow(clippy::too_many_arguments, reason = "the package's own call, by position")]
+    fn new(
+        py: Python<'_>,
+        file: String,
+        texts: BTreeMap<String, String>,
+        bindings: Vec<(String, String)>,
+        predicate: Option<String>,
+        security: Option<String>,
+        memory: Option<u64>,
+        net: Option<String>,
+        artifact: Option<Vec<u8>>,
+    ) -> PyResult<Self> {
+        let security = security.as_deref().map(self::security);
+        let net = net.as_deref().map(net::profile).transpose().map_err(|e| raised(py, e))?;
+        let build =
+            Build { file, texts, bindings, predicate, security, memory, net, ..Build::default() };
+        let loaded = watched(py, None, |watch| match &artifact {
+            Some(bytes) => program::artifact_of(&build, bytes),
+            None => program::load(&build, &|note| watch.tell(note)),
+        })?;
+        Ok(Program { build, loaded: Arc::new(loaded) })
+    }
+
+    /// What is known of the circuit, as JSON.
+    fn about(&self) -> String {
+        let circuit = self.loaded.circuit();
+        let traffic = slvr_circuit::traffic::Traffic::of(circuit);
+        let parties: Vec<Value> =
+            circuit.parties.iter().map(|p| json!({ "name": p.name, "size": p.size })).collect();
+        let set = |s: u32| circuit.parties.get(s as usize).map(|p| p.name.clone());
+        let inputs = circuit.inputs.iter().filter_map(|input| {
+            let from = match input.from {
+                From::Public => None,
+                From::Each(s) => set(s),
+                From::Present(_) | From::State(_) => return None,
+            };
+            let (kind, lo, hi) = match input.encoding {
+                Encoding::Fixed { lo, hi, .. } => ("fix", json!(lo), json!(hi)),
+                Encoding::Int { lo, hi } => ("int", json!(lo), json!(hi)),
+                Encoding::OneHot { classes } => ("int", json!(0), json!(classes)),
+            };
+            let fields: Vec<Value> = input
+                .fields
+                .iter()
+                .map(|f| json!({ "name": f.name, "shape": f.shape }))
+                .collect();
+            Some(json!({
+                "name": input.name, "from": from, "shape": input.shape, "fields": fields, "kind": kind, "range": [lo, hi],
+            }))
+        });
+        json!({
+            "name": circuit.name,
+            "hash": hex(&artifact::hash(circuit)),
+            "security": circuit.security.name(),
+            "sizes": circuit.sizes.iter().cloned().collect::<BTreeMap<String, String>>(),
+            "parties": parties,
+            "inputs": inputs.collect::<Vec<_>>(),
+            "outputs": circuit.outputs.iter().map(|o| json!({ "name": o.name, "to": set(o.to) })).collect::<Vec<_>>(),
+            "openings": openings(circuit),
+            "rounds": traffic.rounds,
+            "bytes_sent": traffic.bytes,
+            "peak_memory": slvr_compiler::cost::peak_memory(circuit),
+        })
+        .to_string()
+    }
+
+    /// The circuit as bytes.
+    fn artifact<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| artifact::write(self.loaded.circuit()));
+        PyBytes::new(py, &bytes)
+    }
+
+    /// The report on costs and leaks: text, JSON, HTML.
+    #[pyo3(signature = (net))]
+    fn explain(&self, py: Python<'_>, net: Option<String>) -> PyResult<(String, String, String)> {
+        watched(py, None, |_| {
+            let nets = match net.as_deref() {
+                Some(name) => vec![net::profile(name)?],
+                None => self.build.net.clone().map_or(NetProfile::all().into(), |n| vec![n]),
+            };
+            // A report takes its program apart, so it is compiled again, without its notes.
+            let report = match &*self.loaded {
+                Loaded::Source(_) => Report::new(&self.build, nets, &silent)?,
+                Loaded::Artifact(c) => Report::of(&self.build, Loaded::Artifact(c.clone()), nets),
+            };
+            Ok((report.to_text(None), report.to_json(), report.to_html()))
+        })
+    }
+
+    /// Evaluates in the clear.
+    #[pyo3(signature = (public, sets, exact, coins, seed, on_invalid))]
+    #[allow(clippy::too_many_arguments, reason = "the package's own call, by position")]
+    fn eval<'py>(
+        &self,
+        py: Python<'py>,
+        public: &Bound<'py, PyDict>,
+        sets: &Bound<'py, PyDict>,
+        exact: bool,
+        coins: Vec<String>,
+        seed: u64,
+        on_invalid: &str,
+    ) -> PyResult<Answer<'py>> {
+        let (arrays, invalid) = (given(public, sets)?, invalid(on_invalid)?);
+        let (cohort, outputs, drawn, how) = watched(py, None, |watch| {
+            let how = if exact { How::Exact } else { How::Floating }.of(&self.loaded);
+            if how == How::Exact {
+                memory::must_fit(peak_in_the_clear(self.loaded.circuit()), "its evaluation")?;
+            }
+            let cohort = self.cohort(watch, &arrays, invalid)?;
+            let (circuit, mut inputs) = (cohort.circuit(), cohort.inputs.clone());
+            let drawn = self::coins(circuit, &coins, seed)?;
+            let encoded =
+                Encoded::new(circuit, &inputs).map_err(|e| Error::Input(e.to_string()))?;
+            stand_in(circuit, &mut inputs);
+            let mut states = States::default();
+            let from = ((&inputs, encoded), (drawn.as_slice(), seed));
+            let outputs = eval::evaluate(&cohort.loaded, how, from.0, from.1, &mut states)?;
+            Ok((cohort, outputs, drawn, how))
+        })?;
+        let drawn: Vec<String> = drawn.iter().map(|c| format!("{c:032x}")).collect();
+        let report = json!({
+            "predicate": cohort.circuit().name, "arithmetic": how.name(), "coins": drawn,
+            "excluded": cohort.excluded_json(),
+        });
+        Ok((revealed(py, cohort.circuit(), outputs)?, report.to_string()))
+    }
+
+    /// What is proven for inputs: text and JSON.
+    fn certify(
+        &self,
+        py: Python<'_>,
+        public: &Bound<'_, PyDict>,
+        sets: &Bound<'_, PyDict>,
+        coins: Vec<String>,
+        seed: u64,
+        confidence: f64,
+    ) -> PyResult<(String, String)> {
+        let arrays = given(public, sets)?;
+        watched(py, None, |watch| {
+            let Loaded::Source(source) = &*self.loaded else {
+                let why = "a compiled circuit says nothing of its program: certify takes a program";
+                return Err(Usage(why.into()).into());
+            };
+            let circuit = self.loaded.circuit();
+            let coins = self::coins(circuit, &coins, seed)?;
+            memory::must_fit(certify::memory(&source.1), "its evaluation with bounds")?;
+            let Submitted { inputs, missing, surplus } =
+                arrays.submitted(circuit, Values::Declared)?;
+            if let Some(missing) = missing.first() {
+                return Err(Error::Input(missing.what().into()));
+            }
+            surplus.iter().for_each(|note| watch.tell(Note::Note(note)));
+            let encoded =
+                Encoded::new(circuit, &inputs).map_err(|e| Error::Input(e.to_string()))?;
+            let given =
+                Given { name: "arrays".into(), about: None, inputs, coins, seed, confidence };
+            let report = certify::certify(source, given, &encoded)?;
+            Ok((report.to_text(), report.to_json()))
+        })
+    }
+
+    /// Runs three parties in this process.
+    #[pyo3(signature = (public, sets, seed, deadline, progress, on_invalid))]
+    #[allow(clippy::too_many_arguments, reason = "the package's own call, by position")]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        public: &Bound<'py, PyDict>,
+        sets: &Bound<'py, PyDict>,
+        seed: Option<u64>,
+        deadline: f64,
+        progress: Option<&Bound<'py, PyAny>>,
+        on_invalid: &str,
+    ) -> PyResult<Answer<'py>> {
+        let (arrays, invalid) = (given(public, sets)?, invalid(on_invalid)?);
+        let deadline = Duration::try_from_secs_f64(deadline).ok().filter(|d| !d.is_zero());
+        let deadline =
+            deadline.ok_or_else(|| PyValueError::new_err("deadline is a number of seconds"))?;
+        let (cohort, mut report) = watched(py, progress, |watch| {
+            memory::must_fit(
+                memory::of_run(self.loaded.circuit()),
+                "a run of the three parties on this machine",
+            )?;
+            let mut cohort = self.cohort(watch, &arrays, invalid)?;
+            drop(arrays);
+            let count = |done: usize, all: usize| {
+                watch.done[1].store(all, Ordering::Relaxed);
+                watch.done[0].store(done, Ordering::Relaxed);
+            };
+            let options = Options {
+                seed,
+                deadline,
+                invalid: invalid.unwrap_or(Invalid::Exclude).of_run(),
+                progress: Some(&count),
+                cancel: Some(&watch.cancel),
+                ..Options::default()
+            };
+            let raise = invalid.is_none();
+            let compute = |cohort: &Cohort| {
+                let done = session::run_local(cohort.circuit(), &cohort.inputs, &options);
+                match done {
+                    Err(e @ slvr_runtime::party::RunError::Invalid(_)) if raise => {
+                        Err(Error::Run(e))
+                    }
+                    done => Ok(done),
+                }
+            };
+            let notes = |note: Note<'_>| watch.tell(note);
+            let locate =
+                |_: &_, e: slvr_runtime::share::encode::InputError| Error::Input(e.to_string());
+            let report = run::run(&mut cohort, &notes, locate, compute)?;
+            Ok((cohort, report))
+        })?;
+        let outputs = std::mem::take(&mut report.outputs);
+        let circuit = cohort.circuit();
+        let mut said = to_json(circuit, &report, IN_MEMORY, cohort.loaded.certificate().as_ref());
+        said["excluded"] = cohort.excluded_json();
+        Ok((revealed(py, circuit, outputs)?, said.to_string()))
+    }
+}
