@@ -1,0 +1,89 @@
+"""Arrays of other libraries, by the names that a check has for its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._slvr import InputError
+
+#: What one giver gives: arrays by name. A record is given by field, ``{"update.fc.weight": a}`` or
+#: ``{"update": {"fc.weight": a}}``.
+Tensors = Mapping[str, Any]
+
+#: Inputs of a run: public ones under ``"public"``, and for each party set a list of its members, with ``None`` for one
+#: that gives nothing.
+Inputs = Mapping[str, Any]
+
+Array = npt.NDArray[np.generic]
+
+
+def array(value: Any, name: str) -> Array:
+    """An array of float32, float64 or int64, or of a type that no input has."""
+    if hasattr(value, "detach"):  # A tensor of PyTorch, which may need a gradient or live on a device.
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":  # NumPy has no such type.
+            value = value.float()
+    try:
+        found = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"`{name}` is no array: {error}") from None
+    if found.dtype.kind == "f":
+        # Of what is not exact in 64 bits nothing more is left in the ring, either.
+        wide = np.float32 if found.dtype.itemsize <= 4 else np.float64
+        return found.astype(wide, copy=False)
+    if found.dtype.kind in "bi":
+        return found.astype(np.int64, copy=False)
+    if found.dtype.kind == "u":
+        if found.size and int(found.max()) > np.iinfo(np.int64).max:
+            raise InputError(f"`{name}` has integers of 64 bits without a sign: no range goes so far")
+        return found.astype(np.int64)
+    if found.dtype.kind == "O":
+        raise InputError(f"`{name}` is no array of numbers")
+    return found
+
+
+def tensors(given: Any, whose: str) -> dict[str, Array]:
+    """Arrays of one giver, with records taken apart."""
+    if not isinstance(given, Mapping):
+        raise InputError(f"{whose}: a mapping of arrays by name is expected, not {type(given).__name__}")
+    out: dict[str, Array] = {}
+
+    def put(name: str, value: Any) -> None:
+        if isinstance(value, Mapping):
+            for field, inner in value.items():
+                put(f"{name}.{field}", inner)
+        elif name in out:
+            raise InputError(f"{whose}: `{name}` is given twice")
+        else:
+            out[name] = array(value, name)
+
+    for name, value in given.items():
+        if not isinstance(name, str):
+            raise InputError(f"{whose}: {name!r} is no name of a tensor")
+        put(name, value)
+    return out
+
+
+def inputs(given: Inputs) -> tuple[dict[str, Array], dict[str, list[dict[str, Array] | None]]]:
+    """Public arrays, and those of the members of each party set."""
+    if not isinstance(given, Mapping):
+        raise InputError('inputs are a mapping: {"public": {...}, "Client": [{...}, None, ...]}')
+    public: dict[str, Array] = {}
+    sets: dict[str, list[dict[str, Array] | None]] = {}
+    for name, value in given.items():
+        if name == "public":
+            public = tensors(value, "public")
+        elif isinstance(value, Mapping):
+            # A set of one member needs no list.
+            sets[name] = [tensors(value, f"{name} 0")]
+        elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
+            sets[name] = [
+                None if member is None else tensors(member, f"{name} {i}") for i, member in enumerate(value)
+            ]
+        else:
+            raise InputError(f"`{name}`: a list with a mapping, or None, for each member is expected")
+    return public, sets

@@ -1,0 +1,91 @@
+"""The extension module. Use the package instead."""
+
+from collections.abc import Callable, Mapping
+from os import PathLike
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[np.float64]
+Given = Mapping[str, npt.NDArray[np.generic]]
+Revealed = dict[str, Array | dict[str, Array]]
+
+__version__: str
+
+class SlvrError(Exception): ...
+
+class CompileError(SlvrError):
+    diagnostics: str
+
+class InputError(SlvrError): ...
+class AbortError(SlvrError): ...
+class InternalError(SlvrError): ...
+
+def forked() -> None: ...
+
+class Program:
+    def __init__(
+        self,
+        file: str,
+        texts: dict[str, str],
+        bindings: list[tuple[str, str]],
+        predicate: str | None,
+        security: str | None,
+        memory: int | None,
+        net: str | None,
+        artifact: bytes | None,
+    ) -> None: ...
+    def about(self) -> str: ...
+    def artifact(self) -> bytes: ...
+    def explain(self, net: str | None) -> tuple[str, str, str]: ...
+    def eval(
+        self,
+        public: Given,
+        sets: Mapping[str, list[Given | None]],
+        exact: bool,
+        coins: list[str],
+        seed: int,
+        on_invalid: str,
+    ) -> tuple[Revealed, str]: ...
+    def certify(
+        self,
+        public: Given,
+        sets: Mapping[str, list[Given | None]],
+        coins: list[str],
+        seed: int,
+        confidence: float,
+    ) -> tuple[str, str]: ...
+    def run(
+        self,
+        public: Given,
+        sets: Mapping[str, list[Given | None]],
+        seed: int | None,
+        deadline: float,
+        progress: Callable[[int, int], object] | None,
+        on_invalid: str,
+    ) -> tuple[Revealed, str]: ...
+
+class Nodes:
+    def __init__(self, config: str | PathLike[str]) -> None: ...
+    @property
+    def name(self) -> str: ...
+    def circuit_hash(self, task: str, patience: float) -> str: ...
+    def submit(
+        self, task: str, round: int, inputs: Given, expect_hash: str | None, patience: float
+    ) -> str: ...
+    def fetch(self, task: str, round: int, keep: bool, patience: float) -> tuple[Revealed, str]: ...
+    def open(
+        self,
+        task: str,
+        round: int,
+        public: Given,
+        seconds: int,
+        grace: int,
+        minimum: int | None,
+        patience: float,
+    ) -> str: ...
+    def statuses(self, task: str, round: int) -> str: ...
+    def close(self, task: str, round: int) -> str: ...
+    def abort(self, task: str, round: int) -> None: ...
+    def collect(self, task: str, round: int, keep: bool, patience: float) -> tuple[Revealed, str]: ...
+    def drop(self, task: str, round: int) -> None: ...
