@@ -35,7 +35,7 @@ def array(value: Any, name: str) -> Array:
         # Of what is not exact in 64 bits nothing more is left in the ring, either.
         wide = np.float32 if found.dtype.itemsize <= 4 else np.float64
         return found.astype(wide, copy=False)
-    if found.dtype.kind in "bi":
+    if found.dtype.kind == "i":
         return found.astype(np.int64, copy=False)
     if found.dtype.kind == "u":
         if found.size and int(found.max()) > np.iinfo(np.int64).max:

@@ -28,10 +28,14 @@ fn elements<'py, T: numpy::Element + Copy, U>(
 /// An array as it was given; the Python code hands over those of native byte order alone.
 fn array(of: &Bound<'_, PyUntypedArray>) -> PyResult<Array> {
     let dtype = of.dtype();
-    let kind = dtype.str()?.to_string();
+    let kind = match dtype.kind() {
+        b'b' => "BOOL".into(),
+        _ => dtype.str()?.to_string(),
+    };
     let data = match (dtype.kind(), dtype.itemsize()) {
         (b'f', 4) => Some(RawData::F64(elements(of, |x: f32| f64::from(x))?)),
         (b'f', 8) => Some(RawData::F64(elements(of, |x: f64| x)?)),
+        (b'b', 1) => Some(RawData::I64(elements(of, |x: bool| x.into())?)),
         (b'i', 8) => Some(RawData::I64(elements(of, |x: i64| x)?)),
         _ => None,
     };

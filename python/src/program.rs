@@ -187,8 +187,7 @@ impl Program {
             let cohort = self.cohort(watch, &arrays, invalid)?;
             let (circuit, mut inputs) = (cohort.circuit(), cohort.inputs.clone());
             let drawn = self::coins(circuit, &coins, seed)?;
-            let encoded =
-                Encoded::new(circuit, &inputs).map_err(|e| Error::Input(e.to_string()))?;
+            let encoded = Encoded::new(circuit, &inputs).map_err(|e| Arrays::locate(circuit, e))?;
             stand_in(circuit, &mut inputs);
             let mut states = States::default();
             let from = ((&inputs, encoded), (drawn.as_slice(), seed));
@@ -228,8 +227,7 @@ impl Program {
                 return Err(Error::Input(missing.what().into()));
             }
             surplus.iter().for_each(|note| watch.tell(Note::Note(note)));
-            let encoded =
-                Encoded::new(circuit, &inputs).map_err(|e| Error::Input(e.to_string()))?;
+            let encoded = Encoded::new(circuit, &inputs).map_err(|e| Arrays::locate(circuit, e))?;
             let given =
                 Given { name: "arrays".into(), about: None, inputs, coins, seed, confidence };
             let report = certify::certify(source, given, &encoded)?;
@@ -284,9 +282,7 @@ impl Program {
                 }
             };
             let notes = |note: Note<'_>| watch.tell(note);
-            let locate =
-                |_: &_, e: slvr_runtime::share::encode::InputError| Error::Input(e.to_string());
-            let report = run::run(&mut cohort, &notes, locate, compute)?;
+            let report = run::run(&mut cohort, &notes, Arrays::locate, compute)?;
             Ok((cohort, report))
         })?;
         let outputs = std::mem::take(&mut report.outputs);

@@ -46,6 +46,12 @@ impl Arrays {
         submitted(circuit, self, values)
     }
 
+    /// An error of inputs that were in memory, with the field of a record that it is about.
+    pub fn locate(circuit: &Circuit, e: InputError) -> Error {
+        let giver = e.giver.clone();
+        placed(circuit, &giver, e)
+    }
+
     fn of(&self, giver: Giver<'_>) -> Option<&BTreeMap<String, Array>> {
         match giver {
             Giver::Public => Some(&self.public),
@@ -143,7 +149,6 @@ impl Source for Arrays {
     }
 
     fn locate(&self, circuit: &Circuit, e: InputError) -> Error {
-        let giver = e.giver.clone();
-        placed(circuit, &giver, e)
+        Arrays::locate(circuit, e)
     }
 }

@@ -1,0 +1,79 @@
+"""What tests share: the command line as a reference, and random inputs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import slvr
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def slvrc() -> Path:
+    """The command line, from `SLVRC` or the checkout's own build."""
+    places = [Path(p) for p in [os.environ.get("SLVRC", "")] if p]
+    places += [CHECKOUT / "target" / kind / "slvrc" for kind in ("debug", "release")]
+    for place in places:
+        if place.is_file():
+            return place
+    pytest.skip("slvrc is not built: cargo build")
+
+
+def command(slvrc: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs a verb and returns what it said."""
+    return subprocess.run([slvrc, *words], capture_output=True, text=True, cwd=cwd, check=False)
+
+
+def random_inputs(check: slvr.Check, seed: int) -> dict[str, Any]:
+    """Inputs in the middle of their ranges, for every member."""
+    rng = np.random.default_rng(seed)
+
+    def one(kind: str, shape: tuple[int, ...], ends: tuple[float, float]) -> np.ndarray:
+        if kind == "int":
+            return rng.integers(int(ends[0]), int(ends[1]), shape)
+        middle = 0.5 * (ends[0] + ends[1])
+        return middle + rng.uniform(-0.02, 0.02, shape) * min(ends[1] - ends[0], 4)
+
+    def given(giver: str | None) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for i in check.inputs:
+            if i.giver == giver and i.fields:
+                out[i.name] = {name: one(i.kind, shape, i.range) for name, shape in i.fields.items()}
+            elif i.giver == giver:
+                out[i.name] = one(i.kind, i.shape, i.range)
+        return out
+
+    givers = {i.giver for i in check.inputs if i.giver}
+    sets = {name: [given(name) for _ in range(m)] for name, m in check.parties.items() if name in givers}
+    return {"public": given(None), **sets}
+
+
+def write_inputs(inputs: dict[str, Any], folder: Path) -> None:
+    """The same as files of NumPy, which the command line reads."""
+
+    def flat(given: dict[str, Any]) -> dict[str, np.ndarray]:
+        out: dict[str, np.ndarray] = {}
+        for name, value in given.items():
+            if isinstance(value, dict):
+                out.update({f"{name}.{field}": array for field, array in value.items()})
+            else:
+                out[name] = value
+        return out
+
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, value in inputs.items():
+        if name == "public":
+            if value:
+                np.savez(folder / "public.npz", **flat(value))
+            continue
+        (folder / name).mkdir()
+        for i, member in enumerate(value):
+            if member is not None:
+                np.savez(folder / name / f"{i}.npz", **flat(member))
