@@ -81,9 +81,7 @@ def inputs(given: Inputs) -> tuple[dict[str, Array], dict[str, list[dict[str, Ar
             # A set of one member needs no list.
             sets[name] = [tensors(value, f"{name} 0")]
         elif isinstance(value, Sequence) and not isinstance(value, str | bytes):
-            sets[name] = [
-                None if member is None else tensors(member, f"{name} {i}") for i, member in enumerate(value)
-            ]
+            sets[name] = [None if member is None else tensors(member, f"{name} {i}") for i, member in enumerate(value)]
         else:
             raise InputError(f"`{name}`: a list with a mapping, or None, for each member is expected")
     return public, sets

@@ -114,9 +114,7 @@ class Coordinator(_Caller):
         found: dict[str, Any] = json.loads(status)
         return found
 
-    def aopen(
-        self, task: str, round: int, public: Tensors | None = None, **options: Any
-    ) -> Awaitable[dict[str, Any]]:
+    def aopen(self, task: str, round: int, public: Tensors | None = None, **options: Any) -> Awaitable[dict[str, Any]]:
         """:meth:`open` on another thread, for ``await``."""
         return in_thread(functools.partial(self.open, task, round, public, **options))
 
@@ -154,4 +152,3 @@ class Coordinator(_Caller):
     def drop(self, task: str, round: int) -> None:
         """Erases what the nodes still keep of a round that has ended."""
         self._nodes.drop(task, round)
-

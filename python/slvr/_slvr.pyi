@@ -1,13 +1,13 @@
 """The extension module. Use the package instead."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from os import PathLike
 
 import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
-Given = Mapping[str, npt.NDArray[np.generic]]
+Given = dict[str, npt.NDArray[np.generic]]
 Revealed = dict[str, Array | dict[str, Array]]
 
 __version__: str
@@ -41,7 +41,7 @@ class Program:
     def eval(
         self,
         public: Given,
-        sets: Mapping[str, list[Given | None]],
+        sets: dict[str, list[Given | None]],
         exact: bool,
         coins: list[str],
         seed: int,
@@ -50,7 +50,7 @@ class Program:
     def certify(
         self,
         public: Given,
-        sets: Mapping[str, list[Given | None]],
+        sets: dict[str, list[Given | None]],
         coins: list[str],
         seed: int,
         confidence: float,
@@ -58,7 +58,7 @@ class Program:
     def run(
         self,
         public: Given,
-        sets: Mapping[str, list[Given | None]],
+        sets: dict[str, list[Given | None]],
         seed: int | None,
         deadline: float,
         progress: Callable[[int, int], object] | None,
@@ -70,9 +70,7 @@ class Nodes:
     @property
     def name(self) -> str: ...
     def circuit_hash(self, task: str, patience: float) -> str: ...
-    def submit(
-        self, task: str, round: int, inputs: Given, expect_hash: str | None, patience: float
-    ) -> str: ...
+    def submit(self, task: str, round: int, inputs: Given, expect_hash: str | None, patience: float) -> str: ...
     def fetch(self, task: str, round: int, keep: bool, patience: float) -> tuple[Revealed, str]: ...
     def open(
         self,

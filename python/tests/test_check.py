@@ -75,11 +75,30 @@ def test_a_run_is_that_of_the_command_line(name: str, slvrc: Path, tmp_path: Pat
     inputs = random_inputs(check, 7)
     write_inputs(inputs, tmp_path / "in")
     out = tmp_path / "out"
-    args = [name, *words(sizes), "--inputs", str(tmp_path / "in"), "--outputs", str(out), "--seed", "5", "--json"]
+    args = [
+        name,
+        *words(sizes),
+        "--inputs",
+        str(tmp_path / "in"),
+        "--outputs",
+        str(out),
+        "--seed",
+        "5",
+        "--json",
+    ]
     ran = command(slvrc, "run", *args)
     assert ran.returncode == 0, ran.stderr
     theirs, ours = json.loads(ran.stdout), check.run(inputs, seed=5)
-    for key in ("circuit_hash", "rounds", "bytes_sent", "replaced", "excluded", "coins", "certificate", "openings"):
+    for key in (
+        "circuit_hash",
+        "rounds",
+        "bytes_sent",
+        "replaced",
+        "excluded",
+        "coins",
+        "certificate",
+        "openings",
+    ):
         assert ours.report[key] == theirs[key], key
     assert check.hash == theirs["circuit_hash"]
     assert check.rounds == theirs["predicted_rounds"]
@@ -90,7 +109,14 @@ def test_a_run_is_that_of_the_command_line(name: str, slvrc: Path, tmp_path: Pat
         assert np.array_equal(revealed[tensor], array.reshape(revealed[tensor].shape)), tensor
     # In the clear, too: exactly the words of the run where nothing is rounded by chance, else within the certificate.
     for exact in (False, True):
-        args = [name, *words(sizes), "--inputs", str(tmp_path / "in"), "--json", *(["--exact"] if exact else [])]
+        args = [
+            name,
+            *words(sizes),
+            "--inputs",
+            str(tmp_path / "in"),
+            "--json",
+            *(["--exact"] if exact else []),
+        ]
         said = json.loads(command(slvrc, "eval", *args, "--seed", "5").stdout)
         mine = check.eval(inputs, exact=exact, seed=5)
         for output in said["outputs"]:
@@ -154,7 +180,8 @@ predicate Mean[d, m]() {
 def test_types_of_arrays() -> None:
     text = (
         "use std::{sum};\n\npredicate P[m]() {\n    parties Client[m];\n    parties Server;\n\n"
-        "    input x: secret fix[3] in -8..8 from each Client;\n    input n: secret int[2] in 0..9 from each Client;\n\n"
+        "    input x: secret fix[3] in -8..8 from each Client;\n"
+        "    input n: secret int[2] in 0..9 from each Client;\n\n"
         "    reveal sum(x) to Server as x;\n    reveal sum(n) to Server as n;\n}\n"
     )
     check = slvr.Check.from_source(text, m=2)

@@ -87,7 +87,10 @@ CLIENTS: list[tuple[Callable[[], dict[str, Any]], str]] = [
     (changed(on=2), "the value is outside the allowed range 0..2, 2 excluded"),
     (changed(on=0.5), "the circuit expects integers: BOOL or an integer type"),
     (changed(on=np.array([0, 1])), "has shape [2], the circuit expects []"),
-    (lambda: {**good(), "Client": [good()["Client"][0], None, good()["Client"][2]]}, "Client 1: nothing is given"),
+    (
+        lambda: {**good(), "Client": [good()["Client"][0], None, good()["Client"][2]]},
+        "Client 1: nothing is given",
+    ),
 ]
 
 #: What is wrong with all inputs.
@@ -109,7 +112,10 @@ RUNS: list[tuple[Callable[[], Any], str]] = [
     (inputs_of(Client=[{"x": object()}] * 3), "`x` is no array of numbers"),
     (inputs_of(Client=[{"x": [[1], [1, 2]]}] * 3), "`x` is no array"),
     (inputs_of(Client=[{"x": {"a": 1.0}, "x.a": 1.0}] * 3), "Client 0: `x.a` is given twice"),
-    (inputs_of(Client=[{"label": np.array([2**63, 1], np.uint64)}] * 3), "`label` has integers of 64 bits without a sign"),
+    (
+        inputs_of(Client=[{"label": np.array([2**63, 1], np.uint64)}] * 3),
+        "`label` has integers of 64 bits without a sign",
+    ),
     (lambda: [1, 2], "inputs are a mapping"),
 ]
 
@@ -146,9 +152,15 @@ def test_programs_that_cannot_be_built(tmp_path: Any) -> None:
     for call, text in [
         (lambda: slvr.Check.from_file("norm_bund", m=3), "did you mean `norm_bound`?"),
         (lambda: slvr.Check.from_file(tmp_path / "none.slvr"), "no such file"),
-        (lambda: slvr.Check.from_file("norm_bound", m=3, M="LeNet5", net="mars"), "`mars` is not loopback, lan, wan"),
+        (
+            lambda: slvr.Check.from_file("norm_bound", m=3, M="LeNet5", net="mars"),
+            "`mars` is not loopback, lan, wan",
+        ),
         (lambda: slvr.Check.from_artifact(b"nothing"), "artifact.slvrb: "),
-        (lambda: slvr.Check.from_artifact(slvr.Check.from_source(TEXT, d=3, m=3).artifact()[:-9]), "artifact.slvrb: "),
+        (
+            lambda: slvr.Check.from_artifact(slvr.Check.from_source(TEXT, d=3, m=3).artifact()[:-9]),
+            "artifact.slvrb: ",
+        ),
         (lambda: slvr.Client(tmp_path / "client.toml"), "client.toml"),
     ]:
         with pytest.raises(slvr.InputError) as raised:

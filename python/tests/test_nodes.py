@@ -1,0 +1,146 @@
+"""A deployment of three nodes on this machine, by clients and a coordinator in Python."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import pickle
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import command
+
+import slvr
+
+TEXT = """use std::{sum};
+
+predicate Mean[d, m]() {
+    parties Client[m];
+    parties Server;
+
+    input scale: public fix in 0..4;
+    input x: secret fix[d] in -8..8 from each Client;
+
+    reveal scale * sum(x) / m to Server as mean;
+    let mean = sum(x) / m;
+    reveal x[i] - mean to Client[i] as distance;
+}
+"""
+
+CLIENTS = 4
+
+
+def free_port() -> int:
+    """The first of 40 ports that nobody has now."""
+    while True:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port: int = probe.getsockname()[1]
+        if port < 65000:
+            return port
+
+
+@pytest.fixture(scope="module")
+def place(slvrc: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("deployment")
+    (folder / "mean.slvr").write_text(TEXT)
+    made = command(
+        slvrc, "keys", "it", "d=5", f"m={CLIENTS}", "--clients", str(CLIENTS), "--task", "mean.slvr",
+        "--port", str(free_port()), cwd=folder,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    cluster = subprocess.Popen([slvrc, "cluster", "it"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert cluster.stdout is not None
+    assert "three nodes run" in cluster.stdout.readline()
+    yield folder / "it"
+    cluster.terminate()
+    assert cluster.wait(60) == 0
+
+
+@pytest.fixture(scope="module")
+def coordinator(place: Path) -> slvr.Coordinator:
+    return slvr.Coordinator(place / "coordinator" / "coordinator.toml")
+
+
+@pytest.fixture(scope="module")
+def clients(place: Path) -> list[slvr.Client]:
+    return [slvr.Client(place / "clients" / f"client-{i}" / "client.toml") for i in range(CLIENTS)]
+
+
+def values(seed: int) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-8, 8, (CLIENTS, 5))
+
+
+def test_a_round_is_the_mean_of_those_who_came(
+    coordinator: slvr.Coordinator, clients: list[slvr.Client], caplog: pytest.LogCaptureFixture
+) -> None:
+    given = values(1)
+    check = slvr.Check.from_source(TEXT, d=5, m=CLIENTS)
+    assert coordinator.circuit_hash("mean") == check.hash
+    status = coordinator.open("mean", 1, {"scale": 2.0})
+    assert status["phase"] == "open"
+    with caplog.at_level(logging.INFO, "slvr"):
+        receipts = [c.submit("mean", 1, {"x": row, "y": 1}) for c, row in zip(clients, given, strict=True)]
+    assert any("`y` is not read" in record.getMessage() for record in caplog.records)
+    assert len({receipt.submission for receipt in receipts}) == CLIENTS
+    steps = [found[0]["phase"] for found in coordinator.watch("mean", 1, every=0.05)]
+    assert steps[-1] == "released"
+    collected = coordinator.collect("mean", 1)
+    assert np.allclose(collected["mean"], 2 * given.mean(axis=0), atol=1e-3)
+    assert sorted(collected.accepted) == sorted(c.name for c in clients) and collected.left_out == {}
+    # What is for clients each of them fetches.
+    for client, row in zip(clients, given, strict=True):
+        fetched = client.fetch("mean", 1)
+        assert np.allclose(fetched["distance"], row - given.mean(axis=0), atol=1e-3)
+        assert fetched.report["client"] == client.name
+
+
+def test_whoever_does_not_come_is_as_if_it_had_never_been_there(
+    coordinator: slvr.Coordinator, clients: list[slvr.Client]
+) -> None:
+    given = values(2)
+
+    async def round_of_three() -> slvr.Collected:
+        await coordinator.aopen("mean", 2, {"scale": 1.0}, seconds=600)
+        await asyncio.gather(*(clients[i].asubmit("mean", 2, {"x": given[i]}) for i in (0, 1, 3)))
+        coordinator.close("mean", 2)
+        return await coordinator.acollect("mean", 2)
+
+    collected = asyncio.run(round_of_three())
+    assert np.allclose(collected["mean"], given[[0, 1, 3]].mean(axis=0), atol=1e-3)
+    assert sorted(collected.accepted) == sorted(clients[i].name for i in (0, 1, 3))
+
+
+def test_what_is_refused(coordinator: slvr.Coordinator, clients: list[slvr.Client]) -> None:
+    with pytest.raises(slvr.InputError, match="scale"):
+        coordinator.open("mean", 3)
+    coordinator.open("mean", 3, {"scale": 1.0})
+    with pytest.raises(slvr.InputError, match="is expected"):
+        clients[0].submit("mean", 3, {"x": np.zeros(5)}, expect_hash="0" * 64)
+    with pytest.raises(ValueError, match="64 hexadecimal digits"):
+        clients[0].submit("mean", 3, {"x": np.zeros(5)}, expect_hash="00")
+    for wrong, text in [(np.zeros(4), "shape"), (np.full(5, 9.0), "outside"), (np.full(5, np.nan), "finite")]:
+        with pytest.raises(slvr.InputError, match=text):
+            clients[0].submit("mean", 3, {"x": wrong})
+    check = slvr.Check.from_source(TEXT, d=5, m=CLIENTS)
+    clients[0].submit("mean", 3, {"x": np.zeros(5)}, expect_hash=check.hash)
+    coordinator.abort("mean", 3)
+    with pytest.raises(slvr.AbortError):
+        coordinator.collect("mean", 3, patience=5)
+    with pytest.raises(slvr.AbortError, match="was aborted"):
+        clients[0].submit("mean", 3, {"x": np.zeros(5)})
+    coordinator.drop("mean", 3)
+    with pytest.raises(slvr.InputError, match="there is no round"):
+        clients[0].submit("mean", 77, {"x": np.zeros(5)}, patience=0.5)
+    begun = time.monotonic()
+    coordinator.open("mean", 4, {"scale": 1.0})
+    with pytest.raises(slvr.SlvrError):
+        coordinator.collect("mean", 4, patience=0.5)
+    assert time.monotonic() - begun < 30
+    coordinator.abort("mean", 4)
+    assert pickle.loads(pickle.dumps(clients[0])).name == clients[0].name
