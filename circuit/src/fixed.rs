@@ -51,6 +51,10 @@ pub fn signed(word: u128, k: u32) -> i128 {
 
 /// 2^e.
 fn pow2(e: i64) -> f64 {
+    // A number of every tensor is scaled by it, so the usual ones are put together.
+    if let biased @ 1..=2046 = e + 1023 {
+        return f64::from_bits((biased as u64) << 52);
+    }
     2f64.powi(e.clamp(-2000, 2000) as i32)
 }
 

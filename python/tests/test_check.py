@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CHECKOUT, command, random_inputs, write_inputs
+from conftest import command, random_inputs, write_inputs
 
 import slvr
 
@@ -215,8 +215,3 @@ def test_await_and_progress() -> None:
 
     for other in asyncio.run(both()):
         assert all(np.array_equal(flat(one)[n], a) for n, a in flat(other).items())
-
-
-def test_the_readme_runs() -> None:
-    text = (CHECKOUT / "python" / "README.md").read_text()
-    exec(text.split("```python\n")[1].split("```")[0], {})

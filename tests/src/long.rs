@@ -20,11 +20,21 @@ pub fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 
-/// The numbers of a slice: `SLVR_PROGRAMS` of them, or `few`, from `SLVR_FIRST` on.
+/// How many cases there are: `SLVR_COUNT` of them, or `few`, of which `SLVR_EFFORT=quick` tries a tenth.
+pub fn count(few: u64) -> u64 {
+    let usual = || if effort("quick") { few.div_ceil(10) } else { few };
+    setting("SLVR_COUNT").unwrap_or_else(usual)
+}
+
+/// Whether this is asked for: `quick`, or `full` for what takes too long for every day.
+pub fn effort(named: &str) -> bool {
+    std::env::var("SLVR_EFFORT").is_ok_and(|effort| effort == named)
+}
+
+/// The numbers of a slice: so many as [`count`] says, from `SLVR_SEED` on.
 pub fn slice(few: u64) -> std::ops::Range<u64> {
-    let (count, first) =
-        (setting("SLVR_PROGRAMS").unwrap_or(few), setting("SLVR_FIRST").unwrap_or(0));
-    first..first + count
+    let first = setting("SLVR_SEED").unwrap_or(0);
+    first..first + count(few)
 }
 
 /// The string of choices of a case, `least` to `most` long.

@@ -3,7 +3,7 @@
 //! and bytes. A change of the compiler that is not meant to change circuits leaves this table as it is.
 //!
 //! A change that is meant: `INSTA_UPDATE=always cargo test -p slvr-tests --test artifacts`, then read which
-//! rows moved. `SLVR_ALL_ARTIFACTS=1` adds the rows of deep models (about a minute in a release build).
+//! rows moved. `SLVR_EFFORT=full` adds the rows of deep models (about a minute in a release build).
 
 use slvr_circuit::artifact;
 use slvr_compiler::cost::{Cost, NetProfile};
@@ -98,8 +98,8 @@ fn bench_programs() {
 
 #[test]
 fn deep_models() {
-    if std::env::var_os("SLVR_ALL_ARTIFACTS").is_none() {
-        println!("skipped: set SLVR_ALL_ARTIFACTS=1 for the circuits of deep models");
+    if !slvr_tests::long::effort("full") {
+        println!("skipped: set SLVR_EFFORT=full for the circuits of deep models");
         return;
     }
     let mut table = String::new();

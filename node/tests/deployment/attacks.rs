@@ -224,11 +224,11 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
     round_works(&world, 3);
 }
 
-/// `SLVR_IDLE` is how many connections there are in the long run.
+/// `SLVR_COUNT` is how many connections there are in the long run.
 #[test]
 fn idle_connections_and_slow_requests_take_a_bounded_memory_and_no_room() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<usize>().ok());
-    let count = number("SLVR_IDLE").unwrap_or(2000);
+    let count = number("SLVR_COUNT").unwrap_or(2000);
     let world = World::started(Shape { limits: "slowest = 100000".into(), ..Shape::default() });
     round_works(&world, 1);
     let (port, own) = (world.client_ports[0], format!("clients/{}/client", client(0)));

@@ -193,7 +193,7 @@ fn a_node_with_a_damaged_database_says_so_and_prints_no_panic() {
     let store = world.folder.path().join("node-1/data/node.redb");
     let whole = fs::read(&store).expect("reads");
     let seed = std::env::var("SLVR_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1u64);
-    let many = std::env::var("SLVR_DAMAGES").ok().and_then(|s| s.parse().ok()).unwrap_or(24u64);
+    let many = std::env::var("SLVR_COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(24u64);
     let mut refused = 0;
     for k in seed..seed + many {
         let mut draw = k.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;

@@ -1,4 +1,4 @@
-//! Random bytes that nearly make sense, to everything that reads bytes of others. `SLVR_FUZZ` is how many there are, and
+//! Random bytes that nearly make sense, to everything that reads bytes of others. `SLVR_COUNT` is how many there are, and
 //! `SLVR_SEED` where they begin.
 
 use crate::harness::{Asked, frames, submissions};
@@ -114,7 +114,7 @@ fn manifest() -> Manifest {
 #[test]
 fn random_bytes_that_nearly_make_sense_are_answered_or_refused() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let (count, first) = (number("SLVR_FUZZ").unwrap_or(3000), number("SLVR_SEED").unwrap_or(1));
+    let (count, first) = (number("SLVR_COUNT").unwrap_or(3000), number("SLVR_SEED").unwrap_or(1));
     let dir = tempfile::tempdir().expect("a folder");
     let asked = Asked::new(dir.path());
     let key = RoundKey { task: "t".into(), round: 1 };

@@ -14,7 +14,7 @@
 //!   the report says so;
 //! - no result is of fewer clients than the minimum, and all nodes release the same attempt.
 //!
-//! `SLVR_SCHEDULES` is how many schedules there are, and `SLVR_SCHEDULE` runs the one of that seed alone.
+//! `SLVR_COUNT` is how many schedules there are, and `SLVR_SEED` the first of them.
 
 use crate::world::{Shape, TASK, World, client, until};
 use slvr_node::client::CallError;
@@ -384,10 +384,8 @@ impl Schedule {
 #[test]
 fn nothing_is_lost_counted_twice_or_released_twice_whatever_fails() {
     let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let seeds: Vec<u64> = match number("SLVR_SCHEDULE") {
-        Some(seed) => vec![seed],
-        None => (0..number("SLVR_SCHEDULES").unwrap_or(20)).collect(),
-    };
+    let first = number("SLVR_SEED").unwrap_or(0);
+    let seeds: Vec<u64> = (first..first + number("SLVR_COUNT").unwrap_or(20)).collect();
     // Nodes wait for one another and for time to pass, so two deployments run at a time.
     let (rest, ends) = (Mutex::new(seeds.iter()), Mutex::new(Vec::new()));
     let next = || rest.lock().expect("no panic").next();

@@ -1,7 +1,7 @@
 //! For tests: statements of inputs as the verifiers see them, against what they should say. Of random barriers, with right and with
 //! wrong words, all are true if and only if every input is right, whatever carries a prover may tell.
 //!
-//! `SLVR_FIRST` and `SLVR_EXACT` say from which seed on, and how many.
+//! `SLVR_SEED` and `SLVR_EXACT` say from which seed on, and how many.
 
 #[path = "../../tests/three/build.rs"]
 #[allow(dead_code, unused_imports)]
@@ -332,7 +332,7 @@ fn ordered(barrier: &Barrier) -> Vec<&Statement> {
 fn statements_are_true_if_and_only_if_inputs_are_right() {
     let env =
         |name: &str, or: u64| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(or);
-    let (first, n) = (env("SLVR_FIRST", 0), env("SLVR_EXACT", 120));
+    let (first, n) = (env("SLVR_SEED", 0), env("SLVR_EXACT", 120));
     let (mut wrong, mut chains, mut found, mut told) = (0, 0, 0, 0);
     for seed in first..first + n {
         let (circuit, _) = carries_make::random(seed);

@@ -5,7 +5,7 @@
 
 use slvr_circuit::{Circuit, Encoding, From, Input, Shape};
 use slvr_circuit::{Dom, fixed, low_mask};
-use slvr_ring::Data;
+use slvr_ring::{Data, threads};
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
@@ -163,17 +163,39 @@ fn encode_with(
     tensor: &RawTensor,
     ranges: bool,
 ) -> Result<Data, InputError> {
-    elements(input, dom, tensor, ranges).map(|xs| Data::from_u128s(dom, &xs)).map_err(|problem| {
-        InputError { giver: giver.to_string(), tensor: input.name.clone(), problem }
+    elements(input, dom, tensor, ranges).map_err(|problem| InputError {
+        giver: giver.to_string(),
+        tensor: input.name.clone(),
+        problem,
     })
 }
 
-fn elements(
-    input: &Input,
+/// Numbers that are encoded at a time, by one thread.
+const BLOCK: usize = 1 << 16;
+
+/// Encodes numbers block by block; `one` appends what a number, which has this place, becomes. Of several that cannot be
+/// encoded the first is named.
+fn blocks<T: Copy + Sync>(
     dom: Dom,
-    tensor: &RawTensor,
-    ranges: bool,
-) -> Result<Vec<u128>, Problem> {
+    xs: &[T],
+    one: impl Fn(usize, T, &mut Vec<u128>) -> Result<(), Problem> + Sync,
+) -> Result<Data, Problem> {
+    let blocks = threads::map(xs.chunks(BLOCK).enumerate(), &|(b, xs)| {
+        let mut words = Vec::with_capacity(xs.len());
+        for (i, &x) in xs.iter().enumerate() {
+            one(b * BLOCK + i, x, &mut words)?;
+        }
+        Ok(Data::from_u128s(dom, &words))
+    });
+    let mut blocks = blocks.into_iter().collect::<Result<Vec<Data>, Problem>>()?;
+    match blocks.len() {
+        0 => Ok(Data::zeros(dom, 0)),
+        1 => Ok(blocks.swap_remove(0)),
+        _ => Ok(Data::concat(&blocks.iter().collect::<Vec<_>>())),
+    }
+}
+
+fn elements(input: &Input, dom: Dom, tensor: &RawTensor, ranges: bool) -> Result<Data, Problem> {
     let (expected, found) = (size(&tensor.shape), tensor.len() as u64);
     if expected != found {
         return Err(Problem::Elements { shape: tensor.shape.clone(), expected, found });
@@ -186,21 +208,21 @@ fn elements(
     let at = |i: usize| position(&tensor.shape, i as u64);
     match (&input.encoding, &tensor.data) {
         (Encoding::Fixed { frac, lo, hi, shift, norm }, RawData::F64(xs)) => {
-            let one = |(i, &x): (usize, &f64)| {
+            let words = blocks(dom, xs, |i, x: f64, out| {
                 if !x.is_finite() {
                     return Err(Problem::NotFinite { index: at(i) });
                 }
-                if !ranges {
-                    return fixed::wrapping(x, *frac + *shift, bits)
-                        .ok_or_else(|| Problem::Overflow { index: at(i), bits });
-                }
-                if !(*lo..=*hi).contains(&x) {
-                    return Err(Problem::Range { index: at(i), allowed: format!("{lo}..{hi}") });
-                }
-                fixed::shifted(x, *frac, *shift, bits)
-                    .ok_or_else(|| Problem::Overflow { index: at(i), bits })
-            };
-            let words = xs.iter().enumerate().map(one).collect::<Result<Vec<u128>, Problem>>()?;
+                let word = match ranges {
+                    false => fixed::wrapping(x, *frac + *shift, bits),
+                    true if (*lo..=*hi).contains(&x) => fixed::shifted(x, *frac, *shift, bits),
+                    true => {
+                        let allowed = format!("{lo}..{hi}");
+                        return Err(Problem::Range { index: at(i), allowed });
+                    }
+                };
+                out.push(word.ok_or_else(|| Problem::Overflow { index: at(i), bits })?);
+                Ok(())
+            })?;
             if ranges && norm.is_finite() {
                 let found = xs.iter().map(|x| x * x).sum::<f64>().sqrt();
                 // Squares, sum and limit are rounded: a vector at the limit passes.
@@ -210,27 +232,22 @@ fn elements(
             }
             Ok(words)
         }
-        (Encoding::Int { lo, hi }, RawData::I64(xs)) => {
-            let one = |(i, &x): (usize, &i64)| {
-                if ranges && !(*lo..*hi).contains(&x) {
-                    let allowed = format!("{lo}..{hi}, {hi} excluded");
-                    return Err(Problem::Range { index: at(i), allowed });
-                }
-                Ok(x as i128 as u128 & low_mask(bits))
-            };
-            xs.iter().enumerate().map(one).collect()
-        }
-        (Encoding::OneHot { classes }, RawData::I64(xs)) => {
-            let mut out = Vec::with_capacity(xs.len().saturating_mul(*classes as usize));
-            for (i, &x) in xs.iter().enumerate() {
-                if ranges && !(0..*classes as i128).contains(&i128::from(x)) {
-                    let allowed = format!("0..{classes}, {classes} excluded");
-                    return Err(Problem::Range { index: at(i), allowed });
-                }
-                out.extend((0..*classes).map(|c| u128::from(c as i128 == i128::from(x))));
+        (Encoding::Int { lo, hi }, RawData::I64(xs)) => blocks(dom, xs, |i, x: i64, out| {
+            if ranges && !(*lo..*hi).contains(&x) {
+                let allowed = format!("{lo}..{hi}, {hi} excluded");
+                return Err(Problem::Range { index: at(i), allowed });
             }
-            Ok(out)
-        }
+            out.push(x as i128 as u128 & low_mask(bits));
+            Ok(())
+        }),
+        (Encoding::OneHot { classes }, RawData::I64(xs)) => blocks(dom, xs, |i, x: i64, out| {
+            if ranges && !(0..*classes as i128).contains(&i128::from(x)) {
+                let allowed = format!("0..{classes}, {classes} excluded");
+                return Err(Problem::Range { index: at(i), allowed });
+            }
+            out.extend((0..*classes).map(|c| u128::from(c as i128 == i128::from(x))));
+            Ok(())
+        }),
         (Encoding::Fixed { .. }, RawData::I64(_)) => {
             Err(Problem::Kind { expected: "real numbers", found: "integers" })
         }

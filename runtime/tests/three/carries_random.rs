@@ -3,7 +3,7 @@
 //! statement is missing is tested beside the statements, in the crate's `proof::exact`: a party that does not keep to its words proves other
 //! polynomials than its verifiers hold, and is noticed whatever the statements are.
 //!
-//! `SLVR_FIRST` and `SLVR_CARRIES` say from which seed on, and how many.
+//! `SLVR_SEED` and `SLVR_CARRIES` say from which seed on, and how many.
 
 use crate::agreement::{admitted, agrees, notices_every_frame};
 use crate::carries_make::random;
@@ -22,7 +22,7 @@ fn number(name: &str, or: u64) -> u64 {
 
 #[test]
 fn honest_runs_agree() {
-    let (first, n) = (number("SLVR_FIRST", 0), number("SLVR_CARRIES", 20));
+    let (first, n) = (number("SLVR_SEED", 0), number("SLVR_CARRIES", 20));
     let (mut count, mut told, mut found, mut steps, mut early) = (0, 0, 0, [0; 2], 0);
     let mut bad = Vec::new();
     for (seed, circuit, encoded) in admitted(first..first + n, random) {
@@ -50,7 +50,7 @@ fn honest_runs_agree() {
 /// Also frames of proofs: whatever a prover says of its carries.
 #[test]
 fn altered_frames_are_noticed() {
-    let (first, n) = (number("SLVR_FIRST", 10_000), number("SLVR_CARRIES", 4));
+    let (first, n) = (number("SLVR_SEED", 10_000), number("SLVR_CARRIES", 4));
     let (mut flips, mut proofs) = (0, 0);
     for (seed, circuit, encoded) in admitted(first..first + n, random) {
         let mut dice = Random::of_seed(seed);

@@ -269,7 +269,7 @@ fn random(seed: u64) -> (Circuit, Encoded) {
 #[test]
 fn admitted_circuits_in_groups_compute_what_they_do_without_proofs() {
     let (mut count, mut pooled, mut parted, mut cut) = (0, 0, 0, 0);
-    let last = std::env::var("SLVR_GROUPED").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let last = std::env::var("SLVR_COUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
     for (seed, circuit, encoded) in admitted(0..last, random) {
         count += 1;
         agrees(&circuit, &encoded, seed, &format!("seed {seed}"));

@@ -1,7 +1,7 @@
 //! One party deviates, in any message or in what it computes: no wrong output is ever accepted, nothing is opened
 //! before the proofs, and nobody hangs. The same deviations succeed where nothing is proven.
 //!
-//! `SLVR_TAMPER=20000` tries so many instead of 500.
+//! `SLVR_COUNT=20000` tries so many instead of 500.
 
 use crate::build::Builder;
 use crate::dealer_proofs::{dealer_claims, held_claims};
@@ -215,7 +215,7 @@ fn parted_sample() -> (Circuit, Encoded) {
 }
 
 fn runs() -> usize {
-    std::env::var("SLVR_TAMPER").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
+    std::env::var("SLVR_COUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
 }
 
 /// Uniform enough to pick places.

@@ -394,13 +394,13 @@ fn bad_json_is_answered_and_survived() {
 }
 
 /// Requests whose bytes are exchanged at random, framed as they should be: the server answers the next good one.
-/// `SLVR_MUTANTS=5000` for a long run.
+/// `SLVR_COUNT=5000` for a long run.
 #[test]
 fn mutants_of_requests_leave_the_server_alive() {
     let setting = |name: &str, default: u64| {
         std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
     };
-    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_MUTANTS", 60));
+    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", 60));
     println!("seed {seed}");
     let mut numbers = Numbers(seed);
     let mut below = |n: usize| numbers.between(0.0, n as f64) as usize % n.max(1);

@@ -10,7 +10,7 @@
 //! A few run in the tests. For the long run:
 //!
 //! ```sh
-//! SLVR_MUTANTS=5000 SLVR_SEED=1 SLVR_SECONDS=5 cargo test --release -p slvrc --test cli mutants -- --nocapture
+//! SLVR_COUNT=5000 SLVR_SEED=1 SLVR_SECONDS=5 cargo test --release -p slvrc --test cli mutants -- --nocapture
 //! ```
 //!
 //! `SLVR_SECONDS` is how long one call may take, ten minutes without it: the tests are not about time.
@@ -272,7 +272,7 @@ fn targets() -> Vec<(&'static str, Folder)> {
 
 #[test]
 fn mutants_of_artifacts_are_refused_or_run() {
-    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_MUTANTS", 60));
+    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", 60));
     let seconds = setting("SLVR_SECONDS", 600);
     let mut tally = Tally::default();
     for (target, folder) in targets() {
@@ -377,7 +377,7 @@ fn other_numbers(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn mutants_of_inputs_are_refused_or_replaced_or_taken() {
-    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_MUTANTS", 60));
+    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", 60));
     let seconds = setting("SLVR_SECONDS", 600);
     let mut tally = Tally::default();
     let folder = accuracy(1);

@@ -7,7 +7,7 @@
 //! A few run in the tests. For the long list:
 //!
 //! ```sh
-//! SLVR_SCHEDULES=200 SLVR_SEED=1 SLVR_SECONDS=10 cargo test -p slvrc --test cli schedules -- --nocapture
+//! SLVR_COUNT=200 SLVR_SEED=1 SLVR_SECONDS=10 cargo test -p slvrc --test cli schedules -- --nocapture
 //! ```
 //!
 //! `SLVR_SECONDS` is how long a run may take after the last thing that happened to it, ten minutes without it: the
@@ -376,7 +376,7 @@ fn judge(schedule: &Schedule, ended: &Ended) -> Result<(), String> {
 
 #[test]
 fn whatever_happens_to_its_parties_a_run_ends_and_names_them() {
-    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_SCHEDULES", 8));
+    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", 8));
     let patience = Duration::from_secs(setting("SLVR_SECONDS", 600));
     let place = Place::new();
     let mut folder = Folder::default();

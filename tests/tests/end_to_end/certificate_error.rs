@@ -2,7 +2,7 @@
 //! programs, and of every predicate that comes with the compiler, wherever no decision is nearer to
 //! its threshold than its margin. Runs are in the clear. Seeds are printed.
 //!
-//! Each predicate is evaluated on 1,000 random inputs, or as many as `SLVR_RUNS` says.
+//! Each predicate is evaluated on 1,000 random inputs, or as many as `SLVR_COUNT` says.
 
 use slvr_circuit::{Encoding, From};
 use slvr_compiler::analysis::errors::{Decision, Errors, errors};
@@ -238,7 +238,7 @@ fn clear(case: &Case, inputs: &Inputs, coins: &[u128], decisions: &[Decision]) -
 }
 
 fn runs() -> u64 {
-    std::env::var("SLVR_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(1000)
+    slvr_tests::long::count(300)
 }
 
 /// Bounds for inputs in a part of the declared ranges, which is where the random ones are.

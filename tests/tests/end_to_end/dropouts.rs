@@ -1,7 +1,7 @@
 //! A client that is not counted is as if it had never been there: the circuits of a task for every number of clients take the
 //! same submissions, and each computes what the program says for those clients alone.
 //!
-//! `SLVR_DROPOUTS=1` tries every predicate of the library and of the gallery, against both adversaries.
+//! `SLVR_EFFORT=full` tries every predicate of the library and of the gallery, against both adversaries.
 
 use slvr_circuit::{Check, Circuit, Encoding, From, Security};
 use slvr_compiler::diagnostic::render::render;
@@ -268,7 +268,7 @@ fn with_clients(name: &str, text: &str) -> Option<(Program, f64)> {
 /// The long run: whatever is in the library and the gallery.
 #[test]
 fn every_predicate_against_both_adversaries() {
-    if std::env::var_os("SLVR_DROPOUTS").is_none() {
+    if !slvr_tests::long::effort("full") {
         return;
     }
     let (mut all, mut near) = (0, 0);

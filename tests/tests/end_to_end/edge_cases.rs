@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Random inputs for each choice of sizes.
-const INPUTS: u64 = 20;
+const INPUTS: u64 = 8;
 
 /// Predicates with sizes: the smallest m first, then even and odd ones.
 const SIZES: &[(&str, &[&str])] = &[

@@ -7,7 +7,7 @@ use slvr_runtime::share::encode::RawData;
 use slvr_tests::agree::{fill, hold};
 use slvr_tests::{Case, compile, predicate, random_inputs, sizes};
 
-const INPUTS: u64 = 20;
+const INPUTS: u64 = 8;
 
 fn all() -> impl Iterator<Item = (&'static str, Case, f64)> {
     PREDICATES.iter().map(|(file, _)| {

@@ -7,7 +7,7 @@ use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::{Case, coarse_inputs, compile, random_inputs};
 
 /// Random inputs that each formula is held against.
-const INPUTS: u64 = 20;
+const INPUTS: u64 = 8;
 /// Rows and columns of the matrix.
 const ROWS: usize = 4;
 const COLUMNS: usize = 3;

@@ -3,8 +3,8 @@
 //! each entry is held against its bound. No decision that is certified may fall otherwise than in the program, and no
 //! bit that is in doubt may be without a decision in doubt.
 //!
-//! `SLVR_PROGRAMS=10000 cargo test --release -p slvr-tests --test end_to_end given` is a long run. It begins at the program of
-//! number `SLVR_FIRST`, and a failing test prints the number of its program.
+//! `SLVR_COUNT=10000 cargo test --release -p slvr-tests --test end_to_end given` is a long run. It begins at the program of
+//! number `SLVR_SEED`, and a failing test prints the number of its program.
 
 use super::intervals::{self, choices, compiled};
 use slvr_circuit::Encoding;
@@ -202,7 +202,7 @@ fn check(seed: u64, scale: f64, tally: &mut Tally) -> Result<(), String> {
 
 #[test]
 fn bounds_for_given_inputs_hold_at_every_node_of_random_programs() {
-    let (count, first) = (number("SLVR_PROGRAMS").unwrap_or(60), number("SLVR_FIRST").unwrap_or(0));
+    let (count, first) = (number("SLVR_COUNT").unwrap_or(60), number("SLVR_SEED").unwrap_or(0));
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     for seed in first..first + count {

@@ -11,8 +11,8 @@
 //! Every program is compiled with as many fraction bits as its values may have, and if that is more than 16 for some,
 //! with 16 for all, too.
 //!
-//! `SLVR_PROGRAMS=100000 cargo test --release -p slvr-tests --test end_to_end intervals` is the long run. It
-//! begins at the program of number `SLVR_FIRST`, and a failing test prints the number of its program.
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test end_to_end intervals` is the long run. It
+//! begins at the program of number `SLVR_SEED`, and a failing test prints the number of its program.
 
 use slvr_circuit::Encoding;
 use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
@@ -551,7 +551,7 @@ fn smaller(seed: u64) -> String {
 
 #[test]
 fn promises_hold_at_every_node_of_random_programs() {
-    let numbers = long::slice(250);
+    let numbers = long::slice(80);
     let count = numbers.end - numbers.start;
     let mut tally = Tally::default();
     long::run("program", numbers, |seed| check(&choices(seed), seed, &mut tally), smaller);

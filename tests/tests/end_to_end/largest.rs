@@ -2,8 +2,8 @@
 //! roots, quotients and other functions. Passes move maxima towards what functions are taken of; whatever they do, intervals,
 //! errors and decisions hold at every node, as in [`super::intervals`], also where all entries are equal or nearly so.
 //!
-//! `SLVR_PROGRAMS=100000 cargo test --release -p slvr-tests --test end_to_end below_its_largest` is the long run. It begins at
-//! the program of number `SLVR_FIRST`, and a failing test prints the number of its program.
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test end_to_end below_its_largest` is the long run. It begins at
+//! the program of number `SLVR_SEED`, and a failing test prints the number of its program.
 
 use super::intervals::{Check, Tally, compiled, families};
 use slvr_runtime::share::encode::{Inputs, RawData};

@@ -139,10 +139,10 @@ fn short_vectors_are_searched_where_bytes_are_dear() {
     }
 }
 
-/// One more entry than all pairs of which are compared; `SLVR_ENTRIES=61706` is all weights of LeNet-5.
+/// One more entry than all pairs of which are compared; `SLVR_COUNT=61706` is all weights of LeNet-5.
 #[test]
 fn long_vectors_are_searched_in_every_family() {
-    let long = slvr_tests::long::setting("SLVR_ENTRIES");
+    let long = slvr_tests::long::setting("SLVR_COUNT");
     let n = long.map_or((1 << 14) + 1, |n| n as usize);
     for (row, how) in ROWS.iter().zip(ways().into_iter().cycle()) {
         hold(row, n, how, long.is_some());

@@ -192,7 +192,7 @@ fn pairs_of(random: &mut Random) -> (String, u64) {
 }
 
 /// Shards of large tensors are cut along their first axis, and operands of fewer axes are repeated in every way: each
-/// program has a circuit. `SLVR_PROGRAMS=1000 SLVR_FIRST=0` makes a longer run.
+/// program has a circuit. `SLVR_COUNT=1000 SLVR_SEED=0` makes a longer run.
 #[test]
 fn pairs_of_many_members_have_circuits() {
     for seed in slvr_tests::long::slice(24) {

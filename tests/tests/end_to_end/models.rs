@@ -9,7 +9,7 @@ use slvr_tests::agree::{close, hold};
 use slvr_tests::{Case, compile, compile_files, predicate, random_inputs};
 
 /// Random weights and images for each model.
-const INPUTS: u64 = 20;
+const INPUTS: u64 = 8;
 
 /// Logits of `b` images. WEIGHTS and IMAGE say who gives them.
 const LOGITS: &str = "

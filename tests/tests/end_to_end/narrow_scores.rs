@@ -1,7 +1,7 @@
 //! Scores that are products of small values decide as in floating point: they keep the bits for which words have room, and
 //! where a score is a hundred times another one no rounding makes them equal.
 //!
-//! `SLVR_SCORES=100000 cargo test --release -p slvr-tests --test end_to_end narrow_scores -- --nocapture` is the long run.
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test end_to_end narrow_scores -- --nocapture` is the long run.
 //! A failing test prints the formula and the seed.
 
 use slvr_compiler::analysis::errors::{encoded_errors, errors};
@@ -23,7 +23,7 @@ const FORMULAS: [&str; 4] = [
 ];
 
 fn count() -> u64 {
-    std::env::var("SLVR_SCORES").ok().and_then(|n| n.parse().ok()).unwrap_or(100)
+    slvr_tests::long::count(100)
 }
 
 fn text(formula: &str) -> String {

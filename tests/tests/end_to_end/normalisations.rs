@@ -2,7 +2,7 @@
 //! multiplied is within 2^-10 of it, and 2^-20 of the distance from the mean, however small or large the variance is. Variances are no multiples of any unit;
 //! what is normalised is, so that rounding it plays no part.
 //!
-//! `SLVR_NORMS=100000 cargo test --release -p slvr-tests --test end_to_end normalisations -- --nocapture` is the long
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test end_to_end normalisations -- --nocapture` is the long
 //! run. A failing test prints the layer and the seed.
 
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
@@ -49,7 +49,7 @@ const fn norm(
 }
 
 fn count() -> u64 {
-    std::env::var("SLVR_NORMS").ok().and_then(|n| n.parse().ok()).unwrap_or(200)
+    slvr_tests::long::count(200)
 }
 
 impl Norm {

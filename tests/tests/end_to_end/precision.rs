@@ -5,7 +5,7 @@
 //! a comparison within its stated margin, also among three parties. So that this says something, most runs are of the
 //! first kind.
 //!
-//! `SLVR_RUNS=1000 cargo test --release -p slvr-tests --test end_to_end precision -- --nocapture` is the long run;
+//! `SLVR_COUNT=1000 cargo test --release -p slvr-tests --test end_to_end precision -- --nocapture` is the long run;
 //! it prints a table. A failing test prints the predicate, the norm and the seed.
 
 use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
@@ -25,7 +25,7 @@ use slvr_tests::{
 const NORMS: [f64; 6] = [1e-4, 1e-3, 1e-2, 0.1, 1.0, f64::INFINITY];
 
 fn runs() -> u64 {
-    std::env::var("SLVR_RUNS").ok().and_then(|n| n.parse().ok()).unwrap_or(4)
+    slvr_tests::long::count(4)
 }
 
 /// A vector of a given norm, or with every entry at an end of the range.

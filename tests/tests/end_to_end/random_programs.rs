@@ -1,8 +1,8 @@
 //! Random well-typed programs: floating point, the graph after every pass, the circuit and three
 //! parties agree to the last bit; every stage reads back from its text.
 //!
-//! `SLVR_PROGRAMS=100000 cargo test --release -p slvr-tests --test end_to_end random_programs_of_every -- --nocapture` is
-//! the long run. It begins at the program of number `SLVR_FIRST`. From the number follow the program, its inputs and the
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test end_to_end random_programs_of_every -- --nocapture` is
+//! the long run. It begins at the program of number `SLVR_SEED`. From the number follow the program, its inputs and the
 //! way in which it is compiled; a failing test prints it.
 
 use slvr_circuit::proof::barriers;
@@ -178,7 +178,7 @@ fn random_programs_of_family_t1_agree() {
 /// Family, network, fraction bits and speculation are drawn for each; the long run.
 #[test]
 fn random_programs_of_every_way_agree() {
-    let numbers = long::slice(130);
+    let numbers = long::slice(60);
     let many = numbers.end - numbers.start >= 1000;
     let mut seen = Seen::default();
     let case = |seed| {
@@ -197,7 +197,7 @@ fn random_programs_of_every_way_agree() {
 #[test]
 fn random_programs_against_a_malicious_party_agree() {
     let (mut proven, mut refused) = (0, 0);
-    let numbers = 5_000_000_000..5_000_000_000 + long::setting("SLVR_PROVEN").unwrap_or(12);
+    let numbers = 5_000_000_000..5_000_000_000 + long::count(6);
     let how = |seed: u64| {
         let security = Security::Malicious;
         // Where rounds are dear T2 is taken.
@@ -233,7 +233,7 @@ fn waits_for_checks(circuit: &Circuit) -> bool {
 #[test]
 fn outputs_are_opened_together_behind_one_proof() {
     let (mut seen, mut refused, mut early) = ([0; 3], 0, 0);
-    let numbers = 6_000_000_000..6_000_000_000 + long::setting("SLVR_PROVEN").unwrap_or(40);
+    let numbers = 6_000_000_000..6_000_000_000 + long::count(16);
     let placed = |seed: u64| {
         let Generated { text, bindings } = program(&choices(seed, 0, 160));
         let bindings: Vec<(&str, &str)> =

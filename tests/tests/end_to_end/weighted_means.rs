@@ -2,8 +2,8 @@
 //! hold at every node, as in [`super::intervals`]. Inputs that a malicious client may give keep to the intervals, too: what is
 //! enforced on long vectors is wider than what is declared.
 //!
-//! `SLVR_PROGRAMS=100000 cargo test --release -p slvr-tests --test end_to_end weighted_means` is the long run. It begins at
-//! the program of number `SLVR_FIRST`, and a failing test prints the number of its program.
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test end_to_end weighted_means` is the long run. It begins at
+//! the program of number `SLVR_SEED`, and a failing test prints the number of its program.
 
 use super::intervals::{Check, Tally, check_program, compiled, ways};
 use slvr_runtime::share::encode::{Inputs, RawData};

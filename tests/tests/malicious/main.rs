@@ -347,8 +347,9 @@ fn the_family_that_fits_is_built() {
             assert!(memory.is_none_or(|memory| peak <= memory), "{peak} bytes");
             messages(case.circuit(), |op| matches!(op, Op::OpenMasked { .. }))
         };
-        println!("{b}: {budget} bytes, {} and {} masked", masked(None), masked(Some(budget)));
-        masked(None) > 0 && masked(Some(budget)) == 0
+        let (free, within) = (masked(None), masked(Some(budget)));
+        println!("{b}: {budget} bytes, {free} and {within} masked");
+        free > 0 && within == 0
     });
     assert!(found, "family T2 fits wherever T1 does");
 }

@@ -15,7 +15,7 @@
 //! | `page.rs` | the list in the book |
 //!
 //! `SLVR_MODEL=28` goes through all of what has at most 2^28 cases in each shard, instead of 2^16; `SLVR_MODEL_DRAWN=16`
-//! through about 2^16 cases of what has more, at each party and shard, instead of 2^11. With `SLVR_MODEL_ONLY="sign, 3"`
+//! through about 2^16 cases of what has more, at each party and shard, instead of 2^11. With `SLVR_ONLY="sign, 3"`
 //! only macros are tried whose name and size contain that.
 
 mod check;
@@ -38,18 +38,16 @@ use space::{Counted, Limits, SHORT};
 use std::time::Instant;
 
 fn limits() -> Limits {
-    let set = |name: &str| std::env::var(name).ok().and_then(|n| n.parse().ok());
-    Limits {
-        whole: set("SLVR_MODEL").unwrap_or(SHORT.whole),
-        drawn: set("SLVR_MODEL_DRAWN").unwrap_or(SHORT.drawn),
-        ..SHORT
+    match slvr_tests::long::effort("full") {
+        true => Limits { whole: 28, drawn: 16, ..SHORT },
+        false => SHORT,
     }
 }
 
 fn all_of(build: Build) {
     let (all, limits) = (macros::all(build), limits());
     let mut rows: Vec<(&Macro, Counted)> = Vec::new();
-    let only = std::env::var("SLVR_MODEL_ONLY").ok();
+    let only = std::env::var("SLVR_ONLY").ok();
     let wanted = |of: &&Macro| {
         let name = format!("{}, {}", of.name, of.size);
         only.as_ref().is_none_or(|some| name.contains(some.as_str()))

@@ -8,7 +8,7 @@
 //! A few hundred run in the tests. For the long run:
 //!
 //! ```sh
-//! SLVR_MUTANTS=100000 SLVR_SEED=1 SLVR_SECONDS=5 cargo test --release -p slvr-tests --test mutants -- --nocapture
+//! SLVR_COUNT=100000 SLVR_SEED=1 SLVR_SECONDS=5 cargo test --release -p slvr-tests --test mutants -- --nocapture
 //! ```
 //!
 //! `SLVR_SECONDS` is how long one mutant may take. Without it a mutant is given ten minutes: the tests are not about
@@ -210,7 +210,7 @@ fn worker() -> (Sender<String>, Receiver<Outcome>) {
 #[test]
 fn mutants_of_every_file_are_refused_or_compiled() {
     let seed = setting("SLVR_SEED", 1);
-    let count = setting("SLVR_MUTANTS", 300);
+    let count = setting("SLVR_COUNT", 300);
     let patience = Duration::from_secs(setting("SLVR_SECONDS", 600));
     // Of files without a predicate only those mutants get far that are refused for nothing else.
     let files = [embedded::PREDICATES, embedded::GALLERY, embedded::STD, embedded::MODELS];

@@ -3,8 +3,8 @@
 //! circuit in the families T1 and T2 have these values, what is proven of an integer is no error at all, and every
 //! decision is certified.
 //!
-//! `SLVR_INTEGERS=100000 cargo test --release -p slvr-tests --test numbers integers -- --nocapture` is the long run. It
-//! begins at the program of number `SLVR_FIRST`; a failing test prints the number of its program.
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test numbers integers -- --nocapture` is the long run. It
+//! begins at the program of number `SLVR_SEED`; a failing test prints the number of its program.
 
 use slvr_compiler::analysis::errors::{encoded_errors, errors};
 use slvr_compiler::lower::Protocols;
@@ -355,8 +355,8 @@ fn check(choices: &[u8]) -> Result<(), String> {
 
 #[test]
 fn integers_are_exact() {
-    let count = setting("SLVR_INTEGERS").unwrap_or(60);
-    let first = setting("SLVR_FIRST").unwrap_or(0);
+    let count = slvr_tests::long::count(60);
+    let first = setting("SLVR_SEED").unwrap_or(0);
     let of = |seed: u64| choices(seed, 40, 200);
     let fails = |c: &[u8]| long::caught(|| check(c)).is_err();
     let smaller = |seed: u64| {

@@ -9,8 +9,8 @@
 //! The same holds where x, y, z and c are weights of one long vector, of which more is enforced than is declared: inputs are
 //! then at the ends of what a run admits, too, and every pass keeps what the program makes of them.
 //!
-//! `SLVR_SATURATION=100000 cargo test --release -p slvr-tests --test numbers saturation -- --nocapture` is the long run. It
-//! begins at the program of number `SLVR_FIRST`; a failing test prints the number of its program.
+//! `SLVR_COUNT=100000 cargo test --release -p slvr-tests --test numbers saturation -- --nocapture` is the long run. It
+//! begins at the program of number `SLVR_SEED`; a failing test prints the number of its program.
 
 use crate::rounding::untold;
 use slvr_compiler::analysis::guard;
@@ -346,8 +346,8 @@ fn check(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
 
 #[test]
 fn what_saturates_is_decided_as_the_program_says() {
-    let count = setting("SLVR_SATURATION").unwrap_or(80);
-    let first = setting("SLVR_FIRST").unwrap_or(0);
+    let count = slvr_tests::long::count(80);
+    let first = setting("SLVR_SEED").unwrap_or(0);
     let of = |seed: u64| choices(seed, 24, 60);
     let mut tally = Tally::default();
     let fails = |c: &[u8]| caught(|| check(c, &mut Tally::default())).is_err();
@@ -408,8 +408,8 @@ fn check_long(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
 
 #[test]
 fn what_saturates_beyond_the_declared_range_is_decided_as_the_program_says() {
-    let count = setting("SLVR_SATURATION").unwrap_or(24);
-    let first = setting("SLVR_FIRST").unwrap_or(0);
+    let count = slvr_tests::long::count(24);
+    let first = setting("SLVR_SEED").unwrap_or(0);
     let of = |seed: u64| choices(seed, 24, 60);
     let mut tally = Tally::default();
     let again = |c: &[u8]| caught(|| check_long(c, &mut Tally::default()));

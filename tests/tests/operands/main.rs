@@ -9,11 +9,11 @@
 //! A few thousand operands of each row run in the tests. For the long run:
 //!
 //! ```sh
-//! SLVR_OPERANDS=100000000 cargo test --release -p slvr-tests --test operands -- --nocapture
+//! SLVR_COUNT=100000000 cargo test --release -p slvr-tests --test operands -- --nocapture
 //! ```
 //!
-//! It prints a table, row by row. `SLVR_ROWS=tanh,div` runs the rows of these functions, `SLVR_ROWS=T2` those of a
-//! family, `"SLVR_ROWS=recip T2 1..16"` one row. `SLVR_SEED` begins elsewhere.
+//! It prints a table, row by row. `SLVR_ONLY=tanh,div` runs the rows of these functions, `SLVR_ONLY=T2` those of a
+//! family, `"SLVR_ONLY=recip T2 1..16"` one row. `SLVR_SEED` begins elsewhere.
 
 mod rows;
 
@@ -35,10 +35,6 @@ const FEW: u64 = 1 << 11;
 
 /// A single function is not stated to be off by more than so many times what was found.
 const SLACK: f64 = 50.0;
-
-fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|text| text.parse().ok())
-}
 
 /// A fast source of numbers (splitmix64).
 struct Numbers(u64);
@@ -216,9 +212,9 @@ fn batch(row: &Row, made: &Made, operands: &mut Operands, n: u64, seed: u64, wor
 
 #[test]
 fn no_function_is_further_from_its_exact_value_than_is_stated_of_it() {
-    let long = setting("SLVR_OPERANDS");
-    let seed = setting("SLVR_SEED").unwrap_or(1);
-    let only = std::env::var("SLVR_ROWS").unwrap_or_default();
+    let long = slvr_tests::long::setting("SLVR_COUNT");
+    let seed = slvr_tests::long::setting("SLVR_SEED").unwrap_or(1);
+    let only = std::env::var("SLVR_ONLY").unwrap_or_default();
     let count = long.unwrap_or(FEW);
     println!("seed {seed}, at least {count} operands of each row");
     println!(

@@ -374,7 +374,7 @@ fn setting(name: &str, or: u64) -> u64 {
 /// A client is found if, and only if, the rank is less without its inputs.
 #[test]
 fn random_linear_programs_agree_with_dense_elimination() {
-    let (first, programs) = (setting("SLVR_FIRST", 0), setting("SLVR_PROGRAMS", 300));
+    let (first, programs) = (setting("SLVR_SEED", 0), setting("SLVR_COUNT", 300));
     let (mut telling, mut silent) = (0, 0);
     for seed in first..first + programs {
         let mut r = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -8,7 +8,7 @@
 //! - `measured`: whether rounds and bytes beside these seconds are those of today.
 //!
 //! Rounds and bytes of large programs are read from the table of pinned artifacts, which a test of its own
-//! compares with what the compiler makes. `SLVR_ALL_ARTIFACTS=1` also compiles deep models.
+//! compares with what the compiler makes. `SLVR_EFFORT=full` also compiles deep models.
 
 mod build;
 mod costs;

@@ -1,0 +1,25 @@
+"""Listings of the book run, and print what stands behind them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+
+import pytest
+from conftest import CHECKOUT
+
+PAGES = ["docs/src/python.md", "python/README.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_listings_print_what_stands_behind_them(page: str) -> None:
+    text = (CHECKOUT / page).read_text()
+    found = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", text, re.S)
+    assert found, "there are listings"
+    names: dict[str, object] = {}
+    for code, wanted in found:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(code, names)
+        assert not wanted or out.getvalue() == wanted
