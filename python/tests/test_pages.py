@@ -9,7 +9,7 @@ import re
 import pytest
 from conftest import CHECKOUT
 
-PAGES = ["docs/src/python.md", "python/README.md"]
+PAGES = ["README.md", "docs/src/python.md", "python/README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -233,7 +233,7 @@ fn waits_for_checks(circuit: &Circuit) -> bool {
 #[test]
 fn outputs_are_opened_together_behind_one_proof() {
     let (mut seen, mut refused, mut early) = ([0; 3], 0, 0);
-    let numbers = 6_000_000_000..6_000_000_000 + long::count(16);
+    let numbers = 6_000_000_000..6_000_000_000 + long::count(40);
     let placed = |seed: u64| {
         let Generated { text, bindings } = program(&choices(seed, 0, 160));
         let bindings: Vec<(&str, &str)> =
