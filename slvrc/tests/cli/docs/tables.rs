@@ -157,8 +157,8 @@ fn sizes() -> String {
     ];
     let qs = [10u64, 40];
     let mut out = String::from("| of every row of q numbers |");
-    qs.iter().for_each(|q| _ = write!(out, " q = {q} |"));
-    out += "\n|---|---|---|\n";
+    qs.iter().for_each(|q| _ = write!(out, " q = {q}: rounds | bits |"));
+    out += "\n|---|---|---|---|---|\n";
     const ROWS: u64 = 192;
     for value in rows {
         let _ = write!(out, "| `{value}` |");
@@ -171,7 +171,7 @@ fn sizes() -> String {
                  reveal [{value} for i in n] to Server as out;\n}}\n"
             );
             let (rounds, bits) = cost(&compile(&text, &[("n", ROWS), ("q", q)]), ROWS);
-            let _ = write!(out, " {rounds} rounds, {bits} bits |");
+            let _ = write!(out, " {rounds} | {bits} |");
         }
         out.push('\n');
     }

@@ -138,10 +138,6 @@ fn networks(say: Say<'_>) {
         format!("LAN ({lan}, {lan_rtt} round trip) and WAN ({wan}, {wan_rtt} round trip)"),
     );
 
-    say(
-        "performance.md",
-        format!("LAN has {lan} and {lan_rtt} round trip, WAN has {wan} and {wan_rtt}."),
-    );
     let (loopback, loopback_rtt) = net(NetProfile::loopback());
     say(
         "performance.md",
