@@ -53,7 +53,7 @@ pub fn page() -> String {
     for (level, operators, assoc) in operators(&rules) {
         let kind = match (level, assoc.as_str()) {
             (0, _) => "calls, indices, fields and powers: `Postfix`".to_owned(),
-            (_, "left") => "from the left: `a ∘ b ∘ c` is `(a ∘ b) ∘ c`".to_owned(),
+            (_, "left") => "from the left".to_owned(),
             (_, "right") => "before its operand".to_owned(),
             _ => "does not chain: write brackets".to_owned(),
         };
@@ -64,7 +64,7 @@ pub fn page() -> String {
     }
     let _ = write!(
         out,
-        "\nAn exponent is a number, a name or stands in brackets; `-x^2` is `-(x^2)`.\n\n\
+        "\nFrom the left: `a - b - c` is `(a - b) - c`. An exponent is a number, a name or stands in brackets; `-x^2` is `-(x^2)`.\n\n\
          ## Words\n\nThese are no names: {}.\n\n\
          ## Tokens\n\nBeyond words and operators, as regular expressions:\n\n```text\n",
         KEYWORDS.iter().map(|k| format!("`{k}`")).collect::<Vec<_>>().join(", ")
