@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import functools
-import html
 import json
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -32,6 +28,10 @@ if hasattr(os, "register_at_fork"):
 
 async def in_thread(call: Callable[[], T]) -> T:
     """Does it on another thread; the call itself releases the interpreter."""
+    # Whoever awaits has it; others need not wait for it when they import this package.
+    import asyncio
+    import contextvars
+
     context = contextvars.copy_context()
     return await asyncio.get_running_loop().run_in_executor(None, functools.partial(context.run, call))
 
@@ -137,6 +137,8 @@ class Explanation:
         return self._text
 
     def _repr_html_(self) -> str:
+        import html
+
         page = html.escape(self.html, quote=True)
         return f'<iframe srcdoc="{page}" sandbox="" style="width: 100%; height: 40em; border: 0"></iframe>'
 
@@ -241,7 +243,9 @@ class Check:
     def from_artifact(cls, data: bytes | os.PathLike[str]) -> Check:
         """Takes a circuit that ``slvrc build`` or :meth:`artifact` has made: its bytes, or a path. It is for all its
         members: whoever is missing is replaced by zeros."""
-        data = data if isinstance(data, bytes) else Path(data).read_bytes()
+        if not isinstance(data, bytes):
+            with open(data, "rb") as file:
+                data = file.read()
         made_of: dict[str, Any] = {
             "file": "artifact.slvrb",
             "texts": {},
