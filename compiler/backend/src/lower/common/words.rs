@@ -42,6 +42,19 @@ pub fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
     if more > 0 { e.add(Op::Scale(x, (1u128 << more) & low_mask(to))) } else { x }
 }
 
+/// (not msb a)(not msb b) in Z_2^ring, a known to the owner and b to the other two: before the exchange of these.
+pub fn no_wrap(e: &mut Emit, a: ValueId, b: ValueId, ring: u32) -> ValueId {
+    let lo = e.ty(a).bits() - 1;
+    let not_top = |e: &mut Emit, x| {
+        let top = e.add(Op::ToBits { x, lo, w: 1 });
+        let top = e.add(Op::Not(top));
+        e.add(Op::FromBits(top, ring))
+    };
+    let (u, v) = (not_top(e, a), not_top(e, b));
+    let u = e.add(Op::Deal(u));
+    e.add(Op::Mul(u, v))
+}
+
 /// A shape that is repeated along the leading axis of a result that has its rank.
 pub fn aligned(shape: &[u64], out: &[u64]) -> Vec<u64> {
     let mut shape = shape.to_vec();

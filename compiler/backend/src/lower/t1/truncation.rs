@@ -25,7 +25,7 @@
 //! nothing is opened.
 
 use crate::lower::Emit;
-use crate::lower::common::words::ring_for;
+use crate::lower::common::words::{no_wrap, raise, ring_for};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Hold, Op, ValueId};
 
@@ -42,10 +42,7 @@ pub fn exact(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
     let high = e.add(Op::Shr(b, f));
     let high_b = e.add(Op::Trivial(high));
 
-    let u = not_top(e, a, k, small);
-    let v = not_top(e, b, k, small);
-    let u = e.add(Op::Deal(u));
-    let both = e.add(Op::Mul(u, v));
+    let both = no_wrap(e, a, b, small);
     let both = e.add(Op::ReshareTwo(both));
     // 2^(k-f) (both - 1): raising to k bits multiplies by 2^(k-small).
     let both = e.add(Op::Raise(both, k));
@@ -75,13 +72,6 @@ pub fn short(e: &mut Emit, x: ValueId, f: u32, k: u32) -> ValueId {
         [a, b].map(|part| if k < e.ty(part).bits() { e.add(Op::Narrow(part, k)) } else { part });
     let (a, b) = (e.add(Op::Input(a)), e.add(Op::Trivial(b)));
     e.add(Op::Add(a, b))
-}
-
-/// Complement of the top bit as a word.
-fn not_top(e: &mut Emit, x: ValueId, k: u32, ring: u32) -> ValueId {
-    let top = e.add(Op::ToBits { x, lo: k - 1, w: 1 });
-    let top = e.add(Op::Not(top));
-    e.add(Op::FromBits(top, ring))
 }
 
 /// A public value truncated by `f` bits, to the nearest. Local.
@@ -128,8 +118,6 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
         let y = if s > 0 { exact(e, x, s) } else { x };
         return if k < own { e.add(Op::Narrow(y, k)) } else { y };
     }
-    let need = k - own + s;
-    let small = ring_for(need);
     let a = e.add(Op::Own(x));
     let b = e.add(Op::Dup(x));
     let b = e.add(Op::Offset(b, (1 << (own - 2)) + (1 << s) - 1));
@@ -142,18 +130,9 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     let high_b = high(e, b);
     let high_b = e.add(Op::Trivial(high_b));
 
-    let not_top = |e: &mut Emit, part| {
-        let top = e.add(Op::ToBits { x: part, lo: own - 1, w: 1 });
-        let top = e.add(Op::Not(top));
-        e.add(Op::FromBits(top, small))
-    };
-    let (u, v) = (not_top(e, a), not_top(e, b));
-    let u = e.add(Op::Deal(u));
-    let both = e.add(Op::Mul(u, v));
+    let both = no_wrap(e, a, b, ring_for(k - own + s));
     let both = e.add(Op::ReshareTwo(both));
-    // 2^(k'-s) times it: raising to k bits multiplies by 2^(k-small).
-    let both = if small < k { e.add(Op::Raise(both, k)) } else { both };
-    let both = if small > need { e.add(Op::Scale(both, 1 << (small - need))) } else { both };
+    let both = raise(e, both, k, own - s);
 
     let sum = e.add(Op::Add(high_a, high_b));
     let sum = e.add(Op::Add(sum, both));

@@ -8,7 +8,7 @@
 
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split, settle};
-use crate::lower::common::words::{raise, ring_for};
+use crate::lower::common::words::{no_wrap, raise, ring_for};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, ValueId};
 
@@ -66,14 +66,6 @@ pub fn lift(e: &mut Emit, x: &Split, s: u32, to: u32) -> Split {
 
 /// (not msb a)(not msb b), needed modulo 2^bits.
 fn wrap(e: &mut Emit, a: ValueId, b: ValueId, bits: u32) -> Split {
-    let (k, ring) = (e.ty(a).bits(), ring_for(bits));
-    let not_top = |e: &mut Emit, v| {
-        let top = e.add(Op::ToBits { x: v, lo: k - 1, w: 1 });
-        let top = e.add(Op::Not(top));
-        e.add(Op::FromBits(top, ring))
-    };
-    let (u, v) = (not_top(e, a), not_top(e, b));
-    let u = e.add(Op::Deal(u));
-    let add2 = e.add(Op::Mul(u, v));
+    let add2 = no_wrap(e, a, b, ring_for(bits));
     settle(e, Pair { own: None, add2 })
 }
