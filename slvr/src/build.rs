@@ -4,7 +4,7 @@ use crate::clients;
 use crate::error::{Error, Result, Usage};
 use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{self, Target};
 use slvr_compiler::pipeline;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -83,6 +83,10 @@ impl Build {
 
     /// How the compiler is told.
     pub(crate) fn how(&self) -> pipeline::Options {
+        let family = match self.protocols {
+            Some(Family::T1) => lower::Family::T1,
+            _ => lower::Family::T2(self.network().tuning()),
+        };
         pipeline::Options {
             enforce: !self.trust_inputs,
             ring: self.ring,
@@ -90,11 +94,7 @@ impl Build {
             speculate: !self.no_speculation,
             checks: None,
             fine: if self.fine { pipeline::Fine::All } else { pipeline::Fine::Short },
-            protocols: match self.protocols {
-                Some(Family::T1) => Protocols::Symmetric,
-                _ => Protocols::Dealer(self.network().tuning()),
-            },
-            security: self.security.unwrap_or(Security::SemiHonest),
+            target: Target::new(self.security.unwrap_or(Security::SemiHonest), family),
         }
     }
 

@@ -7,7 +7,7 @@ mod memory;
 use slvr_circuit::Security;
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_tests::{Case, compile_with, random_inputs};
 
@@ -26,9 +26,10 @@ predicate Compare[n]() {
 fn main() {
     memory::keep();
     let n = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(1_000_000u64);
-    let protocols = Protocols::Dealer(NetProfile::loopback().tuning());
+    let family = Family::T2(NetProfile::loopback().tuning());
     let build = |security| {
-        let how = Options { security, protocols, enforce: false, ..Options::default() };
+        let how =
+            Options { target: Target::new(security, family), enforce: false, ..Options::default() };
         compile_with(TEXT, &[("n", &n.to_string())], how)
     };
     let cases: [Case; 2] = Security::ALL.map(build);

@@ -7,7 +7,7 @@
 
 use slvr_circuit::artifact;
 use slvr_compiler::cost::{Cost, NetProfile};
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded::{self, PREDICATES};
 use slvr_tests::{compile_with_files, sizes};
@@ -18,15 +18,15 @@ const WAYS: [&str; 6] =
     ["t2 lan", "t2 wan", "t2 loopback", "t1", "t2 lan trusting", "t2 lan waiting"];
 
 fn way(name: &str) -> Options {
-    let dealer = |net: NetProfile| Protocols::Dealer(net.tuning());
-    let protocols = match name {
+    let dealer = |net: NetProfile| Target::SemiHonest(Family::T2(net.tuning()));
+    let target = match name {
         "t2 wan" => dealer(NetProfile::wan()),
         "t2 loopback" => dealer(NetProfile::loopback()),
-        "t1" => Protocols::Symmetric,
+        "t1" => Target::SemiHonest(Family::T1),
         _ => dealer(NetProfile::lan()),
     };
     Options {
-        protocols,
+        target,
         enforce: name != "t2 lan trusting",
         speculate: name != "t2 lan waiting",
         ..Options::default()

@@ -8,7 +8,7 @@ use crate::program::{self, Loaded};
 use crate::units;
 use slvr_circuit::{Circuit, Op};
 use slvr_compiler::cost::{self, Cost, Estimate, Kind, LineRow, NetProfile};
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::Family;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::leaks::{LeakReport, leaks, leaks_of_circuit};
 
@@ -69,7 +69,7 @@ impl Report {
         let source = cost::home(&checked.program).map_or("", |f| checked.sources.text(f));
         let mut leaks = leaks(&checked.program, &compiled.graph, &circuit);
         leaks.quote(&checked.sources);
-        let dealer = matches!(checked.how.protocols, Protocols::Dealer(_));
+        let dealer = checked.how.target.family() != Family::T1;
         Report {
             file: build.file.clone(),
             lines: certified(cost::rows_by_line(&cost, &places, source), &certificate),

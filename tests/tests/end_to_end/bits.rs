@@ -1,6 +1,6 @@
 //! Largest, smallest and sorted bits are bits: in every place where a bit is read, secret and public.
 
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{RawData, RawTensor};
 use slvr_tests::agree::{close, hold};
@@ -94,9 +94,9 @@ fn extrema_and_sorts_of_bits_are_bits() {
         "input b: public bit[m];",
         "input b: public bit from each Client;",
     ];
-    let families = [Options::default().protocols, Protocols::Symmetric];
-    for (input, protocols) in inputs.iter().flat_map(|i| families.map(|f| (i, f))) {
-        let options = Options { protocols, ..Options::default() };
+    let families = [Options::default().target, Target::SemiHonest(Family::T1)];
+    for (input, target) in inputs.iter().flat_map(|i| families.map(|f| (i, f))) {
+        let options = Options { target, ..Options::default() };
         let case = compile_with(&program(input), &[("m", "5")], options);
         for seed in 0..4 {
             let inputs = random_inputs(case.circuit(), seed, 1.0);

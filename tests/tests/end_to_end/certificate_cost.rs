@@ -2,7 +2,7 @@
 //! for every predicate that comes with the compiler.
 
 use slvr_compiler::cost::{Cost, Kind, LineRow, NetProfile, places, rows_by_line, rows_by_step};
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_tests::{compile, compile_with, predicate, random_inputs};
@@ -21,8 +21,8 @@ fn sizes(name: &str) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-fn hold(name: &str, sizes: &[(&str, &str)], protocols: Protocols) {
-    let options = Options { protocols, ..Options::default() };
+fn hold(name: &str, sizes: &[(&str, &str)], target: Target) {
+    let options = Options { target, ..Options::default() };
     let case = compile_with(predicate(name), sizes, options);
     let circuit = case.circuit();
     let cost = Cost::of(circuit);
@@ -56,7 +56,7 @@ fn hold(name: &str, sizes: &[(&str, &str)], protocols: Protocols) {
 fn a_run_counts_what_was_predicted() {
     for (file, _) in PREDICATES {
         let name = file.trim_end_matches(".slvr");
-        hold(name, &sizes(name), Options::default().protocols);
+        hold(name, &sizes(name), Options::default().target);
     }
 }
 
@@ -64,7 +64,7 @@ fn a_run_counts_what_was_predicted() {
 fn a_run_of_the_symmetric_family_counts_what_was_predicted() {
     for (file, _) in PREDICATES {
         let name = file.trim_end_matches(".slvr");
-        hold(name, &sizes(name), Protocols::Symmetric);
+        hold(name, &sizes(name), Target::SemiHonest(Family::T1));
     }
 }
 
@@ -73,7 +73,7 @@ fn with_a_real_model_too() {
     hold(
         "slvr_accuracy",
         &[("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "2")],
-        Options::default().protocols,
+        Options::default().target,
     );
 }
 

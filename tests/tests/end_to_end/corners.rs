@@ -1,7 +1,7 @@
 //! Quotients by 0, roots and logarithms of what is not positive, and exponentials that are cut: a run decides and computes there
 //! what the program says (`slvr_compiler::types::domain`), whatever a pass makes of it.
 
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::RawData;
 use slvr_tests::{coarse_inputs, compile_with, distance};
@@ -66,8 +66,8 @@ predicate Corner() {{
 }}
 "
         );
-        for protocols in [Options::default().protocols, Protocols::Symmetric] {
-            let case = compile_with(&text, &[], Options { protocols, ..Options::default() });
+        for target in [Options::default().target, Target::SemiHonest(Family::T1)] {
+            let case = compile_with(&text, &[], Options { target, ..Options::default() });
             for values in INPUTS {
                 let mut inputs = coarse_inputs(case.circuit(), 1);
                 for (name, value) in ["x", "y", "z", "c"].into_iter().zip(values) {

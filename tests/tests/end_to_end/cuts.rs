@@ -1,11 +1,11 @@
 //! Cuts of deep networks: what is stated holds where values stay within them. So no predicate has any with a small
 //! model; where there are some, each is listed and warned of, and a bound of the failure asks that they are accepted.
 
-use slvr_circuit::{Encoding, Security};
+use slvr_circuit::Encoding;
 use slvr_compiler::analysis::cuts;
 use slvr_compiler::cost::{NetProfile, places};
 use slvr_compiler::diagnostic::render::render;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::embedded::PREDICATES;
@@ -64,15 +64,14 @@ fn plain(range: &str, reveals: &[&str]) -> String {
 
 /// Both adversaries, both families.
 fn everyone() -> [Options; 4] {
-    let wan = Protocols::Dealer(NetProfile::wan().tuning());
-    let with = |protocols, security| Options { protocols, security, ..Options::default() };
-    let malicious = Security::Malicious;
+    let wan = Family::T2(NetProfile::wan().tuning());
     [
-        with(wan, Security::SemiHonest),
-        with(Protocols::Symmetric, Security::SemiHonest),
-        with(wan, malicious),
-        with(Protocols::Symmetric, malicious),
+        Target::SemiHonest(wan),
+        Target::SemiHonest(Family::T1),
+        Target::Malicious(wan),
+        Target::Malicious(Family::T1),
     ]
+    .map(|target| Options { target, ..Options::default() })
 }
 
 /// What three parties reveal of x and y, all of whose entries are these.

@@ -5,6 +5,7 @@
 
 use slvr_circuit::{Check, Circuit, Encoding, From, Security};
 use slvr_compiler::diagnostic::render::render;
+use slvr_compiler::lower::Target;
 use slvr_compiler::pipeline::common::common;
 use slvr_compiler::pipeline::{Options, compile_encoded};
 use slvr_compiler::report::given::OnInputs;
@@ -68,7 +69,8 @@ impl Task {
         let programs: Vec<(u64, &(Program, Sources))> =
             typed.iter().filter_map(|(n, t)| Some((*n, t.as_ref().ok()?))).collect();
         let pairs: Vec<_> = programs.iter().map(|(_, p)| (&p.0, &p.1)).collect();
-        let options = Options { security, ..Options::default() };
+        let target = Target::new(security, Target::default().family());
+        let options = Options { target, ..Options::default() };
         let (encoding, fits) = common(&pairs, options);
         let encoding = encoding?;
         let mut cases: BTreeMap<u64, Result<Case, String>> = BTreeMap::new();

@@ -19,7 +19,7 @@ use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
 use slvr_compiler::analysis::given::encoded;
 use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::{Graph, Op, eval};
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{Fine, Options};
 use slvr_compiler::report::given::{GivenReveal, OnInputs};
 use slvr_compiler::syntax::{LoadError, Sources};
@@ -64,9 +64,10 @@ pub(crate) struct Tally {
 
 /// The families of protocols.
 pub(crate) fn families() -> [Options; 3] {
-    let with = |protocols| Options { protocols, ..Options::default() };
-    let tuned = |latency, bandwidth| with(Protocols::Dealer(Tuning { latency, bandwidth }));
-    [tuned(0.01, 1e12), tuned(0.0, 1e6), with(Protocols::Symmetric)]
+    let with = |target| Options { target, ..Options::default() };
+    let tuned =
+        |latency, bandwidth| with(Target::SemiHonest(Family::T2(Tuning { latency, bandwidth })));
+    [tuned(0.01, 1e12), tuned(0.0, 1e6), with(Target::SemiHonest(Family::T1))]
 }
 
 /// One of the families, with as many fraction bits as a value may have, or with the same for all.

@@ -4,7 +4,7 @@
 
 use slvr_circuit::{Op, Security};
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::{Case, Random, compile_with, random_inputs};
@@ -122,13 +122,11 @@ fn hold((value, wanted): &Row, n: usize, how: Options, parties: bool) {
 fn ways() -> [Options; 4] {
     let dear = NetProfile::parse("dear", "bandwidth_mbit = 0.01\nrtt_ms = 0");
     let tuning = dear.expect("a profile").tuning();
-    let malicious = Security::Malicious;
-    [
-        Options { protocols: Protocols::Dealer(tuning), ..Options::default() },
-        Options { protocols: Protocols::Symmetric, ..Options::default() },
-        Options { protocols: Protocols::Dealer(tuning), security: malicious, ..Options::default() },
-        Options { protocols: Protocols::Symmetric, security: malicious, ..Options::default() },
-    ]
+    let of =
+        |security, family| Options { target: Target::new(security, family), ..Options::default() };
+    let [plain, proven] = Security::ALL;
+    let t2 = Family::T2(tuning);
+    [of(plain, t2), of(plain, Family::T1), of(proven, t2), of(proven, Family::T1)]
 }
 
 /// On a network on which bytes are dear a short vector is searched, too.

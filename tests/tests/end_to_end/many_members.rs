@@ -4,7 +4,7 @@
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Op, artifact};
 use slvr_compiler::cost::Tuning;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{Fine, Options};
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::{Case, Random, compile_with, random_inputs};
@@ -247,8 +247,11 @@ fn artifacts_do_not_grow_with_the_pairs_of_members() {
 fn searches_choose_what_ranks_choose() {
     let tuning = Tuning { latency: 1e-6, bandwidth: 1e5 };
     // Of more fraction bits, as revealed entries have, pairs would be cheaper.
-    let how =
-        Options { protocols: Protocols::Dealer(tuning), fine: Fine::Nothing, ..Options::default() };
+    let how = Options {
+        target: Target::SemiHonest(Family::T2(tuning)),
+        fine: Fine::Nothing,
+        ..Options::default()
+    };
     let mut ranked = Vec::new();
     for (v, value) in VALUES[..12].iter().enumerate() {
         let found = case_for(value, 131, how);

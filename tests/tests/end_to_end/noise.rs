@@ -4,7 +4,7 @@
 use super::gallery::{Proven, SPREADS};
 use super::intervals::Check;
 use slvr_circuit::Security;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::noise::{Law, Noise, Words};
 use slvr_compiler::pipeline::Options as How;
 use slvr_compiler::report::certificate::Certificate;
@@ -29,7 +29,7 @@ fn only_noise() -> String {
 }
 
 fn malicious() -> How {
-    How { protocols: Protocols::Symmetric, security: Security::Malicious, ..How::default() }
+    How { target: Target::Malicious(Family::T1), ..How::default() }
 }
 
 fn run(case: &Case, inputs: &Inputs, seed: Option<u64>) -> Report {

@@ -9,10 +9,10 @@ use slvr_circuit::proof::barriers;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::text as circuit_text;
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Op, Security};
+use slvr_circuit::{Circuit, Op};
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{Fine, Options};
 use slvr_runtime::share::encode::Inputs;
 use slvr_tests::generate::{Generated, program};
@@ -104,15 +104,15 @@ fn after_every_pass(
     });
 }
 
-fn tuned(latency: f64, bandwidth: f64) -> Protocols {
-    Protocols::Dealer(Tuning { latency, bandwidth })
+fn tuned(latency: f64, bandwidth: f64) -> Target {
+    Target::SemiHonest(Family::T2(Tuning { latency, bandwidth }))
 }
 
 /// The families of protocols: the dealer-style one for fewest rounds, that for fewest bits, and T1.
 fn families() -> [Options; 3] {
-    let with = |protocols| Options { protocols, ..Options::default() };
+    let with = |target| Options { target, ..Options::default() };
     let fewest = [tuned(0.01, 1e12), tuned(0.0, 1e6)];
-    [with(fewest[0]), with(fewest[1]), with(Protocols::Symmetric)]
+    [with(fewest[0]), with(fewest[1]), with(Target::SemiHonest(Family::T1))]
 }
 
 /// Networks that family T2 chooses its protocols for: fewest rounds, fewest bits, and between.
@@ -122,15 +122,15 @@ const NETWORKS: [(f64, f64); 4] = [(0.01, 1e12), (0.0, 1e6), (0.0005, 1e9), (0.0
 fn way(seed: u64) -> Options {
     let mut random = Random::new(seed ^ 0x7761_7973);
     let mut below = |n: usize| (random.unit() * n as f64) as usize;
-    let protocols = match below(8) {
+    let target = match below(8) {
         0..=3 => {
             let (latency, bandwidth) = NETWORKS[below(NETWORKS.len())];
             tuned(latency, bandwidth)
         }
-        _ => Protocols::Symmetric,
+        _ => Target::SemiHonest(Family::T1),
     };
     let fine = [Fine::Short, Fine::Short, Fine::Nothing, Fine::All][below(4)];
-    Options { protocols, fine, speculate: below(4) > 0, ..Options::default() }
+    Options { target, fine, speculate: below(4) > 0, ..Options::default() }
 }
 
 /// One program of a number, compiled in some way, on inputs of the same number.
@@ -183,7 +183,7 @@ fn random_programs_of_every_way_agree() {
     let mut seen = Seen::default();
     let case = |seed| {
         let how = way(seed);
-        seen.add(&(how.protocols, how.fine, how.speculate));
+        seen.add(&(how.target, how.fine, how.speculate));
         one(seed, how)
     };
     long::run("program", numbers, case, |seed| smaller(seed, way(seed)));
@@ -199,11 +199,10 @@ fn random_programs_against_a_malicious_party_agree() {
     let (mut proven, mut refused) = (0, 0);
     let numbers = 5_000_000_000..5_000_000_000 + long::count(6);
     let how = |seed: u64| {
-        let security = Security::Malicious;
         // Where rounds are dear T2 is taken.
-        let families = [Protocols::Dealer(NetProfile::wan().tuning()), Protocols::Symmetric];
-        let protocols = families[seed as usize % 2];
-        Options { protocols, security, ..Options::default() }
+        let families = [Family::T2(NetProfile::wan().tuning()), Family::T1];
+        let target = Target::Malicious(families[seed as usize % 2]);
+        Options { target, ..Options::default() }
     };
     let held = |seed| {
         let held = caught(|| one(seed, how(seed)));
@@ -238,11 +237,10 @@ fn outputs_are_opened_together_behind_one_proof() {
         let Generated { text, bindings } = program(&choices(seed, 0, 160));
         let bindings: Vec<(&str, &str)> =
             bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        let families = [Protocols::Dealer(NetProfile::wan().tuning()), Protocols::Symmetric];
+        let families = [Family::T2(NetProfile::wan().tuning()), Family::T1];
         for (speculate, enforce) in [(true, true), (false, true), (false, false)] {
             let how = Options {
-                protocols: families[seed as usize % 2],
-                security: Security::Malicious,
+                target: Target::Malicious(families[seed as usize % 2]),
                 speculate,
                 enforce,
                 ..Options::default()
@@ -285,7 +283,8 @@ fn early_outputs_have_no_proofs_of_their_own() {
     let text = "predicate L[n]() {\n    parties C;\n    parties S;\n    input b: secret bit[n] from C;\n    \
                 input c: secret bit[n] from C;\n    reveal b && c to S as both;\n    reveal b to S as mine;\n    \
                 reveal b && c && [b[n - 1 - i] for i in n] && [c[n - 1 - i] for i in n] to S as more;\n}\n";
-    let how = Options { security: Security::Malicious, ..Options::default() };
+    let target = Target::Malicious(Target::default().family());
+    let how = Options { target, ..Options::default() };
     let with = |text: &str| compile_with(text, &[("n", "5")], how);
     let alone: String =
         text.lines().filter(|l| !l.contains("as both") && !l.contains("as mine")).collect();

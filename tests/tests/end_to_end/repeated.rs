@@ -1,7 +1,7 @@
 //! Products of factors that are repeated along some axes, summed over some: whatever is repeated in one factor, in both or in
 //! neither, the circuit sums as often as the program does.
 
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_tests::{coarse_inputs, compile_with, distance};
 
@@ -48,8 +48,8 @@ predicate R[m]() {{
 {body}}}
 "
         );
-        for protocols in [Options::default().protocols, Protocols::Symmetric] {
-            let how = Options { enforce: false, protocols, ..Options::default() };
+        for target in [Options::default().target, Target::SemiHonest(Family::T1)] {
+            let how = Options { enforce: false, target, ..Options::default() };
             let case = compile_with(&text, &[("m", "2")], how);
             let inputs = coarse_inputs(case.circuit(), 7);
             let want = case.floating(&inputs, &[]);

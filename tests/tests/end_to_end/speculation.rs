@@ -4,9 +4,9 @@
 use slvr_circuit::proof::barriers;
 use slvr_circuit::speculation::{Speculation, gated};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Encoding, Security};
+use slvr_circuit::{Circuit, Encoding};
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline;
 use slvr_compiler::schedule::Checks;
 use slvr_compiler::syntax::embedded::PREDICATES;
@@ -23,15 +23,14 @@ fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case;
 /// Both families.
 fn families() -> [pipeline::Options; 2] {
     let default = pipeline::Options::default();
-    [default, pipeline::Options { protocols: Protocols::Symmetric, ..default }]
+    [default, pipeline::Options { target: Target::SemiHonest(Family::T1), ..default }]
 }
 
 /// Against a malicious party, by turns in both families.
 fn malicious(n: usize) -> pipeline::Options {
-    let wan = Protocols::Dealer(NetProfile::wan().tuning());
-    let protocols = [Protocols::Symmetric, wan][n % 2];
-    let security = Security::Malicious;
-    pipeline::Options { protocols, security, ..pipeline::Options::default() }
+    let wan = Family::T2(NetProfile::wan().tuning());
+    let target = Target::Malicious([Family::T1, wan][n % 2]);
+    pipeline::Options { target, ..pipeline::Options::default() }
 }
 
 /// The same with both placements of the checks, each in the other family.
@@ -110,7 +109,7 @@ fn every_predicate_computes_the_same() {
             let part = Speculation::of(ahead.circuit());
             assert!(Speculation::of(waiting.circuit()).is_none(), "{name}");
             assert!(few < many || part.is_none() && few == many, "{name}: {few} of {many} rounds");
-            if part.is_some() && how.security.is_malicious() {
+            if part.is_some() && matches!(how.target, Target::Malicious(_)) {
                 last[usize::from(is_last(ahead.circuit()))] += 1;
             }
             let honest = random_inputs(ahead.circuit(), 3, spread);
@@ -276,8 +275,8 @@ fn an_input_that_nothing_reads_is_checked() {
     let text = "use std::{abs};\npredicate T() {\n    parties A;\n    parties S;\n    \
                 input x: secret fix in -1..1 from A;\n    input z: secret fix in -3..3 from S;\n    \
                 reveal abs(x) to S as o;\n}\n";
-    for protocols in [pipeline::Options::default().protocols, Protocols::Symmetric] {
-        let how = pipeline::Options { protocols, ..pipeline::Options::default() };
+    for target in [pipeline::Options::default().target, Target::SemiHonest(Family::T1)] {
+        let how = pipeline::Options { target, ..pipeline::Options::default() };
         let case = compile_with(text, &[], how);
         for seed in 0..4 {
             let mut inputs = random_inputs(case.circuit(), seed, 1.0);

@@ -15,7 +15,7 @@ use slvr_compiler::cost::{
     rows_by_statement, rows_by_step,
 };
 use slvr_compiler::diagnostic::codes;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::embedded::PREDICATES;
@@ -25,13 +25,12 @@ use slvr_runtime::party::session::Report;
 use slvr_tests::{Case, compile_with, distance, predicate, random_inputs, sizes};
 
 fn malicious() -> Options {
-    let protocols = Protocols::Symmetric;
-    Options { protocols, security: Security::Malicious, ..Options::default() }
+    Options { target: Target::Malicious(Family::T1), ..Options::default() }
 }
 
 /// Family T2, where rounds cost enough for it to be taken.
-fn dealer() -> Protocols {
-    Protocols::Dealer(NetProfile::wan().tuning())
+fn dealer() -> Target {
+    Target::Malicious(Family::T2(NetProfile::wan().tuning()))
 }
 
 /// The codes with which a predicate is refused, if it is.
@@ -64,8 +63,8 @@ fn what_has_no_proof_is_refused() {
     reveal all to Server as result;
 }";
     let kept = format!("use std::sum;\n{kept}");
-    for protocols in [Protocols::Symmetric, dealer()] {
-        let why = refusal(&kept, &[("m", "3")], Options { protocols, ..malicious() });
+    for target in [Target::Malicious(Family::T1), dealer()] {
+        let why = refusal(&kept, &[("m", "3")], Options { target, ..malicious() });
         let why = why.unwrap_or_default();
         assert!(why.iter().all(|w| w.starts_with("true")) && !why.is_empty(), "{why:?}");
     }
@@ -82,8 +81,8 @@ fn a_quotient_of_public_numbers_is_built() {
     input t: public fix in 0..4;
     reveal [x[i] * (u / t) for i in Client] to Server as result;
 }";
-    for protocols in [Protocols::Symmetric, dealer()] {
-        let why = refusal(text, &[("m", "3")], Options { protocols, ..malicious() });
+    for target in [Target::Malicious(Family::T1), dealer()] {
+        let why = refusal(text, &[("m", "3")], Options { target, ..malicious() });
         assert_eq!(why, None);
     }
 }
@@ -114,9 +113,9 @@ predicate P[m]() {
     input v: secret fix[2, 1, 1] in -1..1 from each Client;
     reveal [argmax(Small(w[i], v[i])) for i in Client] to Server as classes;
 }";
-    for protocols in [Protocols::Symmetric, dealer()] {
+    for target in [Target::Malicious(Family::T1), dealer()] {
         let with = |bytes| {
-            let how = Options { protocols, memory: Some(bytes), ..malicious() };
+            let how = Options { target, memory: Some(bytes), ..malicious() };
             refusal(text, &[("m", "2")], how)
         };
         let enough = enough(&with(1000).unwrap());
@@ -132,7 +131,7 @@ fn messages(circuit: &Circuit, which: impl Fn(&Op) -> bool) -> usize {
 
 #[test]
 fn all_predicates_compute_the_same_at_the_predicted_cost() {
-    all_predicates(Protocols::Symmetric);
+    all_predicates(Target::Malicious(Family::T1));
 }
 
 /// What family T2 opens under masks has its statements in every predicate, and takes fewer rounds than family T1.
@@ -172,12 +171,12 @@ fn adds_up(name: &str, text: &str, case: &Case, cost: &Cost) {
     assert!((seconds - proof_work(circuit)).abs() < 1e-9, "{name}");
 }
 
-fn all_predicates(protocols: Protocols) {
+fn all_predicates(target: Target) {
     for (file, text) in PREDICATES {
         let name = file.trim_end_matches(".slvr");
         let (sizes, spread) = sizes(name);
-        let dealer = protocols != Protocols::Symmetric;
-        let how = Options { protocols, ..malicious() };
+        let dealer = target != Target::Malicious(Family::T1);
+        let how = Options { target, ..malicious() };
         assert_eq!(refusal(text, &sizes, how), None, "{name}");
         let case = compile_with(text, &sizes, how);
         let circuit = case.circuit();
@@ -206,11 +205,8 @@ fn all_predicates(protocols: Protocols) {
         let inputs = random_inputs(circuit, seed, spread);
         let report = case.parties(&inputs, seed);
         let found: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
-        let plain = compile_with(
-            predicate(name),
-            &sizes,
-            Options { protocols: Protocols::Symmetric, ..Options::default() },
-        );
+        let target = Target::SemiHonest(Family::T1);
+        let plain = compile_with(predicate(name), &sizes, Options { target, ..Options::default() });
         // Committees are the same for the same coins.
         let want = plain.graph_exact(&inputs, &report.coins);
         let units = distance(&found, &want);
@@ -259,14 +255,14 @@ fn values_that_do_not_fit_are_proven_earlier() {
     let inputs = random_inputs(whole.circuit(), seed, spread);
     let want = values(&whole.parties(&inputs, seed));
     let dealer = dealer();
-    for (protocols, budget) in [(Protocols::Symmetric, 48 << 20), (dealer, 50 << 20)] {
+    for (target, budget) in [(Target::Malicious(Family::T1), 48 << 20), (dealer, 50 << 20)] {
         let takes = most(whole.circuit());
         assert!(budget < takes, "{budget} of {takes} bytes");
         let memory = Some(budget);
-        let case = compile_with(text, &sizes, Options { protocols, memory, ..malicious() });
+        let case = compile_with(text, &sizes, Options { target, memory, ..malicious() });
         let circuit = case.circuit();
         let masked = messages(circuit, |op| matches!(op, Op::OpenMasked { .. }));
-        assert_eq!(masked > 0, protocols == dealer, "what is proven in parts is what is asked for");
+        assert_eq!(masked > 0, target == dealer, "what is proven in parts is what is asked for");
         assert!(most(circuit) <= budget, "{} of {budget} bytes", most(circuit));
         assert!(proofs(circuit) > proofs(whole.circuit()));
         let found = case.parties(&inputs, seed);
@@ -280,7 +276,8 @@ fn values_that_do_not_fit_are_proven_earlier() {
         assert_eq!(found.peak_memory, cost.peak_memory);
     }
     // Parties that follow the protocol prove nothing.
-    let plain = Options { security: Security::SemiHonest, memory: Some(60 << 20), ..malicious() };
+    let plain =
+        Options { target: Target::SemiHonest(Family::T1), memory: Some(60 << 20), ..malicious() };
     let case = compile_with(text, &sizes, plain);
     let local = case.circuit().layers.iter().flat_map(|l| &l.local);
     assert!(local.into_iter().all(|i| i.op != Op::Prove));
@@ -310,8 +307,8 @@ predicate Sums[m]() {{
 }}",
         sums(60)
     );
-    let plain = Options { security: Security::SemiHonest, ..malicious() };
-    for how in [malicious(), Options { protocols: dealer(), ..malicious() }, plain] {
+    let plain = Options { target: Target::SemiHonest(Family::T1), ..malicious() };
+    for how in [malicious(), Options { target: dealer(), ..malicious() }, plain] {
         compile_with(&text, &[("m", "2")], how);
     }
 }
@@ -323,8 +320,8 @@ fn the_faster_family_is_built() {
     let sizes = [("M", "LeNet5"), ("c", "1"), ("b", "10")];
     let text = slvr_compiler::syntax::embedded::get("bench/accuracy.slvr").expect("is embedded");
     let masked = |net: NetProfile| {
-        let protocols = Protocols::Dealer(net.tuning());
-        let case = compile_with(text, &sizes, Options { protocols, ..malicious() });
+        let target = Target::Malicious(Family::T2(net.tuning()));
+        let case = compile_with(text, &sizes, Options { target, ..malicious() });
         messages(case.circuit(), |op| matches!(op, Op::OpenMasked { .. }))
     };
     assert_eq!(masked(NetProfile::loopback()), 0);
@@ -336,10 +333,11 @@ fn the_faster_family_is_built() {
 #[test]
 fn the_family_that_fits_is_built() {
     let text = slvr_compiler::syntax::embedded::get("bench/accuracy.slvr").expect("is embedded");
-    let with = |protocols, memory| Options { protocols, memory, ..malicious() };
+    let with = |target, memory| Options { target, memory, ..malicious() };
     let found = ["4", "6", "2"].iter().any(|b| {
         let sizes = [("M", "DigitsNet"), ("c", "1"), ("b", b)];
-        let why = refusal(text, &sizes, with(Protocols::Symmetric, Some(1 << 10))).unwrap();
+        let why =
+            refusal(text, &sizes, with(Target::Malicious(Family::T1), Some(1 << 10))).unwrap();
         let budget = enough(&why);
         let masked = |memory| {
             let case = compile_with(text, &sizes, with(dealer(), memory));

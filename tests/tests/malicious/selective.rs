@@ -4,7 +4,7 @@
 use super::{dealer, malicious};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, Op, Security};
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options as How;
 use slvr_compiler::schedule::Checks;
 use slvr_runtime::link::memory::Memory;
@@ -87,14 +87,14 @@ fn run(
 }
 
 /// With this placement of the check, if the circuit does not wait for it.
-fn circuit(protocols: Protocols, checks: Option<Checks>) -> Circuit {
-    let how = How { protocols, speculate: checks.is_some(), checks, ..malicious() };
+fn circuit(target: Target, checks: Option<Checks>) -> Circuit {
+    let how = How { target, speculate: checks.is_some(), checks, ..malicious() };
     compile_with(SUM, &[("m", "3")], how).circuit().clone()
 }
 
 /// A circuit that waits for the bits of its check, and the same without barriers.
-fn circuits(protocols: Protocols) -> [Circuit; 2] {
-    let proven = circuit(protocols, None);
+fn circuits(target: Target) -> [Circuit; 2] {
+    let proven = circuit(target, None);
     let bare = Circuit { security: Security::SemiHonest, ..proven.clone() };
     [proven, bare]
 }
@@ -157,7 +157,7 @@ fn apart(a: &BTreeMap<Seen, u64>, b: &BTreeMap<Seen, u64>) -> u64 {
 /// distribution. Without the first barrier it has not, at the places that a party would alter.
 #[test]
 fn stops_and_opened_bits_say_nothing_of_an_honest_input() {
-    tells_nothing(Protocols::Symmetric, 4, 30);
+    tells_nothing(Target::Malicious(Family::T1), 4, 30);
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn in_family_t2_they_say_nothing_either() {
     tells_nothing(dealer(), 2, 20);
 }
 
-fn tells_nothing(protocols: Protocols, most: usize, seeds: u64) {
-    let [proven, bare] = circuits(protocols);
+fn tells_nothing(target: Target, most: usize, seeds: u64) {
+    let [proven, bare] = circuits(target);
     let (middle, end) = (0.25, 1000.0);
     let all = places(&bare);
     // What differs in a few runs may do so by chance.
@@ -187,7 +187,7 @@ fn tells_nothing(protocols: Protocols, most: usize, seeds: u64) {
     assert_eq!(with[0], BTreeMap::from([((true, false, None), runs)]), "nothing is opened");
     // So it is where the run does not wait for the bits: some of all places, on both numbers.
     for checks in [Checks::AtOnce, Checks::Last] {
-        let ahead = circuit(protocols, Some(checks));
+        let ahead = circuit(target, Some(checks));
         assert!(Speculation::of(&ahead).is_some());
         let some: Vec<Place> = places(&ahead).into_iter().step_by(50).collect();
         let with = [middle, end].map(|x| seen(&ahead, x, &some, 2));
@@ -201,7 +201,7 @@ fn tells_nothing(protocols: Protocols, most: usize, seeds: u64) {
 /// the run stops.
 #[test]
 fn a_client_that_is_reported_missing_stops_the_run() {
-    let [proven, bare] = circuits(Protocols::Symmetric);
+    let [proven, bare] = circuits(Target::Malicious(Family::T1));
     // States of clients are a byte each, before their digests.
     let change: Change = Arc::new(|_, header, body| {
         if header.kind == Kind::Inputs && header.layer == 0 {

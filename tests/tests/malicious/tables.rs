@@ -2,9 +2,9 @@
 
 use super::tampering::no_other_is_accepted;
 use super::{dealer, malicious};
+use slvr_circuit::Circuit;
 use slvr_circuit::proof::{Bits, Claim, Own, barriers};
-use slvr_circuit::{Circuit, Security};
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::party::session::encode;
 use slvr_tests::{Case, compile_with, random_inputs};
@@ -29,8 +29,8 @@ predicate Tables[m]() {
 }
 ";
 
-fn compiled(protocols: Protocols, security: Security) -> Case {
-    let how = Options { protocols, security, ..malicious() };
+fn compiled(target: Target) -> Case {
+    let how = Options { target, ..malicious() };
     compile_with(TABLES, &[("m", "2")], how)
 }
 
@@ -50,8 +50,8 @@ fn words(circuit: &Circuit) -> [usize; 2] {
 /// On a network where rounds are dear.
 #[test]
 fn a_code_of_a_position_reads_a_table() {
-    let plain = compiled(Protocols::Symmetric, Security::SemiHonest);
-    let proven = compiled(dealer(), Security::Malicious);
+    let plain = compiled(Target::SemiHonest(Family::T1));
+    let proven = compiled(dealer());
     let [bits, times] = words(proven.circuit());
     assert!(bits >= 14 && times >= 7, "{bits} words, {times} products");
     for seed in 0..3 {
@@ -64,7 +64,7 @@ fn a_code_of_a_position_reads_a_table() {
 /// Codes with two steps, words that are no bits of their code, products with others, other entries.
 #[test]
 fn no_other_code_is_accepted() {
-    let proven = compiled(dealer(), Security::Malicious);
+    let proven = compiled(dealer());
     let circuit = proven.circuit();
     let encoded = encode(circuit, &random_inputs(circuit, 5, 1.0)).expect("in range");
     no_other_is_accepted(circuit, &encoded, 40);

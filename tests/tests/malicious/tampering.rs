@@ -117,7 +117,7 @@ fn compiled(waits: bool) -> Circuit {
 
 /// The same with the checks of inputs in one of their places.
 fn placed(waits: bool, checks: Option<Checks>) -> Circuit {
-    let how = pipeline::Options { protocols: dealer(), speculate: !waits, checks, ..malicious() };
+    let how = pipeline::Options { target: dealer(), speculate: !waits, checks, ..malicious() };
     compile_with(SMALL, &[("m", "2")], how).circuit().clone()
 }
 

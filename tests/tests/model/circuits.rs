@@ -7,7 +7,8 @@ use slvr_circuit::{
     plan,
 };
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::{Draft, Emit, ahead, proven};
+use slvr_compiler::lower::malicious::proven;
+use slvr_compiler::lower::{Draft, Emit, Family, Target};
 
 /// How a macro is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,10 +71,12 @@ pub struct Made {
 
 impl Made {
     pub fn new(of: &Macro, build: Build, cases: usize) -> Made {
-        let mut e = Emit::default();
-        e.proven = matches!(build, Build::Proven | Build::Ahead);
-        // Where rounds are dear, as many bits are multiplied at once as there may be.
-        e.ahead = (build == Build::Ahead).then(|| NetProfile::wan().tuning());
+        let mut e = Emit::new(match build {
+            Build::Symmetric | Build::Dealer => Target::default(),
+            Build::Proven => Target::Malicious(Family::T1),
+            // Where rounds are dear, as many bits are multiplied at once as there may be.
+            Build::Ahead => Target::Malicious(Family::T2(NetProfile::wan().tuning())),
+        });
         let mut inputs = Vec::new();
         let mut operands = Vec::new();
         for (i, o) in of.operands.iter().enumerate() {
@@ -103,9 +106,6 @@ impl Made {
         match build {
             Build::Proven | Build::Ahead => {
                 draft = proven(draft).unwrap_or_else(|why| panic!("{}: {why}", of.name));
-                if build == Build::Ahead {
-                    draft = ahead(draft);
-                }
             }
             Build::Symmetric | Build::Dealer => draft.prune(),
         }

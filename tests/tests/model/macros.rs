@@ -8,10 +8,12 @@ use slvr_compiler::graph::domain;
 use slvr_compiler::graph::ranks::First;
 use slvr_compiler::lower::common::lookup;
 use slvr_compiler::lower::common::masked::{self, Pair, Split};
+use slvr_compiler::lower::malicious::{self, location, one_hots};
 use slvr_compiler::lower::stated::{DEALER, SYMMETRIC};
+use slvr_compiler::lower::t1::saturation::Ends;
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
 use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
-use slvr_compiler::lower::t1::{location, one_hots, selection, truncation};
+use slvr_compiler::lower::t1::{selection, truncation};
 use slvr_compiler::lower::{Emit, t2};
 
 const BIT: Operand = Operand { dom: Dom::Bits(1), each: 1 };
@@ -376,7 +378,7 @@ fn symmetric() -> Vec<Macro> {
         [-16127i64, -300, -256, -1, 0, 1, 255, 256, 4096, 16127]
             .map(|x| vec![x as i128 as u128 & low_mask(16)])
             .into(),
-        Box::new(|e, x| truncation::short(e, x[0], 8, 8)),
+        Box::new(|e, x| malicious::truncation::truncated(e, x[0], 8, 8)),
         Box::new(|x, z| {
             let (down, part) = (i64::from(x[0] as u16 as i16) >> 8, x[0] & 255);
             let word = |x: i64| x as i128 as u128 & low_mask(K);
@@ -388,7 +390,7 @@ fn symmetric() -> Vec<Macro> {
         z2,
         vec![BIT, BYTE, BIT, BIT],
         choices(&[vec![0, 1], whole(-8, 8), vec![0, 1], vec![0, 1]]),
-        Box::new(|e, x| selection::cut(e, (x[0], x[1]), x[2], Some(x[3]), 5)),
+        Box::new(|e, x| Ends { inside: x[0], high: x[2], low: Some(x[3]) }.cut(e, x[1], 5)),
         is(|x| {
             let ends = (x[2] << 5).wrapping_sub(x[3] << 5);
             (x[0] * x[1]).wrapping_add(ends) & low_mask(K)

@@ -7,7 +7,7 @@
 //! begins at the program of number `SLVR_SEED`; a failing test prints the number of its program.
 
 use slvr_compiler::analysis::errors::{encoded_errors, errors};
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::report::given::OnInputs;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
@@ -310,8 +310,8 @@ fn check(choices: &[u8]) -> Result<(), String> {
     let all: Vec<E> = (0..count).map(|_| made.expr(HELD, 3)).collect();
     let text = program(&all);
     let cases = [made.pick(2) == 1, false].map(|equal| given(&mut made, equal));
-    for protocols in [Options::default().protocols, Protocols::Symmetric] {
-        let case = compile_with(&text, &[], Options { protocols, ..Options::default() });
+    for target in [Options::default().target, Target::SemiHonest(Family::T1)] {
+        let case = compile_with(&text, &[], Options { target, ..Options::default() });
         let (c, g) = (&case.compiled, &case.compiled.optimised);
         let proven = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
         if let Some(r) = (0..all.len()).find(|&r| proven.output(g, r) != 0.0) {
@@ -319,7 +319,7 @@ fn check(choices: &[u8]) -> Result<(), String> {
         }
         for of in &cases {
             let Given { n, k, q, p } = of;
-            let about = || format!("n {n:?}, k {k:?}, q {q}, p {p}, {protocols:?}\n{text}");
+            let about = || format!("n {n:?}, k {k:?}, q {q}, p {p}, {target:?}\n{text}");
             let inputs = inputs(of, text.contains("long["));
             let value = |e: &E| (0..CLIENTS).map(|i| e.value(of, i) as f64).collect::<Vec<f64>>();
             let wanted: Vec<Vec<f64>> = all.iter().map(value).collect();
@@ -386,8 +386,8 @@ predicate Rounded() {{
         let of = |name: &str, x: i64| BTreeMap::from([(name.to_string(), input(x))]);
         let sets = vec![[1000, 999, 1].map(|n| of("n", n)).to_vec(), vec![of("q", 1)]];
         let inputs = Inputs { public: BTreeMap::new(), sets };
-        for protocols in [Options::default().protocols, Protocols::Symmetric] {
-            let case = compile_with(&text, &[], Options { protocols, ..Options::default() });
+        for target in [Options::default().target, Target::SemiHonest(Family::T1)] {
+            let case = compile_with(&text, &[], Options { target, ..Options::default() });
             let (c, g) = (&case.compiled, &case.compiled.optimised);
             let proven = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
             let (wanted, found) =
@@ -395,7 +395,7 @@ predicate Rounded() {{
             let off = wanted[0].iter().zip(&found[0]).map(|(a, b)| (a - b).abs());
             let off = off.fold(0.0, f64::max);
             let stated = proven.output(g, 0);
-            assert!(off <= stated, "{factor}, {protocols:?}: off by {off}, and {stated} is stated");
+            assert!(off <= stated, "{factor}, {target:?}: off by {off}, and {stated} is stated");
         }
     }
 }

@@ -14,7 +14,7 @@
 
 use crate::rounding::untold;
 use slvr_compiler::analysis::guard;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::passes;
 use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::report::given::OnInputs;
@@ -301,8 +301,8 @@ fn check(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
     let Made { text, range, what } = made(choices, false);
     tally.programs += 1;
     what.iter().for_each(|part| tally.seen.add(part));
-    for protocols in [Options::default().protocols, Protocols::Symmetric] {
-        let case = match compiled(&text, Options { protocols, ..Options::default() }) {
+    for target in [Options::default().target, Target::SemiHonest(Family::T1)] {
+        let case = match compiled(&text, Options { target, ..Options::default() }) {
             Ok(case) => case,
             // Too large for any word.
             Err(_) => {
@@ -312,9 +312,9 @@ fn check(choices: &[u8], tally: &mut Tally) -> Result<(), String> {
         };
         for seed in 0..4 {
             let inputs = inputs(&case, range, choices, seed);
-            let about = || format!("{:?}, {protocols:?}\n{text}", inputs.sets[0][0]);
+            let about = || format!("{:?}, {target:?}\n{text}", inputs.sets[0][0]);
             let want = case.floating(&inputs, &[]);
-            if protocols == Protocols::Symmetric {
+            if target == Target::SemiHonest(Family::T1) {
                 let told = kept_by_passes(&case, &inputs, &want);
                 tally.untold += u64::from(!told.map_err(|why| format!("{why}, {}", about()))?);
             }
@@ -449,8 +449,8 @@ predicate Ends() {
     reveal argmax([exp(8 * u[i]) for i in 3]) to Server as place;
 }
 ";
-    for protocols in [Options::default().protocols, Protocols::Symmetric] {
-        let how = Options { protocols, ..Options::default() };
+    for target in [Options::default().target, Target::SemiHonest(Family::T1)] {
+        let how = Options { target, ..Options::default() };
         let case = compiled(text, how).expect("a program that compiles");
         let mut inputs = coarse_inputs(case.circuit(), 1);
         let tensor = inputs.sets[0][0].get_mut("all").expect("weights");
@@ -467,7 +467,7 @@ predicate Ends() {
         };
         let run = session::run_local(case.circuit(), &inputs, &options).expect("a run");
         assert!(run.replaced.is_empty(), "the client is admitted");
-        assert_eq!(run.outputs[0].values, [0.0], "{protocols:?}");
+        assert_eq!(run.outputs[0].values, [0.0], "{target:?}");
     }
 }
 

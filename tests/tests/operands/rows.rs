@@ -4,7 +4,7 @@ use slvr_circuit::Op;
 use slvr_compiler::analysis::stated::{Stated, StatedErrors};
 use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::domain;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{self, Target};
 use slvr_compiler::pipeline::{Fine, Options};
 use slvr_tests::Case;
 
@@ -185,14 +185,13 @@ impl Row {
     pub fn options(&self) -> Options {
         let fine = if self.fine { Fine::Short } else { Fine::Nothing };
         let all = Options { enforce: false, fine, ..Options::default() };
+        let t1 = Options { target: Target::SemiHonest(lower::Family::T1), ..all };
         match self.family {
-            Family::Symmetric | Family::Public => {
-                Options { protocols: Protocols::Symmetric, ..all }
-            }
-            Family::Words => Options { protocols: Protocols::Symmetric, ring: Some(64), ..all },
+            Family::Symmetric | Family::Public => t1,
+            Family::Words => Options { ring: Some(64), ..t1 },
             Family::Dealer => {
                 let tuning = Tuning { latency: 0.01, bandwidth: 1e12 };
-                Options { protocols: Protocols::Dealer(tuning), ..all }
+                Options { target: Target::SemiHonest(lower::Family::T2(tuning)), ..all }
             }
         }
     }

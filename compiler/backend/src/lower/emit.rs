@@ -1,6 +1,6 @@
 //! Builds instructions: types them by the format's own rule, and makes equal ones once.
 
-use crate::cost::Tuning;
+use super::target::Target;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
 use std::collections::HashMap;
@@ -16,10 +16,8 @@ pub struct Emit {
     pub consts: Vec<Const>,
     /// Where the next instructions come from.
     pub site: u32,
-    /// No function that an owner evaluates by itself.
-    pub proven: bool,
-    /// Whether owners know parts of what is exchanged before it is ([`super::ahead`]), and for which network.
-    pub ahead: Option<Tuning>,
+    /// What macros are chosen by.
+    pub target: Target,
     /// Masks so far.
     masks: u32,
     /// Looked up, never iterated: order does not depend on it.
@@ -105,6 +103,11 @@ impl Draft {
 }
 
 impl Emit {
+    /// Nothing yet, of the macros for a target.
+    pub fn new(target: Target) -> Emit {
+        Emit { target, ..Emit::default() }
+    }
+
     fn value(&mut self, ty: Type) -> ValueId {
         self.types.push(ty);
         ValueId(self.types.len() as u32 - 1)

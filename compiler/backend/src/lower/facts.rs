@@ -1,7 +1,7 @@
 //! What is known of a graph before it is lowered, and questions about nodes that choosing and lowering both
 //! ask.
 
-use crate::cost::Tuning;
+use super::target::Family;
 use slvr_graph::analysis::ranges::Ranges;
 use slvr_graph::analysis::rings::{self, Rings};
 use slvr_graph::graph::{Graph, NodeId};
@@ -17,8 +17,8 @@ pub struct Facts<'a> {
     pub ranges: &'a Ranges,
     /// Chosen rings.
     pub rings: &'a Rings,
-    /// What protocols of family T2 are chosen by; none if all nodes are of family T1.
-    pub tuning: Option<Tuning>,
+    /// T1 if all nodes are of it. Of T2, each node is of either.
+    pub family: Family,
 }
 
 impl Facts<'_> {

@@ -9,8 +9,8 @@ use super::task::{Comparison, Function, Linear, Product, Sum};
 use slvr_circuit::ValueId;
 use slvr_graph::graph::NodeId;
 
-/// A family of protocols.
-pub trait Family {
+/// The protocols of a family.
+pub trait Protocols {
     /// A secret bit for each client, before it is opened.
     type Good;
 

@@ -9,10 +9,11 @@ use super::common::admission;
 use super::common::words::word;
 use super::emit::Emit;
 use super::facts::Facts;
-use super::family::Family;
+use super::family::Protocols;
 use super::t1::T1;
 use super::t1::truncation::{convert, lift};
 use super::t2::T2;
+use super::target::Family;
 use slvr_circuit::{Check, Dom, Encoding, Op as C, ValueId};
 use slvr_graph::analysis::guard::{self, Guard};
 use slvr_graph::analysis::rings::STORED;
@@ -31,13 +32,13 @@ pub struct Dealt {
 
 /// Deals every input, and checks those of each party set.
 pub fn deal(e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) -> Dealt {
-    match facts.tuning {
-        Some(tuning) => by(&T2 { tuning }, e, facts, guards),
-        None => by(&T1, e, facts, guards),
+    match facts.family {
+        Family::T1 => by(&T1, e, facts, guards),
+        Family::T2(tuning) => by(&T2 { tuning }, e, facts, guards),
     }
 }
 
-fn by<F: Family>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) -> Dealt {
+fn by<F: Protocols>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) -> Dealt {
     let g = facts.graph;
     // The node of each input: its ring is the one that is asked for.
     let mut nodes: Vec<Option<NodeId>> = vec![None; g.inputs.len()];
@@ -175,7 +176,7 @@ pub fn fields(fields: &[(String, Vec<u64>)]) -> Vec<slvr_circuit::Field> {
 }
 
 /// The value to compute with, in a ring of k bits, and for each member whether it is good.
-fn checked<F: Family>(
+fn checked<F: Protocols>(
     family: &F,
     e: &mut Emit,
     x: ValueId,

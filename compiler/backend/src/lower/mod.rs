@@ -4,9 +4,11 @@
 //!
 //! | file | what lives there |
 //! |---|---|
+//! | `target` | the adversary and the family of protocols |
 //! | `emit` | builds instructions |
 //! | [`common`] | what the macros of both families are made of |
 //! | [`t1`], [`t2`] | the two families of protocols, side by side, in files with the same names |
+//! | [`malicious`] | what there is only against a malicious party: macros that differ from T1, and drafts with proofs |
 //! | `stated` | the errors that each family states |
 //! | `facts`, `task` | what is known of a graph; what there is to do for each operation |
 //! | `conjunctions` | what choosing finds in graphs |
@@ -14,10 +16,6 @@
 //! | `form` | the forms that values are held in, and all conversions |
 //! | `family` | the interface of a family |
 //! | `inputs`, `nodes` | deals and checks inputs; lowers nodes by the family that was chosen |
-//! | `rewrite` | the frame of a rewriting from one draft to another |
-//! | `proven` | from instructions of T1 to those that parties can prove |
-//! | `ahead` | from these to those of which owners know their parts ahead |
-//! | `cuts` | where shards are cut in these |
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`slvr_graph::analysis::rings`]), bits are `B1`.
 //!
@@ -28,31 +26,27 @@
 //! What may not live here: rewrites that the graph can express ([`slvr_graph::passes`]), and layers
 //! ([`crate::schedule`]).
 
-mod ahead;
 mod choose;
 pub mod common;
 mod conjunctions;
-mod cuts;
 mod emit;
 mod facts;
 mod family;
 mod form;
 mod inputs;
+pub mod malicious;
 mod nodes;
-mod proven;
-mod rewrite;
 pub mod stated;
 pub mod t1;
 pub mod t2;
+mod target;
 mod task;
 #[cfg(test)]
 mod tests;
 
-pub use ahead::ahead;
 pub use emit::{Draft, Emit};
-pub use proven::{Refused, proven};
+pub use target::{Family, Target};
 
-use crate::cost::Tuning;
 use facts::Facts;
 use form::Values;
 use nodes::Given;
@@ -63,21 +57,6 @@ use slvr_graph::graph::{Graph, Op};
 use slvr_language::diagnostic::Diagnostic;
 use slvr_language::syntax::ast::Secrecy;
 use std::collections::BTreeMap;
-
-/// Which protocols values go through.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Protocols {
-    /// T2, dealer-style, chosen for a network.
-    Dealer(Tuning),
-    /// T1, symmetric.
-    Symmetric,
-    /// T1 without functions that an owner evaluates by itself: every message has a statement that its sender can prove
-    /// ([`proven`]).
-    Proven,
-    /// The same, with parts that owners know before they are exchanged ([`ahead`]), chosen for a network: what there is of
-    /// T2 with a statement for every message.
-    Ahead(Tuning),
-}
 
 /// Lowers a graph with scales to instructions without layers.
 ///
@@ -92,19 +71,11 @@ pub fn lower(
     ranges: &Ranges,
     rings: &Rings,
     guards: &[Guard],
-    protocols: Protocols,
+    target: Target,
 ) -> Result<Draft, Vec<Diagnostic>> {
-    let tuning = match protocols {
-        Protocols::Dealer(tuning) => Some(tuning),
-        _ => None,
-    };
     nodes::refuse_sorts(graph).map_err(|refused| vec![*refused])?;
-    let facts = Facts { graph, ranges, rings, tuning };
-    let mut emit = Emit::default();
-    emit.proven = matches!(protocols, Protocols::Proven | Protocols::Ahead(_));
-    if let Protocols::Ahead(tuning) = protocols {
-        emit.ahead = Some(tuning);
-    }
+    let facts = Facts { graph, ranges, rings, family: target.lowered_by() };
+    let mut emit = Emit::new(target);
     // Before the coins of checks: evaluations in the clear take the first coins for committees.
     let mut coins = BTreeMap::new();
     for id in graph.ids().filter(|&id| matches!(graph.op(id), Op::Draw(_))) {

@@ -1,12 +1,13 @@
 //! Lowers nodes: what is the same in both families, and for all else the one that was chosen.
 
-use super::choose::{Family as Chosen, Made, Way};
+use super::choose::{Made, Way};
 use super::common::words::word;
-use super::family::Family;
+use super::family::Protocols;
 use super::form::{Form, Forms, Values};
 use super::t1::search::{self, Search};
 use super::t1::{T1, noise, truncation};
 use super::t2::T2;
+use super::target::Family;
 use super::task::{Task, task};
 use slvr_circuit::verify::MAX_ELEMENTS;
 use slvr_circuit::{Dom, Op as C, ValueId};
@@ -53,15 +54,15 @@ pub fn lower(l: &mut Values<'_>, given: &Given, id: NodeId) -> Result<(), Box<Di
     let forms = match (choice.family, choice.way.clone()) {
         _ if choice.made == Made::Nothing => Forms::default(),
         (_, Way::Searched(of, how)) => searched(l, of, &how).into(),
-        (Chosen::T1, _) => by(&T1, l, given, id),
-        (Chosen::T2(tuning), _) => by(&T2 { tuning }, l, given, id),
+        (Family::T1, _) => by(&T1, l, given, id),
+        (Family::T2(tuning), _) => by(&T2 { tuning }, l, given, id),
     };
     l.record(id, forms);
     debug_assert!(l.is_as_planned(id), "{}: {choice:?}", l.facts.graph.op(id).name());
     Ok(())
 }
 
-fn by<F: Family>(family: &F, l: &mut Values<'_>, given: &Given, id: NodeId) -> Forms {
+fn by<F: Protocols>(family: &F, l: &mut Values<'_>, given: &Given, id: NodeId) -> Forms {
     let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     match task(g, id) {
         Task::Input(i) => l.whole(id, given.dealt[i as usize]).into(),

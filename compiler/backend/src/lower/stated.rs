@@ -4,7 +4,7 @@
 //! protocols hold measured errors against them. A change of a protocol that makes an error larger changes
 //! the table of its family, and with it every certificate.
 
-use super::Protocols;
+use super::{Family, Target};
 use slvr_graph::analysis::stated::{Stated, StatedErrors};
 
 /// An error of so many units in the last place, and of a power of two relative to the result.
@@ -36,12 +36,12 @@ pub const DEALER: StatedErrors = SYMMETRIC;
 
 const _: () = assert!(SYMMETRIC.within_most() && DEALER.within_most());
 
-impl Protocols {
-    /// What these protocols state of their errors.
+impl Target {
+    /// What the protocols state of their errors.
     pub fn stated(self) -> StatedErrors {
-        match self {
-            Protocols::Dealer(_) => DEALER,
-            _ => SYMMETRIC,
+        match self.lowered_by() {
+            Family::T1 => SYMMETRIC,
+            Family::T2(_) => DEALER,
         }
     }
 }

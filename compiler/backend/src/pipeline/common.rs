@@ -83,13 +83,7 @@ impl Front {
                 continue;
             }
             tried.push(guards);
-            let how = How {
-                long: way,
-                ring: options.ring,
-                protocols: options.protocols,
-                fine: options.fine,
-                caps: &encoding.bits,
-            };
+            let how = How { long: way, options: *options, caps: &encoding.bits };
             match finest(&self.front, &basis, how) {
                 Ok(scaled) => {
                     let own = bits_of(&scaled.fitted.graph);
@@ -118,8 +112,7 @@ pub type Served = Result<(), Vec<Diagnostic>>;
 /// The encoding that the programs for all numbers of clients can take, and why some cannot: these are left out of it. The
 /// last program is the one for all clients. Nothing if there is no program that fits.
 pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Vec<Served>) {
-    let options = options.settled();
-    let stated = options.protocols.stated();
+    let stated = options.target.stated();
     let mut fronts: Vec<Result<Front, Vec<Diagnostic>>> =
         programs.par_iter().map(|p| Front::of(*p)).collect();
     // The inputs are those of the largest number that there is.

@@ -10,17 +10,17 @@ mod cut;
 mod decisions;
 pub mod demands;
 mod encoding;
+mod malicious;
 mod precision;
 mod privacy;
 mod segments;
 
-use crate::cost::{self, NetProfile};
-use crate::lower::Protocols;
+use crate::cost;
+use crate::lower::{Family, Target};
 use crate::schedule::Checks;
 use crate::{lower, schedule};
-use slvr_circuit::traffic::Traffic;
+use slvr_circuit::Circuit;
 use slvr_circuit::verify::{VerifyError, verify};
-use slvr_circuit::{Circuit, Security, proof};
 use slvr_graph::analysis::failure::Failure;
 use slvr_graph::analysis::guard::{self, Guard, Long};
 use slvr_graph::analysis::privacy::Words;
@@ -44,8 +44,9 @@ pub struct Options {
     pub enforce: bool,
     /// One ring width for all values instead of the smallest for each.
     pub ring: Option<u32>,
-    /// Which protocols.
-    pub protocols: Protocols,
+    /// What one of the parties may do, and the family of protocols. Against a malicious party T2 stands for the family that
+    /// takes less time.
+    pub target: Target,
     /// The most bytes of values that a party may hold at one time: work is done in as many blocks
     /// as that takes. Without it all is one block.
     pub memory: Option<u64>,
@@ -60,39 +61,24 @@ pub struct Options {
     /// Which values may have more fraction bits than others ([`slvr_graph::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
     pub fine: Fine,
-    /// What one of the parties may do. Against a malicious one both families have macros of their own.
-    pub security: Security,
 }
 
 impl Default for Options {
     /// Enforced ranges, the smallest ring for each value, speculation.
     fn default() -> Self {
-        let tuning = NetProfile::lan().tuning();
-        let protocols = Protocols::Dealer(tuning);
         Options {
             enforce: true,
             ring: None,
-            protocols,
+            target: Target::default(),
             memory: None,
             speculate: true,
             checks: None,
             fine: Fine::Short,
-            security: Security::SemiHonest,
         }
     }
 }
 
 impl Options {
-    /// The same, with what follows from the adversary: against a malicious party T2 has macros of its own.
-    fn settled(self) -> Options {
-        match self.protocols {
-            Protocols::Dealer(tuning) if self.security.is_malicious() => {
-                Options { protocols: Protocols::Ahead(tuning), ..self }
-            }
-            _ => self,
-        }
-    }
-
     /// The ways to enforce long vectors.
     fn ways(&self) -> Vec<Option<Long>> {
         if self.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] }
@@ -180,13 +166,12 @@ pub fn compile_encoded(
     encoding: Option<&Encoding>,
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let options = options.settled();
     let graph = graph::build::build(program, sources)?;
     let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
     let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
-    let stated = options.protocols.stated();
+    let stated = options.target.stated();
     let basis = Basis::new(&coarse, &stated);
     let ways: Vec<Option<Long>> =
         options.ways().into_iter().filter(|w| encoding.is_none_or(|e| e.admits(*w))).collect();
@@ -200,17 +185,11 @@ pub fn compile_encoded(
             continue;
         }
         tried.push(guards);
-        let how = precision::How {
-            long,
-            ring: options.ring,
-            protocols: options.protocols,
-            fine: options.fine,
-            caps,
-        };
+        let how = precision::How { long, options, caps };
         let scaled = precision::finest(&front, &basis, how)
             .and_then(|s| encoding.map_or(Ok(()), |e| e.holds(program, &s)).map(|()| s));
         let coarse = tried.last().cloned().unwrap_or_default();
-        match scaled.and_then(|scaled| back(&graph, scaled, (coarse, how), options)) {
+        match scaled.and_then(|scaled| back(&graph, scaled, coarse, options)) {
             Ok(compiled) => {
                 let cost = (
                     u32::MAX - compiled.cut.map_or(u32::MAX, |c| c.top),
@@ -227,18 +206,12 @@ pub fn compile_encoded(
     passes::scaled(&front, &level, see).map_err(|d| vec![*d])?;
     let Some((_, mut compiled)) = best else {
         // The smallest change that helps: one input's range, by a power of two.
-        let overflows = |d: &Diagnostic| d.code == codes::OVERFLOW;
         let most = options.ring.unwrap_or(128);
         let how = advice::How { ways: &ways, most, stated: &stated };
-        if let Some(d) = refused.iter_mut().find(|d| overflows(d))
-            && let Some(hint) = advice::narrower(&graph, &how)
-        {
-            d.hints.insert(0, hint);
-        }
-        if let Some(d) = refused.iter_mut().find(|d| overflows(d))
-            && let Some(hint) = advice::bounded_loops(program, sources, &how)
-        {
-            d.hints.insert(0, hint);
+        if let Some(d) = refused.iter_mut().find(|d| d.code == codes::OVERFLOW) {
+            let loops = advice::bounded_loops(program, sources, &how);
+            let hints = loops.into_iter().chain(advice::narrower(&graph, &how));
+            d.hints.splice(0..0, hints);
         }
         if let Some(bits) = options.ring {
             refused.iter_mut().for_each(|d| named_ring(d, bits));
@@ -259,7 +232,7 @@ pub fn compile_encoded(
         let blocked = budgeted.fitting(whole.clone(), budget).map_err(|unfit| match unfit {
             Unfit::Memory(least) => {
                 let enough = budgeted.enough(whole, budget, least);
-                vec![beyond(options.security, budget, enough, at.unwrap_or_default())]
+                vec![beyond(options.target, budget, enough, at.unwrap_or_default())]
             }
             Unfit::Refused(why) => why,
         })?;
@@ -273,7 +246,7 @@ pub fn compile_encoded(
     if broken.is_empty() {
         return Ok(compiled);
     }
-    if options.security.is_malicious() && options.speculate {
+    if matches!(options.target, Target::Malicious(_)) && options.speculate {
         // Where layers may be repeated, a proof counts twice: less may fail without.
         let waiting = Options { speculate: false, ..options };
         let again = compile_encoded(program, sources, waiting, encoding, unseen);
@@ -286,11 +259,7 @@ fn unseen(_: &Pass, _: &Graph) {}
 
 /// Nanoseconds of a circuit, on the network that its protocols are chosen for.
 fn effort(compiled: &Compiled, options: Options) -> u64 {
-    let tuning = match options.protocols {
-        Protocols::Dealer(tuning) | Protocols::Ahead(tuning) => tuning,
-        Protocols::Symmetric | Protocols::Proven => NetProfile::lan().tuning(),
-    };
-    cost::effort(&compiled.circuit, tuning)
+    cost::effort(&compiled.circuit, options.target.family().tuning())
 }
 
 /// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation in
@@ -326,7 +295,7 @@ pub fn probed(
 fn back(
     graph: &Graph,
     scaled: Scaled,
-    (coarse, how): (Vec<Guard>, precision::How<'_>),
+    coarse: Vec<Guard>,
     options: Options,
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let Scaled { fitted: Fitted { graph: fitted, ranges, cut }, guards, level } = scaled;
@@ -341,8 +310,8 @@ fn back(
         level,
         kept: Vec::new(),
         variances: Vec::new(),
-        fine: how.fine,
-        stated: options.protocols.stated(),
+        fine: options.fine,
+        stated: options.target.stated(),
         cut,
         circuit,
         warnings: Vec::new(),
@@ -408,7 +377,7 @@ fn named_ring(d: &mut Diagnostic, bits: u32) {
 /// The circuit of a graph whose intervals are not known yet.
 fn anew(blocked: &Blocked, guards: &[Guard], options: Options) -> Result<Circuit, Vec<Diagnostic>> {
     let inputs = guard::bounds(&blocked.graph, guards);
-    let ranges = Ranges::of(&blocked.graph, &inputs, &options.protocols.stated());
+    let ranges = Ranges::of(&blocked.graph, &inputs, &options.target.stated());
     circuit(blocked, &ranges, guards, options)
 }
 
@@ -419,65 +388,13 @@ fn circuit(
     guards: &[Guard],
     options: Options,
 ) -> Result<Circuit, Vec<Diagnostic>> {
-    let malicious = options.security.is_malicious();
-    let dealer = matches!(options.protocols, Protocols::Dealer(_)) || malicious;
-    let rings = Rings::new(graph, ranges, options.ring, dealer);
-    if malicious && let Some(state) = graph.outputs.iter().find(|o| o.state.is_some()) {
-        let at = graph.sites[state.site as usize].span;
-        let why = format!("nothing proves what a party keeps of the state `{}`", state.name);
-        return Err(vec![unproven(&why, at, "this")]);
-    }
-    let lower = |protocols| lower::lower(graph, block, ranges, &rings, guards, protocols);
-    if malicious {
-        let proven = |protocols| {
-            let draft = lower::proven(lower(protocols)?).map_err(|refused| {
-                let span = graph.sites.get(refused.site as usize).map(|s| s.span);
-                vec![unproven(&refused.to_string(), span.unwrap_or_default(), "this")]
-            })?;
-            let is_ahead = matches!(protocols, Protocols::Ahead(_));
-            let draft = if is_ahead { lower::ahead(draft) } else { draft };
-            let guarded = |c: Circuit| Circuit { security: options.security, ..c };
-            // The last checks save a proof, the early ones a part of a repetition.
-            let is_wanted = |checks: &Checks| {
-                options.speculate && options.checks.is_none_or(|only| only == *checks)
-            };
-            let placed = |checks| schedule::speculative(graph, draft.clone(), checks);
-            let placements = [Checks::AtOnce, Checks::Last].into_iter().filter(is_wanted);
-            let ahead: Vec<Circuit> = placements.filter_map(placed).map(guarded).collect();
-            let waiting = schedule::together(graph, draft.clone());
-            let waiting = guarded(waiting.unwrap_or_else(|| schedule::schedule(graph, draft)));
-            // None of a circuit that is not proven.
-            let rounds = |c: &Circuit| proof::check(c).is_ok().then(|| Traffic::of(c).rounds);
-            let most = rounds(&waiting);
-            // More proofs, which a budget may ask for, have no place among layers that may be repeated.
-            let fits = |c: &Circuit| {
-                options.memory.is_none_or(|budget| segments::held_repeated(c) <= budget)
-            };
-            let counted = ahead.into_iter().filter_map(|c| Some((rounds(&c)?, c)));
-            let better = counted.filter(|(n, c)| most.is_none_or(|most| *n < most) && fits(c));
-            // Of equals the first, which is the early one.
-            Ok(better.min_by_key(|(n, _)| *n).map_or(waiting, |(_, c)| c))
-        };
-        // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
-        let symmetric = proven(Protocols::Proven);
-        return match options.protocols {
-            Protocols::Dealer(tuning) | Protocols::Ahead(tuning) => {
-                let ahead = match (proven(Protocols::Ahead(tuning)), &symmetric) {
-                    (Err(_), Ok(_)) => return symmetric,
-                    (ahead, _) => ahead?,
-                };
-                // What is on its way before an opening, about what comes after it, has no proof.
-                let is_proven = proof::check(&ahead).is_ok();
-                let seconds = |c: &Circuit| cost::whole(c, tuning);
-                Ok(match symmetric {
-                    Ok(other) if !is_proven || seconds(&other) < seconds(&ahead) => other,
-                    _ => ahead,
-                })
-            }
-            _ => symmetric,
-        };
-    }
-    let draft = lower(options.protocols)?;
+    let t1 = options.target == Target::SemiHonest(Family::T1);
+    let rings = Rings::new(graph, ranges, options.ring, !t1);
+    let lower = |target| lower::lower(graph, block, ranges, &rings, guards, target);
+    let draft = match options.target {
+        Target::SemiHonest(_) => lower(options.target)?,
+        Target::Malicious(family) => return malicious::circuit(graph, lower, family, options),
+    };
     let placed = || schedule::speculative(graph, draft.clone(), Checks::AsKnown);
     let ahead = options.speculate.then(placed).flatten();
     let waiting = schedule::schedule(graph, draft);
@@ -506,10 +423,10 @@ impl Budgeted<'_> {
         let most = blocks::most(self.graph);
         let fitting =
             |whole, options| within(whole, budget, most, |count| self.make(count, options));
-        match (fitting(whole, options), options.protocols) {
+        match (fitting(whole, options), options.target.masked()) {
             // T1 keeps fewer values until they are proven.
-            (Err(Unfit::Memory(least)), Protocols::Ahead(_)) => {
-                let options = Options { protocols: Protocols::Proven, ..options };
+            (Err(Unfit::Memory(least)), Some(_)) => {
+                let options = Options { target: Target::Malicious(Family::T1), ..options };
                 match self.make(1, options).and_then(|whole| fitting(whole, options)) {
                     Err(Unfit::Memory(other)) => Err(Unfit::Memory(least.min(other))),
                     Err(Unfit::Refused(_)) => Err(Unfit::Memory(least)),
@@ -523,10 +440,8 @@ impl Budgeted<'_> {
     /// Bytes that are enough, where `budget` is not and `least` is what was found: a circuit was made that takes no more.
     /// Not always the fewest bytes that are, because not all circuits are tried.
     fn enough(&self, whole: &Circuit, budget: u64, least: u64) -> Option<u64> {
-        let other = Options { protocols: Protocols::Proven, ..self.options };
-        let other = matches!(self.options.protocols, Protocols::Ahead(_))
-            .then(|| self.make(1, other).ok())
-            .flatten();
+        let t1 = Options { target: Target::Malicious(Family::T1), ..self.options };
+        let other = self.options.target.masked().and_then(|_| self.make(1, t1).ok());
         let mut fewer = least;
         for circuit in [Some(whole), other.as_ref()].into_iter().flatten() {
             fewer = segments::fewest(circuit, budget, fewer);
@@ -586,11 +501,10 @@ fn peak(circuit: &Circuit) -> u64 {
 }
 
 /// No circuit was found for a budget; `enough` bytes are, if that is known.
-fn beyond(security: Security, budget: u64, enough: Option<u64>, at: Span) -> Diagnostic {
-    let what = if security.is_malicious() {
-        "the values of a party, with the vectors of its proofs,"
-    } else {
-        "the values of a party"
+fn beyond(target: Target, budget: u64, enough: Option<u64>, at: Span) -> Diagnostic {
+    let what = match target {
+        Target::SemiHonest(_) => "the values of a party",
+        Target::Malicious(_) => "the values of a party, with the vectors of its proofs,",
     };
     let enough = enough.map_or(String::new(), |bytes| format!("; {} is enough", sized(bytes)));
     Diagnostic::error(

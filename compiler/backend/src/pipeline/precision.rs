@@ -9,9 +9,10 @@
 //! - and, where a client gives long vectors, for which the words that are sent are no longer, unless that is asked for
 //!   ([`Fine::All`]).
 
-use crate::lower::Protocols;
+use super::Options;
+use crate::lower::Family;
 use slvr_graph::analysis::guard::{self, Guard, Long};
-use slvr_graph::analysis::ranges::Basis;
+use slvr_graph::analysis::ranges::{Basis, Ranges};
 use slvr_graph::analysis::rings::Rings;
 use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{Graph, Input, NodeId, Op};
@@ -41,14 +42,15 @@ pub enum Fine {
 pub(super) struct How<'a> {
     /// How long vectors are enforced.
     pub long: Option<Long>,
-    /// One ring for all values.
-    pub ring: Option<u32>,
-    /// Which protocols.
-    pub protocols: Protocols,
-    /// Which values may have more than [`FRACTION`] bits.
-    pub fine: Fine,
+    pub options: Options,
     /// The most fraction bits that each input may have, by index; empty for no such limits.
     pub caps: &'a [u32],
+}
+
+impl How<'_> {
+    fn rings(&self, graph: &Graph, ranges: &Ranges) -> Rings {
+        Rings::new(graph, ranges, self.options.ring, self.options.target.lowered_by() != Family::T1)
+    }
 }
 
 /// A graph with scales and cuts.
@@ -68,7 +70,7 @@ impl Scaled {
 
     fn of(basis: &Basis<'_>, level: Level, how: How<'_>) -> Result<Scaled, Vec<Diagnostic>> {
         let guards = guard::guards(basis.graph(), how.long);
-        let most = how.ring.unwrap_or(128);
+        let most = how.options.ring.unwrap_or(128);
         let fitted = saturation::fit(basis, &guards, most).map_err(|d| vec![*d])?;
         Ok(Scaled { fitted, guards, level })
     }
@@ -85,11 +87,12 @@ pub(super) fn finest(
     how: How<'_>,
 ) -> Result<Scaled, Vec<Diagnostic>> {
     let base = base(front, coarse, how)?;
-    if how.fine == Fine::Nothing {
+    if how.options.fine == Fine::Nothing {
         return Ok(base);
     }
-    let short = finer(front, coarse, How { fine: Fine::Short, ..how }, &base);
-    let finest = match how.fine {
+    let options = Options { fine: Fine::Short, ..how.options };
+    let short = finer(front, coarse, How { options, ..how }, &base);
+    let finest = match how.options.fine {
         // What is asked for long vectors takes nothing from others.
         Fine::All => finer(front, coarse, how, &base)
             .filter(|all| short.as_ref().is_none_or(|s| no_coarser(all.inputs(), s.inputs())))
@@ -149,7 +152,7 @@ fn finer(front: &Graph, coarse: &Basis<'_>, how: How<'_>, base: &Scaled) -> Opti
     let coarsest = coarse.graph().inputs.iter().map(|i| i.frac).collect();
     let mut tried: Vec<Vec<Option<u32>>> = vec![coarsest];
     (FRACTION + 1..=FINEST).rev().find_map(|most| {
-        let long = how.fine == Fine::All;
+        let long = how.options.fine == Fine::All;
         let level = Level { most, long, caps: how.caps.to_vec(), ..base.level.clone() };
         let graph = passes::scaled(front, &level, |_, _| {}).ok()?;
         let inputs: Vec<Option<u32>> = graph.inputs.iter().map(|i| i.frac).collect();
@@ -174,8 +177,7 @@ struct Weight {
 impl Weight {
     fn of(fitted: &Fitted, how: How<'_>) -> Weight {
         let Fitted { graph, ranges, cut } = fitted;
-        let dealer = matches!(how.protocols, Protocols::Dealer(_));
-        let rings = Rings::new(graph, ranges, how.ring, dealer);
+        let rings = how.rings(graph, ranges);
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
         let words = |id: NodeId| (graph.elements(id), u64::from(rings.of(id)));
         let all = |i: &slvr_graph::graph::Input| i.shape.iter().product::<u64>() > guard::COMPARED;
@@ -186,14 +188,13 @@ impl Weight {
         Weight {
             top: cut.map(|c| c.top),
             wide: graph.ids().filter(secret).map(words).filter(|w| w.1 > 64).map(|w| w.0).sum(),
-            sent: (longs && how.fine != Fine::All).then(|| Weight::sent(fitted, how)),
+            sent: (longs && how.options.fine != Fine::All).then(|| Weight::sent(fitted, how)),
         }
     }
 
     /// Bits of words that are sent.
     fn sent(Fitted { graph, ranges, .. }: &Fitted, how: How<'_>) -> u64 {
-        let dealer = matches!(how.protocols, Protocols::Dealer(_));
-        let rings = Rings::new(graph, ranges, how.ring, dealer);
+        let rings = how.rings(graph, ranges);
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
         let talks = |id: &NodeId| {
             let secrets = graph.args(*id).iter().filter(|a| secret(a)).count();

@@ -72,7 +72,7 @@ fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
 /// The layer of each instruction; `blocks` is the block of each, `least` the first layer that it may
 /// be in.
 fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
-    let (Emit { instrs, types, ahead, .. }, blocks) = (&draft.emit, &draft.blocks);
+    let (Emit { instrs, types, target, .. }, blocks) = (&draft.emit, &draft.blocks);
     let floors = floors(instrs, types, blocks);
     // First layer in which each value can be read.
     let mut ready = vec![0; types.len()];
@@ -87,7 +87,8 @@ fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
     }
     // Backwards: what a dealer knows before the others waits until it is needed, so that nothing of it is
     // kept longer than the values of the other two.
-    let inputs = if ahead.is_some() { of_inputs(draft) } else { vec![false; types.len()] };
+    let inputs =
+        if target.masked().is_some() { of_inputs(draft) } else { vec![false; types.len()] };
     let mut needed: Vec<Option<usize>> = vec![None; types.len()];
     for (n, i) in instrs.iter().enumerate().rev() {
         if let Some(out) = i.out

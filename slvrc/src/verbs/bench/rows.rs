@@ -4,7 +4,7 @@ use super::job::Job;
 use super::peers::{self, Figure};
 use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
 use slvr_compiler::types;
@@ -74,12 +74,11 @@ impl Row {
             // that is out of range.
             enforce: self.job != Job::TopK,
             ring: None,
-            protocols: Protocols::Dealer(net.tuning()),
+            target: Target::new(security, Family::T2(net.tuning())),
             memory: Some(MEMORY),
             speculate: true,
             checks: None,
             fine: pipeline::Fine::Short,
-            security,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{MACROS, ULP, encoded, inputs};
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_tests::{Random, compile_with};
 
@@ -53,7 +53,7 @@ fn rounds_of_the_dealer_style_family() {
     let net = slvr_compiler::cost::NetProfile::wan();
     let options = Options {
         enforce: false,
-        protocols: Protocols::Dealer(net.tuning()),
+        target: Target::SemiHonest(Family::T2(net.tuning())),
         ..Options::default()
     };
     // The dealing, the signs, the winners, whose choice is opened; or differences with it, their signs with the

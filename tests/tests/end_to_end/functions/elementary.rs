@@ -4,8 +4,8 @@ use super::{MACROS, ULP, encoded, function, hold, inputs, numbers, spread};
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::graph::domain;
-use slvr_compiler::lower::Protocols;
 use slvr_compiler::lower::stated::{DEALER, SYMMETRIC};
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Random, compile_with};
@@ -89,7 +89,7 @@ predicate T[n]() {
     let net = slvr_compiler::cost::NetProfile::wan();
     let options = Options {
         enforce: false,
-        protocols: Protocols::Dealer(net.tuning()),
+        target: Target::SemiHonest(Family::T2(net.tuning())),
         ..Options::default()
     };
     let case = compile_with(text, &[("n", &N.to_string())], options);

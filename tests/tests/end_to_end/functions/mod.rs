@@ -13,7 +13,7 @@ mod orders;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, From};
 use slvr_compiler::analysis::stated::Stated;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{Case, Random, compile_with};
@@ -24,12 +24,11 @@ const ULP: f64 = 1.0 / 65536.0;
 const MACROS: Options = Options {
     enforce: false,
     ring: Some(64),
-    protocols: Protocols::Symmetric,
+    target: Target::SemiHonest(Family::T1),
     memory: None,
     speculate: false,
     checks: None,
     fine: slvr_compiler::pipeline::Fine::Nothing,
-    security: slvr_circuit::Security::SemiHonest,
 };
 
 /// The reals that the ring holds for these.

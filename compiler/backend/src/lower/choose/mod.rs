@@ -24,5 +24,5 @@ mod search;
 mod tables;
 
 pub use nodes::plan;
-pub use plan::{Family, Made, Plan, Way};
+pub use plan::{Made, Plan, Way};
 pub use products::words_of;

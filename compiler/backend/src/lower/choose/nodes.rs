@@ -1,7 +1,7 @@
 //! Chooses for each task.
 
 use super::groups::{DIFFERENCE, Earlier, ONE_DEALER, PRODUCT};
-use super::plan::{Choice, Family, Made, Plan, Way};
+use super::plan::{Choice, Made, Plan, Way};
 use super::products::{Proposal, pair, product};
 use super::search::search;
 use super::tables::table;
@@ -10,6 +10,7 @@ use crate::lower::common::lookup::pays;
 use crate::lower::facts::Facts;
 use crate::lower::t1::search::Search;
 use crate::lower::t2::functions;
+use crate::lower::target::Family;
 use crate::lower::task::{Comparison, Linear, Sum, Task, task};
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
 use slvr_graph::analysis::truth_tables::{Functions, MOST_BITS};
@@ -69,7 +70,7 @@ fn choose(c: &Earlier<'_>, tables: &mut Functions<'_>, id: NodeId) -> Choice {
     if !c.facts.is_secret(id) {
         return t1(Made::Public);
     }
-    if let Some(tuning) = c.facts.tuning
+    if let Family::T2(tuning) = c.facts.family
         && let Some((groups, made, way)) = dealt(c, tables, id, tuning)
     {
         return Choice { family: Family::T2(tuning), groups, made, way };

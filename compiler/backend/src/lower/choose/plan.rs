@@ -1,21 +1,12 @@
 //! What a choice is, and the choices of a graph.
 
-use crate::cost::Tuning;
 use crate::lower::facts::Facts;
 use crate::lower::t1::search::Search;
 use crate::lower::t2::functions::Protocol;
+use crate::lower::target::Family;
 use slvr_graph::analysis::truth_tables::Literal;
 use slvr_graph::graph::NodeId;
 use std::rc::Rc;
-
-/// Which family computes a node.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Family {
-    /// Symmetric; public values, too.
-    T1,
-    /// Dealer-style, for a network.
-    T2(Tuning),
-}
 
 /// The form in which a value is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

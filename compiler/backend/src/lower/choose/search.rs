@@ -4,7 +4,7 @@
 //! ([`crate::lower::t1::search`]). A search answers questions whether a rank is below a number or equal to it, each
 //! by itself: ranks that are read for anything else stay.
 
-use crate::cost::{NetProfile, Tuning};
+use crate::cost::Tuning;
 use crate::lower::common::words::{bits_for, ring_for};
 use crate::lower::facts::Facts;
 use crate::lower::t1::comparison;
@@ -29,7 +29,7 @@ pub fn search(facts: &Facts<'_>, id: NodeId) -> Option<(NodeId, Search)> {
     // The one that takes least time, of all that read the ranks together.
     let n = *g.shape(at).last()?;
     let rows = g.elements(at) / n;
-    let tuning = facts.tuning.unwrap_or_else(|| NetProfile::lan().tuning());
+    let tuning = facts.family.tuning();
     let mut all = Vec::new();
     for &user in users {
         all.push((user, wanted(g, user).filter(|(x, _)| *x == at)?.1));

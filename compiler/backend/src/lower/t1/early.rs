@@ -4,10 +4,10 @@
 //! wrap, which takes two rounds ([`truncation::low`]). A comparison that reads no more bits need not wait.
 
 use super::{comparison, truncation};
-use crate::lower::Emit;
 use crate::lower::common::words::ring_for;
 use crate::lower::form::Values;
-use crate::lower::task::{Linear, Sum, Task, task};
+use crate::lower::task::{Sum, Task, task};
+use crate::lower::{Target, malicious};
 use slvr_circuit::{Op as C, ValueId};
 use slvr_graph::graph::NodeId;
 use std::collections::BTreeMap;
@@ -21,10 +21,10 @@ pub fn sign(l: &mut Values<'_>, v: NodeId, s: NodeId) -> Option<ValueId> {
 }
 
 /// What is found of nodes: a number that is used again and again in sums is looked at once.
-type Found<T> = BTreeMap<NodeId, Option<T>>;
+pub type Found<T> = BTreeMap<NodeId, Option<T>>;
 
 /// What is known of a node, or else found now.
-fn once<T: Copy>(
+pub fn once<T: Copy>(
     found: &mut Found<T>,
     id: NodeId,
     find: impl FnOnce(&mut Found<T>) -> Option<T>,
@@ -35,56 +35,6 @@ fn once<T: Copy>(
     let new = find(found);
     found.insert(id, new);
     new
-}
-
-/// A truncated value, or a sum of some and of others, in any shape, right in its low `width` bits, from what the owner of
-/// each truncated value inputs of it in any case ([`truncation::exact`]). In the ring that holds so many.
-pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId> {
-    new_replicated(l, id, width, &mut Found::new())
-}
-
-fn new_replicated(
-    l: &mut Values<'_>,
-    id: NodeId,
-    width: u32,
-    all: &mut Found<ValueId>,
-) -> Option<ValueId> {
-    let (facts, g) = (l.facts, l.facts.graph);
-    if !facts.is_secret(id) || facts.rings.fixed().is_some() || !l.emit.proven {
-        return None;
-    }
-    let ring = ring_for(width.max(8));
-    match task(g, id) {
-        Task::Truncation(by) => {
-            let k = facts.operand_ring(id, 0);
-            if width > k - by || !facts.is_secret(g.arg(id, 0)) {
-                return None;
-            }
-            let x = l.operand(id, 0);
-            let e = &mut l.emit;
-            let (a, b) = truncation::low(e, x, by);
-            let (a, b) = (e.add(C::Input(a)), e.add(C::Trivial(b)));
-            let sum = e.add(C::Add(a, b));
-            Some(if ring < k { e.add(C::Narrow(sum, ring)) } else { sum })
-        }
-        Task::Sum(how @ (Sum::Add | Sum::Sub)) => {
-            let sides = [g.arg(id, 0), g.arg(id, 1)];
-            let found = sides.map(|x| once(all, x, |all| new_replicated(l, x, width, all)));
-            let late = |(x, f): (NodeId, &Option<_>)| f.is_none() && facts.rings.of(x) < ring;
-            if found.iter().all(Option::is_none) || sides.into_iter().zip(&found).any(late) {
-                return None;
-            }
-            let both = [0, 1].map(|i| found[i].unwrap_or_else(|| l.in_ring(sides[i], ring)));
-            let [x, y] = both.map(|v| l.emit.broadcast(v, g.shape(id)));
-            Some(l.emit.add(how.instruction(x, y)))
-        }
-        Task::Linear(Linear::Reshape(shape)) => {
-            let x = g.arg(id, 0);
-            let x = once(all, x, |all| new_replicated(l, x, width, all))?;
-            Some(l.emit.add(C::Reshape(x, shape.to_vec())))
-        }
-        _ => None,
-    }
 }
 
 /// What one party and what the other two know of a number, right in its low `width` bits, two rounds
@@ -112,12 +62,12 @@ fn new_parts(
         }
         let x = l.operand(id, 0);
         let (a, b) = truncation::low(&mut l.emit, x, by);
-        let narrow = |e: &mut Emit, v| if ring < k { e.add(C::Narrow(v, ring)) } else { v };
-        return Some((narrow(&mut l.emit, a), narrow(&mut l.emit, b)));
+        let [a, b] = [a, b].map(|v| truncation::at_most(&mut l.emit, v, ring));
+        return Some((a, b));
     }
     // Of a sum of what an owner knows of several numbers there is a statement if it has input each.
-    if l.emit.proven {
-        let x = replicated(l, id, width)?;
+    if let Target::Malicious(_) = l.emit.target {
+        let x = malicious::truncation::replicated(l, id, width)?;
         return Some((l.emit.add(C::Own(x)), l.emit.add(C::Dup(x))));
     }
     let Task::Sum(how @ (Sum::Add | Sum::Sub)) = task(g, id) else { return None };
@@ -148,4 +98,15 @@ fn new_parts(
         (None, b) => b?,
     };
     Some((own, l.emit.add(how.instruction(c, d))))
+}
+
+/// The same as a replicated value, shared again in one round, where the truncation takes two.
+pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId> {
+    let truncated = matches!(task(l.facts.graph, id), Task::Truncation(_));
+    if let (Target::Malicious(_), false) = (l.emit.target, truncated) {
+        return malicious::truncation::replicated(l, id, width);
+    }
+    let (a, b) = parts(l, id, width)?;
+    let (a, b) = (l.emit.add(C::Input(a)), l.emit.add(C::Trivial(b)));
+    Some(l.emit.add(C::Add(a, b)))
 }

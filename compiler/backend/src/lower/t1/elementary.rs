@@ -31,7 +31,7 @@
 //!
 //! **Simulation.** Composition of [`bits`], [`comparison`], products, exact truncations and lifts; nothing is opened.
 
-use super::ends::Ends;
+use super::saturation::Ends;
 use super::{bits, comparison, truncation};
 use crate::lower::Emit;
 use crate::lower::common::words;

@@ -34,16 +34,12 @@
 //! polynomial, and 0.37 ulp because the factors of t are rounded: 2^-30 e^8 at most in t, and the slope of the
 //! polynomial is at most 2.
 //!
-//! Against a malicious party ([`Emit::proven`]) nothing is dealt that only its owner can compute: all bits of t are
-//! shared, each two of them choose a factor, and a tree of products with 29 fraction bits (61 in words of 128)
-//! multiplies the factors.
-//!
 //! **Simulation.** Every message is a `deal`, a `reshare_two` or part of a truncation or sign, each
 //! uniform to its receiver; nothing is opened.
 
-use super::{bits, comparison, selection, truncation};
-use crate::lower::Emit;
+use super::{comparison, selection, truncation};
 use crate::lower::common::words;
+use crate::lower::{Emit, Target, malicious};
 use slvr_circuit::{Hold, Op, ValueId};
 use slvr_graph::graph::domain;
 use std::f64::consts::{LN_2, LOG2_E};
@@ -142,8 +138,8 @@ fn windowed(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Window) -> V
         let product = local(e, t, (n, frac), factor, LOCAL);
         return rounded(e, product, LOCAL, how.frac, K);
     }
-    if e.proven {
-        return by_bits(e, t, frac, factor, how);
+    if let Target::Malicious(_) = e.target {
+        return malicious::exponential::by_bits(e, t, frac, factor, how);
     }
     let a = e.add(Op::Own(t));
     let b = e.add(Op::Dup(t));
@@ -155,52 +151,6 @@ fn windowed(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Window) -> V
     let product = e.add(Op::Add(zero, one));
     let product = e.add(Op::ReshareTwo(product));
     let done = truncation::exact(e, product, how.scales.0 + how.scales.1 - how.frac);
-    if how.ring == K { done } else { e.add(Op::Narrow(done, K)) }
-}
-
-/// As [`windowed`], from the bits of t, so that nobody deals what only itself has computed: each two neighbouring bits
-/// u and v choose one of four factors, c0 + c1 u + c2 v + c3 u v, and a tree multiplies these.
-fn by_bits(e: &mut Emit, t: ValueId, frac: u32, factor: f64, how: &Window) -> ValueId {
-    let n = frac + how.whole;
-    // Fraction bits of all factors, which are below 2: a product of two, and what a truncation adds, fits.
-    let digits = how.ring / 2 - 3;
-    let shared = bits::of_word(e, t, n);
-    let unit = f64::from(digits).exp2();
-    let mut factors = Vec::new();
-    for i in (0..n).step_by(2) {
-        let start = if i == 0 { factor } else { 1.0 };
-        // e^-v - 1 of a bit, without what the difference would lose.
-        let less = |j: u32| (-(f64::from(j) - f64::from(frac)).exp2()).exp_m1();
-        let word = |x: f64| words::word((x * start * unit).round(), how.ring);
-        let (planes, weights) = if i + 1 < n {
-            let low = e.planes(shared, i, 1, 1);
-            let high = e.planes(shared, i + 1, 1, 1);
-            let both = e.multiply(low, high);
-            let (u, v) = (less(i), less(i + 1));
-            (e.stack(vec![low, high, both]), vec![word(u), word(v), word(u * v)])
-        } else {
-            (e.planes(shared, i, 1, 1), vec![word(less(i))])
-        };
-        let sum = bits::weighted(e, planes, &weights, how.ring);
-        factors.push(e.add(Op::Offset(sum, word(1.0))));
-    }
-    while factors.len() > 1 {
-        let last = factors.len() == 2;
-        let cut = if last { 2 * digits - how.frac } else { digits };
-        let mut next = Vec::new();
-        for pair in factors.chunks(2) {
-            next.push(match *pair {
-                [a, b] => {
-                    let product = e.multiply(a, b);
-                    truncation::exact(e, product, cut)
-                }
-                [a] => a,
-                _ => unreachable!("pairs"),
-            });
-        }
-        factors = next;
-    }
-    let done = factors[0];
     if how.ring == K { done } else { e.add(Op::Narrow(done, K)) }
 }
 

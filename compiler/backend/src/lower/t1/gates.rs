@@ -5,32 +5,9 @@
 //! | `and_rows`, `all_planes` of n bits | ceil(log2 n) | 3 (n - 1) |
 //! | `carry` of n nodes | ceil(log2 n) | 3 (2 n - 2 - ceil(log2 n)) |
 
-use super::fans;
 use crate::lower::Emit;
-use slvr_circuit::{Hold, Op, ValueId};
-
-/// Rows that become planes, to be multiplied several at once.
-pub(super) const MOST_PLANES: u32 = 64;
-
-/// Seconds of [`carry`] of so many nodes of replicated bits that are proven.
-pub(super) fn carry_time(e: &Emit, nodes: u32, elements: u64) -> f64 {
-    match e.ahead {
-        Some(tuning) => fans::tree_time(nodes, elements, tuning),
-        None => {
-            let levels = nodes.next_power_of_two().ilog2();
-            let products = 2 * (nodes - 1) - levels;
-            fans::reshare_time(levels, products, elements)
-        }
-    }
-}
-
-/// Seconds of [`all_planes`] of so many planes of replicated bits that are proven.
-pub(super) fn product_time(e: &Emit, planes: u32, elements: u64) -> f64 {
-    match e.ahead {
-        Some(tuning) => fans::product_time(planes, elements, tuning),
-        None => fans::reshare_time(planes.next_power_of_two().ilog2(), planes - 1, elements),
-    }
-}
+use crate::lower::malicious::multi_and;
+use slvr_circuit::{Op, ValueId};
 
 /// The carry of all nodes, from the generate bits of each and the propagate bits of all but the lowest.
 pub(crate) fn carry(
@@ -39,8 +16,8 @@ pub(crate) fn carry(
     mut p: Option<ValueId>,
     mut nodes: u32,
 ) -> ValueId {
-    if let (Some(tuning), Hold::Rep) = (e.ahead, e.ty(g).hold) {
-        return fans::carry(e, g, p, nodes, tuning);
+    if let Some(tuning) = multi_and::tuning(e, g) {
+        return multi_and::carry(e, g, p, nodes, tuning);
     }
     while let Some(prop) = p {
         let pairs = nodes / 2;
@@ -76,8 +53,8 @@ pub(crate) fn carry(
 
 /// And of all planes of a value.
 pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
-    if let (Some(tuning), Hold::Rep) = (e.ahead, e.ty(x).hold) {
-        return fans::all_planes(e, x, tuning);
+    if let Some(tuning) = multi_and::tuning(e, x) {
+        return multi_and::all_planes(e, x, tuning);
     }
     loop {
         let w = e.ty(x).bits();
@@ -100,19 +77,10 @@ pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId) -> ValueId {
 /// halves of the tree are contiguous.
 pub(crate) fn and_rows(e: &mut Emit, mut bits: ValueId) -> ValueId {
     let mut left = e.ty(bits).shape[0];
-    if let (Some(tuning), Hold::Rep, [rows, columns]) =
-        (e.ahead, e.ty(bits).hold, &e.ty(bits).shape[..])
-        && *rows <= u64::from(MOST_PLANES)
+    if let Some(all) =
+        multi_and::tuning(e, bits).and_then(|tuning| multi_and::rows(e, bits, tuning))
     {
-        // Nobody knows parts of the rows ahead, so that the first level takes a round more.
-        let levels = fans::product_levels(*rows as u32, *columns, tuning).len() as u32 + 1;
-        if levels < rows.next_power_of_two().ilog2() {
-            let row = |start| Op::Slice { x: bits, axis: 0, start, len: 1, step: 1 };
-            let rows = (0..*rows).map(row).collect::<Vec<_>>();
-            let planes = rows.into_iter().map(|row| e.add(row)).collect();
-            let planes = e.stack(planes);
-            return fans::all_planes(e, planes, tuning);
-        }
+        return all;
     }
     while left > 1 {
         let half = left / 2;

@@ -8,28 +8,23 @@
 //! Files have the names of their counterparts in [`super::t2`]: `nodes` implements the family's interface,
 //! with macros of [`truncation`] (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`]
 //! (trees of ands and of carries), [`selection`] (bit injection, bits to words, argmax tests),
-//! `saturation`, [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
+//! [`saturation`], [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
 //! give). This family alone has [`search`] (which entries come first), [`elementary`] (reciprocal, quotient, square root,
 //! logarithm), made of [`bits`] (all bits of a word, the position of the top one), [`noise`], `early` (signs before a
-//! truncation is done), and against a malicious party `fans` (products of many bits), [`location`] (both questions of a saturation at
-//! once) and [`one_hots`] (tables). A product is one
-//! instruction and a reshare, so it has no file.
+//! truncation is done). A product is one instruction and a reshare, so it has no file. A macro that is another one against
+//! a malicious party asks [`Emit::target`](super::Emit::target) once, and calls the one in [`super::malicious`].
 
 pub mod bits;
 pub mod comparison;
-mod early;
+pub(super) mod early;
 pub mod elementary;
-mod ends;
 pub mod exponential;
-mod fans;
 pub mod functions;
 pub mod gates;
 pub mod input_checks;
-pub mod location;
 mod nodes;
 pub mod noise;
-pub mod one_hots;
-mod saturation;
+pub mod saturation;
 pub mod search;
 pub mod selection;
 pub mod truncation;

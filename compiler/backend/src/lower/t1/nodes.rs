@@ -9,11 +9,11 @@ use super::elementary::Operand;
 use super::functions::{self, RING};
 use super::truncation::convert;
 use super::{comparison, early, input_checks, saturation, selection, truncation};
-use crate::lower::Emit;
 use crate::lower::choose::Way;
-use crate::lower::family::Family;
+use crate::lower::family::Protocols;
 use crate::lower::form::{Form, Forms, Values};
 use crate::lower::task::{Comparison, Function, Linear, Product, Sum, Task, task};
+use crate::lower::{Emit, Target, malicious};
 use slvr_circuit::{Op as C, ValueId};
 use slvr_graph::analysis::rings::size_bits;
 use slvr_graph::analysis::signs;
@@ -28,7 +28,7 @@ fn whole(l: &Values<'_>, id: NodeId, x: ValueId) -> Forms {
     l.whole(id, x).into()
 }
 
-impl Family for T1 {
+impl Protocols for T1 {
     type Good = ValueId;
 
     /// On the additive form if that is all there is and the result is not larger.
@@ -91,14 +91,11 @@ impl Family for T1 {
 
     fn truncation(&self, l: &mut Values<'_>, id: NodeId, by: u32) -> Forms {
         let (x, k) = (l.operand(id, 0), l.facts.rings.of(id));
-        let e = &mut l.emit;
-        let y = match l.facts.is_secret(id) {
-            true if e.proven && k <= e.ty(x).bits() - by => {
-                let y = truncation::short(e, x, by, k);
-                return whole(l, id, y);
-            }
-            true => truncation::exact(e, x, by),
-            false => truncation::public(e, x, by),
+        let (is_secret, e) = (l.facts.is_secret(id), &mut l.emit);
+        let y = match e.target {
+            _ if !is_secret => truncation::public(e, x, by),
+            Target::SemiHonest(_) => truncation::exact(e, x, by),
+            Target::Malicious(_) => malicious::truncation::truncated(e, x, by, k),
         };
         let y = convert(&mut l.emit, y, k);
         whole(l, id, y)
@@ -226,20 +223,10 @@ fn difference(l: &mut Values<'_>, id: NodeId) -> (ValueId, u32) {
 fn argmax_is(l: &mut Values<'_>, id: NodeId, word: Option<u32>) -> ValueId {
     let (logits, label) = (l.facts.graph.arg(id, 0), l.facts.graph.arg(id, 1));
     let width = l.facts.ranges.difference_bits(logits, logits) + 1;
-    let truncated = matches!(task(l.facts.graph, logits), Task::Truncation(_));
-    let early = if truncated { None } else { early::replicated(l, logits, width) };
-    if let Some(z) = early {
-        let y = l.in_ring(label, l.emit.ty(z).bits());
-        return selection::argmax_is(&mut l.emit, z, y, width, word);
-    }
-    if let Some((a, b)) = early::parts(l, logits, width) {
-        // Shared again in one round, where the truncation takes two.
-        let (a, b) = (l.emit.add(C::Input(a)), l.emit.add(C::Trivial(b)));
-        let z = l.emit.add(C::Add(a, b));
-        let y = l.in_ring(label, l.emit.ty(z).bits());
-        return selection::argmax_is(&mut l.emit, z, y, width, word);
-    }
-    let (z, y) = (l.operand(id, 0), l.operand(id, 1));
+    let (z, y) = match early::replicated(l, logits, width) {
+        Some(z) => (z, l.in_ring(label, l.emit.ty(z).bits())),
+        None => (l.operand(id, 0), l.operand(id, 1)),
+    };
     selection::argmax_is(&mut l.emit, z, y, width, word)
 }
 

@@ -12,13 +12,13 @@
 //!
 //! **Simulation.** Every message is a `deal` or a `reshare_two`, uniform to its receiver; nothing is opened.
 
-use super::{comparison, gates, one_hots};
-use crate::lower::Emit;
+use super::{comparison, gates, truncation};
 use crate::lower::common::labels::beyond;
 use crate::lower::common::lookup;
 use crate::lower::common::masked;
-use crate::lower::common::words::{one_minus_twice, raise, ring_for};
-use slvr_circuit::{Dom, Hold, Op, Type, ValueId, low_mask};
+use crate::lower::common::words::{one_minus_twice, ring_for};
+use crate::lower::{Emit, Target, malicious};
+use slvr_circuit::{Hold, Op, ValueId};
 use slvr_graph::analysis::truth_tables::MOST_BITS;
 
 /// A bit as a word of Z_2^k.
@@ -50,7 +50,7 @@ pub fn inject(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
 }
 
 /// [`inject`] before the exchange.
-fn injected(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
+pub fn injected(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
     let k = e.ty(x).bits();
     let u = e.add(Op::Own(c));
     let u = e.add(Op::FromBits(u, k));
@@ -70,62 +70,11 @@ fn injected(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
     e.add(Op::Add(kept, flipped))
 }
 
-/// What is left of a value that is cut at both ends, which are `most` = 2^top from 0: x where it is `inside`, `most` where it
-/// is `high`, and -`most` where it is `low`. If x has no bits that 2^top reaches, the cut is superfluous, and nothing is at an end.
-///
-/// Against a malicious party all of it is exchanged at once, and the words of the ends have as many bits as are left of
-/// 2^top times them.
-pub fn cut(
-    e: &mut Emit,
-    (inside, x): (ValueId, ValueId),
-    high: ValueId,
-    low: Option<ValueId>,
-    top: u32,
-) -> ValueId {
-    let k = e.ty(x).bits();
-    let most = 1u128.checked_shl(top).unwrap_or(0) & low_mask(k);
-    if e.proven && most == 0 {
-        return inject(e, inside, x);
-    }
-    let all = [inside, x, high].into_iter().chain(low);
-    let public = all.into_iter().any(|v| e.ty(v).hold == Hold::Public);
-    if !e.proven || public {
-        let inner = inject(e, inside, x);
-        let low = low.map(|low| to_word(e, low, k));
-        let high = to_word(e, high, k);
-        let outer = low.map_or(high, |low| e.add(Op::Sub(high, low)));
-        let outer = e.add(Op::Scale(outer, most));
-        return e.add(Op::Add(inner, outer));
-    }
-    let mut sum = injected(e, inside, x);
-    let high = raised(e, high, k, top);
-    sum = e.add(Op::Add(sum, high));
-    if let Some(low) = low {
-        let low = raised(e, low, k, top);
-        sum = e.add(Op::Sub(sum, low));
-    }
-    e.add(Op::ReshareTwo(sum))
-}
-
-/// 2^shift c as a word of Z_2^k, before the exchange.
-fn raised(e: &mut Emit, c: ValueId, k: u32, shift: u32) -> ValueId {
-    let u = e.add(Op::Own(c));
-    let u = e.add(Op::FromBits(u, ring_for((k - shift).max(8))));
-    let u = e.add(Op::Deal(u));
-    let u = raise(e, u, k, shift);
-    let v = e.add(Op::Dup(c));
-    let v = e.add(Op::FromBits(v, k));
-    let sign = one_minus_twice(e, v, k);
-    let t = e.add(Op::Mul(u, sign));
-    let v = e.add(Op::Scale(v, 1 << shift));
-    e.add(Op::Add(t, v))
-}
-
 /// 1 where the first largest entry of z along the last axis is the one that the one-hot label
 /// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
-/// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, or products that are added up where that saves a
-/// round, C comparisons beside one another, and a tree of ands, or, of few classes and elements, a table of all their bits. No index is
-/// formed. `width` bits hold every margin. The result is a bit, or a word of Z_2^k.
+/// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and a tree
+/// of ands, or, of few classes and elements, a table of all their bits. No index is formed. `width` bits hold every margin.
+/// The result is a bit, or a word of Z_2^k.
 pub fn argmax_is(
     e: &mut Emit,
     z: ValueId,
@@ -133,70 +82,53 @@ pub fn argmax_is(
     width: u32,
     word: Option<u32>,
 ) -> ValueId {
-    let k = e.ty(z).bits();
-    let shape = e.ty(z).shape.clone();
-    let classes = shape.last().copied().unwrap_or(1);
-    let outer: Vec<u64> = shape[..shape.len() - 1].to_vec();
+    let (mut outer, k) = (e.ty(z).shape.clone(), e.ty(z).bits());
+    let classes = outer.pop().unwrap_or(1);
     let n: u64 = outer.iter().product();
-
-    // The owner of a product of each entry knows its part ahead, and so that of their sum: more bits, and a round less.
-    let apart = e.ahead.is_some_and(|tuning| {
-        tuning.time(0.0, f64::from(3 * k) * (classes - 1) as f64, n) <= tuning.time(1.0, 0.0, 0)
-    });
-    let own = if apart {
-        let [left, right] = [z, label].map(|x| e.add(Op::Reshape(x, vec![n, classes])));
-        let own = e.multiply(left, right);
-        e.add(Op::Sum { x: own, axes: vec![1] })
-    } else {
+    let own = malicious::selection::marked(e, z, label, [n, classes]).unwrap_or_else(|| {
         let [left, right] = [z, label].map(|x| e.add(Op::Reshape(x, vec![n, 1, classes])));
         let own = e.add(Op::MatMul { a: left, b: right, trans_b: true });
         if e.ty(own).hold == Hold::Add3 { e.add(Op::Reshare(own)) } else { own }
-    };
+    });
     let own = e.add(Op::Reshape(own, vec![n, 1]));
-
     let beyond = beyond(e, label, n, classes, k);
     let others = e.add(Op::Reshape(z, vec![n, classes]));
     let margin = e.add(Op::Sub(own, others));
     let margin = e.add(Op::Sub(margin, beyond));
-    let secret = e.ty(margin).hold != Hold::Public;
-    if secret && is_small_table(e, classes, n, word.unwrap_or(1), false) {
-        let worse = comparison::negative(e, margin, width);
-        let good = e.add(Op::Not(worse));
-        let all = lookup::all_ones(classes as u32);
-        let hit = if e.proven {
-            let good = e.add(Op::ToPlanes(good));
-            let parts = (e.add(Op::Own(good)), e.add(Op::Dup(good)));
-            one_hots::entry(e, parts, &all, word, None)
-        } else {
-            let good = masked::split(e, good, 1);
-            let good = masked::to_planes(e, &good);
-            let hit = lookup::lookup(e, &good, &all, word);
-            e.add(Op::ReshareTwo(hit.add2))
-        };
-        return e.add(Op::Reshape(hit, outer));
-    }
-    if e.ahead.is_some() && secret && classes <= gates::MOST_PLANES.into() {
-        let worse = comparison::negative(e, margin, width);
-        let good = e.add(Op::Not(worse));
-        let good = e.add(Op::ToPlanes(good));
-        let good = gates::all_planes(e, good);
-        let good = e.add(Op::Reshape(good, outer));
-        return match word {
-            Some(k) => to_word(e, good, k),
-            None => good,
-        };
-    }
-    // Classes first, as the tree takes them.
-    let margin = e.add(Op::Transpose(margin, vec![1, 0]));
-    let worse = comparison::negative(e, margin, width);
-    let good = e.add(Op::Not(worse));
-    let good = gates::and_rows(e, good);
-    debug_assert_eq!(*e.ty(good), Type::new(e.ty(good).hold, Dom::Bits(1), vec![1, n]));
-    let good = e.add(Op::Reshape(good, outer));
+    let at_once = match e.target {
+        _ if e.ty(margin).hold == Hold::Public => None,
+        Target::SemiHonest(_) => looked_up(e, margin, width, word),
+        Target::Malicious(_) => malicious::selection::none_negative(e, margin, width, word),
+    };
+    let hit = at_once.unwrap_or_else(|| {
+        // Classes first, as the tree takes them.
+        let margin = e.add(Op::Transpose(margin, vec![1, 0]));
+        let good = not_negative(e, margin, width);
+        gates::and_rows(e, good)
+    });
+    let hit = e.add(Op::Reshape(hit, outer));
     match word {
-        Some(k) => to_word(e, good, k),
-        None => good,
+        Some(k) if e.ty(hit).dom.is_bits() => to_word(e, hit, k),
+        _ => hit,
     }
+}
+
+/// 1 where x >= 0.
+pub fn not_negative(e: &mut Emit, x: ValueId, width: u32) -> ValueId {
+    let negative = comparison::negative(e, x, width);
+    e.add(Op::Not(negative))
+}
+
+/// Whether no number of each row is negative, from a table, if it is small.
+fn looked_up(e: &mut Emit, x: ValueId, width: u32, word: Option<u32>) -> Option<ValueId> {
+    let [n, classes] = e.ty(x).shape[..] else { return None };
+    is_small_table(classes, n, word.unwrap_or(1)).then(|| {
+        let good = not_negative(e, x, width);
+        let good = masked::split(e, good, 1);
+        let good = masked::to_planes(e, &good);
+        let hit = lookup::lookup(e, &good, &lookup::all_ones(classes as u32), word);
+        e.add(Op::ReshareTwo(hit.add2))
+    })
 }
 
 /// 1 where x < 0, for |x| < 2^(w-1), as a word of Z_2^k in one step, where tables of 2^w words are few; times
@@ -208,18 +140,16 @@ pub fn negative_word(
     k: u32,
     times: Option<ValueId>,
 ) -> Option<ValueId> {
-    if e.ty(x).hold == Hold::Public
-        || !is_small_table(e, w.into(), e.ty(x).elements(), k, times.is_some())
-    {
+    if e.ty(x).hold == Hold::Public {
         return None;
     }
-    let ring = ring_for(w);
-    let x = if ring < e.ty(x).bits() { e.add(Op::Narrow(x, ring)) } else { x };
-    if e.proven {
-        let parts = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
-        let table: Vec<bool> = (0..1u32 << w).map(|v| v >> (w - 1) == 1).collect();
-        return Some(one_hots::entry(e, parts, &table, Some(k), times));
+    if let Target::Malicious(_) = e.target {
+        return malicious::selection::negative_word(e, x, w, k, times);
     }
+    if !is_small_table(w.into(), e.ty(x).elements(), k) {
+        return None;
+    }
+    let x = truncation::at_most(e, x, ring_for(w));
     let x = masked::split(e, x, 1);
     let data = (0..1u128 << w).map(|v| v >> (w - 1)).collect();
     let table = e.constant(false, k, &[1 << w], data);
@@ -241,39 +171,8 @@ pub fn negative_word(
 }
 
 /// Whether tables of 2^bits entries of so many bits, one for each element, are small beside the rounds that
-/// they save: at most half a megabyte where they are dealt, fewer where their owner proves its position ([`one_hots`]).
-fn is_small_table(e: &Emit, bits: u64, elements: u64, entry: u32, times: bool) -> bool {
-    let small = (2..=MOST_BITS as u64).contains(&bits);
-    if e.proven {
-        return small && one_hots::pays(e, bits, elements, entry, times);
-    }
-    small && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Of public bits and words a cut is local, and ends beyond the ring are left out, as 2^top is 0 there.
-    #[test]
-    fn cuts_of_public_values_and_superfluous_ones_are_made() {
-        for proven in [false, true] {
-            let mut e = Emit::default();
-            e.proven = proven;
-            let mut input = |secret, dom| e.input(secret, dom, vec![4]);
-            let [x, word] = [true, false].map(|secret| input(secret, Dom::Ring(32)));
-            let [c, bit] = [true, false].map(|secret| input(secret, Dom::Bits(1)));
-            let public = cut(&mut e, (bit, word), bit, Some(bit), 5);
-            assert_eq!(e.ty(public).hold, Hold::Public);
-            for (c, x) in [(c, word), (bit, x)] {
-                let mixed = cut(&mut e, (c, x), c, None, 5);
-                assert_eq!(e.ty(mixed).hold, Hold::Rep);
-            }
-            for top in [32, 51, 200] {
-                let kept = cut(&mut e, (c, x), c, Some(c), top);
-                assert_eq!(*e.ty(kept), Type::new(Hold::Rep, Dom::Ring(32), [4]), "{top}");
-                assert!(!proven || kept == inject(&mut e, c, x));
-            }
-        }
-    }
+/// they save: at most half a megabyte.
+fn is_small_table(bits: u64, elements: u64, entry: u32) -> bool {
+    (2..=MOST_BITS as u64).contains(&bits)
+        && (u64::from(entry) << bits).saturating_mul(elements) <= comparison::ROUND_IN_TABLE_BITS
 }

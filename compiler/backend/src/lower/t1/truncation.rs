@@ -65,15 +65,6 @@ pub fn low(e: &mut Emit, x: ValueId, f: u32) -> (ValueId, ValueId) {
     (a, e.add(Op::Offset(b, minus)))
 }
 
-/// The result of [`exact`] in Z_2^k, k at most the bits of x less f: no wrap reaches it. One round, k bits.
-pub fn short(e: &mut Emit, x: ValueId, f: u32, k: u32) -> ValueId {
-    let (a, b) = low(e, x, f);
-    let [a, b] =
-        [a, b].map(|part| if k < e.ty(part).bits() { e.add(Op::Narrow(part, k)) } else { part });
-    let (a, b) = (e.add(Op::Input(a)), e.add(Op::Trivial(b)));
-    e.add(Op::Add(a, b))
-}
-
 /// A public value truncated by `f` bits, to the nearest. Local.
 pub fn public(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
     let k = e.ty(x).bits();
@@ -116,7 +107,7 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     }
     if k <= own {
         let y = if s > 0 { exact(e, x, s) } else { x };
-        return if k < own { e.add(Op::Narrow(y, k)) } else { y };
+        return at_most(e, y, k);
     }
     let a = e.add(Op::Own(x));
     let b = e.add(Op::Dup(x));
@@ -138,6 +129,11 @@ pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     let sum = e.add(Op::Add(sum, both));
     let constant = 0u128.wrapping_sub(1 << (own - s)).wrapping_sub(1 << (own - 2 - s));
     e.add(Op::Offset(sum, constant & low_mask(k)))
+}
+
+/// A word in a ring of at most k bits. Local.
+pub fn at_most(e: &mut Emit, x: ValueId, k: u32) -> ValueId {
+    if k < e.ty(x).bits() { e.add(Op::Narrow(x, k)) } else { x }
 }
 
 /// A word in a ring of k bits, from whatever ring.

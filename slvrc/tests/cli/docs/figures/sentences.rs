@@ -8,7 +8,7 @@ use slvr_compiler::analysis::stated::Stated;
 use slvr_compiler::analysis::{guard, projection};
 use slvr_compiler::cost::{MACS_PER_S, MEMORY_BYTES_PER_S, NetProfile, PRG_BYTES_PER_S};
 use slvr_compiler::graph::domain;
-use slvr_compiler::lower::Protocols;
+use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::passes;
 use slvr_compiler::pipeline::Options;
 use std::collections::BTreeMap;
@@ -205,10 +205,10 @@ fn protocols(say: Say<'_>) {
 
 /// Where functions saturate, and what is stated of their errors.
 fn ends(say: Say<'_>) {
-    let of = Protocols::Symmetric.stated();
+    let of = Target::SemiHonest(Family::T1).stated();
     assert_eq!(
         of,
-        Protocols::Dealer(NetProfile::lan().tuning()).stated(),
+        Target::SemiHonest(Family::T2(NetProfile::lan().tuning())).stated(),
         "one table for both families"
     );
     let (low, top) = (domain::EXP_LOW, domain::exp(f64::MAX).log2());

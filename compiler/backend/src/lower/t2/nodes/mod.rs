@@ -10,7 +10,7 @@ use crate::lower::Emit;
 use crate::lower::choose::Way;
 use crate::lower::common::lookup::lookup;
 use crate::lower::common::masked::{self, Pair, Split};
-use crate::lower::family::Family;
+use crate::lower::family::Protocols;
 use crate::lower::form::{Form, Forms, LowBits, Values};
 use crate::lower::task::{Comparison, Function, Linear, Product, Sum};
 use slvr_circuit::{Op as C, ValueId};
@@ -35,7 +35,7 @@ fn pair(x: Pair) -> Forms {
     Form::Pair(x).into()
 }
 
-impl Family for T2 {
+impl Protocols for T2 {
     type Good = Pair;
 
     fn linear(&self, l: &mut Values<'_>, id: NodeId, how: Linear<'_>) -> Forms {

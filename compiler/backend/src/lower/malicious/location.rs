@@ -1,5 +1,5 @@
 //! On which side of 0 and of a power of two a value lies, from one comparison: against a malicious party, where its owner knows
-//! its part ahead ([`crate::lower::ahead`]).
+//! its part ahead (`masked`).
 //!
 //! As in family T2 ([`crate::lower::t2::saturation`]): with x = a + b on w bits and the edge 2^e, let c be the carry of the low e bits, (G, P)
 //! whether the bits above, without the top one, generate and propagate a carry, and E whether a and b - 2^e propagate
@@ -15,9 +15,8 @@
 //!
 //! **Simulation.** `input` and `reshare_two`, each uniform to its receiver.
 
-use super::comparison::{coded, multiplied, proven_leaves};
-use super::fans::{MOST, Set, level, levels_but_last, products};
-use super::gates::carry_time;
+use super::comparison::{coded, leaves, multiplied};
+use super::multi_and::{MOST, Set, level, levels_but_last, products};
 use crate::lower::Emit;
 use crate::lower::common::words::even;
 use slvr_circuit::low_mask;
@@ -27,7 +26,7 @@ use slvr_circuit::{Op, ValueId};
 /// Whether a value is inside and whether it is large, of its parts in words of at least w bits; none where there is no low or no
 /// high part, or where the high one is long.
 pub fn locate(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32, edge: u32) -> Option<[ValueId; 2]> {
-    let tuning = e.ahead?;
+    let tuning = e.target.masked()?;
     let n = w.checked_sub(1)?;
     let high = n.checked_sub(edge).filter(|h| *h > 0)?;
     let high = even(high, high.div_ceil(3));
@@ -36,7 +35,7 @@ pub fn locate(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32, edge: u32) -> Op
         return None;
     }
     let (ring, elements) = (e.ty(a).bits(), e.ty(a).elements());
-    let low = proven_leaves(e, edge, elements, &|k| carry_time(e, k, elements));
+    let low = leaves(e, edge, elements, true);
     let k = low.len() as u32;
     let bits = |e: &mut Emit, x, lo, w| e.add(Op::ToBits { x, lo, w });
     let (top_a, top_b) = (bits(e, a, n, 1), bits(e, b, n, 1));

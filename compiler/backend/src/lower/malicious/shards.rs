@@ -1,4 +1,4 @@
-//! Where the shards of values are cut in a draft that [`super::ahead`] makes: between the parts of the leading axis, such as
+//! Where the shards of values are cut in a draft that `masked` makes: between the parts of the leading axis, such as
 //! samples, so that sums and layouts within a part stay within a shard, and its owner knows ahead what it knows of them.
 //!
 //! The cut follows from the shape alone. So what is computed element by element is cut alike, whatever it comes from.
@@ -17,28 +17,28 @@ const LARGE: u64 = 1 << 12;
 
 /// How the values of a draft are cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cuts {
+pub struct Shards {
     between: bool,
 }
 
-impl Cuts {
+impl Shards {
     /// Of the values of a draft of such types, all of which are cut every 64 elements: between parts if every instruction
     /// goes with that, and some are large.
-    pub fn of(instrs: &[Instr], types: &[Type]) -> Cuts {
-        let cuts = Cuts { between: true };
-        let cut: Vec<Type> = types.iter().map(|ty| cuts.ty(ty)).collect();
+    pub fn of(instrs: &[Instr], types: &[Type]) -> Shards {
+        let shards = Shards { between: true };
+        let cut: Vec<Type> = types.iter().map(|ty| shards.ty(ty)).collect();
         let fits = |i: &Instr| {
             let held = i.op.operands().into_iter().chain(i.out);
             let is_cut = |v: ValueId| types[v.index()].hold.is_sharded();
             if !held.into_iter().any(is_cut) {
                 return true;
             }
-            let made = verify::infer(&cuts.op(&i.op, types), &|v| &cut[v.index()]);
+            let made = verify::infer(&shards.op(&i.op, types), &|v| &cut[v.index()]);
             let want = i.out.map(|v| &cut[v.index()]);
             matches!(made, Ok(made) if made.as_ref() == want)
         };
         let is_large = |ty: &Type| ty.hold.is_sharded() && ty.elements() >= LARGE;
-        Cuts { between: types.iter().any(is_large) && instrs.iter().all(fits) }
+        Shards { between: types.iter().any(is_large) && instrs.iter().all(fits) }
     }
 
     /// Between how many groups a tensor is cut, 0 for every 64 elements.

@@ -1,5 +1,5 @@
 //! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a malicious
-//! party ([`crate::lower::ahead`]).
+//! party (`masked`).
 //!
 //! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
 //! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
@@ -14,12 +14,13 @@
 //! **Simulation.** `input` and `reshare_two`, each uniform to its receiver. **Source.** ABY2.0 (USENIX Security 2021);
 //! products of masks one by one, for proofs: derived for this project.
 
+use super::{plus, shared};
 use crate::cost::{NetProfile, Tuning};
-use crate::lower::Emit;
 use crate::lower::common::words::even;
+use crate::lower::{Emit, Family};
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::tables::thermometer_planes;
-use slvr_circuit::{Op, ValueId};
+use slvr_circuit::{Hold, Op, ValueId};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -33,8 +34,16 @@ pub(super) const MOST: u32 = 5;
 /// Most levels of a tree of carries.
 const LEVELS: usize = 7;
 
+/// Rows that become planes, to be multiplied several at once.
+pub const MOST_PLANES: u32 = 64;
+
+/// For which network bits are multiplied so, if they are: replicated ones of which owners know parts ahead.
+pub fn tuning(e: &Emit, x: ValueId) -> Option<Tuning> {
+    e.target.masked().filter(|_| e.ty(x).hold == Hold::Rep)
+}
+
 /// Each result is the sum of products of planes of x, every product of at least two of them.
-pub(crate) fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueId {
+pub fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueId {
     let dealt = subsets(results.iter().flatten(), 2);
     let (own, dup) = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
     let parts = multiplied(e, own, &dealt);
@@ -42,9 +51,6 @@ pub(crate) fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueI
     let known = Known::new(e, dup, results);
     // Of each result the sets of l, by size, with the products of m that each is multiplied by.
     let mut sum: Option<ValueId> = None;
-    let join = |e: &mut Emit, sum: &mut Option<ValueId>, x| {
-        *sum = Some(sum.map_or(x, |s| e.add(Op::Add(s, x))));
-    };
     let mut terms: Vec<BTreeMap<Set, Vec<Set>>> = results.iter().map(|r| terms(r)).collect();
     let whole = alone(e, &parts, &dealt, &mut terms);
     let largest = terms.iter().flat_map(|t| t.keys()).map(Vec::len).max().unwrap_or(0);
@@ -69,21 +75,13 @@ pub(crate) fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueI
                 columns.iter().map(|c| c.get(i).map_or(&[][..], |(_, by)| by)).collect();
             let factor = known.sums(e, &by);
             let term = e.add(Op::Mul(term, factor));
-            join(e, &mut sum, term);
+            sum = plus(e, sum, term);
         }
     }
     let all: Vec<&[Set]> = results.iter().map(Vec::as_slice).collect();
     let rest = known.sums(e, &all);
-    let rest = e.add(Op::Trivial(rest));
-    let mut all = rest;
-    if let Some(sum) = sum {
-        let sum = e.add(Op::ReshareTwo(sum));
-        all = e.add(Op::Add(sum, all));
-    }
-    for x in whole {
-        all = e.add(Op::Add(x, all));
-    }
-    all
+    let all = shared(e, sum, rest);
+    whole.into_iter().fold(all, |all, x| e.add(Op::Add(x, all)))
 }
 
 /// Takes the sets of l that are multiplied by nothing else out of the terms, and adds what the owner has input of them: a
@@ -109,19 +107,18 @@ fn alone(
             if planes.iter().all(Option::is_none) {
                 break;
             }
-            let some = planes.iter().all(Option::is_some);
-            let from = if some { part } else { with_zero(e, part) };
+            let from = match planes.iter().all(Option::is_some) {
+                true => part,
+                false => {
+                    let zero = e.zero_plane(part);
+                    e.stack(vec![part, zero])
+                }
+            };
             let planes = planes.into_iter().map(|p| p.unwrap_or(none)).collect();
             out.push(e.select(from, planes));
         }
     }
     out
-}
-
-/// A value with a plane of zeros after its own.
-fn with_zero(e: &mut Emit, x: ValueId) -> ValueId {
-    let zero = e.zero_plane(x);
-    e.stack(vec![x, zero])
 }
 
 /// The sets of which products are made, by size from `least` on: all subsets of these.
@@ -142,10 +139,7 @@ fn chosen(set: &Set, mask: u32) -> Set {
 
 /// Where a set stands.
 fn place(sets: &[Set], set: &Set) -> u32 {
-    match sets.binary_search(set) {
-        Ok(at) => at as u32,
-        Err(_) => unreachable!("all subsets are there"),
-    }
+    sets.binary_search(set).unwrap_or_else(|_| unreachable!("all subsets are there")) as u32
 }
 
 /// Of a sum of products each set of l, and the sets of m that it is multiplied by, those that stand twice left out.
@@ -217,12 +211,9 @@ impl Known {
         for i in 0..count {
             let planes = of.iter().map(|sets| sets.get(i).map_or(zero, at)).collect();
             let x = e.select(self.all, planes);
-            sum = Some(sum.map_or(x, |s| e.add(Op::Add(s, x))));
+            sum = plus(e, sum, x);
         }
-        match sum {
-            Some(sum) => sum,
-            None => unreachable!("at least one"),
-        }
+        sum.unwrap_or_else(|| unreachable!("at least one"))
     }
 }
 
@@ -236,11 +227,6 @@ const PROVEN: f64 = WORD / 64.0;
 /// making and multiplying it takes besides.
 const COLUMNS: f64 = 8.0;
 
-/// What instructions are chosen by: where no network is known, a local one.
-pub(super) fn tuning(e: &Emit) -> Tuning {
-    e.ahead.unwrap_or_else(|| NetProfile::lan().tuning())
-}
-
 /// Seconds for each entry of a block, however few elements there are: a product and its statements. So chosen that rounds
 /// are saved only where runs became faster: with four tenths of what single numbers take, they did on WAN, and nowhere slower.
 const ENTRY: f64 = 4e-5;
@@ -251,11 +237,11 @@ pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
     let bits = f64::from(planes + 2 * 2 * blocks.len() as u32);
     let columns = f64::from(planes) * COLUMNS * elements as f64;
     let entries = f64::from(thermometer_planes(&blocks[..1]));
-    tuning(e).time(0.0, bits, elements) + columns * PROVEN + entries * ENTRY
+    e.target.family().tuning().time(0.0, bits, elements) + columns * PROVEN + entries * ENTRY
 }
 
 /// Seconds of so many products of two bits and their reshares, of each element, on some levels.
-pub(super) fn reshare_time(levels: u32, products: u32, elements: u64) -> f64 {
+fn reshare_time(levels: u32, products: u32, elements: u64) -> f64 {
     let tuning = NetProfile::lan().tuning();
     let columns = 2.0 * f64::from(products) * elements as f64;
     tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * PROVEN
@@ -322,9 +308,15 @@ fn quickest(trees: &Trees, nodes: u32, elements: u64, tuning: Tuning) -> (usize,
     all.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::INFINITY))
 }
 
-/// Seconds of a carry tree.
-pub(super) fn tree_time(nodes: u32, elements: u64, tuning: Tuning) -> f64 {
-    quickest(&trees(tuning), nodes, elements, tuning).1
+/// Seconds of a tree of ands of so many replicated bits of each element, or of carries of so many nodes.
+pub fn tree_time(e: &Emit, nodes: u32, elements: u64, carries: bool) -> f64 {
+    let levels = nodes.next_power_of_two().ilog2();
+    match (e.target.family(), carries) {
+        (Family::T1, true) => reshare_time(levels, 2 * (nodes - 1) - levels, elements),
+        (Family::T1, false) => reshare_time(levels, nodes - 1, elements),
+        (Family::T2(tuning), true) => quickest(&trees(tuning), nodes, elements, tuning).1,
+        (Family::T2(tuning), false) => product_tree(nodes, elements, tuning).1,
+    }
 }
 
 /// Groups of nodes of each level of a carry tree, of which a tree of so many elements takes least time.
@@ -341,7 +333,7 @@ fn levels(nodes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
 }
 
 /// The carry of all nodes, from the generate bits of each and the propagate bits of all but the lowest.
-pub(crate) fn carry(
+pub fn carry(
     e: &mut Emit,
     mut g: ValueId,
     mut p: Option<ValueId>,
@@ -449,19 +441,24 @@ fn product_tree(planes: u32, elements: u64, tuning: Tuning) -> (Vec<Vec<u32>>, f
     ways.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or_default()
 }
 
-/// Groups of planes of each level of a product of so many.
-pub(crate) fn product_levels(planes: u32, elements: u64, tuning: Tuning) -> Vec<Vec<u32>> {
-    product_tree(planes, elements, tuning).0
-}
-
-/// Seconds of a product of so many planes.
-pub(super) fn product_time(planes: u32, elements: u64, tuning: Tuning) -> f64 {
-    product_tree(planes, elements, tuning).1
+/// And of all rows of bits, where that takes fewer rounds than a tree of ands.
+pub fn rows(e: &mut Emit, bits: ValueId, tuning: Tuning) -> Option<ValueId> {
+    let [rows, columns] = e.ty(bits).shape[..] else { return None };
+    // Nobody knows parts of the rows ahead, so that the first level takes a round more.
+    let levels = |rows| product_tree(rows, columns, tuning).0.len() as u32 + 1;
+    let few =
+        rows <= u64::from(MOST_PLANES) && levels(rows as u32) < rows.next_power_of_two().ilog2();
+    few.then(|| {
+        let row = |start| Op::Slice { x: bits, axis: 0, start, len: 1, step: 1 };
+        let planes = (0..rows).map(|start| e.add(row(start))).collect();
+        let planes = e.stack(planes);
+        all_planes(e, planes, tuning)
+    })
 }
 
 /// And of all planes of a value.
-pub(crate) fn all_planes(e: &mut Emit, mut x: ValueId, tuning: Tuning) -> ValueId {
-    for sizes in product_levels(e.ty(x).bits(), e.ty(x).elements(), tuning) {
+pub fn all_planes(e: &mut Emit, mut x: ValueId, tuning: Tuning) -> ValueId {
+    for sizes in product_tree(e.ty(x).bits(), e.ty(x).elements(), tuning).0 {
         let mut first = 0;
         let mut sets: Vec<Set> = Vec::new();
         for s in sizes {

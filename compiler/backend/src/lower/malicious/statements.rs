@@ -16,8 +16,9 @@
 //!
 //! Whatever else a draft has stays as it is. If it has no statement, the circuit's verifier refuses it.
 
+use super::plus;
 use super::rewrite::{self, rewritten};
-use super::{Draft, Emit};
+use crate::lower::Draft;
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId, verify};
 use thiserror::Error;
 
@@ -65,34 +66,76 @@ impl rewrite::Form for Form {
     }
 
     fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Refused> {
-        to.instr(instr, types)
+        let op = &instr.op;
+        if let Op::OpenTo { x, output } = op {
+            let x = to.value(*x);
+            let words = rewrite::words(&mut to.e, x, to.state == 1);
+            to.e.open_to(words, *output);
+            return Ok(());
+        }
+        let Some(out) = instr.out else { return Ok(()) };
+        let form = match op {
+            Op::Coin => Form::Value(to.e.coin()),
+            Op::Deal(a) => {
+                let a = to.value(*a);
+                let x = to.e.add(Op::Input(a));
+                Form::Sum { terms: vec![(x, None)], rest: None }
+            }
+            Op::AsAdd2(x) => {
+                to.value(*x);
+                to.summand(*x, types[x.index()].hold)
+            }
+            Op::AsAdd3(x) if types[x.index()].hold == Hold::Own => {
+                let x = to.value(*x);
+                Form::Value(to.e.add(Op::Input(x)))
+            }
+            Op::AsAdd3(x) => Form::Value(to.value(*x)),
+            Op::Reshare(x) | Op::ReshareTwo(x) => Form::Value(to.value(*x)),
+            Op::OpenSum(x) => {
+                let x = to.value(*x);
+                Form::Value(to.e.add(Op::Open(x)))
+            }
+            Op::Mul(a, b) if types[out.index()].hold == Hold::Add3 => {
+                let (a, b) = (to.value(*a), to.value(*b));
+                let x = to.e.add(Op::Mul(a, b));
+                match to.e.ty(x).hold {
+                    Hold::Add3 => Form::Products(x),
+                    _ => Form::Value(x),
+                }
+            }
+            Op::Add(a, b) if types[out.index()].hold == Hold::Add3 => {
+                match (to.form(*a), to.form(*b)) {
+                    // Of one shape, as the statement asks for.
+                    (Form::Products(x), Form::Products(y))
+                        if to.e.ty(x).shape == to.e.ty(y).shape =>
+                    {
+                        Form::Products(to.e.add(Op::Add(x, y)))
+                    }
+                    _ => Form::Value(to.plain(op)?),
+                }
+            }
+            _ if types[out.index()].hold == Hold::Add2 => to.additive(op, types)?,
+            _ => Form::Value(to.plain(op)?),
+        };
+        to.set(out, form);
+        Ok(())
     }
 
+    /// One value: what is a sum is reshared.
     fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
-        to.value(v)
+        let x = match to.form(v) {
+            Form::Value(x) => x,
+            Form::Products(z) => to.e.add(Op::Reshare(z)),
+            Form::Sum { terms, rest } => to.reshared(&terms, rest),
+        };
+        to.set(v, Form::Value(x));
+        x
     }
 }
 
 type Rewrite = rewrite::Rewrite<Form>;
 
 impl Rewrite {
-    /// One value: what is a sum is reshared.
-    fn value(&mut self, v: ValueId) -> ValueId {
-        match self.form(v) {
-            Form::Value(x) => x,
-            Form::Products(z) => {
-                let x = self.e.add(Op::Reshare(z));
-                self.set(v, Form::Value(x));
-                x
-            }
-            Form::Sum { terms, rest } => {
-                let x = self.reshared(&terms, rest);
-                self.set(v, Form::Value(x));
-                x
-            }
-        }
-    }
-
     fn reshared(&mut self, terms: &[(ValueId, Option<ValueId>)], rest: Option<ValueId>) -> ValueId {
         let e = &mut self.e;
         // Only where nothing is repeated, the shards of the factors are those of the product.
@@ -107,102 +150,30 @@ impl Rewrite {
         });
         let mut products: Option<ValueId> = None;
         let mut sum: Option<ValueId> = None;
-        let join = |e: &mut Emit, to: &mut Option<ValueId>, x| {
-            *to = Some(match *to {
-                Some(s) => e.add(Op::Add(s, x)),
-                None => x,
-            });
-        };
         for &(x, factor) in terms {
-            match factor {
-                None => join(e, &mut sum, x),
-                Some(factor) => {
-                    let product = if two {
-                        let x = e.add(Op::AsAdd2(x));
-                        e.add(Op::Mul(x, factor))
-                    } else {
-                        let known = e.add(Op::Trivial(factor));
-                        e.add(Op::Mul(x, known))
-                    };
-                    join(e, &mut products, product);
-                }
-            }
+            let Some(factor) = factor else {
+                sum = plus(e, sum, x);
+                continue;
+            };
+            let (x, factor) = match two {
+                true => (e.add(Op::AsAdd2(x)), factor),
+                false => (x, e.add(Op::Trivial(factor))),
+            };
+            let product = e.add(Op::Mul(x, factor));
+            products = plus(e, products, product);
         }
         if let Some(products) = products {
             let x = match e.ty(products).hold {
                 Hold::Add2 => e.add(Op::ReshareTwo(products)),
                 _ => e.add(Op::Reshare(products)),
             };
-            join(e, &mut sum, x);
+            sum = plus(e, sum, x);
         }
         if let Some(rest) = rest {
             let rest = e.add(Op::Trivial(rest));
-            join(e, &mut sum, rest);
+            sum = plus(e, sum, rest);
         }
-        match sum {
-            Some(x) => x,
-            None => unreachable!("a sum has a term"),
-        }
-    }
-
-    fn instr(&mut self, instr: &Instr, types: &[Type]) -> Result<(), Refused> {
-        let op = &instr.op;
-        if let Op::OpenTo { x, output } = op {
-            let x = self.value(*x);
-            let words = rewrite::words(&mut self.e, x, self.state == 1);
-            self.e.open_to(words, *output);
-            return Ok(());
-        }
-        let Some(out) = instr.out else { return Ok(()) };
-        let form = match op {
-            Op::Coin => Form::Value(self.e.coin()),
-            Op::Deal(a) => {
-                let a = self.value(*a);
-                let x = self.e.add(Op::Input(a));
-                Form::Sum { terms: vec![(x, None)], rest: None }
-            }
-            Op::AsAdd2(x) => {
-                let held = types[x.index()].hold;
-                let x = self.value(*x);
-                match held {
-                    Hold::Dup => Form::Sum { terms: vec![], rest: Some(x) },
-                    _ => Form::Sum { terms: vec![(x, None)], rest: None },
-                }
-            }
-            Op::AsAdd3(x) if types[x.index()].hold == Hold::Own => {
-                let x = self.value(*x);
-                Form::Value(self.e.add(Op::Input(x)))
-            }
-            Op::AsAdd3(x) => Form::Value(self.value(*x)),
-            Op::Reshare(x) | Op::ReshareTwo(x) => Form::Value(self.value(*x)),
-            Op::OpenSum(x) => {
-                let x = self.value(*x);
-                Form::Value(self.e.add(Op::Open(x)))
-            }
-            Op::Mul(a, b) if types[out.index()].hold == Hold::Add3 => {
-                let (a, b) = (self.value(*a), self.value(*b));
-                let x = self.e.add(Op::Mul(a, b));
-                match self.e.ty(x).hold {
-                    Hold::Add3 => Form::Products(x),
-                    _ => Form::Value(x),
-                }
-            }
-            Op::Add(a, b) if types[out.index()].hold == Hold::Add3 => {
-                match (self.form(*a), self.form(*b)) {
-                    // Of one shape, as the statement asks for.
-                    (Form::Products(x), Form::Products(y))
-                        if self.e.ty(x).shape == self.e.ty(y).shape =>
-                    {
-                        Form::Products(self.e.add(Op::Add(x, y)))
-                    }
-                    _ => Form::Value(self.plain(op)?),
-                }
-            }
-            _ if types[out.index()].hold == Hold::Add2 => self.additive(op, types)?,
-            _ => Form::Value(self.plain(op)?),
-        };
-        self.set(out, form);
-        Ok(())
+        sum.unwrap_or_else(|| unreachable!("a sum has a term"))
     }
 
     /// The same operation on values. A product of replicated values is reshared at once.
@@ -225,19 +196,17 @@ impl Rewrite {
         Ok(match op {
             Op::Mul(a, b) if hold(a) == Hold::Add2 => self.times(*a, *b, hold(b)),
             Op::Mul(a, b) => self.times(*b, *a, hold(a)),
-            Op::Add(a, b) => {
-                let (a, b) = (self.summand(*a, hold(a)), self.summand(*b, hold(b)));
-                self.plus(a, b)
-            }
-            Op::Sub(a, b) => {
-                let (a, b) = (self.summand(*a, hold(a)), self.summand(*b, hold(b)));
-                let b = self.each(b, &Op::Neg);
+            Op::Add(a, b) | Op::Sub(a, b) => {
+                let (a, mut b) = (self.summand(*a, hold(a)), self.summand(*b, hold(b)));
+                if let Op::Sub(..) = op {
+                    b = self.each(b, &Op::Neg);
+                }
                 self.plus(a, b)
             }
             Op::Neg(x) => self.mapped(*x, &Op::Neg),
             Op::Scale(x, c) => self.mapped(*x, &|v| Op::Scale(v, *c)),
             Op::Raise(x, k) if self.is_plain_sum(*x) => self.mapped(*x, &|v| Op::Raise(v, *k)),
-            Op::Reshape(x, shape) => self.both(*x, &|v| Op::Reshape(v, shape.clone())),
+            Op::Reshape(x, shape) => self.mapped(*x, &|v| Op::Reshape(v, shape.clone())),
             _ => Form::Value(self.plain(op)?),
         })
     }
@@ -301,23 +270,15 @@ impl Rewrite {
         self.each(sum, op)
     }
 
+    /// The same of a sum; a layout is one of factors, too.
     fn each(&mut self, sum: Form, op: &dyn Fn(ValueId) -> Op) -> Form {
-        match sum {
-            Form::Sum { terms, rest } => Form::Sum {
-                terms: terms.into_iter().map(|(x, by)| (self.e.add(op(x)), by)).collect(),
-                rest: rest.map(|x| self.e.add(op(x))),
-            },
-            other => other,
+        let Form::Sum { mut terms, rest } = sum else { unreachable!("a sum") };
+        for (x, by) in &mut terms {
+            *x = self.e.add(op(*x));
+            if let (Some(by), Op::Reshape(..)) = (by, op(*x)) {
+                *by = self.e.add(op(*by));
+            }
         }
-    }
-
-    /// A layout of every term, and of its factor.
-    fn both(&mut self, v: ValueId, op: &dyn Fn(ValueId) -> Op) -> Form {
-        let Form::Sum { terms, rest } = self.summand(v, Hold::Add2) else { unreachable!("a sum") };
-        let mut out = Vec::new();
-        for (x, by) in terms {
-            out.push((self.e.add(op(x)), by.map(|by| self.e.add(op(by)))));
-        }
-        Form::Sum { terms: out, rest: rest.map(|x| self.e.add(op(x))) }
+        Form::Sum { terms, rest: rest.map(|x| self.e.add(op(x))) }
     }
 }

@@ -1,11 +1,11 @@
 //! Tables that are read at a position of which one party knows a part and the other two know the rest, where every
-//! message has a proof ([`crate::lower::proven`]).
+//! message has a proof (`statements`).
 //!
 //! Among semi-honest parties the owner deals its table, turned by its part of the position
-//! ([`super::super::common::lookup`]), and nobody checks it. Here it says its part a itself, in a form of which there
-//! is a statement: as a thermometer code, whose bit v is [a >= v], and, where the entries are words, with each of these bits as a word,
-//! too. Two neighbours of the code differ by an entry of the one-hot of a. With F_v what the table says at a = v,
-//! which the other two know for every v, the entry is
+//! ([`crate::lower::common::lookup`]), and nobody checks it. Here it says its part a itself, in a form of which there is a
+//! statement: as a thermometer code, whose bit v is [a >= v], and, where the entries are words, with each of these bits as a
+//! word, too. Two neighbours of the code differ by an entry of the one-hot of a. With F_v what the table says at a = v, which
+//! the other two know for every v, the entry is
 //!
 //! F_0 + sum over v from 1 on of [a >= v] (F_v - F_(v-1)).
 //!
@@ -18,24 +18,25 @@
 //! factor's part is multiplied by that word (`Own::Times`). **Source.** One-hots of a masked position are
 //! folklore; through codes, because a one-hot over bits has no sound statement of degree two: derived for this project.
 
-use super::fans;
+use super::{multi_and, plus};
 use crate::lower::Emit;
 use slvr_circuit::tables::MAX_BLOCK;
 use slvr_circuit::{Op, ValueId};
+use slvr_graph::analysis::truth_tables::MOST_BITS;
 
 /// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements. As
-/// that of blocks ([`fans`]).
+/// that of blocks ([`multi_and`]).
 const ENTRY: f64 = 8e-5;
 
 /// Whether a table of 2^bits entries of k bits, read once for each element and maybe times a factor, takes less time than a
 /// round. Where no network is known, on a local one.
-pub(super) fn pays(e: &Emit, bits: u64, elements: u64, k: u32, times: bool) -> bool {
-    if bits > u64::from(MAX_BLOCK) {
+pub fn pays(e: &Emit, bits: u64, elements: u64, k: u32, times: bool) -> bool {
+    if !(2..=u64::from(MAX_BLOCK).min(MOST_BITS as u64)).contains(&bits) {
         return false;
     }
-    let tuning = fans::tuning(e);
+    let tuning = e.target.family().tuning();
     let entries = f64::from(1u32 << bits) * if times { 2.0 } else { 1.0 };
-    let proven = entries * (ENTRY + elements as f64 * fans::WORD);
+    let proven = entries * (ENTRY + elements as f64 * multi_and::WORD);
     tuning.time(0.0, f64::from(k + 1) * entries, elements) + proven <= tuning.time(1.0, 0.0, 0)
 }
 
@@ -59,7 +60,7 @@ pub fn entry(
     let mut join = |e: &mut Emit, x, by| {
         let x = e.add(Op::AsAdd2(x));
         let term = e.add(Op::Mul(x, by));
-        sum = Some(sum.map_or(term, |sum| e.add(Op::Add(sum, term))));
+        sum = plus(e, sum, term);
     };
     let Some(k) = word else {
         for (v, pair) in (0..).zip(known.windows(2)) {
@@ -100,11 +101,8 @@ pub fn entry(
 fn shared(e: &mut Emit, sum: Option<ValueId>, rest: Option<ValueId>) -> ValueId {
     let sum = sum.map(|sum| e.add(Op::ReshareTwo(sum)));
     let rest = rest.map(|rest| e.add(Op::Trivial(rest)));
-    match (sum, rest) {
-        (Some(sum), Some(rest)) => e.add(Op::Add(sum, rest)),
-        (Some(x), None) | (None, Some(x)) => x,
-        (None, None) => unreachable!("a table has an entry"),
-    }
+    let all = rest.map_or(sum, |rest| plus(e, sum, rest));
+    all.unwrap_or_else(|| unreachable!("a table has an entry"))
 }
 
 /// The table's bits at v + d modulo 2^n, or at v xor d, for every v, with d the n planes that two parties know. With S_j = [d >= j] that is

@@ -1,8 +1,7 @@
 //! The frame of a rewriting from one draft to another: each value of the draft gets a form, instruction by instruction.
-//! [`super::proven`] and [`super::ahead`] are rewritings. What forms there are, and what becomes of an instruction, is
-//! theirs.
+//! `statements` and `masked` are rewritings. What forms there are, and what becomes of an instruction, is theirs.
 
-use super::{Draft, Emit};
+use crate::lower::{Draft, Emit};
 use slvr_circuit::{Const, Instr, Op, Type, ValueId};
 
 /// What a value of the draft is in the draft that is made.
@@ -32,21 +31,23 @@ pub struct Rewrite<F: Form> {
 
 impl<F: Form> Rewrite<F> {
     pub fn form(&self, v: ValueId) -> F {
-        match &self.forms[v.index()] {
-            Some(form) => form.clone(),
-            None => unreachable!("operands come first"),
-        }
+        self.forms[v.index()].clone().unwrap_or_else(|| unreachable!("operands come first"))
     }
 
     pub fn set(&mut self, v: ValueId, form: F) {
         self.forms[v.index()] = Some(form);
     }
 
+    /// A value of the draft as one value.
+    pub fn value(&mut self, v: ValueId) -> ValueId {
+        F::value(self, v)
+    }
+
     /// An operation on the same operands, each as one value.
     pub fn same(&mut self, op: &Op) -> Op {
         let mut values = Vec::new();
         for v in op.operands() {
-            values.push((v, F::value(self, v)));
+            values.push((v, self.value(v)));
         }
         op.map(|v| values.iter().find(|(old, _)| *old == v).map_or(v, |x| x.1))
     }
@@ -80,9 +81,7 @@ pub fn words(e: &mut Emit, x: ValueId, taken: bool) -> ValueId {
 /// An instruction that is refused.
 pub fn rewritten<F: Form>(draft: Draft, state: F::State) -> Result<Draft, F::Refused> {
     let Draft { emit: old, blocks, mut inputs, outputs, mut checks } = draft;
-    let mut e = Emit::default();
-    e.ahead = old.ahead;
-    let mut to = Rewrite { e, forms: vec![None; old.types.len()], state };
+    let mut to = Rewrite { e: Emit::new(old.target), forms: vec![None; old.types.len()], state };
     for i in &mut inputs {
         let value = to.e.declare(old.ty(i.value).clone());
         to.set(i.value, F::held(value));
@@ -100,7 +99,7 @@ pub fn rewritten<F: Form>(draft: Draft, state: F::State) -> Result<Draft, F::Ref
         numbers.resize(to.e.instrs.len(), block);
     }
     for c in &mut checks {
-        c.value = F::value(&mut to, c.value);
+        c.value = to.value(c.value);
         numbers.resize(to.e.instrs.len(), 0);
     }
     let mut draft = Draft { emit: to.e, blocks: numbers, inputs, outputs, checks };

@@ -1,5 +1,5 @@
-//! From a draft of family T1 that can be proven ([`super::proven`]) to one in which owners know their parts of what is
-//! exchanged before it is exchanged: family T2 against a malicious party.
+//! From a draft of family T1 that can be proven (`statements`) to one in which owners know their parts of what is exchanged
+//! before it is exchanged: family T2 against a malicious party.
 //!
 //! A `reshare_two` becomes an `open_masked` under a fresh mask, and a `reshare` of a product of each element becomes what
 //! the owner inputs of its product and an `open_masked` of the rest. Both take as many rounds and bits as before. But the
@@ -16,14 +16,14 @@
 //! A value is the sum of its *core*, whose part a the owner knows ahead, and of what two parties know. Linear
 //! instructions act on both, and on the owner's part of the core: so there is a replicated value with that part, which is
 //! what statements are about. Constants go to what two parties know. Sums and layouts within a group of elements do so, too
-//! ([`super::cuts`]), and what is only summed within groups is exchanged as sums. Other sums and layouts, and inner products that are
-//! proven one by one, are as they were: their results are known to nobody ahead.
+//! (`shards`), and what is only summed within groups is exchanged as sums. Other sums and layouts, and inner products that
+//! are proven one by one, are as they were: their results are known to nobody ahead.
 //!
 //! **Functionality, simulation.** Those of the draft; `open_masked` is a `reshare_two` whose mask is drawn by itself.
 
-use super::cuts::Cuts;
 use super::rewrite::{self, rewritten};
-use super::{Draft, Emit};
+use super::shards::Shards;
+use crate::lower::{Draft, Emit};
 use slvr_circuit::proof::Inner;
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId};
 use std::convert::Infallible;
@@ -53,22 +53,20 @@ struct Split {
 }
 
 /// The draft with parts that owners know ahead, where an owner's later messages read them.
-pub fn ahead(draft: Draft) -> Draft {
-    let cuts = Cuts::of(&draft.emit.instrs, &draft.emit.types);
-    let wanted = wanted(&draft.emit, cuts);
-    let late = late(&draft, cuts);
-    let state = Owners { cuts, wanted, late, made: vec![None; draft.emit.types.len()] };
-    match rewritten::<Form>(draft, state) {
-        Ok(draft) => draft,
-        Err(never) => match never {},
-    }
+pub fn masked(draft: Draft) -> Draft {
+    let shards = Shards::of(&draft.emit.instrs, &draft.emit.types);
+    let wanted = wanted(&draft.emit, shards);
+    let late = late(&draft, shards);
+    let state = Owners { shards, wanted, late, made: vec![None; draft.emit.types.len()] };
+    let Ok(draft) = rewritten::<Form>(draft, state);
+    draft
 }
 
 /// The values of which an owner's message reads what it knows of them.
-fn wanted(old: &Emit, cuts: Cuts) -> Vec<bool> {
+fn wanted(old: &Emit, shards: Shards) -> Vec<bool> {
     let mut wanted = vec![false; old.types.len()];
     for i in old.instrs.iter().rev() {
-        let keeps = || keeps(&i.op, &old.types) || moves(&i.op, &old.types, cuts);
+        let keeps = || keeps(&i.op, &old.types) || moves(&i.op, &old.types, shards);
         let passes = i.out.is_some_and(|v| wanted[v.index()]) && keeps();
         if passes || matches!(i.op, Op::Own(_)) {
             i.op.operands().iter().for_each(|v| wanted[v.index()] = true);
@@ -83,7 +81,7 @@ const POOLED: u64 = 64;
 
 /// The values that only a sum within groups reads, in whatever shape and after whatever is added to them: what two parties
 /// exchange for them they add up first, and exchange the sums.
-fn late(draft: &Draft, cuts: Cuts) -> Vec<bool> {
+fn late(draft: &Draft, shards: Shards) -> Vec<bool> {
     let (instrs, types) = (&draft.emit.instrs, &draft.emit.types);
     let mut readers = vec![0u32; types.len()];
     instrs.iter().flat_map(|i| i.op.operands()).for_each(|v| readers[v.index()] += 1);
@@ -97,9 +95,9 @@ fn late(draft: &Draft, cuts: Cuts) -> Vec<bool> {
         let reads = match &i.op {
             Op::Sum { x, .. } => {
                 let added = types[x.index()].elements() / types[out.index()].elements().max(1);
-                rep(x) && added <= POOLED && cuts.keeps(&i.op, types)
+                rep(x) && added <= POOLED && shards.keeps(&i.op, types)
             }
-            Op::Reshape(x, _) => late[out.index()] && rep(x) && cuts.keeps(&i.op, types),
+            Op::Reshape(x, _) => late[out.index()] && rep(x) && shards.keeps(&i.op, types),
             Op::Add(x, y) => late[out.index()] && [x, y].into_iter().all(|v| rep(v) && same(v)),
             _ => false,
         };
@@ -135,7 +133,7 @@ fn keeps(op: &Op, types: &[Type]) -> bool {
 }
 
 /// Whether it does though elements change their places or their number.
-fn moves(op: &Op, types: &[Type], cuts: Cuts) -> bool {
+fn moves(op: &Op, types: &[Type], shards: Shards) -> bool {
     let linear = matches!(
         op,
         Op::Sum { .. }
@@ -147,12 +145,12 @@ fn moves(op: &Op, types: &[Type], cuts: Cuts) -> bool {
     );
     linear
         && op.operands().iter().all(|&v| types[v.index()].hold == Hold::Rep)
-        && cuts.keeps(op, types)
+        && shards.keeps(op, types)
 }
 
 /// What is known of the draft's values.
 struct Owners {
-    cuts: Cuts,
+    shards: Shards,
     wanted: Vec<bool>,
     /// What is exchanged for it is added up first ([`late`]).
     late: Vec<bool>,
@@ -191,35 +189,63 @@ impl rewrite::Form for Form {
     }
 
     fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Infallible> {
-        to.instr(instr, types);
+        if let Op::OpenTo { x, output } = instr.op {
+            // What was reshared may be the sum of what its owner inputs and what the others exchange here.
+            let words = to.value(x);
+            let made = to.e.instrs.iter().rev().find(|i| i.out == Some(words));
+            let words = match made.map(|i| &i.op) {
+                Some(&Op::AsAdd3(x)) => rewrite::words(&mut to.e, x, true),
+                _ => words,
+            };
+            to.e.open_to(words, output);
+            return Ok(());
+        }
+        let Some(out) = instr.out else {
+            let op = to.same(&instr.op);
+            to.e.instrs.push(Instr { out: None, op, site: to.e.site });
+            return Ok(());
+        };
+        if let Op::Mul(x, y) = instr.op
+            && keeps(&instr.op, types)
+        {
+            to.state.made[out.index()] = Some(Made::Product(x, y));
+        }
+        if is_product(&instr.op, types) {
+            to.state.made[out.index()] = Some(Made::Matrices);
+        }
+        let form = to.later(&instr.op, out, types);
+        let form = form.or_else(|| to.turned(&instr.op, to.state.wanted[out.index()], types));
+        let form = form.unwrap_or_else(|| {
+            let op = to.same(&instr.op);
+            let op = to.state.shards.op(&op, &to.e.types);
+            // Coins are drawn one by one.
+            Form::Value(if op == Op::Coin { to.e.coin() } else { to.e.add(op) })
+        });
+        to.set(out, form);
         Ok(())
     }
 
+    /// The value itself.
     fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
-        to.value(v)
+        match to.form(v) {
+            Form::Value(x) | Form::Split(Split { core: x, dup: None, .. }) => x,
+            Form::Split(Split { core, dup: Some(dup), .. }) => {
+                let dup = to.e.add(Op::Trivial(dup));
+                to.e.add(Op::Add(core, dup))
+            }
+            Form::Known(dup) => to.e.add(Op::Trivial(dup)),
+            Form::Late(open, rest) => {
+                let form = to.exchanged(open, rest);
+                to.set(v, form);
+                to.value(v)
+            }
+        }
     }
 }
 
 type Rewrite = rewrite::Rewrite<Form>;
 
 impl Rewrite {
-    /// The value itself.
-    fn value(&mut self, v: ValueId) -> ValueId {
-        match self.form(v) {
-            Form::Value(x) | Form::Split(Split { core: x, dup: None, .. }) => x,
-            Form::Split(Split { core, dup: Some(dup), .. }) => {
-                let dup = self.e.add(Op::Trivial(dup));
-                self.e.add(Op::Add(core, dup))
-            }
-            Form::Known(dup) => self.e.add(Op::Trivial(dup)),
-            Form::Late(open, rest) => {
-                let form = self.exchanged(open, rest);
-                self.set(v, form);
-                self.value(v)
-            }
-        }
-    }
-
     /// A replicated value as a sum. What nobody knows ahead is its own core.
     fn split(&mut self, v: ValueId) -> Option<Split> {
         match self.form(v) {
@@ -302,51 +328,13 @@ impl Rewrite {
 
     /// An instruction on a whole value, which is cut.
     fn cut(&mut self, op: Op) -> ValueId {
-        let op = self.state.cuts.op(&op, &self.e.types);
+        let op = self.state.shards.op(&op, &self.e.types);
         self.e.add(op)
     }
 
     /// What the owner knows of a value.
     fn own(&mut self, x: ValueId) -> ValueId {
         self.cut(Op::Own(x))
-    }
-
-    fn instr(&mut self, instr: &Instr, types: &[Type]) {
-        if let Op::OpenTo { x, output } = instr.op {
-            // What was reshared may be the sum of what its owner inputs and what the others exchange here.
-            let words = self.value(x);
-            let made = self.e.instrs.iter().rev().find(|i| i.out == Some(words));
-            let words = match made.map(|i| &i.op) {
-                Some(&Op::AsAdd3(x)) => rewrite::words(&mut self.e, x, true),
-                _ => words,
-            };
-            self.e.open_to(words, output);
-            return;
-        }
-        let Some(out) = instr.out else {
-            let op = self.same(&instr.op);
-            self.e.instrs.push(Instr { out: None, op, site: self.e.site });
-            return;
-        };
-        if let Op::Mul(x, y) = instr.op
-            && keeps(&instr.op, types)
-        {
-            self.state.made[out.index()] = Some(Made::Product(x, y));
-        }
-        if is_product(&instr.op, types) {
-            self.state.made[out.index()] = Some(Made::Matrices);
-        }
-        let form = match self.later(&instr.op, out, types) {
-            Some(form) => Some(form),
-            None => self.turned(&instr.op, self.state.wanted[out.index()], types),
-        };
-        let form = form.unwrap_or_else(|| {
-            let op = self.same(&instr.op);
-            let op = self.state.cuts.op(&op, &self.e.types);
-            // Coins are drawn one by one.
-            Form::Value(if op == Op::Coin { self.e.coin() } else { self.e.add(op) })
-        });
-        self.set(out, form);
     }
 
     /// What an instruction makes that its owner knows ahead, or that two parties know.
@@ -374,7 +362,7 @@ impl Rewrite {
                     self.matrices(z)
                 }
             })),
-            _ if wanted && (keeps(op, types) || moves(op, types, self.state.cuts)) => {
+            _ if wanted && (keeps(op, types) || moves(op, types, self.state.shards)) => {
                 self.linear(op, types)
             }
             _ => None,
@@ -425,7 +413,7 @@ impl Rewrite {
     /// Whether what two parties know is cut as all of its shape.
     fn is_cut_as_usual(&self, dup: ValueId) -> bool {
         let ty = self.e.ty(dup);
-        ty.groups == self.state.cuts.groups(&ty.shape)
+        ty.groups == self.state.shards.groups(&ty.shape)
     }
 
     /// A product of matrices, of which each party has a word of each element.
@@ -455,10 +443,7 @@ impl Rewrite {
             Op::Offset(x, _) | Op::Not(x) => Some(match self.form(*x) {
                 Form::Known(dup) => Form::Known(self.e.add(op.map(|_| dup))),
                 Form::Split(Split { core, own, dup }) => {
-                    let dup = match dup {
-                        Some(dup) => dup,
-                        None => self.zero(core),
-                    };
+                    let dup = dup.unwrap_or_else(|| self.zero(core));
                     let dup = self.e.add(op.map(|_| dup));
                     Form::Split(Split { core, own, dup: Some(dup) })
                 }
@@ -498,7 +483,7 @@ impl Rewrite {
     /// Whether a value is repeated to a shape, and its owner knows its part of what it becomes.
     fn spreads(&self, v: ValueId, to: &[u64], types: &[Type]) -> bool {
         let broadcast = Op::Broadcast(v, to.to_vec());
-        types[v.index()].shape != to && self.state.cuts.keeps(&broadcast, types)
+        types[v.index()].shape != to && self.state.shards.keeps(&broadcast, types)
     }
 
     /// x + y or x - y.
