@@ -214,7 +214,7 @@ class Check:
 
         Sizes, models and parameters are keywords, ``m=10, M="LeNet5"``, or stand in ``bind`` where Python or this call
         has their name (``lambda_`` is ``lambda``). A model may be a name, ``"path/to/file.slvr:Name"``, or an object
-        with ``name`` and ``text``, such as :func:`slvr.torch.export` makes. ``files`` has texts in the place of files
+        with ``name`` and ``text``. ``files`` has texts in the place of files
         of models. ``security``, ``memory`` (bytes, or a text such as ``"8GiB"``) and ``net`` are the options of
         ``slvrc build``. Raises :class:`CompileError`.
         """
