@@ -27,6 +27,8 @@ def array(value: Any, name: str) -> Array:
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":  # NumPy has no such type.
             value = value.float()
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InputError(f"`{name}` has masked entries: fill them in")
     try:
         found = np.asarray(value)
     except (TypeError, ValueError) as error:

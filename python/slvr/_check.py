@@ -59,7 +59,7 @@ def _bytes(size: int | str | None) -> int | None:
 
 def _bound(value: Any, texts: dict[str, str]) -> str:
     """What a size or a parameter is bound to, as on the command line."""
-    if isinstance(value, bool):
+    if isinstance(value, bool | np.bool_):
         return str(int(value))
     text, name = getattr(value, "text", None), getattr(value, "name", None)
     if isinstance(text, str) and isinstance(name, str):
@@ -68,7 +68,8 @@ def _bound(value: Any, texts: dict[str, str]) -> str:
         if texts.setdefault(file, text) != text:
             raise _slvr.InputError(f"two models are called {name}")
         return f"{file}:{name}"
-    return repr(value) if isinstance(value, float) else str(value)
+    # A float64 of NumPy is a float, whose own `repr` names its type.
+    return repr(float(value)) if isinstance(value, float) else str(value)
 
 
 @dataclass(frozen=True)

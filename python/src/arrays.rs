@@ -19,9 +19,11 @@ fn elements<'py, T: numpy::Element + Copy, U>(
     to: impl Fn(T) -> U,
 ) -> PyResult<Vec<U>> {
     let array: PyReadonlyArrayDyn<'py, T> = array.extract()?;
+    let array = array.as_array();
+    // The slice of NumPy's own array may be column by column; that of this view is row by row, or none.
     Ok(match array.as_slice() {
-        Ok(slice) => slice.iter().map(|&x| to(x)).collect(),
-        Err(_) => array.as_array().iter().map(|&x| to(x)).collect(),
+        Some(slice) => slice.iter().map(|&x| to(x)).collect(),
+        None => array.iter().map(|&x| to(x)).collect(),
     })
 }
 

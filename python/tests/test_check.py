@@ -151,6 +151,26 @@ def test_artifacts_and_pickles_are_the_same_circuit(slvrc: Path, tmp_path: Path)
     assert pickle.loads(pickle.dumps(slvr.Check.from_artifact(path))).hash == check.hash
 
 
+def test_bindings() -> None:
+    sizes: list[dict[str, Any]] = [
+        {"m": 3, "lambda_": 2.5},
+        {"m": np.int64(3), "lambda_": np.float64(2.5)},
+        {"m": "3", "bind": {"lambda": np.float32(2.5)}},
+    ]
+    hashes = {slvr.Check.from_file("norm_bound", M="Mlp[4,2]", **given).hash for given in sizes}
+    assert len(hashes) == 1
+    text = "model N(x: fix[4]) -> fix[2] {\n    a: linear[4, 2];\n\n    x |> a\n}\n"
+    named = slvr.Check.from_file("norm_bound", m=3, M="net.slvr:N", files={"net.slvr": text})
+
+    class Model:
+        name = "N"
+
+    Model.text = text  # type: ignore[attr-defined]
+    given = slvr.Check.from_file("norm_bound", m=3, M=Model())
+    assert named.inputs == given.inputs
+    assert named.inputs[0].fields == {"a.weight": (2, 4), "a.bias": (2,)}
+
+
 def test_a_mean_is_that_of_numpy() -> None:
     text = """use std::{sum};
 
@@ -201,6 +221,39 @@ def test_types_of_arrays() -> None:
         result = check.run({"Client": [member, member]})
         assert np.allclose(result["x"], 2 * np.array(wanted), atol=1e-4)
         assert np.array_equal(result["n"], [8, 10])
+
+
+def test_layouts_of_arrays() -> None:
+    """Rows are rows, however an array lies in memory."""
+    text = (
+        "use std::{sum};\n\npredicate P[m]() {\n    parties Client[m];\n    parties Server;\n\n"
+        "    input x: secret fix[2, 3, 4] in -32..32 from each Client;\n"
+        "    input n: secret int[2, 3, 4] in 0..99 from each Client;\n\n"
+        "    reveal sum(x) to Server as x;\n    reveal sum(n) to Server as n;\n}\n"
+    )
+    check = slvr.Check.from_source(text, m=2)
+    wanted = np.arange(24).reshape(2, 3, 4)
+    read_only = wanted.copy()
+    read_only.setflags(write=False)
+    wide = np.zeros((4, 3, 8), int)
+    wide[::2, :, ::-2] = wanted
+    layouts = [
+        wanted,
+        np.asfortranarray(wanted),
+        np.ascontiguousarray(wanted.transpose(2, 0, 1)).transpose(1, 2, 0),
+        wide[::2, :, ::-2],
+        wanted[::-1, :, ::-1].copy()[::-1, :, ::-1],
+        read_only,
+        wanted.astype(">i4", order="F"),
+        wanted.tolist(),
+    ]
+    for given in layouts:
+        for real in (np.float16, np.float32, np.float64):
+            x = np.array(given, real, order="K") if isinstance(given, np.ndarray) else np.array(given, real)
+            member = {"x": x, "n": given}
+            result = check.run({"Client": [member, member]})
+            assert np.allclose(result["x"], 2 * wanted, atol=1e-3)
+            assert np.array_equal(result["n"], 2 * wanted)
 
 
 def test_await_and_progress() -> None:

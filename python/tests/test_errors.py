@@ -111,6 +111,7 @@ RUNS: list[tuple[Callable[[], Any], str]] = [
     (inputs_of(Client=[{1: np.ones(3)}] * 3), "Client 0: 1 is no name of a tensor"),
     (inputs_of(Client=[{"x": object()}] * 3), "`x` is no array of numbers"),
     (inputs_of(Client=[{"x": [[1], [1, 2]]}] * 3), "`x` is no array"),
+    (inputs_of(Client=[{"x": np.ma.array(np.ones(3), mask=[0, 1, 0])}] * 3), "`x` has masked entries"),
     (inputs_of(Client=[{"x": {"a": 1.0}, "x.a": 1.0}] * 3), "Client 0: `x.a` is given twice"),
     (
         inputs_of(Client=[{"label": np.array([2**63, 1], np.uint64)}] * 3),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import pickle
+import random
 import socket
 import subprocess
 import time
@@ -35,14 +37,18 @@ predicate Mean[d, m]() {
 CLIENTS = 4
 
 
-def free_port() -> int:
-    """The first of 40 ports that nobody has now."""
-    while True:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port: int = probe.getsockname()[1]
-        if port < 65000:
-            return port
+def first_port() -> int:
+    """The first of the ports of a deployment, all of which are free: below those that the system gives out itself."""
+    for base in random.SystemRandom().sample(range(11_000, 20_000, 40), 200):
+        with contextlib.ExitStack() as probes:
+            try:
+                for port in (base + group + node for group in (0, 10, 20) for node in range(3)):
+                    probe = probes.enter_context(socket.socket())
+                    probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return base
+    pytest.fail("no ports are free")
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,7 @@ def place(slvrc: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pat
     (folder / "mean.slvr").write_text(TEXT)
     made = command(
         slvrc, "keys", "it", "d=5", f"m={CLIENTS}", "--clients", str(CLIENTS), "--task", "mean.slvr",
-        "--port", str(free_port()), cwd=folder,
+        "--port", str(first_port()), cwd=folder,
     )  # fmt: skip
     assert made.returncode == 0, made.stderr
     cluster = subprocess.Popen([slvrc, "cluster", "it"], cwd=folder, stdout=subprocess.PIPE, text=True)
