@@ -184,7 +184,8 @@ fn files_named_in_the_book_exist() {
         }
     }
     let mut all = String::new();
-    for folder in ["circuit", "ring", "runtime", "compiler", "simulation", "node", "slvrc", "tests"]
+    for folder in
+        ["circuit", "ring", "runtime", "compiler", "simulation", "node", "slvr", "slvrc", "tests"]
     {
         below(&root().join(folder), &mut all);
     }
