@@ -248,15 +248,15 @@ impl Program {
         progress: Option<&Bound<'py, PyAny>>,
         on_invalid: &str,
     ) -> PyResult<Answer<'py>> {
+        // Before arrays are read, which may be larger than they look.
+        let of_run = memory::of_run(self.loaded.circuit());
+        memory::must_fit(of_run, "a run of the three parties on this machine")
+            .map_err(|e| raised(py, e))?;
         let (arrays, invalid) = (given(public, sets)?, invalid(on_invalid)?);
         let deadline = Duration::try_from_secs_f64(deadline).ok().filter(|d| !d.is_zero());
         let deadline =
             deadline.ok_or_else(|| PyValueError::new_err("deadline is a number of seconds"))?;
         let (cohort, mut report) = watched(py, progress, |watch| {
-            memory::must_fit(
-                memory::of_run(self.loaded.circuit()),
-                "a run of the three parties on this machine",
-            )?;
             let mut cohort = self.cohort(watch, &arrays, invalid)?;
             drop(arrays);
             let count = |done: usize, all: usize| {
