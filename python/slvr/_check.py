@@ -6,7 +6,7 @@ import functools
 import json
 import os
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -49,12 +49,19 @@ _UNITS = {
 
 
 def _bytes(size: int | str | None) -> int | None:
-    if size is None or isinstance(size, int):
-        return size
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", size)
-    if not found or found[2].lower() not in _UNITS:
+    if size is None:
+        return None
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", str(size))
+    unit = _UNITS.get(found[2].lower()) if found else None
+    if found is None or unit is None or not 1 <= float(found[1]) * unit < 2**63:
         raise ValueError(f"memory is a number of bytes, or a text such as '8GiB', not {size!r}")
-    return int(float(found[1]) * _UNITS[found[2].lower()])
+    return int(float(found[1]) * unit)
+
+
+def _seed(seed: int) -> int:
+    if not 0 <= seed < 2**64:
+        raise ValueError("seed is a number of 64 bits, 0 or more")
+    return int(seed)
 
 
 def _bound(value: Any, texts: dict[str, str]) -> str:
@@ -70,6 +77,17 @@ def _bound(value: Any, texts: dict[str, str]) -> str:
         return f"{file}:{name}"
     # A float64 of NumPy is a float, whose own `repr` names its type.
     return repr(float(value)) if isinstance(value, float) else str(value)
+
+
+def _merged(bind: Mapping[str, Any] | None, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """What is bound; `lambda_` stands for a word of Python."""
+    out = dict(bind or {})
+    for name, value in sizes.items():
+        name = "lambda" if name == "lambda_" else name
+        if name in out:
+            raise ValueError(f"`{name}` is bound twice")
+        out[name] = value
+    return out
 
 
 @dataclass(frozen=True)
@@ -116,12 +134,18 @@ class Result(Mapping[str, Revealed]):
     @property
     def excluded(self) -> list[tuple[str, int, str]]:
         """Who was left out: the party set, the place in its list, and why."""
-        return [(e["set"], e["member"], e["why"]) for e in self.report.get("excluded", [])]
+        return self._who("excluded")
 
     @property
     def replaced(self) -> list[tuple[str, int, str]]:
         """In whose place zeros stood: the party set, the member, and why."""
-        return [(e["set"], e["member"], e["why"]) for e in self.report.get("replaced", [])]
+        return self._who("replaced")
+
+    def _who(self, what: str) -> list[tuple[str, int, str]]:
+        # What was wrong with arrays is known here; the parties know only that there are none.
+        known = {(e["set"], e["member"]): e["why"] for e in self.report.get("unusable", [])}
+        found = [(e["set"], e["member"], e["why"]) for e in self.report.get(what, [])]
+        return [(name, i, known.get((name, i), why) if why == "missing" else why) for name, i, why in found]
 
 
 class Explanation:
@@ -161,8 +185,9 @@ class Check:
     :meth:`from_artifact`. It pickles as what it was made of."""
 
     def __init__(self, made_of: dict[str, Any]) -> None:
-        self._made_of = made_of
         self._program = _slvr.Program(**made_of)
+        # What was read is kept: whatever becomes of the files, this is the program.
+        self._made_of = {**made_of, "texts": self._program.texts()}
         self._about: dict[str, Any] = json.loads(self._program.about())
 
     @classmethod
@@ -178,9 +203,7 @@ class Check:
     ) -> Check:
         if security not in (None, "semi-honest", "malicious"):
             raise ValueError(f'security is "semi-honest" or "malicious", not {security!r}')
-        # `lambda` is a word of Python.
-        names = {(name[:-1] if name == "lambda_" else name): value for name, value in bind.items()}
-        bindings = [(name, _bound(value, texts)) for name, value in names.items()]
+        bindings = [(name, _bound(value, texts)) for name, value in bind.items()]
         made_of: dict[str, Any] = {
             "file": file,
             "texts": texts,
@@ -188,7 +211,7 @@ class Check:
             "predicate": predicate,
             "security": security,
             "memory": _bytes(memory),
-            "net": net,
+            "net": None if net is None else os.fspath(net),
             "artifact": None,
         }
         try:
@@ -219,7 +242,7 @@ class Check:
         of models. ``security``, ``memory`` (bytes, or a text such as ``"8GiB"``) and ``net`` are the options of
         ``slvrc build``. Raises :class:`CompileError`.
         """
-        bound = {**(bind or {}), **sizes}
+        bound = _merged(bind, sizes)
         return cls._build(os.fspath(path), dict(files or {}), bound, predicate, security, memory, net)
 
     @classmethod
@@ -237,14 +260,16 @@ class Check:
         **sizes: Any,
     ) -> Check:
         """Builds the text of a program; the rest is as in :meth:`from_file`."""
-        bound = {**(bind or {}), **sizes}
+        bound = _merged(bind, sizes)
         return cls._build(name, {**(files or {}), name: text}, bound, predicate, security, memory, net)
 
     @classmethod
-    def from_artifact(cls, data: bytes | os.PathLike[str]) -> Check:
+    def from_artifact(cls, data: bytes | bytearray | memoryview | str | os.PathLike[str]) -> Check:
         """Takes a circuit that ``slvrc build`` or :meth:`artifact` has made: its bytes, or a path. It is for all its
         members: whoever is missing is replaced by zeros."""
-        if not isinstance(data, bytes):
+        if isinstance(data, bytes | bytearray | memoryview):
+            data = bytes(data)
+        else:
             with open(data, "rb") as file:
                 data = file.read()
         made_of: dict[str, Any] = {
@@ -348,7 +373,7 @@ class Check:
         """Evaluates in the clear: in floating point, or with ``exact`` in the arithmetic of the circuit. ``coins`` are
         those of a run (``report["coins"]``); without them those that ``run(seed=seed)`` draws."""
         public, sets = _arrays.inputs(inputs)
-        return Result(*self._program.eval(public, sets, exact, coins or [], seed, on_invalid))
+        return Result(*self._program.eval(public, sets, exact, coins or [], _seed(seed), on_invalid))
 
     def certify(
         self,
@@ -362,7 +387,7 @@ class Check:
         if not 0 < confidence < 1:
             raise ValueError("confidence is between 0 and 1")
         public, sets = _arrays.inputs(inputs)
-        return Certificate(*self._program.certify(public, sets, coins or [], seed, confidence))
+        return Certificate(*self._program.certify(public, sets, coins or [], _seed(seed), confidence))
 
     def run(
         self,
@@ -385,8 +410,23 @@ class Check:
         Raises :class:`InputError`, :class:`AbortError`, and :class:`MemoryError` where it does not fit the machine.
         """
         public, sets = _arrays.inputs(inputs)
+        seed = None if seed is None else _seed(seed)
         return Result(*self._program.run(public, sets, seed, deadline, progress, on_invalid))
 
-    def arun(self, inputs: Inputs, **options: Any) -> Awaitable[Result]:
-        """:meth:`run` on another thread, for ``await``."""
-        return in_thread(functools.partial(self.run, inputs, **options))
+    async def arun(
+        self, inputs: Inputs, *, progress: Callable[[int, int], object] | None = None, **options: Any
+    ) -> Result:
+        """:meth:`run` on another thread, for ``await``. Whoever cancels it ends the run."""
+        cancelled: list[bool] = []
+
+        def watched(done: int, layers: int) -> None:
+            if cancelled:
+                raise _slvr.AbortError("the run was cancelled")
+            if progress is not None:
+                progress(done, layers)
+
+        try:
+            return await in_thread(functools.partial(self.run, inputs, progress=watched, **options))
+        except BaseException:
+            cancelled.append(True)
+            raise

@@ -77,7 +77,7 @@ class Client(_Caller):
         patience: float = 120.0,
     ) -> Receipt:
         """Submits arrays to a round. With ``expect_hash`` nothing is sent unless the round has this circuit."""
-        arrays = _arrays.tensors(inputs, self.name)
+        arrays = _arrays.of(inputs, self.name)
         said = json.loads(self._nodes.submit(task, round, arrays, expect_hash, patience))
         return Receipt(submission=said["submission"], nodes=said["receipts"])
 
@@ -109,7 +109,7 @@ class Coordinator(_Caller):
         patience: float = 60.0,
     ) -> dict[str, Any]:
         """Opens a round on all three nodes, for ``seconds``, and returns where it stands."""
-        arrays = _arrays.tensors(public or {}, "public")
+        arrays = _arrays.of(public or {}, "public")
         status = self._nodes.open(task, round, arrays, seconds, grace, minimum, patience)
         found: dict[str, Any] = json.loads(status)
         return found

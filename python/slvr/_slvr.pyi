@@ -36,12 +36,13 @@ class Program:
         artifact: bytes | None,
     ) -> None: ...
     def about(self) -> str: ...
+    def texts(self) -> dict[str, str]: ...
     def artifact(self) -> bytes: ...
     def explain(self, net: str | None) -> tuple[str, str, str]: ...
     def eval(
         self,
         public: Given,
-        sets: dict[str, list[Given | None]],
+        sets: dict[str, list[Given | str | None]],
         exact: bool,
         coins: list[str],
         seed: int,
@@ -50,7 +51,7 @@ class Program:
     def certify(
         self,
         public: Given,
-        sets: dict[str, list[Given | None]],
+        sets: dict[str, list[Given | str | None]],
         coins: list[str],
         seed: int,
         confidence: float,
@@ -58,7 +59,7 @@ class Program:
     def run(
         self,
         public: Given,
-        sets: dict[str, list[Given | None]],
+        sets: dict[str, list[Given | str | None]],
         seed: int | None,
         deadline: float,
         progress: Callable[[int, int], object] | None,

@@ -7,7 +7,7 @@ use numpy::{
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use slvr::tensors::{Array, Arrays};
+use slvr::tensors::{Array, Arrays, Submission};
 use slvr_circuit::{Circuit, Field, Output};
 use slvr_runtime::share::encode::RawData;
 use slvr_runtime::share::reveal::Revealed;
@@ -53,14 +53,22 @@ fn named(of: &Bound<'_, PyDict>) -> PyResult<BTreeMap<String, Array>> {
     of.iter().map(one).collect()
 }
 
-/// Inputs by giver: public ones, and for each party set a list of its members, with nothing for one that gives nothing.
+/// Inputs by giver: public ones, and for each party set a list of its members, with nothing for one that gives nothing, and
+/// a text of why for one whose arrays cannot be read.
 pub fn given(public: &Bound<'_, PyDict>, sets: &Bound<'_, PyDict>) -> PyResult<Arrays> {
     let mut arrays = Arrays { public: named(public)?, ..Arrays::default() };
     for (name, members) in sets.iter() {
         let members = members.cast::<PyList>().map_err(PyErr::from)?;
-        let one = |member: Bound<'_, PyAny>| match member.is_none() {
-            true => Ok(None),
-            false => named(member.cast::<PyDict>().map_err(PyErr::from)?).map(Some),
+        let one = |member: Bound<'_, PyAny>| {
+            if member.is_none() {
+                return Ok(Submission::None);
+            }
+            match member.extract::<String>() {
+                Ok(why) => Ok(Submission::Unreadable(why)),
+                Err(_) => {
+                    named(member.cast::<PyDict>().map_err(PyErr::from)?).map(Submission::Arrays)
+                }
+            }
         };
         let members = members.iter().map(one).collect::<PyResult<_>>()?;
         arrays.sets.insert(name.extract()?, members);

@@ -52,22 +52,28 @@ fn invalid(name: &str) -> PyResult<Option<Invalid>> {
 }
 
 impl Program {
-    /// The circuit for those who give inputs.
+    /// The circuit for those who give inputs, and who gives none that can be used, and why.
     fn cohort(
         &self,
         watch: &Watch,
         arrays: &Arrays,
         invalid: Option<Invalid>,
-    ) -> Result<Cohort, Error> {
+    ) -> Result<(Cohort, Value), Error> {
         let circuit = self.loaded.circuit();
         let submitted = arrays.submitted(circuit, Values::Declared)?;
+        let unusable = submitted.missing.iter().map(|m| {
+            let set = circuit.parties.get(m.set).map_or("?", |p| &p.name);
+            json!({ "set": set, "member": m.member, "why": m.what() })
+        });
+        let unusable = unusable.collect();
         let invalid = match (invalid, submitted.missing.first()) {
             (Some(invalid), _) => invalid,
             (None, Some(missing)) => return Err(Error::Input(missing.what().into())),
             (None, None) => Invalid::Zeros,
         };
         let loaded = self.loaded.clone();
-        Cohort::new(&self.build, loaded, submitted, invalid, &|note| watch.tell(note))
+        let notes = |note: Note<'_>| watch.tell(note);
+        Ok((Cohort::new(&self.build, loaded, submitted, invalid, &notes)?, unusable))
     }
 }
 
@@ -96,7 +102,16 @@ impl Program {
             Some(bytes) => program::artifact_of(&build, bytes),
             None => program::load(&build, &|note| watch.tell(note)),
         })?;
+        let build = match &loaded {
+            Loaded::Source(source) => build.frozen(&source.0.sources),
+            Loaded::Artifact(_) => build,
+        };
         Ok(Program { build, loaded: Arc::new(loaded) })
+    }
+
+    /// The texts that it was built of, by name.
+    fn texts(&self) -> BTreeMap<String, String> {
+        self.build.texts.clone()
     }
 
     /// What is known of the circuit, as JSON.
@@ -179,12 +194,12 @@ impl Program {
         on_invalid: &str,
     ) -> PyResult<Answer<'py>> {
         let (arrays, invalid) = (given(public, sets)?, invalid(on_invalid)?);
-        let (cohort, outputs, drawn, how) = watched(py, None, |watch| {
+        let (cohort, unusable, outputs, drawn, how) = watched(py, None, |watch| {
             let how = if exact { How::Exact } else { How::Floating }.of(&self.loaded);
             if how == How::Exact {
                 memory::must_fit(peak_in_the_clear(self.loaded.circuit()), "its evaluation")?;
             }
-            let cohort = self.cohort(watch, &arrays, invalid)?;
+            let (cohort, unusable) = self.cohort(watch, &arrays, invalid)?;
             let (circuit, mut inputs) = (cohort.circuit(), cohort.inputs.clone());
             let drawn = self::coins(circuit, &coins, seed)?;
             let encoded = Encoded::new(circuit, &inputs).map_err(|e| Arrays::locate(circuit, e))?;
@@ -192,12 +207,14 @@ impl Program {
             let mut states = States::default();
             let from = ((&inputs, encoded), (drawn.as_slice(), seed));
             let outputs = eval::evaluate(&cohort.loaded, how, from.0, from.1, &mut states)?;
-            Ok((cohort, outputs, drawn, how))
+            Ok((cohort, unusable, outputs, drawn, how))
         })?;
         let drawn: Vec<String> = drawn.iter().map(|c| format!("{c:032x}")).collect();
+        // Whoever is not left out is replaced.
+        let replaced = if cohort.excluded.is_empty() { unusable.clone() } else { json!([]) };
         let report = json!({
             "predicate": cohort.circuit().name, "arithmetic": how.name(), "coins": drawn,
-            "excluded": cohort.excluded_json(),
+            "excluded": cohort.excluded_json(), "replaced": replaced, "unusable": unusable,
         });
         Ok((revealed(py, cohort.circuit(), outputs)?, report.to_string()))
     }
@@ -256,8 +273,8 @@ impl Program {
         let deadline = Duration::try_from_secs_f64(deadline).ok().filter(|d| !d.is_zero());
         let deadline =
             deadline.ok_or_else(|| PyValueError::new_err("deadline is a number of seconds"))?;
-        let (cohort, mut report) = watched(py, progress, |watch| {
-            let mut cohort = self.cohort(watch, &arrays, invalid)?;
+        let (cohort, unusable, mut report) = watched(py, progress, |watch| {
+            let (mut cohort, unusable) = self.cohort(watch, &arrays, invalid)?;
             drop(arrays);
             let count = |done: usize, all: usize| {
                 watch.done[1].store(all, Ordering::Relaxed);
@@ -283,12 +300,13 @@ impl Program {
             };
             let notes = |note: Note<'_>| watch.tell(note);
             let report = run::run(&mut cohort, &notes, Arrays::locate, compute)?;
-            Ok((cohort, report))
+            Ok((cohort, unusable, report))
         })?;
         let outputs = std::mem::take(&mut report.outputs);
         let circuit = cohort.circuit();
         let mut said = to_json(circuit, &report, IN_MEMORY, cohort.loaded.certificate().as_ref());
         said["excluded"] = cohort.excluded_json();
+        said["unusable"] = unusable;
         Ok((revealed(py, circuit, outputs)?, said.to_string()))
     }
 }

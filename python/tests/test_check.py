@@ -190,11 +190,36 @@ predicate Mean[d, m]() {
     assert result.report["rounds"] == check.rounds
     # One that gives nothing is as if it had never been there.
     without = check.run({"Client": [{"x": given[0]}, None, {"x": given[2]}, {"x": given[3]}]})
-    assert without.excluded == [("Client", 1, "missing")]
+    assert without.excluded == [("Client", 1, "Client 1: nothing is given")]
     assert np.allclose(without["mean"], given[[0, 2, 3]].mean(axis=0), atol=1e-4)
     zeros = check.run({"Client": [{"x": given[0]}, None, {"x": given[2]}, {"x": given[3]}]}, on_invalid="zeros")
     assert np.allclose(zeros["mean"], given[[0, 2, 3]].sum(axis=0) / 4, atol=1e-4)
-    assert zeros.replaced == [("Client", 1, "missing")]
+    assert zeros.replaced == [("Client", 1, "Client 1: nothing is given")]
+
+
+def test_a_check_is_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever becomes of its files, and wherever one is: also where the program is compiled again."""
+    monkeypatch.chdir(tmp_path)
+    program = "use std::{sum};\n\npredicate P[M: model, m]() {\n    parties Client[m];\n    parties Server;\n\n"
+    program += (
+        "    input w: secret weights M in -8..8 from each Client;\n\n    reveal FACTOR * sum(w) to Server as w;\n}\n"
+    )
+    model = "model N(x: fix[4]) -> fix[SIZE] {\n    a: linear[4, SIZE];\n\n    x |> a\n}\n"
+    Path("p.slvr").write_text(program.replace("FACTOR", "1"))
+    Path("n.slvr").write_text(model.replace("SIZE", "2"))
+    check = slvr.Check.from_file("p.slvr", m=3, M="n.slvr:N")
+    hash_before, page = check.hash, str(check.explain())
+    Path("p.slvr").write_text(program.replace("FACTOR", "100"))
+    Path("n.slvr").write_text(model.replace("SIZE", "3"))
+    given = {"w": {"a.weight": np.ones((2, 4)), "a.bias": np.ones(2)}}
+    for step in ("changed", "gone"):
+        if step == "gone":
+            Path("p.slvr").unlink()
+            Path("n.slvr").unlink()
+        for same in (check, pickle.loads(pickle.dumps(check))):
+            assert same.hash == hash_before and str(same.explain()) == page
+            for result in (same.run({"Client": [given, None, given]}), same.eval({"Client": [given, None, given]})):
+                assert np.allclose(result["w"]["a.bias"], 2, atol=1e-3)
 
 
 def test_types_of_arrays() -> None:
@@ -237,6 +262,8 @@ def test_layouts_of_arrays() -> None:
     read_only.setflags(write=False)
     wide = np.zeros((4, 3, 8), int)
     wide[::2, :, ::-2] = wanted
+    unaligned = np.zeros((2, 3, 4), [("b", "u1"), ("v", "i8")])
+    unaligned["v"] = wanted
     layouts = [
         wanted,
         np.asfortranarray(wanted),
@@ -245,6 +272,7 @@ def test_layouts_of_arrays() -> None:
         wanted[::-1, :, ::-1].copy()[::-1, :, ::-1],
         read_only,
         wanted.astype(">i4", order="F"),
+        unaligned["v"],
         wanted.tolist(),
     ]
     for given in layouts:
@@ -268,3 +296,21 @@ def test_await_and_progress() -> None:
 
     for other in asyncio.run(both()):
         assert all(np.array_equal(flat(one)[n], a) for n, a in flat(other).items())
+
+
+def test_a_run_that_is_cancelled_ends() -> None:
+    check = slvr.Check.from_file("slvr_accuracy", M="DigitsNet", m=10, c=3, b=10)
+    inputs = random_inputs(check, 1)
+    seen: list[int] = []
+
+    async def cancelled() -> None:
+        run = asyncio.ensure_future(check.arun(inputs, progress=lambda done, _: seen.append(done)))
+        while not seen:
+            await asyncio.sleep(0.001)
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+    asyncio.run(cancelled())
+    # The executor is shut down with the loop: the run has ended.
+    assert max(seen) < len(check.explain().json["layers"])

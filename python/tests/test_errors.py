@@ -91,6 +91,11 @@ CLIENTS: list[tuple[Callable[[], dict[str, Any]], str]] = [
         lambda: {**good(), "Client": [good()["Client"][0], None, good()["Client"][2]]},
         "Client 1: nothing is given",
     ),
+    (lambda: {**good(), "Client": [good()["Client"][0], 5, good()["Client"][2]]}, "Client 1: a mapping of arrays"),
+    (changed(x=np.array([1.0, None, 2.0])), "Client 1: `x` is no array of numbers"),
+    (changed(x=[[1], [1, 2]]), "Client 1: `x` is no array"),
+    (changed(x=np.ma.array(np.ones(3), mask=[0, 1, 0])), "Client 1: `x` has masked entries"),
+    (changed(label=np.array([2**63, 1], np.uint64)), "Client 1: `label` has integers of 64 bits without a sign"),
 ]
 
 #: What is wrong with all inputs.
@@ -130,11 +135,14 @@ def test_a_client_that_cannot_be_used(check: slvr.Check, case: int, caplog: pyte
     # By default it is as if it had never been there, and the log says why.
     with caplog.at_level(logging.INFO, "slvr"):
         result = check.run(make())
-    assert result.excluded == [("Client", 1, "missing")]
+    [(name, member, why)] = result.excluded
+    assert (name, member) == ("Client", 1) and text in why
     assert np.allclose(result["total"], 2) and np.array_equal(result["labels"], [2, 4]) and result["count"] == 2
     assert any(text in record.getMessage() for record in caplog.records)
     replaced = check.run(make(), on_invalid="zeros")
-    assert replaced.replaced == [("Client", 1, "missing")] and np.allclose(replaced["total"], 2)
+    evaluated = check.eval(make(), on_invalid="zeros")
+    for zeros in (replaced, evaluated):
+        assert text in zeros.replaced[0][2] and np.allclose(zeros["total"], 2, atol=1e-3)
 
 
 @pytest.mark.parametrize("case", range(len(RUNS)))
@@ -173,15 +181,19 @@ def test_programs_that_cannot_be_built(tmp_path: Any) -> None:
         slvr.Check.from_artifact(tmp_path / "none.slvrb")
     with pytest.raises(ValueError, match="semi-honest"):
         slvr.Check.from_file("norm_bound", m=3, security="honest")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="memory"):
-        slvr.Check.from_file("norm_bound", m=3, memory="much")
+    for memory in ("much", -1, 1e30, "99999999999GiB", 0):
+        with pytest.raises(ValueError, match="memory"):
+            slvr.Check.from_file("norm_bound", m=3, memory=memory)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="`m` is bound twice"):
+        slvr.Check.from_file("norm_bound", m=3, bind={"m": 4})
     with pytest.raises(MemoryError, match="GB of memory"):
         big = slvr.Check.from_source(TEXT, d=10**8, m=3)
         big.run(random_inputs(slvr.Check.from_source(TEXT, d=3, m=3), 0))
 
 
 def test_arguments_that_cannot_be_used(check: slvr.Check) -> None:
-    for options in ({"on_invalid": "ignore"}, {"deadline": 0}, {"deadline": float("nan")}, {"deadline": -1}):
+    wrong = [{"on_invalid": "ignore"}, {"deadline": 0}, {"deadline": float("nan")}, {"deadline": -1}]
+    for options in [*wrong, {"seed": -1}, {"seed": 2**64}]:
         with pytest.raises(ValueError):
             check.run(good(), **options)
     with pytest.raises(slvr.InputError, match="--coins"):

@@ -6,6 +6,8 @@ use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::{self, Target};
 use slvr_compiler::pipeline;
+use slvr_compiler::syntax::Sources;
+use slvr_compiler::syntax::ast::FileId;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -61,6 +63,13 @@ impl Build {
     pub fn of_text(name: &str, text: &str, bindings: Vec<(String, String)>) -> Build {
         let texts = [(name.to_string(), text.to_string())].into();
         Build { file: name.into(), texts, bindings, ..Build::default() }
+    }
+
+    /// The same with the texts that a program was read from: whatever becomes of its files, it is this program.
+    pub fn frozen(&self, sources: &Sources) -> Build {
+        let all = (0..sources.len() as u32).map(FileId);
+        let texts = all.map(|f| (sources.name(f).to_string(), sources.text(f).to_string()));
+        Build { texts: texts.collect(), ..self.clone() }
     }
 
     /// The same with another number for a size.

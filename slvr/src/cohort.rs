@@ -99,7 +99,11 @@ impl Cohort {
         missing.iter().map(said).chain(surplus).for_each(|note| notes(Note::Note(&note)));
         let numbers = |size: u64| if size > 1 { (0..size).collect() } else { Vec::new() };
         let members = loaded.circuit().parties.iter().map(|set| numbers(set.size)).collect();
-        let (build, excluded) = (build.clone(), Vec::new());
+        let build = match &*loaded {
+            Loaded::Source(source) => build.frozen(&source.0.sources),
+            Loaded::Artifact(_) => build.clone(),
+        };
+        let excluded = Vec::new();
         let mut cohort = Cohort { build, loaded, inputs, members, excluded };
         if is_out && !missing.is_empty() {
             let out = |m: &Missing| (m.set, m.member, "missing".to_string());

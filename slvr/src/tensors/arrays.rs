@@ -20,13 +20,23 @@ pub struct Array {
     pub data: Option<RawData>,
 }
 
+/// What a member of a party set gives.
+pub enum Submission {
+    /// Nothing.
+    None,
+    /// Something that cannot be read, and why.
+    Unreadable(String),
+    /// Arrays by name.
+    Arrays(BTreeMap<String, Array>),
+}
+
 /// What was submitted, under the names that the tensors of files have.
 #[derive(Default)]
 pub struct Arrays {
     /// The public inputs.
     pub public: BTreeMap<String, Array>,
-    /// By party set what each member gives; nothing of a member that gives nothing.
-    pub sets: BTreeMap<String, Vec<Option<BTreeMap<String, Array>>>>,
+    /// By party set what each member gives.
+    pub sets: BTreeMap<String, Vec<Submission>>,
 }
 
 impl Arrays {
@@ -52,11 +62,10 @@ impl Arrays {
         placed(circuit, &giver, e)
     }
 
-    fn of(&self, giver: Giver<'_>) -> Option<&BTreeMap<String, Array>> {
-        match giver {
-            Giver::Public => Some(&self.public),
-            Giver::Member(set, i) => self.sets.get(set)?.get(i as usize)?.as_ref(),
-        }
+    /// What a member gives.
+    fn of(&self, set: &str, member: u64) -> &Submission {
+        let members = self.sets.get(set).map_or(&[][..], Vec::as_slice);
+        members.get(member as usize).unwrap_or(&Submission::None)
     }
 }
 
@@ -127,14 +136,22 @@ impl Source for Arrays {
     }
 
     fn read(&self, giver: Giver<'_>, expected: &[Expected<'_>]) -> Result<Read> {
-        let Some(arrays) = self.of(giver) else {
-            return Err(Error::Input(self.absent(giver)));
+        let arrays = match giver {
+            Giver::Public => &self.public,
+            Giver::Member(set, i) => match self.of(set, i) {
+                Submission::Arrays(arrays) => arrays,
+                Submission::Unreadable(why) => refuse!("{}: {why}", self.place(giver)),
+                Submission::None => return Err(Error::Input(self.absent(giver))),
+            },
         };
         expect(&mut Named(arrays), &self.place(giver), expected)
     }
 
     fn is_there(&self, giver: Giver<'_>) -> bool {
-        self.of(giver).is_some()
+        match giver {
+            Giver::Public => true,
+            Giver::Member(set, i) => !matches!(self.of(set, i), Submission::None),
+        }
     }
 
     fn place(&self, giver: Giver<'_>) -> String {

@@ -13,7 +13,7 @@ mod written;
 
 use crate::error::{About as _, Error, Result, refuse};
 use crate::notes::{Note, Notes};
-pub use arrays::{Array, Arrays, member_of, public_of};
+pub use arrays::{Array, Arrays, Submission, member_of, public_of};
 use elements::{Stored, fits};
 use safetensors::tensor::SafeTensors;
 use slvr_circuit::{Circuit, Encoding, From, Input, PartySet};
