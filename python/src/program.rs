@@ -103,7 +103,7 @@ impl Program {
             None => program::load(&build, &|note| watch.tell(note)),
         })?;
         let build = match &loaded {
-            Loaded::Source(source) => build.frozen(&source.0.sources),
+            Loaded::Source(source) => build.frozen(&source.checked.sources),
             Loaded::Artifact(_) => build,
         };
         Ok(Program { build, loaded: Arc::new(loaded) })
@@ -237,7 +237,7 @@ impl Program {
             };
             let circuit = self.loaded.circuit();
             let coins = self::coins(circuit, &coins, seed)?;
-            memory::must_fit(certify::memory(&source.1), "its evaluation with bounds")?;
+            memory::must_fit(certify::memory(&source.compiled), "its evaluation with bounds")?;
             let Submitted { inputs, missing, surplus } =
                 arrays.submitted(circuit, Values::Declared)?;
             if let Some(missing) = missing.first() {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import random
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -77,3 +80,17 @@ def write_inputs(inputs: dict[str, Any], folder: Path) -> None:
         for i, member in enumerate(value):
             if member is not None:
                 np.savez(folder / name / f"{i}.npz", **flat(member))
+
+
+def first_port() -> int:
+    """The first of the ports of a deployment, all of which are free: below those that the system gives out itself."""
+    for base in random.SystemRandom().sample(range(11_000, 20_000, 40), 200):
+        with contextlib.ExitStack() as probes:
+            try:
+                for port in (base + group + node for group in (0, 10, 20) for node in range(3)):
+                    probe = probes.enter_context(socket.socket())
+                    probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return base
+    pytest.fail("no ports are free")

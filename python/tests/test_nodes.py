@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import pickle
-import random
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import command
+from conftest import command, first_port
 
 import slvr
 
@@ -35,20 +32,6 @@ predicate Mean[d, m]() {
 """
 
 CLIENTS = 4
-
-
-def first_port() -> int:
-    """The first of the ports of a deployment, all of which are free: below those that the system gives out itself."""
-    for base in random.SystemRandom().sample(range(11_000, 20_000, 40), 200):
-        with contextlib.ExitStack() as probes:
-            try:
-                for port in (base + group + node for group in (0, 10, 20) for node in range(3)):
-                    probe = probes.enter_context(socket.socket())
-                    probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return base
-    pytest.fail("no ports are free")
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@
 use crate::build::Build;
 use crate::error::{Result, refuse};
 use crate::notes::{Note, Notes};
-use crate::program::{Loaded, load};
+use crate::program::Loaded;
 use crate::tensors::{self, Missing, Submitted, Values};
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, From};
@@ -68,7 +68,7 @@ impl Cohort {
     /// # Errors
     ///
     /// [`Error::Input`](crate::Error::Input) of public inputs, of a set without any, and of a program that cannot do without
-    /// those who are missing; what [`load`] says of the program for the others.
+    /// those who are missing; what [`load`](crate::program::load) says of the program for the others.
     pub fn read(
         build: &Build,
         loaded: Loaded,
@@ -100,7 +100,7 @@ impl Cohort {
         let numbers = |size: u64| if size > 1 { (0..size).collect() } else { Vec::new() };
         let members = loaded.circuit().parties.iter().map(|set| numbers(set.size)).collect();
         let build = match &*loaded {
-            Loaded::Source(source) => build.frozen(&source.0.sources),
+            Loaded::Source(source) => build.frozen(&source.checked.sources),
             Loaded::Artifact(_) => build.clone(),
         };
         let excluded = Vec::new();
@@ -140,7 +140,7 @@ impl Cohort {
                 self.build.file
             );
         };
-        let (before, program) = (self.circuit(), &source.0.program);
+        let (before, program) = (self.circuit(), &source.checked.program);
         let sets: BTreeSet<usize> = out.iter().map(|(s, ..)| *s).collect();
         if before.states().next().is_some() {
             // Each member keeps its place.
@@ -191,7 +191,8 @@ impl Cohort {
                 refuse!("{named}: nobody is left of `{}`", set.name);
             }
             // The encoding is that of numbers from the fewest on.
-            if let Some((_, clients)) = source.0.clients.as_ref().filter(|(_, c)| c.size == *size)
+            if let Some((_, clients)) =
+                source.checked.clients.as_ref().filter(|(_, c)| c.size == *size)
                 && rest < clients.range.0
             {
                 refuse!(
@@ -209,7 +210,8 @@ impl Cohort {
             format!("{named}: {} are left, for whom this does not compile", left.join(", "))
         };
         // A program that is refused is shown with its own messages alone.
-        let loaded = load(&build, notes).inspect_err(|_| notes(Note::Note(&few())))?;
+        let loaded =
+            source.others.load(&build, notes).inspect_err(|_| notes(Note::Note(&few())))?;
         let after = loaded.circuit();
         let mut both = before.inputs.iter().zip(&after.inputs);
         if let Some((input, _)) = both.find(|(a, b)| given(a.from) && a.shape != b.shape) {
@@ -248,14 +250,14 @@ impl Cohort {
             *members = all.filter(|(m, _)| stays(m)).map(|(_, number)| number).collect();
         }
         self.excluded.sort();
-        (self.build, self.loaded) = (build, Arc::new(loaded));
+        (self.build, self.loaded) = (build, loaded);
         Ok(())
     }
 
     /// Says who is left out, and of each of these sets how many are left: what is revealed is of these alone.
     fn warn(&self, named: &str, left: impl IntoIterator<Item = (usize, u64)>, notes: Notes<'_>) {
         let Loaded::Source(source) = &*self.loaded else { return };
-        let sets = &source.0.program.parties;
+        let sets = &source.checked.program.parties;
         let left: Vec<String> = left.into_iter().map(|(s, n)| of_all(n, &sets[s])).collect();
         notes(Note::Caution(&format!("left out: {named}; {} are left", left.join(", "))));
     }

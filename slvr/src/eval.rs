@@ -62,7 +62,7 @@ pub fn evaluate(
         (Loaded::Source(s), How::Floating | How::Ieee) => {
             let ieee = how == How::Ieee;
             let arithmetic = if ieee { Arithmetic::Ieee } else { Arithmetic::Total };
-            floating(&s.0.program, circuit, (inputs, coins, &noise), values, arithmetic)?
+            floating(&s.checked.program, circuit, (inputs, coins, &noise), values, arithmetic)?
         }
         _ => exact(circuit, encoded, (coins, &noise), values)?,
     };

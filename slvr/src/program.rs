@@ -11,7 +11,9 @@ use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::cost;
 use slvr_compiler::pipeline::Compiled;
 use slvr_compiler::report::certificate::Certificate;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Parses and types a program; with [`Build::clients`] those for other numbers of clients, too.
 ///
@@ -40,7 +42,7 @@ pub fn check(build: &Build, sizes: Sizes) -> Result<Checked> {
 /// A program with its circuit, or a compiled artifact alone.
 pub enum Loaded {
     /// From source.
-    Source(Box<(Checked, Compiled)>),
+    Source(Box<Source>),
     /// From a `.slvrb` file.
     Artifact(Box<Circuit>),
 }
@@ -49,7 +51,7 @@ impl Loaded {
     /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         match self {
-            Loaded::Source(s) => &s.1.circuit,
+            Loaded::Source(s) => &s.compiled.circuit,
             Loaded::Artifact(c) => c,
         }
     }
@@ -57,9 +59,40 @@ impl Loaded {
     /// What is known before it runs; of a compiled artifact nothing but its costs.
     pub fn certificate(&self) -> Option<Certificate> {
         let Loaded::Source(source) = self else { return None };
-        let (checked, compiled) = &**source;
+        let Source { checked, compiled, .. } = &**source;
         let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
         Some(Certificate::of(compiled, &places))
+    }
+}
+
+/// A program with its circuit.
+pub struct Source {
+    /// The program.
+    pub checked: Checked,
+    /// The circuit.
+    pub compiled: Compiled,
+    /// The same for other numbers of members.
+    pub(crate) others: Others,
+}
+
+/// The same program for other numbers of members: each is compiled once.
+#[derive(Default)]
+pub(crate) struct Others(Mutex<BTreeMap<Vec<(String, String)>, Arc<Loaded>>>);
+
+impl Others {
+    /// The program with these bindings.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`].
+    pub fn load(&self, build: &Build, notes: Notes<'_>) -> Result<Arc<Loaded>> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(loaded) = kept().get(&build.bindings) {
+            return Ok(loaded.clone());
+        }
+        let loaded = Arc::new(load(build, notes)?);
+        kept().insert(build.bindings.clone(), loaded.clone());
+        Ok(loaded)
     }
 }
 
@@ -79,7 +112,8 @@ pub fn load(build: &Build, notes: Notes<'_>) -> Result<Loaded> {
     let checked = check(build, Sizes::Required)?;
     notes(Note::Warnings(&checked.warnings, &checked.sources));
     let compiled = checked.compile(notes)?;
-    Ok(Loaded::Source(Box::new((checked, compiled))))
+    let others = Others::default();
+    Ok(Loaded::Source(Box::new(Source { checked, compiled, others })))
 }
 
 /// The circuit of the bytes of an artifact, which [`Build::file`] names.
@@ -94,4 +128,25 @@ pub fn artifact_of(build: &Build, bytes: &[u8]) -> Result<Loaded> {
     };
     build.fits(&circuit)?;
     Ok(Loaded::Artifact(Box::new(circuit)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notes::silent;
+
+    #[test]
+    fn for_other_numbers_of_members_a_program_is_compiled_once() {
+        let text = "use std::{sum};\npredicate Mean[m]() { parties Client[m]; parties Server;\n\
+                    input x: secret fix in -8..8 from each Client;\nreveal sum(x) / m to Server as mean; }";
+        let of = |m: &str| Build::of_text("mean.slvr", text, vec![("m".into(), m.into())]);
+        let (Ok(Loaded::Source(source)), fewer) = (load(&of("4"), &silent), of("3")) else {
+            panic!("a program")
+        };
+        let load = |build| source.others.load(build, &silent).unwrap_or_else(|e| panic!("{e}"));
+        let first = load(&fewer);
+        assert_eq!(first.circuit().parties[0].size, 3);
+        assert!(Arc::ptr_eq(&first, &load(&fewer)));
+        assert!(!Arc::ptr_eq(&first, &load(&of("2"))));
+    }
 }

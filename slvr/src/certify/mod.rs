@@ -10,7 +10,7 @@ use crate::about::About;
 use crate::coins::committees;
 use crate::error::{Error, Result};
 use crate::memory;
-use crate::program::Checked;
+use crate::program::{Checked, Source};
 use slvr_compiler::analysis::failure::Term;
 use slvr_compiler::cost;
 use slvr_compiler::graph::eval;
@@ -50,7 +50,7 @@ pub fn memory(compiled: &Compiled) -> u64 {
 ///
 /// [`Error::Memory`], and [`Error::Input`] of inputs that cannot be evaluated.
 pub fn certify<'c>(
-    (checked, compiled): &'c (Checked, Compiled),
+    Source { checked, compiled, .. }: &'c Source,
     given: Given,
     encoded: &Encoded,
 ) -> Result<Report<'c>> {

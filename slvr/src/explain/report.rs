@@ -4,7 +4,7 @@ use crate::build::Build;
 use crate::clients::Clients;
 use crate::error::Result;
 use crate::notes::Notes;
-use crate::program::{self, Loaded};
+use crate::program::{self, Loaded, Source};
 use crate::units;
 use slvr_circuit::{Circuit, Op};
 use slvr_compiler::cost::{self, Cost, Estimate, Kind, LineRow, NetProfile};
@@ -58,7 +58,7 @@ impl Report {
 
     /// The same of what was loaded so.
     pub fn of(build: &Build, loaded: Loaded, nets: Vec<NetProfile>) -> Report {
-        let (checked, compiled) = match loaded {
+        let Source { checked, compiled, .. } = match loaded {
             Loaded::Source(source) => *source,
             Loaded::Artifact(circuit) => return Report::bare(build, *circuit, nets),
         };

@@ -45,7 +45,7 @@ impl Certify {
         let Loaded::Source(source) = &loaded else { unreachable!("a program") };
         let circuit = loaded.circuit();
         let coins = coins(circuit, &self.coins, self.seed)?;
-        memory::must_fit(certify::memory(&source.1), "its evaluation with bounds")?;
+        memory::must_fit(certify::memory(&source.compiled), "its evaluation with bounds")?;
         let inputs = tensors::read(circuit, &self.inputs, &print)?;
         let about = About::read(&self.inputs)?;
         // Shapes, ranges and numbers are held to the declaration.

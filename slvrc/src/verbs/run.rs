@@ -114,7 +114,7 @@ impl Run {
             return say(&format!("{all}\n"));
         }
         let noise = match &*cohort.loaded {
-            Loaded::Source(s) if Privacy::has_noise(&s.1.optimised) => {
+            Loaded::Source(s) if Privacy::has_noise(&s.compiled.optimised) => {
                 cohort.loaded.certificate().and_then(|c| c.privacy)
             }
             _ => None,

@@ -1,0 +1,245 @@
+"""Where updates go: to three nodes, or for tests to a run in this process."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+import numpy as np
+from flwr.app import Context
+
+from .. import _arrays
+from .._arrays import Array, Tensors
+from .._check import Check, Revealed
+from .._nodes import Client, Coordinator
+from .._slvr import AbortError, InputError, SlvrError
+from ._words import logger
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a round reveals."""
+
+    revealed: Mapping[str, Revealed]
+    #: Who counted, by the names that the backend has for clients.
+    accepted: list[str]
+    #: Who did not, and why.
+    left_out: dict[str, str] = field(default_factory=dict)
+
+
+class Backend(Protocol):
+    """What a strategy and a mod need of it."""
+
+    @property
+    def private(self) -> bool:
+        """Whether nobody sees an update."""
+
+    @property
+    def name(self) -> str:
+        """What the server and a client compare."""
+
+    def open(self, check: Check, round: int, public: Tensors) -> None:
+        """The server begins a round."""
+
+    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
+        """A client gives its inputs. Returns the client's name."""
+
+    def collect(self, round: int) -> Outcome:
+        """The server ends a round. Raises :class:`slvr.AbortError` of one without a result."""
+
+
+class Nodes:
+    """The three nodes of a deployment, which know clients by name.
+
+    On the server the coordinator's file is ``config``, or what the environment has as ``SLVR_COORDINATOR``. On a client
+    it is ``config``, or ``slvr`` in the node's configuration. A round is open for ``seconds``, and ends sooner when all
+    clients have replied; ``minimum`` is the least number of clients, where it is more than the task's own. ``first`` is
+    the number that the nodes have for the first round: a number is used once.
+    """
+
+    private = True
+
+    def __init__(
+        self,
+        task: str,
+        config: str | os.PathLike[str] | None = None,
+        *,
+        first: int = 1,
+        seconds: int = 600,
+        minimum: int | None = None,
+        patience: float = 600.0,
+    ) -> None:
+        self._task = task
+        self._config = config
+        self._first = first
+        self._seconds = seconds
+        self._minimum = minimum
+        self._patience = patience
+        self._coordinator: Coordinator | None = None
+        self._compared = ""
+
+    @property
+    def name(self) -> str:
+        return f"nodes:{self._task}"
+
+    def _called(self) -> Coordinator:
+        if self._coordinator is None:
+            config = self._config or os.environ.get("SLVR_COORDINATOR")
+            if not config:
+                raise InputError("the environment has no SLVR_COORDINATOR, the path of coordinator.toml")
+            self._coordinator = Coordinator(config)
+        return self._coordinator
+
+    def _number(self, round: int) -> int:
+        return self._first + round - 1
+
+    def open(self, check: Check, round: int, public: Tensors) -> None:
+        coordinator = self._called()
+        if self._compared != check.hash:
+            there = coordinator.circuit_hash(self._task)
+            if there != check.hash:
+                raise InputError(
+                    f"the nodes have the circuit {there} for `{self._task}`, and the check is {check.hash}"
+                )
+            self._compared = there
+        coordinator.open(self._task, self._number(round), public, seconds=self._seconds, grace=0, minimum=self._minimum)
+
+    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
+        config = self._config or context.node_config.get("slvr")
+        if not config:
+            raise InputError("the configuration of this node has no `slvr`, the path of client.toml")
+        client, number = Client(str(config)), self._number(round)
+        try:
+            client.submit(self._task, number, inputs, expect_hash=expected_hash)
+        except InputError as error:
+            # A node that is away is said so in the same way as inputs that are out of range.
+            if any("error" in status for status in client.statuses(self._task, number)):
+                raise AbortError(str(error)) from None
+            raise
+        return client.name
+
+    def collect(self, round: int) -> Outcome:
+        coordinator, number = self._called(), self._number(round)
+        with suppress(SlvrError):  # A round to which all have submitted has closed by itself.
+            coordinator.close(self._task, number)
+        try:
+            found = coordinator.collect(self._task, number, patience=self._patience)
+        except SlvrError as error:
+            with suppress(SlvrError):  # Nobody runs it again: the submissions are erased.
+                coordinator.abort(self._task, number)
+            with suppress(SlvrError):
+                coordinator.drop(self._task, number)
+            raise AbortError(str(error)) from error
+        return Outcome(dict(found), found.accepted, found.left_out)
+
+
+class _Local:
+    """A run of three parties in the server's process: for tests, since whoever has the process sees everything."""
+
+    private = False
+    _said: ClassVar[set[str]] = set()
+
+    def __init__(self, seed: int | None) -> None:
+        if self.name not in self._said:
+            self._said.add(self.name)
+            logger.warning("slvr.flower.%s is for tests: it hides nothing from the server", type(self).__name__)
+        self._seed = seed
+        self._open: tuple[Check, int, Tensors] | None = None
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    def _taken(self, check: Check, round: int) -> dict[str, dict[str, Array]]:
+        """What was submitted, by the names of clients."""
+        raise NotImplementedError
+
+    def open(self, check: Check, round: int, public: Tensors) -> None:
+        self._open = check, round, public
+
+    def collect(self, round: int) -> Outcome:
+        if self._open is None or self._open[1] != round:
+            raise InputError(f"round {round} is not open")
+        (check, _, public), self._open = self._open, None
+        taken = sorted(self._taken(check, round).items())
+        if not taken:
+            raise AbortError("nobody has submitted anything")
+        giver, seed = _giver(check), None if self._seed is None else self._seed + round
+        absent = [None] * (check.parties[giver] - len(taken))
+        result = check.run({"public": public, giver: [given for _, given in taken] + absent}, seed=seed)
+        left_out = {
+            taken[place][0]: why.removeprefix(f"{giver} {place}: ")
+            for _, place, why in result.excluded
+            if place < len(taken)
+        }
+        return Outcome(result, [name for name, _ in taken if name not in left_out], left_out)
+
+
+class InProcess(_Local):
+    """The mods and the strategy share this object in one process. ``seed`` makes all randomness of the parties
+    predictable."""
+
+    def __init__(self, *, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self._given: dict[str, dict[str, Array]] = {}
+
+    def open(self, check: Check, round: int, public: Tensors) -> None:
+        super().open(check, round, public)
+        self._given = {}
+
+    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
+        name = f"node {context.node_id}"
+        if self._open is None or self._open[1] != round:
+            raise AbortError(f"round {round} is not open")
+        if self._open[0].hash != expected_hash:
+            raise InputError("the round has another circuit")
+        self._given[name] = _arrays.tensors(inputs)
+        return name
+
+    def _taken(self, check: Check, round: int) -> dict[str, dict[str, Array]]:
+        return self._given
+
+
+class Folder(_Local):
+    """Clients of other processes leave their inputs in a folder, and the strategy reads them there."""
+
+    def __init__(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
+        super().__init__(seed)
+        self._path = Path(path)
+
+    def _at(self, round: int, circuit: str) -> Path:
+        return self._path / f"{circuit[:16]}-{round}"
+
+    def open(self, check: Check, round: int, public: Tensors) -> None:
+        super().open(check, round, public)
+        folder = self._at(round, check.hash)
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("*.npz"):
+            old.unlink()
+
+    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
+        name = f"node {context.node_id}"
+        folder = self._at(round, expected_hash)
+        if not folder.is_dir():
+            raise AbortError(f"round {round} is not open in {self._path}")
+        with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
+            np.savez(file, **_arrays.tensors(inputs))  # type: ignore[arg-type]
+        os.replace(file.name, folder / f"{name}.npz")  # Nobody reads half a file.
+        return name
+
+    def _taken(self, check: Check, round: int) -> dict[str, dict[str, Array]]:
+        files = self._at(round, check.hash).glob("*.npz")
+        return {file.stem: dict(np.load(file, allow_pickle=False)) for file in files}
+
+
+def _giver(check: Check) -> str:
+    """The party set of the clients: it gives the update."""
+    for i in check.inputs:
+        if i.name == "update" and i.giver is not None:
+            return i.giver
+    raise InputError(f"{check!r} has no input `update` from its clients")
