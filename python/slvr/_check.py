@@ -143,7 +143,8 @@ class Result(Mapping[str, Revealed]):
 
     def _who(self, what: str) -> list[tuple[str, int, str]]:
         # What was wrong with arrays is known here; the parties know only that there are none.
-        known = {(e["set"], e["member"]): e["why"] for e in self.report.get("unusable", [])}
+        unusable = [(e["set"], e["member"], e["why"]) for e in self.report.get("unusable", [])]
+        known = {(name, i): why.removeprefix(f"{name} {i}: ") for name, i, why in unusable}
         found = [(e["set"], e["member"], e["why"]) for e in self.report.get(what, [])]
         return [(name, i, known.get((name, i), why) if why == "missing" else why) for name, i, why in found]
 

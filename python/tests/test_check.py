@@ -190,11 +190,11 @@ predicate Mean[d, m]() {
     assert result.report["rounds"] == check.rounds
     # One that gives nothing is as if it had never been there.
     without = check.run({"Client": [{"x": given[0]}, None, {"x": given[2]}, {"x": given[3]}]})
-    assert without.excluded == [("Client", 1, "Client 1: nothing is given")]
+    assert without.excluded == [("Client", 1, "nothing is given")]
     assert np.allclose(without["mean"], given[[0, 2, 3]].mean(axis=0), atol=1e-4)
     zeros = check.run({"Client": [{"x": given[0]}, None, {"x": given[2]}, {"x": given[3]}]}, on_invalid="zeros")
     assert np.allclose(zeros["mean"], given[[0, 2, 3]].sum(axis=0) / 4, atol=1e-4)
-    assert zeros.replaced == [("Client", 1, "Client 1: nothing is given")]
+    assert zeros.replaced == [("Client", 1, "nothing is given")]
 
 
 def test_a_check_is_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def inputs_of(**parts: Any) -> Callable[[], dict[str, Any]]:
 
 #: What is wrong with the inputs of client 1, and what is said of it.
 CLIENTS: list[tuple[Callable[[], dict[str, Any]], str]] = [
-    (changed(x=np.ones(4)), "Client 1: tensor `x`: has shape [4], the circuit expects [3]"),
+    (changed(x=np.ones(4)), "tensor `x`: has shape [4], the circuit expects [3]"),
     (changed(x=np.ones((3, 1))), "has shape [3, 1], the circuit expects [3]"),
     (changed(x=np.ones(0)), "has shape [0], the circuit expects [3]"),
     (changed(x=1.0), "has shape [], the circuit expects [3]"),
@@ -89,13 +89,13 @@ CLIENTS: list[tuple[Callable[[], dict[str, Any]], str]] = [
     (changed(on=np.array([0, 1])), "has shape [2], the circuit expects []"),
     (
         lambda: {**good(), "Client": [good()["Client"][0], None, good()["Client"][2]]},
-        "Client 1: nothing is given",
+        "nothing is given",
     ),
-    (lambda: {**good(), "Client": [good()["Client"][0], 5, good()["Client"][2]]}, "Client 1: a mapping of arrays"),
-    (changed(x=np.array([1.0, None, 2.0])), "Client 1: `x` is no array of numbers"),
-    (changed(x=[[1], [1, 2]]), "Client 1: `x` is no array"),
-    (changed(x=np.ma.array(np.ones(3), mask=[0, 1, 0])), "Client 1: `x` has masked entries"),
-    (changed(label=np.array([2**63, 1], np.uint64)), "Client 1: `label` has integers of 64 bits without a sign"),
+    (lambda: {**good(), "Client": [good()["Client"][0], 5, good()["Client"][2]]}, "a mapping of arrays"),
+    (changed(x=np.array([1.0, None, 2.0])), "`x` is no array of numbers"),
+    (changed(x=[[1], [1, 2]]), "`x` is no array"),
+    (changed(x=np.ma.array(np.ones(3), mask=[0, 1, 0])), "`x` has masked entries"),
+    (changed(label=np.array([2**63, 1], np.uint64)), "`label` has integers of 64 bits without a sign"),
 ]
 
 #: What is wrong with all inputs.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 
 import pytest
@@ -25,3 +26,15 @@ def test_listings_print_what_stands_behind_them(page: str) -> None:
         with contextlib.redirect_stdout(out):
             exec(code, names)
         assert not wanted or out.getvalue() == wanted
+
+
+def test_the_notebook_prints_what_it_shows() -> None:
+    book = json.loads((CHECKOUT / "python/examples/first_check.ipynb").read_text())
+    cells = [cell for cell in book["cells"] if cell["cell_type"] == "code"]
+    assert sum(bool(cell["outputs"]) for cell in cells) > 2
+    names: dict[str, object] = {}
+    for cell in cells:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec("".join(cell["source"]), names)
+        assert out.getvalue() == "".join("".join(shown["text"]) for shown in cell["outputs"])

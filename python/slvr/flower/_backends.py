@@ -172,11 +172,7 @@ class _Local:
         giver, seed = _giver(check), None if self._seed is None else self._seed + round
         absent = [None] * (check.parties[giver] - len(taken))
         result = check.run({"public": public, giver: [given for _, given in taken] + absent}, seed=seed)
-        left_out = {
-            taken[place][0]: why.removeprefix(f"{giver} {place}: ")
-            for _, place, why in result.excluded
-            if place < len(taken)
-        }
+        left_out = {taken[place][0]: why for _, place, why in result.excluded if place < len(taken)}
         return Outcome(result, [name for name, _ in taken if name not in left_out], left_out)
 
 
