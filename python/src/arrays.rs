@@ -14,16 +14,13 @@ use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
 
 /// The elements of an array of one type, row by row.
-fn elements<'py, T: numpy::Element + Copy, U>(
-    array: &Bound<'py, PyUntypedArray>,
-    to: impl Fn(T) -> U,
-) -> PyResult<Vec<U>> {
+fn elements<'py, T: numpy::Element + Copy>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Vec<T>> {
     let array: PyReadonlyArrayDyn<'py, T> = array.extract()?;
     let array = array.as_array();
     // The slice of NumPy's own array may be column by column; that of this view is row by row, or none.
     Ok(match array.as_slice() {
-        Some(slice) => slice.iter().map(|&x| to(x)).collect(),
-        None => array.iter().map(|&x| to(x)).collect(),
+        Some(slice) => slice.to_vec(),
+        None => array.iter().copied().collect(),
     })
 }
 
@@ -35,10 +32,12 @@ fn array(of: &Bound<'_, PyUntypedArray>) -> PyResult<Array> {
         _ => dtype.str()?.to_string(),
     };
     let data = match (dtype.kind(), dtype.itemsize()) {
-        (b'f', 4) => Some(RawData::F64(elements(of, |x: f32| f64::from(x))?)),
-        (b'f', 8) => Some(RawData::F64(elements(of, |x: f64| x)?)),
-        (b'b', 1) => Some(RawData::I64(elements(of, |x: bool| x.into())?)),
-        (b'i', 8) => Some(RawData::I64(elements(of, |x: i64| x)?)),
+        (b'f', 4) => Some(RawData::F32(elements(of)?)),
+        (b'f', 8) => Some(RawData::F64(elements(of)?)),
+        (b'b', 1) => {
+            Some(RawData::I64(elements(of)?.into_iter().map(|x: bool| x.into()).collect()))
+        }
+        (b'i', 8) => Some(RawData::I64(elements(of)?)),
         _ => None,
     };
     let shape = of.shape().iter().map(|&d| d as u64).collect();

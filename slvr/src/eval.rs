@@ -9,7 +9,7 @@ use slvr_circuit::Circuit;
 use slvr_compiler::noise::Words;
 use slvr_compiler::types::eval::{Arithmetic, EvalInputs, Tensor, trace_with};
 use slvr_runtime::clear;
-use slvr_runtime::share::encode::{Encoded, Inputs, RawData};
+use slvr_runtime::share::encode::{Encoded, Inputs};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
 
@@ -98,13 +98,7 @@ fn tensor_map(
     of: &BTreeMap<String, slvr_runtime::share::encode::RawTensor>,
 ) -> BTreeMap<String, Tensor> {
     of.iter()
-        .map(|(name, t)| {
-            let data = match &t.data {
-                RawData::F64(v) => v.clone(),
-                RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
-            };
-            (name.clone(), Tensor { shape: t.shape.clone(), data })
-        })
+        .map(|(name, t)| (name.clone(), Tensor { shape: t.shape.clone(), data: t.data.to_f64() }))
         .collect()
 }
 

@@ -113,6 +113,7 @@ pub fn ends(circuit: &Circuit, ends: Ends, seed: u64) -> Inputs {
                 Ends::Either | Ends::OneMember => end(input, random.unit() < 0.5),
             };
             match tensor.map(|t| &mut t.data) {
+                Some(RawData::F32(v)) => v.iter_mut().for_each(|x| *x = draw() as f32),
                 Some(RawData::F64(v)) => v.iter_mut().for_each(|x| *x = draw()),
                 Some(RawData::I64(v)) => v.iter_mut().for_each(|x| *x = draw() as i64),
                 None => panic!("no input {}", input.name),

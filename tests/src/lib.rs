@@ -221,13 +221,6 @@ pub fn keep_in_range(circuit: &Circuit, inputs: &mut Inputs) {
     }
 }
 
-fn reals(t: &RawTensor) -> Vec<f64> {
-    match &t.data {
-        RawData::F64(v) => v.clone(),
-        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
-    }
-}
-
 /// What coins draw, in the order in which they are asked for.
 pub fn committees(coins: &[u128]) -> impl Fn(&Lots) -> Vec<Vec<u64>> + '_ {
     let rest = RefCell::new(coins.iter().copied());
@@ -267,7 +260,7 @@ impl Case {
     /// The same, with the states after it.
     pub fn floating_round(&self, inputs: &Inputs, coins: &[u128]) -> Round {
         let map = |m: &BTreeMap<String, RawTensor>| {
-            let tensor = |t: &RawTensor| Tensor { shape: t.shape.clone(), data: reals(t) };
+            let tensor = |t: &RawTensor| Tensor { shape: t.shape.clone(), data: t.data.to_f64() };
             m.iter().map(|(n, t)| (n.clone(), tensor(t))).collect()
         };
         let given = EvalInputs {
@@ -408,8 +401,9 @@ impl Case {
 
 /// Inputs as the graph's evaluators take them.
 pub fn graph_inputs(inputs: &Inputs) -> graph_eval::Inputs {
-    let map =
-        |m: &BTreeMap<String, RawTensor>| m.iter().map(|(n, t)| (n.clone(), reals(t))).collect();
+    let map = |m: &BTreeMap<String, RawTensor>| {
+        m.iter().map(|(n, t)| (n.clone(), t.data.to_f64())).collect()
+    };
     graph_eval::Inputs {
         public: map(&inputs.public),
         sets: inputs.sets.iter().map(|s| s.iter().map(map).collect()).collect(),

@@ -42,9 +42,9 @@ pub fn read(kind: Kind, bytes: &[u8]) -> RawData {
         }};
     }
     match kind {
-        Kind::F16 => as_is!(f16, F64, f64::from),
-        Kind::BF16 => as_is!(bf16, F64, f64::from),
-        Kind::F32 => as_is!(f32, F64, f64::from),
+        Kind::F16 => as_is!(f16, F32, f32::from),
+        Kind::BF16 => as_is!(bf16, F32, f32::from),
+        Kind::F32 => as_is!(f32, F32, f32::from),
         Kind::F64 => as_is!(f64, F64, f64::from),
         Kind::I64 => as_is!(i64, I64, i64::from),
         Kind::I32 => as_is!(i32, I64, i64::from),
@@ -79,7 +79,9 @@ mod tests {
     #[test]
     fn elements_are_read_as_they_were_written() {
         let reals = [0.0, -1.5, 3.25, f64::from(f32::MAX)];
-        assert!(read(Kind::F32, &f32_bytes(&reals)) == RawData::F64(reals.to_vec()));
+        assert!(
+            read(Kind::F32, &f32_bytes(&reals)) == RawData::F32(reals.map(|x| x as f32).to_vec())
+        );
         assert!(read(Kind::F64, &f64_bytes(&reals)) == RawData::F64(reals.to_vec()));
         let integers = [0, -1, i64::MAX, i64::MIN];
         assert!(read(Kind::I64, &i64_bytes(&integers)) == RawData::I64(integers.to_vec()));
@@ -87,7 +89,7 @@ mod tests {
         assert!(read(Kind::U8, &[255, 1]) == RawData::I64(vec![255, 1]));
         assert!(read(Kind::I8, &[255, 1]) == RawData::I64(vec![-1, 1]));
         // 1.5 as binary16 and as bfloat16, and a byte too many.
-        assert!(read(Kind::F16, &[0x00, 0x3e, 7]) == RawData::F64(vec![1.5]));
-        assert!(read(Kind::BF16, &[0xc0, 0x3f]) == RawData::F64(vec![1.5]));
+        assert!(read(Kind::F16, &[0x00, 0x3e, 7]) == RawData::F32(vec![1.5]));
+        assert!(read(Kind::BF16, &[0xc0, 0x3f]) == RawData::F32(vec![1.5]));
     }
 }

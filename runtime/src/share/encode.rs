@@ -22,10 +22,53 @@ pub struct RawTensor {
 /// The elements of a [`RawTensor`].
 #[derive(Clone, PartialEq)]
 pub enum RawData {
-    /// Real numbers.
+    /// Real numbers as binary32.
+    F32(Vec<f32>),
+    /// Real numbers as binary64.
     F64(Vec<f64>),
     /// Integers.
     I64(Vec<i64>),
+}
+
+impl RawData {
+    /// Whether these are real numbers.
+    pub fn is_real(&self) -> bool {
+        matches!(self, RawData::F32(_) | RawData::F64(_))
+    }
+
+    /// All as binary64, in which every binary32 is exact and integers of up to 53 bits are.
+    pub fn to_f64(&self) -> Vec<f64> {
+        match self {
+            RawData::F32(v) => v.iter().map(|&x| x.into()).collect(),
+            RawData::F64(v) => v.clone(),
+            RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
+        }
+    }
+
+    /// Makes room for so many more elements, where there is any.
+    pub fn reserve(&mut self, more: usize) {
+        let _ = match self {
+            RawData::F32(v) => v.try_reserve_exact(more),
+            RawData::F64(v) => v.try_reserve_exact(more),
+            RawData::I64(v) => v.try_reserve_exact(more),
+        };
+    }
+
+    /// Appends elements. Of two types of real numbers it becomes the longer one. Whether both are real, or neither.
+    pub fn append(&mut self, more: RawData) -> bool {
+        match (&mut *self, more) {
+            (RawData::F32(all), RawData::F32(more)) => all.extend(more),
+            (RawData::F64(all), RawData::F64(more)) => all.extend(more),
+            (RawData::I64(all), RawData::I64(more)) => all.extend(more),
+            (all, more) if all.is_real() && more.is_real() => {
+                let mut both = all.to_f64();
+                both.extend(more.to_f64());
+                *self = RawData::F64(both);
+            }
+            _ => return false,
+        }
+        true
+    }
 }
 
 impl RawTensor {
@@ -41,6 +84,7 @@ impl RawTensor {
 
     fn len(&self) -> usize {
         match &self.data {
+            RawData::F32(v) => v.len(),
             RawData::F64(v) => v.len(),
             RawData::I64(v) => v.len(),
         }
@@ -51,7 +95,7 @@ impl fmt::Debug for RawTensor {
     /// Shape and kind only: the elements are somebody's private input.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = match self.data {
-            RawData::F64(_) => "real numbers",
+            RawData::F32(_) | RawData::F64(_) => "real numbers",
             RawData::I64(_) => "integers",
         };
         write!(f, "RawTensor<{:?}, {kind}>", self.shape)
@@ -195,6 +239,43 @@ fn blocks<T: Copy + Sync>(
     }
 }
 
+/// Encodes real numbers that have this place and this declaration.
+fn reals<T: Copy + Sync + Into<f64>>(
+    (encoding, dom): (&Encoding, Dom),
+    xs: &[T],
+    at: impl Fn(usize) -> Vec<u64> + Sync,
+    ranges: bool,
+) -> Result<Data, Problem> {
+    let Encoding::Fixed { frac, lo, hi, shift, norm } = encoding else {
+        return Err(Problem::Kind { expected: "integers", found: "real numbers" });
+    };
+    let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
+    let words = blocks(dom, xs, |i, x: T, out| {
+        let x = x.into();
+        if !x.is_finite() {
+            return Err(Problem::NotFinite { index: at(i) });
+        }
+        let word = match ranges {
+            false => fixed::wrapping(x, *frac + *shift, bits),
+            true if (*lo..=*hi).contains(&x) => fixed::shifted(x, *frac, *shift, bits),
+            true => {
+                let allowed = format!("{lo}..{hi}");
+                return Err(Problem::Range { index: at(i), allowed });
+            }
+        };
+        out.push(word.ok_or_else(|| Problem::Overflow { index: at(i), bits })?);
+        Ok(())
+    })?;
+    if ranges && norm.is_finite() {
+        let squares = xs.iter().map(|&x| x.into()).map(|x: f64| x * x);
+        // Squares, sum and limit are rounded: a vector at the limit passes.
+        if squares.sum::<f64>().sqrt() > *norm * (1.0 + 1e-9) {
+            return Err(Problem::Norm { allowed: *norm });
+        }
+    }
+    Ok(words)
+}
+
 fn elements(input: &Input, dom: Dom, tensor: &RawTensor, ranges: bool) -> Result<Data, Problem> {
     let (expected, found) = (size(&tensor.shape), tensor.len() as u64);
     if expected != found {
@@ -207,31 +288,8 @@ fn elements(input: &Input, dom: Dom, tensor: &RawTensor, ranges: bool) -> Result
     let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
     let at = |i: usize| position(&tensor.shape, i as u64);
     match (&input.encoding, &tensor.data) {
-        (Encoding::Fixed { frac, lo, hi, shift, norm }, RawData::F64(xs)) => {
-            let words = blocks(dom, xs, |i, x: f64, out| {
-                if !x.is_finite() {
-                    return Err(Problem::NotFinite { index: at(i) });
-                }
-                let word = match ranges {
-                    false => fixed::wrapping(x, *frac + *shift, bits),
-                    true if (*lo..=*hi).contains(&x) => fixed::shifted(x, *frac, *shift, bits),
-                    true => {
-                        let allowed = format!("{lo}..{hi}");
-                        return Err(Problem::Range { index: at(i), allowed });
-                    }
-                };
-                out.push(word.ok_or_else(|| Problem::Overflow { index: at(i), bits })?);
-                Ok(())
-            })?;
-            if ranges && norm.is_finite() {
-                let found = xs.iter().map(|x| x * x).sum::<f64>().sqrt();
-                // Squares, sum and limit are rounded: a vector at the limit passes.
-                if found > *norm * (1.0 + 1e-9) {
-                    return Err(Problem::Norm { allowed: *norm });
-                }
-            }
-            Ok(words)
-        }
+        (encoding, RawData::F32(xs)) => reals((encoding, dom), xs, at, ranges),
+        (encoding, RawData::F64(xs)) => reals((encoding, dom), xs, at, ranges),
         (Encoding::Int { lo, hi }, RawData::I64(xs)) => blocks(dom, xs, |i, x: i64, out| {
             if ranges && !(*lo..*hi).contains(&x) {
                 let allowed = format!("{lo}..{hi}, {hi} excluded");
@@ -250,9 +308,6 @@ fn elements(input: &Input, dom: Dom, tensor: &RawTensor, ranges: bool) -> Result
         }),
         (Encoding::Fixed { .. }, RawData::I64(_)) => {
             Err(Problem::Kind { expected: "real numbers", found: "integers" })
-        }
-        (Encoding::Int { .. } | Encoding::OneHot { .. }, RawData::F64(_)) => {
-            Err(Problem::Kind { expected: "integers", found: "real numbers" })
         }
     }
 }

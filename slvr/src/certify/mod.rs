@@ -20,7 +20,7 @@ use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::confidence::Measured;
 use slvr_compiler::report::given::{self, OnInputs};
 use slvr_runtime::clear;
-use slvr_runtime::share::encode::{Encoded, Inputs, RawData, RawTensor};
+use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use std::collections::BTreeMap;
 
 /// What inputs are certified for.
@@ -111,12 +111,9 @@ fn measure(
 }
 
 fn graph_inputs(inputs: &Inputs, seed: u64) -> eval::Inputs {
-    let reals = |t: &RawTensor| match &t.data {
-        RawData::F64(v) => v.clone(),
-        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
+    let map = |m: &BTreeMap<String, RawTensor>| {
+        m.iter().map(|(n, t)| (n.clone(), t.data.to_f64())).collect()
     };
-    let map =
-        |m: &BTreeMap<String, RawTensor>| m.iter().map(|(n, t)| (n.clone(), reals(t))).collect();
     eval::Inputs {
         public: map(&inputs.public),
         sets: inputs.sets.iter().map(|s| s.iter().map(map).collect()).collect(),

@@ -479,16 +479,16 @@ fn expect(file: &mut dyn Tensors, at: &str, expected: &[Expected<'_>]) -> Result
                 out.insert(e.name.clone(), tensor);
             }
             None => {
-                let flat = RawTensor { shape: vec![elements_of(&tensor.shape)], ..tensor };
+                let n = elements_of(&tensor.shape);
+                let mut flat = RawTensor { shape: vec![n], ..tensor };
+                flat.data.reserve(elements_of(&e.input.shape).saturating_sub(n) as usize);
                 out.insert(e.input.name.clone(), flat);
             }
             Some((shape, data)) => {
                 *shape = vec![elements_of(shape).saturating_add(elements_of(&tensor.shape))];
-                match (data, tensor.data) {
-                    (RawData::F64(all), RawData::F64(more)) => all.extend(more),
-                    (RawData::I64(all), RawData::I64(more)) => all.extend(more),
-                    // `one` holds every field to the kind of the input.
-                    _ => refuse!("{at}: tensor `{}`: not of the kind of other fields", e.name),
+                // `one` holds every field to the kind of the input.
+                if !data.append(tensor.data) {
+                    refuse!("{at}: tensor `{}`: not of the kind of other fields", e.name);
                 }
             }
         }
@@ -527,8 +527,7 @@ fn one(
         return Err(format!("has shape {shape:?}, the circuit expects {:?}{hint}", e.shape));
     }
     let is_bool = matches!(kind.as_str(), "BOOL" | "|b1");
-    let data =
-        data.filter(|d| matches!(d, RawData::F64(_)) == e.is_real() && (!is_bool || e.is_bit()));
+    let data = data.filter(|d| d.is_real() == e.is_real() && (!is_bool || e.is_bit()));
     let data = data.ok_or_else(|| {
         let types = match e.is_real() {
             true => "F32, F64, F16 or BF16",
@@ -644,11 +643,7 @@ pub fn read_states(circuit: &Circuit, file: &Path) -> Result<States> {
     let expected: Vec<Expected<'_>> =
         circuit.states().flat_map(|(_, input)| Expected::of(input)).collect();
     let read = read_file(file, "the states", &expected)?;
-    let numbers = |t: RawTensor| match t.data {
-        RawData::F64(v) => v,
-        RawData::I64(v) => v.into_iter().map(|x| x as f64).collect(),
-    };
-    let values = read.tensors.into_iter().map(|(name, t)| (name, numbers(t))).collect();
+    let values = read.tensors.into_iter().map(|(name, t)| (name, t.data.to_f64())).collect();
     // Of a file that says nothing of rounds there has been one.
     let bytes = crate::files::read(file, most_bytes(&expected)).unwrap_or_default();
     let header = SafeTensors::read_metadata(&bytes).ok();

@@ -77,6 +77,7 @@ impl<'b> Npz<'b> {
         }
         let data = elements(dtype, &bytes).map(|data| match (fortran, data) {
             (false, data) => data,
+            (true, RawData::F32(v)) => RawData::F32(by_rows(&v, &shape)),
             (true, RawData::F64(v)) => RawData::F64(by_rows(&v, &shape)),
             (true, RawData::I64(v)) => RawData::I64(by_rows(&v, &shape)),
         });

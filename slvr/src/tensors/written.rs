@@ -164,9 +164,10 @@ pub fn named(circuit: &Circuit, tensors: &BTreeMap<String, RawTensor>) -> Named 
         let fields = circuit.inputs.iter().find(|i| i.name == *name).map_or(&[][..], |i| &i.fields);
         match &tensor.data {
             RawData::I64(v) => put_i64(&mut out, name, &tensor.shape, v),
-            RawData::F64(v) if fields.is_empty() => put_f32(&mut out, name, &tensor.shape, v),
-            RawData::F64(v) => {
-                let mut rest = v.as_slice();
+            real if fields.is_empty() => put_f32(&mut out, name, &tensor.shape, &real.to_f64()),
+            real => {
+                let all = real.to_f64();
+                let mut rest = all.as_slice();
                 for f in fields {
                     let part;
                     let n = f.shape.iter().product::<u64>() as usize;

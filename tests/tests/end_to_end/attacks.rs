@@ -76,7 +76,7 @@ fn tensor<'a>(inputs: &'a mut Inputs, member: usize, name: &str) -> &'a mut RawT
 fn reals<'a>(inputs: &'a mut Inputs, member: usize, name: &str) -> &'a mut Vec<f64> {
     match &mut tensor(inputs, member, name).data {
         RawData::F64(v) => v,
-        RawData::I64(_) => panic!("{name} holds integers"),
+        _ => panic!("{name} holds integers"),
     }
 }
 
@@ -383,6 +383,7 @@ fn rejected_labels_are_labels_of_class_zero() {
         for t in zeros.sets[0][EVE].values_mut() {
             match &mut t.data {
                 RawData::F64(v) => v.iter_mut().for_each(|x| *x = 0.0),
+                RawData::F32(v) => v.iter_mut().for_each(|x| *x = 0.0),
                 RawData::I64(v) => v.iter_mut().for_each(|x| *x = 0),
             }
         }

@@ -2,7 +2,7 @@
 
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
-use slvr_runtime::share::encode::{RawData, RawTensor};
+use slvr_runtime::share::encode::RawTensor;
 use slvr_tests::agree::{close, hold};
 use slvr_tests::{compile_with, random_inputs};
 
@@ -68,10 +68,7 @@ const ROWS: &[Row] = &[
 ];
 
 fn numbers(tensor: &RawTensor) -> Vec<f64> {
-    match &tensor.data {
-        RawData::I64(v) => v.iter().map(|x| *x as f64).collect(),
-        RawData::F64(v) => v.clone(),
-    }
+    tensor.data.to_f64()
 }
 
 fn program(input: &str) -> String {

@@ -55,7 +55,7 @@ fn entries_by_coins_and_inputs_are_those_that_are_named() {
         let update: Vec<Vec<f64>> = (inputs.sets[0].iter())
             .map(|m| match &m["update"].data {
                 RawData::F64(v) => v.clone(),
-                RawData::I64(_) => unreachable!("real numbers"),
+                _ => unreachable!("real numbers"),
             })
             .collect();
         let RawData::I64(wanted) = &inputs.public["wanted"].data else { unreachable!("integers") };

@@ -32,7 +32,7 @@ fn each_member_gets_its_own_entry() {
         let update: Vec<Vec<f64>> = (inputs.sets[0].iter())
             .map(|m| match &m["update"].data {
                 RawData::F64(v) => v.clone(),
-                RawData::I64(_) => unreachable!("real numbers"),
+                _ => unreachable!("real numbers"),
             })
             .collect();
         let [mine, _] = &report.outputs[..] else { panic!("two reveals") };

@@ -3,7 +3,7 @@
 //! rounding is equal, ties included; three parties keep to it for two inputs.
 
 use super::intervals::Check;
-use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_runtime::share::encode::Inputs;
 use slvr_tests::{Case, coarse_inputs, compile, random_inputs};
 
 /// Random inputs that each formula is held against.
@@ -23,11 +23,8 @@ struct Given {
 
 impl Given {
     fn of(inputs: &Inputs) -> Given {
-        let of = |name: &str| match inputs.sets[0][0].get(name).map(|t| &t.data) {
-            Some(RawData::F64(v)) => v.clone(),
-            Some(RawData::I64(v)) => v.iter().map(|&x| x as f64).collect(),
-            None => Vec::new(),
-        };
+        let given = &inputs.sets[0][0];
+        let of = |name: &str| given.get(name).map_or(Vec::new(), |t| t.data.to_f64());
         let [x, weight, bits, a, start] = ["x", "weight", "bits", "a", "start"].map(of);
         Given { x, weight, bits, a, start }
     }

@@ -87,10 +87,7 @@ fn spread_out(name: &str, case: &Case) {
 }
 
 fn reals(t: &RawTensor) -> Vector {
-    match &t.data {
-        RawData::F64(v) => v.clone(),
-        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
-    }
+    t.data.to_f64()
 }
 
 fn floating(

@@ -85,7 +85,7 @@ fn given(inputs: &Inputs) -> Vec<f64> {
     let all = inputs.sets.iter().flatten().flat_map(|t| t.values());
     let mut all = all.filter_map(|t| match &t.data {
         RawData::F64(v) => Some(v.clone()),
-        RawData::I64(_) => None,
+        _ => None,
     });
     all.next().expect("a vector")
 }

@@ -76,6 +76,7 @@ fn inputs(case: &Case, seed: u64) -> Inputs {
         for tensor in tensors.values_mut() {
             match &mut tensor.data {
                 RawData::I64(v) => v.iter_mut().for_each(|x| *x %= 30),
+                RawData::F32(_) => panic!("random inputs are binary64"),
                 RawData::F64(v) => v.iter_mut().for_each(|x| {
                     if random.unit() < 0.5 {
                         *x = x.round();

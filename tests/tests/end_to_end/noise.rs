@@ -184,10 +184,7 @@ fn dp_fedavg_is_the_noisy_mean_of_clipped_updates() {
         let drawn = noise.values(n, &|i| case.noise.word(0, i));
         let mut sum = drawn;
         for member in &inputs.sets[0] {
-            let update = match &member["update"].data {
-                slvr_runtime::share::encode::RawData::F64(v) => v.clone(),
-                slvr_runtime::share::encode::RawData::I64(_) => panic!("weights are reals"),
-            };
+            let update = member["update"].data.to_f64();
             let norm = update.iter().map(|x| x * x).sum::<f64>().sqrt();
             let factor = (1.0 / norm).min(1.0);
             sum.iter_mut().zip(&update).for_each(|(s, x)| *s += factor * x);

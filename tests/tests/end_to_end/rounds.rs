@@ -42,10 +42,7 @@ predicate Momentum[m = 4, d = 3](far: fix = 12) {
 ";
 
 fn reals(data: &RawData) -> Vec<f64> {
-    match data {
-        RawData::F64(v) => v.clone(),
-        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
-    }
+    data.to_f64()
 }
 
 /// A round in floating point.

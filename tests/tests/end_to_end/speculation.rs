@@ -68,6 +68,7 @@ fn from_program(case: &Case, inputs: &Inputs, report: &Report) -> f64 {
         for tensor in given.values_mut() {
             match &mut tensor.data {
                 RawData::F64(v) => v.fill(0.0),
+                RawData::F32(v) => v.fill(0.0),
                 RawData::I64(v) => v.fill(0),
             }
         }

@@ -21,10 +21,7 @@ fn compiled(items: &str, body: &str) -> Case {
 
 /// The weights that each client gives.
 fn given(inputs: &Inputs) -> Vec<Vec<f64>> {
-    let of = |data: &RawData| match data {
-        RawData::F64(v) => v.clone(),
-        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
-    };
+    let of = |data: &RawData| data.to_f64();
     inputs.sets[0].iter().map(|member| of(&member["u"].data)).collect()
 }
 

@@ -121,10 +121,7 @@ fn text(name: &str) -> &'static str {
 }
 
 fn reals(data: &RawData) -> Vector {
-    match data {
-        RawData::F64(v) => v.clone(),
-        RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
-    }
+    data.to_f64()
 }
 
 /// The update of each client.

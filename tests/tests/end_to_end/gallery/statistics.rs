@@ -180,6 +180,7 @@ fn label_distribution_is_near_that_of_all() {
         for tensor in inputs.sets[0][0].values_mut() {
             match &mut tensor.data {
                 RawData::F64(v) => v.fill(0.0),
+                RawData::F32(v) => v.fill(0.0),
                 RawData::I64(v) => v.fill(0),
             }
         }

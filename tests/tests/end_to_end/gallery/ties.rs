@@ -54,6 +54,7 @@ impl Tied {
         for tensor in members.chain([&mut inputs.public]).flat_map(|m| m.values_mut()) {
             match &mut tensor.data {
                 RawData::F64(v) => v.fill(0.0),
+                RawData::F32(v) => v.fill(0.0),
                 RawData::I64(v) => v.fill(0),
             }
         }
@@ -114,6 +115,7 @@ fn padded(x: &[f64], len: usize) -> Vector {
 fn fill(data: &mut RawData, numbers: &[f64]) {
     let at = |i: usize| numbers.get(i).copied().unwrap_or(0.0);
     match data {
+        RawData::F32(v) => v.iter_mut().enumerate().for_each(|(i, x)| *x = at(i) as f32),
         RawData::F64(v) => v.iter_mut().enumerate().for_each(|(i, x)| *x = at(i)),
         RawData::I64(v) => v.iter_mut().enumerate().for_each(|(i, x)| *x = at(i) as i64),
     }
