@@ -178,7 +178,8 @@ def opening(shown, task, round_, circuit):
     out = b"slvr opening 1\0" + struct.pack("<Q", len(task.encode())) + task.encode() + struct.pack("<Q", round_)
     out += b"".join(bytes.fromhex(shown[name]) for name in ["circuit", "public", "roll"])
     numbers = [shown[name] for name in ["clients", "minimum", "deadline", "grace"]]
-    return blake3(out + struct.pack("<5Q", *numbers, (1 << 64) - 1 if after is None else after)).hexdigest()
+    out += struct.pack("<5Q", *numbers, (1 << 64) - 1 if after is None else after)
+    return blake3(out + bytes.fromhex(shown.get("context", ""))).hexdigest()
 
 
 def submit(file, task, round_, inputs):

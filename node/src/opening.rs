@@ -1,7 +1,7 @@
 //! What a coordinator signs: the opening of a round, and orders to close or abort it before its time.
 //!
 //! Whoever opens a round decides of it what no node decides: its circuit, its public inputs, its minimum, its deadline, who
-//! may submit, and which round it continues. So the coordinator signs all that and gives it to each node itself. A node
+//! may submit, which round it continues, and what clients were given outside of the nodes. So the coordinator signs all that and gives it to each node itself. A node
 //! knows no round whose opening no coordinator of its configuration has signed, clients sign the opening's hash with what
 //! they submit, and the agreement has it. An order names the opening, so that it is of no use for another round, and how often each
 //! node was told that the round is run again, so that it is of no use after that. A node may pass it on.
@@ -27,6 +27,8 @@ impl Spec {
         }
         // Rounds end below 2^53: there is room for no round.
         out.extend(self.after.map_or(u64::MAX, |round| round).to_le_bytes());
+        // All before it has one length, so nothing else ends like it.
+        out.extend(self.context.iter().flat_map(|context| context.0));
         out
     }
 
@@ -123,7 +125,7 @@ mod tests {
         let known = [other.public(), seal.public()];
         assert!(signed.is_signed(&known));
         assert!(!signed.is_signed(&[other.public()]) && !signed.is_signed(&[]));
-        let changes: [fn(&mut Spec); 12] = [
+        let changes: [fn(&mut Spec); 13] = [
             |s| s.key.task = "u".into(),
             |s| s.key.round += 1,
             |s| s.circuit.0[0] ^= 1,
@@ -134,6 +136,7 @@ mod tests {
             |s| s.deadline += 1,
             |s| s.grace += 1,
             |s| s.after = Some(0),
+            |s| s.context = Some(Hex([0; 32])),
             |s| s.signed.signature.0[0] ^= 1,
             |s| s.signed.coordinator = Seal::new(&[2; 32]).expect("a key").public(),
         ];
@@ -159,7 +162,7 @@ mod tests {
             change(&mut altered);
             assert!(!altered.is_signed(&known), "change {i}");
             // The last two change the signature and not what is signed.
-            assert_eq!(altered.is_ordered(Order::Close, &close, &known), i >= 10, "change {i}");
+            assert_eq!(altered.is_ordered(Order::Close, &close, &known), i >= 11, "change {i}");
         }
     }
 }

@@ -67,6 +67,9 @@ pub struct Spec {
     /// Of a task with a state: the round that left it; nothing for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
+    /// Hash of what clients were given outside of the nodes, such as the weights from which they train. Nodes do not look at it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context: Option<Hash>,
     /// Hash of who is enrolled ([`crate::config::Roll::hash`]).
     pub roll: Hash,
     /// A coordinator's signature of all that.

@@ -20,6 +20,7 @@ from ._slvr import (
     CompileError,
     InputError,
     InternalError,
+    NodeError,
     SlvrError,
     __version__,
 )
@@ -35,6 +36,7 @@ __all__ = [
     "Input",
     "InputError",
     "InternalError",
+    "NodeError",
     "Receipt",
     "Result",
     "SlvrError",

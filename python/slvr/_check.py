@@ -333,6 +333,11 @@ class Check:
         ]
 
     @property
+    def has_states(self) -> bool:
+        """Whether it keeps something from round to round. In :meth:`run` and :meth:`eval` it begins anew."""
+        return bool(self._about["has_states"])
+
+    @property
     def outputs(self) -> dict[str, str]:
         """What is revealed, and to whom."""
         return {o["name"]: o["to"] for o in self._about["outputs"]}

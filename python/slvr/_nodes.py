@@ -74,11 +74,16 @@ class Client(_Caller):
         inputs: Tensors,
         *,
         expect_hash: str | None = None,
+        expect_context: bytes | None = None,
         patience: float = 120.0,
     ) -> Receipt:
-        """Submits arrays to a round. With ``expect_hash`` nothing is sent unless the round has this circuit."""
+        """Submits arrays to a round. With ``expect_hash`` nothing is sent unless the round has this circuit.
+
+        With ``expect_context``, 32 bytes, nothing is sent unless the coordinator has opened the round with them: a hash
+        of what clients were given outside of the nodes, so that all of them were given the same.
+        """
         arrays = _arrays.of(inputs, self.name)
-        said = json.loads(self._nodes.submit(task, round, arrays, expect_hash, patience))
+        said = json.loads(self._nodes.submit(task, round, arrays, expect_hash, expect_context, patience))
         return Receipt(submission=said["submission"], nodes=said["receipts"])
 
     def asubmit(self, task: str, round: int, inputs: Tensors, **options: Any) -> Awaitable[Receipt]:
@@ -106,11 +111,15 @@ class Coordinator(_Caller):
         seconds: int = 600,
         grace: int = 30,
         minimum: int | None = None,
+        context: bytes | None = None,
         patience: float = 60.0,
     ) -> dict[str, Any]:
-        """Opens a round on all three nodes, for ``seconds``, and returns where it stands."""
+        """Opens a round on all three nodes, for ``seconds``, and returns where it stands.
+
+        ``context`` is a hash of what clients are given outside of the nodes (:meth:`Client.submit`).
+        """
         arrays = _arrays.of(public or {}, "public")
-        status = self._nodes.open(task, round, arrays, seconds, grace, minimum, patience)
+        status = self._nodes.open(task, round, arrays, seconds, grace, minimum, context, patience)
         found: dict[str, Any] = json.loads(status)
         return found
 

@@ -15,6 +15,7 @@ create_exception!(
 );
 create_exception!(slvr, InputError, SlvrError, "Inputs, a file or an argument cannot be used.");
 create_exception!(slvr, AbortError, SlvrError, "A run or a round has ended without a result.");
+create_exception!(slvr, NodeError, SlvrError, "A node does not answer, or says no.");
 create_exception!(slvr, InternalError, SlvrError, "A bug of SLVR.");
 
 /// An error as an exception.
@@ -32,6 +33,7 @@ pub fn raised(py: Python<'_>, error: Error) -> PyErr {
         }
         Error::Memory(_) => PyMemoryError::new_err(text),
         e if e.is_aborted() => AbortError::new_err(text),
+        Error::Call(_) => NodeError::new_err(text),
         _ => InputError::new_err(text),
     }
 }

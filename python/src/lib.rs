@@ -23,6 +23,7 @@ fn _slvr(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("CompileError", py.get_type::<error::CompileError>())?;
     m.add("InputError", py.get_type::<error::InputError>())?;
     m.add("AbortError", py.get_type::<error::AbortError>())?;
+    m.add("NodeError", py.get_type::<error::NodeError>())?;
     m.add("InternalError", py.get_type::<error::InternalError>())?;
     m.add_class::<program::Program>()?;
     m.add_class::<nodes::Nodes>()?;

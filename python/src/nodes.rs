@@ -6,7 +6,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde_json::{Value, json};
-use slvr::deployment::{self, Terms};
+use slvr::deployment::{self, Expected, Terms};
 use slvr::notes::Note;
 use slvr::tensors;
 use slvr::{Error, Result};
@@ -67,6 +67,7 @@ impl Nodes {
     }
 
     /// Submits a client's arrays to a round, and returns the receipts as JSON. Shares are made here.
+    #[allow(clippy::too_many_arguments, reason = "the package's own call, by position")]
     fn submit(
         &self,
         py: Python<'_>,
@@ -74,10 +75,12 @@ impl Nodes {
         round: u64,
         inputs: &Bound<'_, PyDict>,
         expect_hash: Option<&str>,
+        expect_context: Option<[u8; 32]>,
         patience: f64,
     ) -> PyResult<String> {
         let (arrays, until) = (of_member(inputs)?, until(patience)?);
-        let expected = expect_hash.map(hash).transpose()?;
+        let circuit = expect_hash.map(hash).transpose()?;
+        let expected = Expected { circuit, context: expect_context };
         watched(py, None, |watch| {
             let read = |circuit: &Circuit, set: usize| {
                 let (tensors, note) = tensors::member_of(circuit, set, &arrays)?;
@@ -135,6 +138,7 @@ impl Nodes {
         seconds: u64,
         grace: u64,
         minimum: Option<u64>,
+        context: Option<[u8; 32]>,
         patience: f64,
     ) -> PyResult<String> {
         let (arrays, until) = (of_member(public)?, until(patience)?);
@@ -144,7 +148,7 @@ impl Nodes {
                 told(watch, note);
                 Ok(tensors)
             };
-            let terms = Terms { seconds, grace, minimum };
+            let terms = Terms { seconds, grace, minimum, context };
             let (_, status) = deployment::open(&self.caller, (task, round), terms, until, read)?;
             Ok(status.to_string())
         })

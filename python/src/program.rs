@@ -148,7 +148,11 @@ impl Program {
             "sizes": circuit.sizes.iter().cloned().collect::<BTreeMap<String, String>>(),
             "parties": parties,
             "inputs": inputs.collect::<Vec<_>>(),
-            "outputs": circuit.outputs.iter().map(|o| json!({ "name": o.name, "to": set(o.to) })).collect::<Vec<_>>(),
+            "outputs": circuit.outputs.iter().map(|o| json!({
+                "name": o.name, "to": set(o.to), "shape": o.shape,
+                "fields": o.fields.iter().map(|f| &f.name).collect::<Vec<_>>(),
+            })).collect::<Vec<_>>(),
+            "has_states": circuit.states().next().is_some(),
             "openings": openings(circuit),
             "rounds": traffic.rounds,
             "bytes_sent": traffic.bytes,

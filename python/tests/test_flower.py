@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import logging
 import re
@@ -23,7 +24,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Context, Message, MetricR
 from flwr.clientapp import ClientApp  # noqa: E402
 
 import slvr  # noqa: E402
-from slvr.flower import Folder, InProcess, LocalGrid, Nodes, Refusal, SlvrStrategy, slvr_mod  # noqa: E402
+from slvr.flower import Folder, InProcess, LocalGrid, Nodes, Refusal, SlvrStrategy, client_app, slvr_mod  # noqa: E402
 
 PYTHON = CHECKOUT / "python"
 MODEL = "Mlp[4,3,2]"
@@ -195,15 +196,16 @@ def test_every_fault_of_a_round_is_named_and_the_round_ends() -> None:
     (ended,) = strategy.rounds
     assert ended.accepted == ["node 1000", "node 1001", "node 1002"] and ended.skipped is None
     flower = "error 2 of Flower: it has no function for `train.slvr`, or it crashed"
-    assert ended.left_out == {
-        "node 1003": Refusal.TRAINING.text,
-        "node 1004": Refusal.NOT_FINITE.text,
-        "node 1005": "tensor `update.fc1.bias`: the element at [0] is outside the allowed range -8..8",
-        "node 1006": "no reply",
-        "node 1007": Refusal.CIRCUIT.text,
-        "node 1008": flower,
-        "node 1009": flower,
-        "node 1010": Refusal.BACKEND.text,
+    out_of_range = "tensor `update.fc1.bias`: the element at [0] is outside the allowed range -8..8"
+    assert ended.left_out == {"node 1005": out_of_range}
+    assert ended.failed == {
+        1003: Refusal.TRAINING.text,
+        1004: Refusal.TRAINING.text,
+        1006: "no reply",
+        1007: Refusal.CIRCUIT.text,
+        1008: flower,
+        1009: flower,
+        1010: Refusal.BACKEND.text,
     }
     said = b"".join(bytes_of(reply) for reply in grid.replies)
     assert SECRET.encode() not in said and b"RuntimeError" not in said
@@ -220,7 +222,7 @@ def test_without_anybody_a_round_is_skipped_or_raises(caplog: pytest.LogCaptureF
         assert grid.replies == []
     assert [r.skipped for r in strategy.rounds[:2]] == ["no node is there"] * 2
     assert all("nobody has submitted" in str(r.skipped) for r in strategy.rounds[2:])
-    assert strategy.rounds[2].left_out == {f"node {1000 + i}": "no reply" for i in range(3)}
+    assert strategy.rounds[2].failed == {1000 + i: "no reply" for i in range(3)}
     for away in ({"gone": range(1000, 1003)}, {"away": range(1000, 1003)}):
         strict = SlvrStrategy(check, backend, on_abort="raise", wait=0.05)
         with pytest.raises(slvr.AbortError):
@@ -310,7 +312,7 @@ def test_counts_are_inputs_of_a_weighted_check() -> None:
     counts.update(dict.fromkeys(counts, 0))
     found = strategy.start(grid, record(initial()), num_rounds=1)
     assert_close(found.arrays, initial())
-    assert strategy.rounds[-1].skipped == "the weights of all clients are zero"
+    assert strategy.rounds[-1].skipped == "the weights of all clients add up to nothing"
 
 
 def test_an_update_may_be_one_vector() -> None:
@@ -354,13 +356,26 @@ def test_only_named_arrays_are_trainable() -> None:
     unknown = Seen(app_of(train, slvr_mod(check.hash, backend, trainable=["fc3.weight"])), 3)
     strategy = SlvrStrategy(check, backend)
     strategy.start(unknown, record(initial()), num_rounds=1)
-    assert set(strategy.rounds[0].left_out.values()) == {Refusal.TRAINING.text}
+    assert set(strategy.rounds[0].failed.values()) == {Refusal.ARRAYS.text}
 
 
 def test_what_is_refused_before_a_round() -> None:
     check, backend = norm_bound(3), InProcess()
     with pytest.raises(slvr.InputError, match="does not reveal `sum`"):
         SlvrStrategy(check, backend, reveals="sum")
+    with pytest.raises(slvr.InputError, match="is the name of an output"):
+        SlvrStrategy(check, backend, reveals=())  # type: ignore[arg-type]
+    weighted = slvr.Check.from_file("weighted_aggregation", m=3, M=MODEL)
+    for reveals in ("total", ("total", "weighted"), ("weighted", "weighted")):
+        with pytest.raises(slvr.InputError, match="has not the shape of"):
+            SlvrStrategy(weighted, backend, reveals=reveals)
+    for given in ({"metrics": "loss"}, {"trainable": "fc1.bias"}):
+        with pytest.raises(TypeError, match="is a list of names"):
+            SlvrStrategy(check, backend, **given)  # type: ignore[arg-type]
+        with pytest.raises(TypeError, match="is a list of names"):
+            slvr_mod(check.hash, backend, **given)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="server_lr"):
+        SlvrStrategy(check, backend, server_lr=float("nan"))
     with pytest.raises(ValueError, match="on_abort"):
         SlvrStrategy(check, backend, on_abort="stop")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="64 hexadecimal digits"):
@@ -383,6 +398,178 @@ def test_a_folder_takes_inputs_of_other_processes(tmp_path: Path) -> None:
         found = strategy.start(grid, record(initial()), num_rounds=1)
         assert_close(found.arrays, added(initial(), reference([update_of(1000 + i, 1) for i in (1, 2)])))
         grid.away.clear()
+
+
+class Treacherous(Seen):
+    """A server that alters what it sends to one node."""
+
+    def __init__(self, *given: Any, alter: Callable[[Message], None], node: int = 1000, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self.alter, self.node = alter, node
+
+    def send_and_receive(self, messages: Iterable[Message], *, timeout: float | None = None) -> Iterable[Message]:
+        messages = list(messages)
+        for message in messages:
+            if message.metadata.dst_node_id == self.node:
+                message.content = copy.deepcopy(message.content)
+                self.alter(message)
+        return super().send_and_receive(messages)
+
+
+def other_arrays(message: Message) -> None:
+    arrays = {name: array.numpy() for name, array in message.content["slvr-arrays"].items()}
+    arrays["fc1.bias"] = arrays["fc1.bias"] + np.float32(1)
+    message.content["slvr-arrays"] = record(arrays)
+
+
+def other_rate(message: Message) -> None:
+    message.content["config"]["lr"] = 0.0
+
+
+def fewer_arrays(message: Message) -> None:
+    message.content["slvr"]["arrays"] = message.content["slvr"]["arrays"][:-1]
+
+
+def second_arrays(message: Message) -> None:
+    message.content["arrays"] = record({name: value + 7 for name, value in initial().items()})
+
+
+def no_terms(message: Message) -> None:
+    del message.content["slvr"]["flat"]
+
+
+ALTERED = [
+    (other_arrays, Refusal.SUBMISSION),
+    (other_rate, Refusal.SUBMISSION),
+    (fewer_arrays, Refusal.SUBMISSION),
+    (second_arrays, Refusal.MESSAGE),
+    (no_terms, Refusal.MESSAGE),
+]
+
+
+@pytest.mark.parametrize(("alter", "refusal"), ALTERED)
+@pytest.mark.parametrize("where", ["process", "folder"])
+def test_whoever_was_given_something_else_does_not_submit(
+    alter: Callable[[Message], None], refusal: Refusal, where: str, tmp_path: Path
+) -> None:
+    check = norm_bound(4)
+    backend = InProcess() if where == "process" else Folder(tmp_path)
+    grid = Treacherous(client_app(check.hash, backend, train), 4, alter=alter)
+    strategy = SlvrStrategy(check, backend)
+    found = strategy.start(grid, record(initial()), num_rounds=1)
+    assert strategy.rounds[0].failed == {1000: refusal.text}
+    wanted = reference([update_of(1000 + i, 1) for i in (1, 2, 3)])
+    assert_close(found.arrays, added(initial(), wanted))
+
+
+def test_the_configuration_of_the_run_is_what_the_server_has() -> None:
+    check, backend = norm_bound(3), InProcess()
+    grid = Seen(client_app(check.hash, backend, train), 3)
+    for context in grid._contexts.values():
+        context.run_config = {"lr": 0.5}
+    strategy = SlvrStrategy(check, backend)
+    strategy.start(grid, record(initial()), num_rounds=1)
+    assert set(strategy.rounds[0].failed.values()) == {Refusal.SUBMISSION.text} and strategy.rounds[0].skipped
+    strategy = SlvrStrategy(check, backend, run_config={"lr": 0.5})
+    found = strategy.start(grid, record(initial()), num_rounds=1)
+    assert_close(found.arrays, added(initial(), reference([update_of(1000 + i, 1) for i in range(3)])))
+
+
+def test_a_client_of_the_app_answers_no_other_message() -> None:
+    check, backend = norm_bound(3), InProcess()
+    grid = Seen(client_app(check.hash, backend, train), 3)
+    content = RecordDict({"arrays": record(initial()), "config": ConfigRecord({"server-round": 1})})
+    for kind in ("train", "evaluate", "query", "train.other"):
+        (reply,) = grid.send_and_receive([Message(content, 1000, kind)])
+        assert reply.has_error() and b"fc1" not in bytes_of(reply.content) if reply.has_content() else True
+
+
+def test_a_client_that_exits_is_one_that_failed() -> None:
+    check, backend = norm_bound(3), InProcess()
+
+    def function(message: Message, context: Context) -> Message:
+        if context.node_id == 1001:
+            sys.exit(SECRET)
+        return train(message, context)
+
+    grid = Seen(client_app(check.hash, backend, function), 3)
+    strategy = SlvrStrategy(check, backend)
+    found = strategy.start(grid, record(initial()), num_rounds=1)
+    assert strategy.rounds[0].failed == {1001: Refusal.TRAINING.text}
+    assert_close(found.arrays, added(initial(), reference([update_of(1000 + i, 1) for i in (0, 2)])))
+    assert SECRET.encode() not in b"".join(bytes_of(reply) for reply in grid.replies)
+
+
+def test_whoever_lies_of_a_submission_or_a_metric_changes_nothing() -> None:
+    check, backend = norm_bound(4), InProcess()
+    honest = client_app(check.hash, backend, train)
+
+    def app(message: Message, context: Context) -> Message:
+        if context.node_id == 1000:
+            said = {"slvr": ConfigRecord({"client": "node 7"}), "metrics": MetricRecord({"loss": 1e9})}
+            return Message(RecordDict(said), reply_to=message)
+        reply = honest(message, context)
+        if context.node_id == 1001:
+            reply.content["metrics"]["loss"] = float("nan")
+        return reply
+
+    strategy = SlvrStrategy(check, backend)
+    found = strategy.start(Seen(app, 4), record(initial()), num_rounds=1)
+    assert strategy.rounds[0].failed == {1000: "it has not submitted"}
+    assert dict(found.train_metrics_clientapp[1]) == {"loss": 1002.5}
+    assert_close(found.arrays, added(initial(), reference([update_of(1000 + i, 1) for i in (1, 2, 3)])))
+
+
+def test_a_vector_has_the_arrays_in_the_order_of_the_strategy() -> None:
+    trained = ["fc2.weight", "fc1.bias"]
+    size = sum(initial()[name].size for name in trained)
+    check, backend = slvr.Check.from_file("coordinate_median", m=3, d=size), InProcess()
+    (output,) = check.outputs
+    for own in (trained, sorted(trained), set(trained)):
+        grid = Seen(client_app(check.hash, backend, train, trainable=own), 3)
+        strategy = SlvrStrategy(check, backend, reveals=output, trainable=trained)
+        found = strategy.start(grid, record(initial()), num_rounds=1)
+        updates = [update_of(1000 + i, 1) for i in range(3)]
+        median = {name: np.median([u[name] for u in updates], axis=0) for name in trained}
+        assert_close(found.arrays, {**initial(), **added({n: initial()[n] for n in trained}, median)})
+
+
+def test_what_is_not_finite_is_not_adopted() -> None:
+    check, backend = norm_bound(3), InProcess()
+    grid = Seen(client_app(check.hash, backend, train), 3)
+    start = {name: np.zeros_like(value) for name, value in initial("float16").items()}
+    strategy = SlvrStrategy(check, backend, server_lr=1e9)
+    found = strategy.start(grid, record(start), num_rounds=1)
+    assert "would not be finite" in str(strategy.rounds[0].skipped)
+    assert_close(found.arrays, start)
+    start["fc1.bias"] = np.full_like(start["fc1.bias"], np.nan)
+    with pytest.raises(slvr.InputError, match=r"`fc1\.bias` is not finite"):
+        SlvrStrategy(check, backend).start(grid, record(start), num_rounds=1)
+
+
+def test_nobody_who_can_be_used_is_a_round_without_a_result() -> None:
+    check, backend = norm_bound(3), InProcess()
+
+    def function(message: Message, context: Context) -> Message:
+        reply = train(message, context)
+        new = {name: array.numpy() + np.float32(1000) for name, array in reply.content["arrays"].items()}
+        return Message(RecordDict({"arrays": record(new)}), reply_to=message)
+
+    strategy = SlvrStrategy(check, backend)
+    found = strategy.start(Seen(client_app(check.hash, backend, function), 3), record(initial()), num_rounds=1)
+    assert "outside the allowed range" in str(strategy.rounds[0].skipped)
+    assert_close(found.arrays, initial())
+
+
+def test_a_state_is_kept_by_nodes_alone() -> None:
+    text = "use std::{sum};\npredicate Count[M: model, m]() { parties Client[m]; parties Server;\n" + (
+        "input update: secret weights M in -8..8 from each Client;\nstate n: secret fix in 0..100 = 0;\n"
+        "reveal sum(update[i] for i in Client) / m to Server as aggregate; store n + 1 as n; }"
+    )
+    check, backend = slvr.Check.from_source(text, M=MODEL, m=3), InProcess()
+    assert check.has_states and not norm_bound(3).has_states
+    with pytest.raises(slvr.InputError, match="has a state"):
+        SlvrStrategy(check, backend).start(Seen(train, 3), record(initial()), num_rounds=1)
 
 
 def test_backends_for_tests_say_so_once(caplog: pytest.LogCaptureFixture, tmp_path: Path) -> None:
@@ -435,12 +622,13 @@ def test_the_example(capfd: pytest.CaptureFixture[str]) -> None:
 def test_no_reply_of_the_example_has_a_number_of_an_image() -> None:
     sys.path.insert(0, str(PYTHON))
     try:
-        from examples.flower_digits import client_app, task
+        from examples.flower_digits import client_app as example
+        from examples.flower_digits import task
     finally:
         sys.path.pop(0)
     check, backend = slvr.Check.from_file("slvr_accuracy", m=5, M="Mlp", c=1, b=task.VALIDATION), InProcess()
     nodes = [{"partition-id": i, "num-partitions": 5} for i in range(5)]
-    grid = Seen(client_app.client_app(check.hash, backend), nodes)
+    grid = Seen(example.private(check.hash, backend), nodes)
     SlvrStrategy(check, backend).start(grid, task.record(task.initial()), num_rounds=1)
     said = b"".join(bytes_of(reply) for reply in grid.replies)
     assert len(grid.replies) == 5 and len(said) < 5 * 2000
@@ -505,19 +693,32 @@ def test_rounds_of_three_nodes(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
             return Message(RecordDict({"arrays": record(new)}), reply_to=message)
         return reply
 
-    nodes = Nodes("norm_bound", first=3)
-    grid = Seen(app_of(function, slvr_mod(check.hash, nodes)), configs, away=[1004])
+    grid = Seen(app_of(function, slvr_mod(check.hash, Nodes("norm_bound"))), configs, away=[1004])
     strategy = SlvrStrategy(check, Nodes("norm_bound", first=3))
     found = strategy.start(grid, record(initial()), num_rounds=1)
     assert_close(found.arrays, added(initial(), reference([update_of(1000 + i, 1) for i in (0, 1)])))
     (ended,) = strategy.rounds
     assert sorted(ended.accepted) == ["client-0", "client-1"]
-    assert ended.left_out == {
-        "node 1002": Refusal.TRAINING.text,
-        "node 1003": Refusal.INPUT.text,
-        "node 1004": "no reply",
-    }
+    assert ended.left_out == {}
+    assert ended.failed == {1002: Refusal.TRAINING.text, 1003: Refusal.INPUT.text, 1004: "no reply"}
     assert SECRET.encode() not in b"".join(bytes_of(reply) for reply in grid.replies)
+
+    # A server that gives one client other arrays does not get its update.
+    for first, (alter, refusal) in enumerate(ALTERED[:2], 5):
+        grid = Treacherous(honest, configs, alter=alter)
+        strategy = SlvrStrategy(check, Nodes("norm_bound", first=first))
+        found = strategy.start(grid, record(initial()), num_rounds=1)
+        assert strategy.rounds[0].failed == {1000: refusal.text}
+        wanted = reference([update_of(1000 + i, 1) for i in range(1, CLIENTS)])
+        assert_close(found.arrays, added(initial(), wanted))
+    # A server that was started again with other arrays does not join its round of before.
+    coordinator = slvr.Coordinator(place / "coordinator" / "coordinator.toml")
+    coordinator.open("norm_bound", 7, context=bytes(32))
+    grid = Seen(honest, configs)
+    strategy = SlvrStrategy(check, Nodes("norm_bound", first=7))
+    found = strategy.start(grid, record(initial()), num_rounds=1)
+    assert "do not open round 7" in str(strategy.rounds[0].skipped) and grid.asked == []
+    assert_close(found.arrays, initial())
 
     # Everybody away: the round is skipped, and the next one is not.
     grid = Seen(honest, configs, away=range(1000, 1005))
@@ -525,6 +726,6 @@ def test_rounds_of_three_nodes(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = strategy.start(grid, record(initial()), num_rounds=1)
     assert_close(found.arrays, initial())
     assert strategy.rounds[0].skipped
-    other = SlvrStrategy(norm_bound(CLIENTS - 1), Nodes("norm_bound", first=5))
+    other = SlvrStrategy(norm_bound(CLIENTS - 1), Nodes("norm_bound", first=8))
     with pytest.raises(slvr.InputError, match="the nodes have the circuit"):
         other.start(grid, record(initial()), num_rounds=1)

@@ -117,6 +117,8 @@ def test_what_is_refused(coordinator: slvr.Coordinator, clients: list[slvr.Clien
         with pytest.raises(slvr.InputError, match=text):
             clients[0].submit("mean", 3, {"x": wrong})
     check = slvr.Check.from_source(TEXT, d=5, m=CLIENTS)
+    with pytest.raises(slvr.NodeError, match="was opened for clients who were given something else"):
+        clients[0].submit("mean", 3, {"x": np.zeros(5)}, expect_context=bytes(32))
     clients[0].submit("mean", 3, {"x": np.zeros(5)}, expect_hash=check.hash)
     coordinator.abort("mean", 3)
     with pytest.raises(slvr.AbortError):
@@ -124,7 +126,7 @@ def test_what_is_refused(coordinator: slvr.Coordinator, clients: list[slvr.Clien
     with pytest.raises(slvr.AbortError, match="was aborted"):
         clients[0].submit("mean", 3, {"x": np.zeros(5)})
     coordinator.drop("mean", 3)
-    with pytest.raises(slvr.InputError, match="there is no round"):
+    with pytest.raises(slvr.NodeError, match="there is no round"):
         clients[0].submit("mean", 77, {"x": np.zeros(5)}, patience=0.5)
     begun = time.monotonic()
     coordinator.open("mean", 4, {"scale": 1.0})

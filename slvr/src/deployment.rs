@@ -34,6 +34,15 @@ pub fn caller(config: &Path, notes: Notes<'_>) -> Result<Caller> {
     Caller::new(read).map_err(used)
 }
 
+/// What a client holds the opening of a round against; nothing where there is none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Expected {
+    /// Hash of the circuit for all clients.
+    pub circuit: Option<[u8; 32]>,
+    /// Hash of what it was given outside of the nodes: others of the round were given the same.
+    pub context: Option<[u8; 32]>,
+}
+
 /// A client's submission that is made and not sent yet.
 pub struct Made {
     /// The circuit of the round for all its clients.
@@ -43,15 +52,16 @@ pub struct Made {
 }
 
 /// Makes a client's submission to a round, from tensors that `read` gives for the circuit and a number of the party set.
-/// `expected` is the hash of the circuit that the client has made up its mind to submit to.
+/// `expected` is what the client has made up its mind to submit to.
 ///
 /// # Errors
 ///
-/// [`Error::Call`]; [`Error::Input`] of tensors that are not as declared, and of a circuit with another hash.
+/// [`Error::Call`], also of a round with another context than is expected; [`Error::Input`] of tensors that are not as
+/// declared, and of another circuit.
 pub fn prepare(
     caller: &Caller,
     (task, round): (&str, u64),
-    expected: Option<[u8; 32]>,
+    expected: Expected,
     until: Instant,
     read: impl FnOnce(&Circuit, usize) -> Result<Tensors>,
 ) -> Result<Made> {
@@ -63,12 +73,16 @@ pub fn prepare(
     // A node that is not there yet is waited for from the first request on.
     let opening = caller.patiently(until, || caller.opening(task, round))?;
     let circuit = caller.patiently(until, || caller.circuit_of(&opening))?;
-    if let Some(expected) = expected.filter(|hash| *hash != artifact::hash(&circuit)) {
+    if let Some(expected) = expected.circuit.filter(|hash| *hash != artifact::hash(&circuit)) {
         return Err(Error::Input(format!(
             "{task}/{round} has the circuit {}, and {} is expected",
             opening.circuit,
             Hex(expected)
         )));
+    }
+    if expected.context.is_some_and(|context| opening.context != Some(Hex(context))) {
+        let why = "was opened for clients who were given something else than this one";
+        return Err(CallError::Disagree(format!("{task}/{round} {why}")).into());
     }
     let input = |e: slvr_node::submission::SubmissionError| Error::Input(e.to_string());
     let set = set_named(&circuit, caller.config().set.as_deref()).map_err(input)?;
@@ -123,6 +137,8 @@ pub struct Terms {
     pub grace: u64,
     /// How many clients have to be accepted; the task's minimum without it.
     pub minimum: Option<u64>,
+    /// Hash of what clients were given outside of the nodes, which they compare with what they got.
+    pub context: Option<[u8; 32]>,
 }
 
 /// Opens a round on all three nodes, with public inputs that `read` gives for the circuit. Returns it with the circuit and
@@ -142,8 +158,9 @@ pub fn open(
     let (circuit, _) = caller.patiently(until, || caller.circuit(task))?;
     let public = encode_public(&circuit, &read(&circuit)?);
     let packed = pack_public(&public.map_err(|e| Error::Input(e.to_string()))?);
-    let Terms { seconds, grace, minimum } = terms;
-    let open = || caller.open((task, round), (seconds, grace, minimum), &packed);
+    let Terms { seconds, grace, minimum, context } = terms;
+    let how = (seconds, grace, minimum);
+    let open = || caller.open_for(context.map(Hex), (task, round), how, &packed);
     let status = caller.patiently(until, open)?;
     // Asked for again, a round is as it was: it may have gone on.
     if status["phase"] != "open" {

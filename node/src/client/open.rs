@@ -119,6 +119,21 @@ impl Caller {
     /// where it is not open yet.
     pub fn open(
         &self,
+        of: (&str, u64),
+        terms: (u64, u64, Option<u64>),
+        public: &Public,
+    ) -> Result<Value, CallError> {
+        self.open_for(None, of, terms, public)
+    }
+
+    /// The same for clients who were given what has this hash, which they find in the opening.
+    ///
+    /// # Errors
+    ///
+    /// As [`Caller::open`].
+    pub fn open_for(
+        &self,
+        context: Option<Hash>,
         (task, round): (&str, u64),
         (seconds, grace, minimum): (u64, u64, Option<u64>),
         public: &Public,
@@ -149,6 +164,7 @@ impl Caller {
             deadline: (clocks[1] / 1000).saturating_add(seconds),
             grace,
             after: a.after,
+            context,
             roll: a.roll,
             signed: Signature { coordinator: seal.public(), signature: Hex([0; 64]) },
         };

@@ -13,6 +13,7 @@ pub(crate) fn round(n: u64) -> Round {
         deadline: 0,
         grace: 0,
         after: None,
+        context: None,
         roll: h,
         signed: Signature { coordinator: h, signature: Hex([0; 64]) },
     };

@@ -302,6 +302,7 @@ fn spec(n: u64) -> Spec {
         deadline: 0,
         grace: 0,
         after: None,
+        context: None,
         roll: h,
         signed,
     }

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from flwr.clientapp import ClientApp
 from flwr.serverapp.strategy import FedAvg, Strategy
 
 import slvr
@@ -20,11 +21,11 @@ CLIENTS = 10
 ROUNDS = 5
 
 
-def grid_of(circuit: str, backend: InProcess, clients: int, poison: bool) -> LocalGrid:
+def grid_of(app: ClientApp, clients: int, poison: bool) -> LocalGrid:
     """A grid of so many clients, of whom the last one may be malicious."""
     nodes = [{"partition-id": i, "num-partitions": clients, "poison": 0} for i in range(clients)]
     nodes[-1]["poison"] = int(poison)
-    return LocalGrid(client_app.client_app(circuit, backend), nodes)
+    return LocalGrid(app, nodes)
 
 
 def local() -> None:
@@ -40,7 +41,8 @@ def local() -> None:
         backend = InProcess(seed=0)
         plain = FedAvg(fraction_evaluate=0.0, min_train_nodes=CLIENTS, min_available_nodes=CLIENTS)
         strategy: Strategy = SlvrStrategy(check, backend) if checked else plain
-        grid = grid_of(check.hash, backend, CLIENTS, poison)
+        app = client_app.private(check.hash, backend) if checked else client_app.plain()
+        grid = grid_of(app, CLIENTS, poison)
         found = server_app.accuracies(strategy, grid, ROUNDS)
         print(f"  {what:<28}" + "".join(f"{100 * a:7.1f}" for a in found))
     total = time.perf_counter() - begun
@@ -51,7 +53,7 @@ def compare(file: Path) -> None:
     """Whether the three nodes have come to what the same clients come to in this process."""
     there = json.loads(file.read_text())["accuracies"]
     check, backend = server_app.check(), InProcess()
-    grid = grid_of(check.hash, backend, server_app.CLIENTS, poison=True)
+    grid = grid_of(client_app.private(check.hash, backend), server_app.CLIENTS, poison=True)
     here = server_app.accuracies(SlvrStrategy(check, backend), grid, server_app.ROUNDS)
     for name, found in (("three nodes", there), ("in process", here)):
         print(f"  {name:<12}" + "".join(f"{100 * a:7.1f}" for a in found))

@@ -10,7 +10,7 @@ from typing import Any
 from flwr.app import Context, Message, MetricRecord, RecordDict
 from flwr.clientapp import ClientApp
 
-from slvr.flower import Backend, Nodes, slvr_mod
+from slvr.flower import Backend, Nodes, client_app
 
 from . import task
 
@@ -49,14 +49,19 @@ def train(message: Message, context: Context) -> Message:
     return Message(RecordDict({"arrays": task.record(new), "metrics": metrics}), reply_to=message)
 
 
-def client_app(circuit: str, backend: Backend) -> ClientApp:
-    """An app that submits to a check of this hash, and without one answers as plain Flower wants it."""
+def private(circuit: str, backend: Backend) -> ClientApp:
+    """Updates go to a check of this hash, and to nobody else."""
+    return client_app(circuit, backend, train, validation=validation)
+
+
+def plain() -> ClientApp:
+    """What is compared with: updates go to the server."""
     app = ClientApp()
-    app.train("slvr", mods=[slvr_mod(circuit, backend, validation=validation)])(train)
     app.train()(train)
     return app
 
 
 if "SLVR_CIRCUIT" in os.environ:
-    #: What a SuperNode runs. Its owner has read the check, and says its hash.
-    app = client_app(os.environ["SLVR_CIRCUIT"], Nodes("norm_bound"))
+    #: What a SuperNode runs. Its owner has read the check, and says its hash. It has no other function, so that nothing
+    #: makes it send arrays to the server.
+    app = private(os.environ["SLVR_CIRCUIT"], Nodes("norm_bound"))

@@ -42,7 +42,7 @@ app = ServerApp()
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """What the SuperLink runs."""
-    strategy = SlvrStrategy(check(), Nodes("norm_bound"))
+    strategy = SlvrStrategy(check(), Nodes("norm_bound"), run_config=context.run_config)
     found = accuracies(strategy, grid, ROUNDS)
     accepted = [sorted(ended.accepted) for ended in strategy.rounds]
     Path(os.environ["RESULT"]).write_text(json.dumps({"accuracies": found, "accepted": accepted}))

@@ -1,11 +1,8 @@
 """Flower (flwr 1.42 or later, below 2) with updates that nobody sees.
 
-Clients register a train function of their own, and the mod takes what it returns to the three parties::
+Clients make an app that hands what their train function returns to the three parties::
 
-    app = ClientApp()
-
-    @app.train("slvr", mods=[slvr_mod(KNOWN_HASH, Nodes("digits"), validation=validation)])
-    def train(message, context): ...
+    app = client_app(KNOWN_HASH, Nodes("digits"), train, validation=validation)
 
 The server runs a strategy, which adds the aggregate that the check reveals to the global arrays::
 
@@ -14,7 +11,7 @@ The server runs a strategy, which adds the aggregate that the check reveals to t
 
 from ._backends import Backend, Folder, InProcess, Nodes, Outcome
 from ._grid import LocalGrid
-from ._mod import slvr_mod
+from ._mod import client_app, slvr_mod
 from ._strategy import Round, SlvrStrategy
 from ._words import Refusal
 
@@ -28,5 +25,6 @@ __all__ = [
     "Refusal",
     "Round",
     "SlvrStrategy",
+    "client_app",
     "slvr_mod",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -17,8 +18,12 @@ from .. import _arrays
 from .._arrays import Array, Tensors
 from .._check import Check, Revealed
 from .._nodes import Client, Coordinator
-from .._slvr import AbortError, InputError, SlvrError
+from .._slvr import AbortError, InputError, NodeError, SlvrError
 from ._words import logger
+
+
+class Unconfigured(Exception):
+    """A client has not said how it reaches the backend."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,18 @@ class Backend(Protocol):
     def name(self) -> str:
         """What the server and a client compare."""
 
-    def open(self, check: Check, round: int, public: Tensors) -> None:
-        """The server begins a round."""
+    def number(self, round: int) -> int:
+        """The number that it has for a round of the strategy."""
 
-    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
-        """A client gives its inputs. Returns the client's name."""
+    def open(self, check: Check, number: int, public: Tensors, given: bytes) -> None:
+        """The server begins a round for clients who are given what has this hash. Raises :class:`slvr.AbortError`
+        where it cannot begin now."""
 
-    def collect(self, round: int) -> Outcome:
+    def submit(self, number: int, context: Context, inputs: Tensors, expected_hash: str, given: bytes) -> str:
+        """A client gives its inputs to a round with this circuit, for clients who were given the same. Returns the
+        client's name."""
+
+    def collect(self, number: int) -> Outcome:
         """The server ends a round. Raises :class:`slvr.AbortError` of one without a result."""
 
 
@@ -58,8 +68,8 @@ class Nodes:
 
     On the server the coordinator's file is ``config``, or what the environment has as ``SLVR_COORDINATOR``. On a client
     it is ``config``, or ``slvr`` in the node's configuration. A round is open for ``seconds``, and ends sooner when all
-    clients have replied; ``minimum`` is the least number of clients, where it is more than the task's own. ``first`` is
-    the number that the nodes have for the first round: a number is used once.
+    clients have replied; ``minimum`` is the least number of clients, where it is more than the task's own. ``first``,
+    on the server, is the number that the nodes have for the first round: a number is used once.
     """
 
     private = True
@@ -95,36 +105,35 @@ class Nodes:
             self._coordinator = Coordinator(config)
         return self._coordinator
 
-    def _number(self, round: int) -> int:
+    def number(self, round: int) -> int:
         return self._first + round - 1
 
-    def open(self, check: Check, round: int, public: Tensors) -> None:
-        coordinator = self._called()
-        if self._compared != check.hash:
-            there = coordinator.circuit_hash(self._task)
-            if there != check.hash:
-                raise InputError(
-                    f"the nodes have the circuit {there} for `{self._task}`, and the check is {check.hash}"
-                )
-            self._compared = there
-        coordinator.open(self._task, self._number(round), public, seconds=self._seconds, grace=0, minimum=self._minimum)
+    def open(self, check: Check, number: int, public: Tensors, given: bytes) -> None:
+        coordinator, task = self._called(), self._task
+        try:
+            if self._compared != check.hash:
+                there = coordinator.circuit_hash(task)
+                if there != check.hash:
+                    raise InputError(f"the nodes have the circuit {there} for `{task}`, and the check is {check.hash}")
+                self._compared = there
+            seconds, minimum = self._seconds, self._minimum
+            coordinator.open(task, number, public, seconds=seconds, grace=0, minimum=minimum, context=given)
+        except NodeError as error:
+            raise AbortError(f"the nodes do not open round {number}: {error}") from error
 
-    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
+    def submit(self, number: int, context: Context, inputs: Tensors, expected_hash: str, given: bytes) -> str:
         config = self._config or context.node_config.get("slvr")
         if not config:
-            raise InputError("the configuration of this node has no `slvr`, the path of client.toml")
-        client, number = Client(str(config)), self._number(round)
+            raise Unconfigured("the configuration of this node has no `slvr`, the path of client.toml")
         try:
-            client.submit(self._task, number, inputs, expect_hash=expected_hash)
-        except InputError as error:
-            # A node that is away is said so in the same way as inputs that are out of range.
-            if any("error" in status for status in client.statuses(self._task, number)):
-                raise AbortError(str(error)) from None
-            raise
+            client = Client(str(config))
+        except SlvrError as error:
+            raise Unconfigured(str(error)) from error
+        client.submit(self._task, number, inputs, expect_hash=expected_hash, expect_context=given)
         return client.name
 
-    def collect(self, round: int) -> Outcome:
-        coordinator, number = self._called(), self._number(round)
+    def collect(self, number: int) -> Outcome:
+        coordinator = self._called()
         with suppress(SlvrError):  # A round to which all have submitted has closed by itself.
             coordinator.close(self._task, number)
         try:
@@ -149,29 +158,37 @@ class _Local:
             self._said.add(self.name)
             logger.warning("slvr.flower.%s is for tests: it hides nothing from the server", type(self).__name__)
         self._seed = seed
-        self._open: tuple[Check, int, Tensors] | None = None
+        self._open: tuple[Check, int, Tensors, bytes] | None = None
 
     @property
     def name(self) -> str:
         return type(self).__name__
 
-    def _taken(self, check: Check, round: int) -> dict[str, dict[str, Array]]:
+    def _taken(self, given: bytes) -> dict[str, dict[str, Array]]:
         """What was submitted, by the names of clients."""
         raise NotImplementedError
 
-    def open(self, check: Check, round: int, public: Tensors) -> None:
-        self._open = check, round, public
+    def number(self, round: int) -> int:
+        return round
 
-    def collect(self, round: int) -> Outcome:
-        if self._open is None or self._open[1] != round:
-            raise InputError(f"round {round} is not open")
-        (check, _, public), self._open = self._open, None
-        taken = sorted(self._taken(check, round).items())
+    def open(self, check: Check, number: int, public: Tensors, given: bytes) -> None:
+        if check.has_states:
+            raise InputError(f"{check!r} has a state, which only nodes keep from round to round: use Nodes")
+        self._open = check, number, public, given
+
+    def collect(self, number: int) -> Outcome:
+        if self._open is None or self._open[1] != number:
+            raise InputError(f"round {number} is not open: a backend serves one strategy at a time")
+        (check, _, public, given), self._open = self._open, None
+        taken = sorted(self._taken(given).items())
         if not taken:
             raise AbortError("nobody has submitted anything")
-        giver, seed = _giver(check), None if self._seed is None else self._seed + round
+        giver, seed = _giver(check), None if self._seed is None else self._seed + number
         absent = [None] * (check.parties[giver] - len(taken))
-        result = check.run({"public": public, giver: [given for _, given in taken] + absent}, seed=seed)
+        try:
+            result = check.run({"public": public, giver: [inputs for _, inputs in taken] + absent}, seed=seed)
+        except InputError as error:
+            raise AbortError(str(error)) from error
         left_out = {taken[place][0]: why for _, place, why in result.excluded if place < len(taken)}
         return Outcome(result, [name for name, _ in taken if name not in left_out], left_out)
 
@@ -184,20 +201,20 @@ class InProcess(_Local):
         super().__init__(seed)
         self._given: dict[str, dict[str, Array]] = {}
 
-    def open(self, check: Check, round: int, public: Tensors) -> None:
-        super().open(check, round, public)
+    def open(self, check: Check, number: int, public: Tensors, given: bytes) -> None:
+        super().open(check, number, public, given)
         self._given = {}
 
-    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
+    def submit(self, number: int, context: Context, inputs: Tensors, expected_hash: str, given: bytes) -> str:
         name = f"node {context.node_id}"
-        if self._open is None or self._open[1] != round:
-            raise AbortError(f"round {round} is not open")
+        if self._open is None or self._open[1] != number or self._open[3] != given:
+            raise AbortError(f"round {number} is not open, or for other arrays")
         if self._open[0].hash != expected_hash:
             raise InputError("the round has another circuit")
         self._given[name] = _arrays.tensors(inputs)
         return name
 
-    def _taken(self, check: Check, round: int) -> dict[str, dict[str, Array]]:
+    def _taken(self, given: bytes) -> dict[str, dict[str, Array]]:
         return self._given
 
 
@@ -206,31 +223,33 @@ class Folder(_Local):
 
     def __init__(self, path: str | os.PathLike[str], *, seed: int | None = None) -> None:
         super().__init__(seed)
-        self._path = Path(path)
+        self._path = Path(path).absolute()
 
-    def _at(self, round: int, circuit: str) -> Path:
-        return self._path / f"{circuit[:16]}-{round}"
+    def _at(self, given: bytes) -> Path:
+        return self._path / f"round-{given.hex()}"
 
-    def open(self, check: Check, round: int, public: Tensors) -> None:
-        super().open(check, round, public)
-        folder = self._at(round, check.hash)
-        folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("*.npz"):
-            old.unlink()
+    def open(self, check: Check, number: int, public: Tensors, given: bytes) -> None:
+        super().open(check, number, public, given)
+        for old in self._path.glob("round-*"):  # Whoever is late finds no folder.
+            shutil.rmtree(old)
+        self._at(given).mkdir(parents=True)
 
-    def submit(self, round: int, context: Context, inputs: Tensors, expected_hash: str) -> str:
-        name = f"node {context.node_id}"
-        folder = self._at(round, expected_hash)
+    def submit(self, number: int, context: Context, inputs: Tensors, expected_hash: str, given: bytes) -> str:
+        name, folder = f"node {context.node_id}", self._at(given)
         if not folder.is_dir():
-            raise AbortError(f"round {round} is not open in {self._path}")
+            raise AbortError(f"round {number} is not open in {self._path}, or for other arrays")
         with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
-            np.savez(file, **_arrays.tensors(inputs))  # type: ignore[arg-type]
+            arrays = _arrays.tensors(inputs)
+            np.savez(file, list(arrays), *arrays.values())
         os.replace(file.name, folder / f"{name}.npz")  # Nobody reads half a file.
         return name
 
-    def _taken(self, check: Check, round: int) -> dict[str, dict[str, Array]]:
-        files = self._at(round, check.hash).glob("*.npz")
-        return {file.stem: dict(np.load(file, allow_pickle=False)) for file in files}
+    def _taken(self, given: bytes) -> dict[str, dict[str, Array]]:
+        found = {}
+        for path in self._at(given).glob("*.npz"):
+            with suppress(Exception), np.load(path) as file:  # What is not readable is not there.
+                found[path.stem] = {str(name): file[f"arr_{i + 1}"] for i, name in enumerate(file["arr_0"])}
+        return found
 
 
 def _giver(check: Check) -> str:

@@ -88,7 +88,9 @@ class LocalGrid(Grid):
         message = copy.deepcopy(message)  # Clients share no records.
         try:
             return self._app(message, self._contexts[message.metadata.dst_node_id])
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             logger.debug("node %d raised", message.metadata.dst_node_id, exc_info=True)
             reason = f"{type(error)}:<'{error}'>"
             return Message(Error(CLIENT_APP_RAISED_EXCEPTION, reason), reply_to=message)

@@ -1,4 +1,4 @@
-"""The mod of a client: it hands the update to the backend, and nothing but metrics to Flower."""
+"""The side of a client: the update goes to the backend, and nothing but metrics to Flower."""
 
 from __future__ import annotations
 
@@ -7,12 +7,26 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, cast
 
 import numpy as np
-from flwr.app import ConfigRecord, Context, Error, Message, MetricRecord, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, Context, Error, Message, MetricRecord, RecordDict
+from flwr.clientapp import ClientApp
 from flwr.clientapp.typing import ClientAppCallable, Mod
 
 from .._slvr import InputError, SlvrError
-from ._backends import Backend
-from ._words import ARRAYS, SENT_ARRAYS, TERMS, Arrays, Refusal, flat, floats, logger, numpy_of
+from ._backends import Backend, Unconfigured
+from ._words import (
+    ARRAYS,
+    CONFIG,
+    SENT_ARRAYS,
+    TERMS,
+    Arrays,
+    Refusal,
+    digest,
+    flat,
+    floats,
+    logger,
+    names_of,
+    numpy_of,
+)
 
 #: What a client gives besides its update, by the names of the check's inputs.
 Validation = Callable[[Message, Context], Mapping[str, Any]]
@@ -24,6 +38,22 @@ class _Refused(Exception):
     def __init__(self, why: Refusal) -> None:
         super().__init__(why.text)
         self.why = why
+
+
+def client_app(
+    expected_hash: str,
+    backend: Backend,
+    train: Callable[[Message, Context], Message],
+    *,
+    validation: Validation | None = None,
+    trainable: Collection[str] | None = None,
+    metrics: Collection[str] = ("loss",),
+) -> ClientApp:
+    """An app that answers :class:`SlvrStrategy` and no other message: see :func:`slvr_mod`."""
+    app = ClientApp()
+    mod = slvr_mod(expected_hash, backend, validation=validation, trainable=trainable, metrics=metrics)
+    app.train("slvr", mods=[mod])(train)
+    return app
 
 
 def slvr_mod(
@@ -41,48 +71,57 @@ def slvr_mod(
     replies with those scalars that are called in ``metrics``, and never with an array.
 
     ``expected_hash`` is the hash of the circuit that this client has agreed to (``check.hash``). A message that names
-    another circuit or another backend is refused before anything is computed. ``trainable`` names the arrays that are
-    the update; without it these are all arrays of floating point numbers.
+    another circuit or another backend is refused before anything is computed, and so is one with other records than the
+    strategy's. Nothing is submitted to a round that was opened for other arrays, another configuration or another run
+    configuration than this client got. ``trainable`` names the arrays that are the update; without it they are those
+    that the strategy names.
 
     Whatever the train function raises is logged here. The server is told a number and a fixed sentence
     (:class:`Refusal`).
     """
     if not re.fullmatch("[0-9a-f]{64}", expected_hash):
         raise ValueError("the hash of a circuit has 64 hexadecimal digits: give `check.hash`")
+    own = None if trainable is None else set(names_of(trainable, "trainable"))
+    told = names_of(metrics, "metrics")
 
     def answer(message: Message, context: Context, train: ClientAppCallable) -> RecordDict:
-        terms = message.content.config_records[TERMS]
-        if terms["circuit"] != expected_hash:
+        arrays, config, terms = _records(message.content)
+        if terms.get("circuit") != expected_hash:
             raise _Refused(Refusal.CIRCUIT)
-        if terms["backend"] != backend.name:
+        if terms.get("backend") != backend.name:
             raise _Refused(Refusal.BACKEND)
-        arrays = message.content.array_records[SENT_ARRAYS]
+        names = cast("list[str]", terms["arrays"])
         old = numpy_of(arrays)
-        others = {name: record for name, record in message.content.items() if name not in (SENT_ARRAYS, TERMS)}
-        message.content = RecordDict({ARRAYS: arrays, **others})
+        if set(names) - set(floats(old)) or (own is not None and own != set(names)):
+            raise _Refused(Refusal.ARRAYS)
+        given = digest(arrays, config, terms, context.run_config)
+        message.content = RecordDict({ARRAYS: arrays, CONFIG: config})
         reply = train(message, context).content
         (found,) = reply.array_records.values()
-        update = _difference(old, numpy_of(found), trainable)
-        if not all(np.isfinite(value).all() for value in update.values()):
-            raise _Refused(Refusal.NOT_FINITE)
-        given = dict(validation(message, context)) if validation else {}
-        given["update"] = flat(update, list(update)) if terms["flat"] else update
+        update = _difference(old, numpy_of(found), names)
+        inputs = dict(validation(message, context)) if validation else {}
+        inputs["update"] = flat(update, names) if terms["flat"] else update
         try:
-            name = backend.submit(cast(int, terms["round"]), context, given, expected_hash)
+            name = backend.submit(cast(int, terms["round"]), context, inputs, expected_hash, given)
+        except Unconfigured as error:
+            logger.warning("nothing is submitted: %s", error)
+            raise _Refused(Refusal.BACKEND) from None
         except InputError as error:
             logger.warning("nothing is submitted: %s", error)
             raise _Refused(Refusal.INPUT) from None
         except SlvrError as error:
             logger.warning("the submission was not taken: %s", error)
             raise _Refused(Refusal.SUBMISSION) from None
-        return RecordDict({TERMS: ConfigRecord({"client": name}), "metrics": _named(reply, metrics)})
+        return RecordDict({TERMS: ConfigRecord({"client": name}), "metrics": _named(reply, told)})
 
     def mod(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
         try:
             return Message(answer(message, context, call_next), reply_to=message)
         except _Refused as refused:
             why = refused.why
-        except Exception:  # Flower would send its text to the server.
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # Flower would send its text to the server, or none at all.
             logger.exception("the training or the validation of this client failed")
             why = Refusal.TRAINING
         return Message(Error(code=int(why), reason=why.text), reply_to=message)
@@ -90,13 +129,33 @@ def slvr_mod(
     return mod
 
 
-def _difference(old: Arrays, new: Arrays, trainable: Collection[str] | None) -> Arrays:
+def _records(content: RecordDict) -> tuple[ArrayRecord, ConfigRecord, ConfigRecord]:
+    """What a message of the strategy has, and nothing else: whatever the train function sees is in the digest."""
+    if set(content) != {SENT_ARRAYS, CONFIG, TERMS}:
+        raise _Refused(Refusal.MESSAGE)
+    arrays, config, terms = content[SENT_ARRAYS], content[CONFIG], content[TERMS]
+    if not (
+        isinstance(arrays, ArrayRecord)
+        and isinstance(config, ConfigRecord)
+        and isinstance(terms, ConfigRecord)
+        and isinstance(terms.get("round"), int)
+        and isinstance(terms.get("flat"), bool)
+        and isinstance(terms.get("arrays"), list)
+    ):
+        raise _Refused(Refusal.MESSAGE)
+    return arrays, config, terms
+
+
+def _difference(old: Arrays, new: Arrays, names: list[str]) -> Arrays:
     """The update, in float64."""
-    names = floats(old) if trainable is None else list(trainable)
     for name in names:
-        if name not in old or name not in new or old[name].shape != new[name].shape:
-            raise ValueError(f"`{name}` is not in both the global and the new arrays, of one shape")
-    return {name: new[name].astype(np.float64) - old[name].astype(np.float64) for name in names}
+        if name not in new or old[name].shape != new[name].shape or new[name].dtype.kind not in "fiu":
+            raise ValueError(f"the new arrays have no `{name}` of numbers, of the shape of the global one")
+    update = {name: new[name].astype(np.float64) - old[name].astype(np.float64) for name in names}
+    for name, value in update.items():
+        if not np.isfinite(value).all():
+            raise ValueError(f"the update of `{name}` is not finite")
+    return update
 
 
 def _named(reply: RecordDict, names: Collection[str]) -> MetricRecord:

@@ -127,7 +127,7 @@ impl Round {
             } => {
                 // The nodes may just have been started.
                 let until = Instant::now() + Duration::from_secs(patience);
-                let terms = Terms { seconds, grace, minimum };
+                let terms = Terms { seconds, grace, minimum, context: None };
                 let read =
                     |circuit: &Circuit| tensors::read_public(circuit, public.as_deref(), &print);
                 let (circuit, status) =

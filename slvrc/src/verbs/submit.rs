@@ -33,9 +33,13 @@ impl Submit {
         let caller = caller(&self.config)?;
         let (task, round) = (self.task.as_str(), self.round);
         let until = Instant::now() + Duration::from_secs(self.patience);
-        let made = deployment::prepare(&caller, (task, round), None, until, |circuit, set| {
-            tensors::read_member(circuit, set, &self.inputs, &print)
-        })?;
+        let made = deployment::prepare(
+            &caller,
+            (task, round),
+            Default::default(),
+            until,
+            |circuit, set| tensors::read_member(circuit, set, &self.inputs, &print),
+        )?;
         let submission = &made.submission;
         let total: u64 = (0..3).map(|n| submission.part(n).len() as u64).sum();
         let bar = ProgressBar::new(total);
