@@ -99,7 +99,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The layers of a block or model, in declaration order.
+    /// The layers of a block or model: its own parameters first, each in the order of declaration.
     pub(super) fn place_layers(
         &mut self,
         b: &mut Builder,
@@ -111,13 +111,20 @@ impl Checker<'_> {
         let mut env = Env::of_block(self.world.items[id.0].module);
         self.set_sizes(&mut env, &block.sizes, sizes);
         self.requirements(&mut env, required(block, false))?;
-        let mut out = Vec::new();
+        let mut specs = Vec::new();
         let mut failed = false;
         for l in &block.layers {
             let Some(own) = l.names.first().map(|n| &n.name) else { continue };
-            let name = dotted(prefix, own);
-            let placed = self.layer_spec(&mut env, &l.value).and_then(|s| self.place(b, s, &name));
-            match placed {
+            match self.layer_spec(&mut env, &l.value) {
+                Ok(spec) => specs.push((own, spec)),
+                Err(Reported) => failed = true,
+            }
+        }
+        // As in a PyTorch state dictionary, whatever the order of the declarations.
+        specs.sort_by_key(|(_, spec)| !spec.is_param());
+        let mut out = Vec::new();
+        for (own, spec) in specs {
+            match self.place(b, spec, &dotted(prefix, own)) {
                 Ok(layer) => out.push((own.clone(), Rc::new(layer))),
                 Err(Reported) => failed = true,
             }

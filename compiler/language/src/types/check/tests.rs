@@ -205,6 +205,36 @@ fn resnet18_has_its_trainable_weights_and_running_statistics() {
 }
 
 #[test]
+fn parameters_of_a_block_come_before_those_of_its_layers() {
+    let text = "block Stage[n](x) {
+            fc:    linear[n, n, bias = 0];
+            scale: [param[n] for k in 2];
+            inner: [[linear[n, n, bias = 0], relu6] for k in 2];
+            shift: if n > 2 { param[n] } else { identity };
+
+            scale[0] * scale[1] * (x |> fc |> inner) + shift
+        }
+        model Net(x: fix[4]) -> fix[4] {
+            layers: [Stage[4] for k in 1..3];
+            gain:   param[4];
+
+            gain * (x |> layers)
+        }
+        predicate P() {
+            parties S;
+            input w: public weights Net;
+            input x: public fix[4];
+            reveal Net(w, x) to S as y;
+        }";
+    let p = program(text, "");
+    let names: Vec<&str> = p.models[0].params.iter().map(|p| p.name.as_str()).collect();
+    let stage = ["scale0", "scale1", "shift", "fc.weight", "inner.0.0.weight", "inner.1.0.weight"];
+    let stages = [1, 2].iter().flat_map(|k| stage.map(|name| format!("layers.{k}.{name}")));
+    let expected: Vec<String> = ["gain".to_owned()].into_iter().chain(stages).collect();
+    assert_eq!(names, expected);
+}
+
+#[test]
 fn digits_and_mlp() {
     assert_eq!(model("DigitsNet").len, 3_658);
     assert_eq!(model("Mlp").len, 64 * 32 + 32 + 320 + 10);

@@ -90,6 +90,17 @@ pub(super) struct LayerSpec {
     pub span: Span,
 }
 
+impl LayerSpec {
+    /// Whether it is a parameter or a list of them, which the block itself has, and no layer.
+    pub fn is_param(&self) -> bool {
+        match &self.kind {
+            SpecKind::Param(_) => true,
+            SpecKind::List(all) => !all.is_empty() && all.iter().all(|(_, one)| one.is_param()),
+            SpecKind::Builtin(_) | SpecKind::Block(..) | SpecKind::Function(..) => false,
+        }
+    }
+}
+
 /// Kinds of layers.
 #[derive(Clone, Debug)]
 pub(super) enum SpecKind {
