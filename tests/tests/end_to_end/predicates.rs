@@ -99,6 +99,7 @@ macro_rules! pass {
 
 pass!(aggregate, [MLP, ("m", "4")], 0.5, 1e-4);
 pass!(fltrust, [MLP, ("m", "7")], 0.1, 5e-4);
+pass!(layers_of_layers, [("m", "2")], 0.3, 1e-3);
 pass!(median, [("m", "6"), ("d", "3")], 0.3, 5e-4);
 pass!(multi_krum, [("d", "5"), ("m", "7"), ("f", "2"), ("k", "3")], 0.5, 1e-4);
 pass!(norm_bounds, [("M", "DigitsNet"), ("m", "5"), ("bound", "12.0")], 0.07, 1e-4);

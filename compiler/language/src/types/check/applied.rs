@@ -1,8 +1,9 @@
 //! Layers applied in expressions of a block: in definitions, loops and sums. A block is written out where it is
 //! applied.
 
+use super::at::At;
 use super::checker::{Checker, Frame};
-use super::layers::{Builder, MAX_LAYERS, PARAM};
+use super::layers::{Builder, MAX_LAYERS, is_layer};
 use super::requirements::required;
 use super::value::{
     Env, IntVal, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy,
@@ -11,103 +12,78 @@ use super::value::{
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, Block, Ident, ItemKind, Secrecy, Span};
-use crate::types::layer::{self, Misfit, Rule};
+use crate::types::layer::{self, Misfit};
 use crate::types::model::ParamId;
 use crate::types::{Definition, Dim, Elem, Expr, ExprKind, Index, Source, Ty};
 use std::rc::Rc;
 
-/// What stands where a value goes through a layer.
-pub(super) enum Applied {
-    /// A layer that the block declares.
-    Declared(Rc<Layer>),
-    /// One that is written where it is used.
-    Written(LayerSpec),
-}
-
 impl Checker<'_> {
-    /// The layer that an expression in a block names, if it names one.
+    /// What is applied to some values, `f` of `x |> f`: a layer, a function or a model.
     #[inline(never)]
-    pub(super) fn layer_of(&mut self, env: &mut Env, f: &ast::Expr) -> R<Option<Applied>> {
-        if !self.names_layer(env, f) {
-            return Ok(None);
+    pub(super) fn callee(&mut self, env: &mut Env, mut f: &ast::Expr, values: usize) -> R<Val> {
+        while let ast::ExprKind::If(c, a, b) = &f.kind {
+            f = if self.condition(env, c)? { a } else { b };
         }
-        match &f.kind {
-            ast::ExprKind::Name(name) => match env.get(name) {
-                Some(Val::Layer(layer)) => Ok(Some(Applied::Declared(layer.clone()))),
-                _ => self.layer_spec(env, f).map(|spec| Some(Applied::Written(spec))),
-            },
-            ast::ExprKind::At(list, args) => match &list.kind {
-                ast::ExprKind::Name(name) if matches!(env.get(name), Some(Val::Layer(_))) => {
-                    let Some(Val::Layer(layer)) = env.get(name).cloned() else {
-                        return Err(Reported);
-                    };
-                    self.layer_at(env, &layer, args, f.span).map(|l| Some(Applied::Declared(l)))
-                }
-                _ => self.layer_spec(env, f).map(|spec| Some(Applied::Written(spec))),
-            },
-            ast::ExprKind::If(c, a, b) => {
-                let side = if self.condition(env, c)? { a } else { b };
-                match self.layer_of(env, side)? {
-                    Some(layer) => Ok(Some(layer)),
-                    None => Err(self.not_a_layer("something else", side.span)),
-                }
-            }
-            _ => self.layer_spec(env, f).map(|spec| Some(Applied::Written(spec))),
+        if self.writes_layer(env, f) {
+            let spec = self.layer_spec(env, f)?;
+            return self.written_layer(spec, values, f.span).map(Val::Layer);
         }
+        self.head(env, f)
     }
 
-    /// Whether an expression in a block is a layer, as far as its names say.
-    pub(super) fn names_layer(&self, env: &Env, f: &ast::Expr) -> bool {
+    /// Whether an expression in a block is a layer that is written where it is used, as far as its names say.
+    pub(super) fn writes_layer(&self, env: &Env, f: &ast::Expr) -> bool {
         let is_block = |id: &ItemId| matches!(&self.world.items[id.0].item.kind, ItemKind::Block(b) if !b.is_model);
         match &f.kind {
-            ast::ExprKind::Name(name) => match env.get(name) {
-                Some(val) => matches!(val, Val::Layer(_)),
-                None if name == PARAM || Rule::named(name).is_some() => true,
-                None => self.world.visible(env.module, true, name).as_ref().is_some_and(is_block),
-            },
+            _ if !env.block => false,
+            ast::ExprKind::Name(name) if env.get(name).is_some() => false,
+            ast::ExprKind::Name(name) if is_layer(name) => true,
+            ast::ExprKind::Name(name) => {
+                self.world.visible(env.module, true, name).as_ref().is_some_and(is_block)
+            }
             ast::ExprKind::Path(head, name) => {
                 self.world.path(head, name).is_ok_and(|id| is_block(&id))
             }
-            ast::ExprKind::At(a, _) => self.names_layer(env, a),
-            ast::ExprKind::If(_, a, b) => self.names_layer(env, a) || self.names_layer(env, b),
+            ast::ExprKind::At(a, _) => self.writes_layer(env, a),
             _ => false,
         }
     }
 
     /// A layer of a list, `blocks[2]`.
-    fn layer_at(
-        &mut self,
-        env: &mut Env,
-        list: &Rc<Layer>,
-        args: &[ast::Arg],
-        span: Span,
-    ) -> R<Rc<Layer>> {
-        let (SpecKind::List(_), [arg]) = (&list.kind, args) else {
+    #[inline(never)]
+    pub(super) fn layer_at(&mut self, list: &Layer, index: At, span: Span) -> R<Rc<Layer>> {
+        if !matches!(list.kind, SpecKind::List(_)) {
             return Err(self.fail(
                 Diagnostic::error(codes::LAYER, "this layer has its sizes", span, "brackets again")
                     .hint(
                         "sizes stand where a layer is declared; of a list one index picks a layer",
                     ),
             ));
-        };
-        let at = match self.expr(env, &arg.value)? {
-            Val::Int(IntVal { index: Index::Const(i), .. }) => i,
-            Val::Int(_) => {
-                let name = list.name.clone();
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a layer of a list is chosen by a number, not by a loop variable",
-                        arg.value.span,
-                        "depends on a loop variable",
-                    )
-                    .hint(format!(
-                        "its layers may have different shapes: write the list out, \
-                         `let y = [x |> {name}[0], x |> {name}[1]];`, and index that one"
-                    )),
-                ));
+        }
+        let (at, place) = match index {
+            At::Build(IntVal { index: Index::Const(i), .. }, place) => (i, place),
+            At::Build(_, place) => {
+                let name = &list.name;
+                let error = Diagnostic::error(
+                    codes::KIND,
+                    "a layer of a list is chosen by a number, not by a loop variable",
+                    place,
+                    "depends on a loop variable",
+                );
+                return Err(self.fail(error.hint(format!(
+                    "its layers may have different shapes: write the list out, \
+                     `let y = [x |> {name}[0], x |> {name}[1]];`, and index that one"
+                ))));
             }
-            _ => self.whole(env, &arg.value)?,
+            At::Run(e) => {
+                let error = Diagnostic::error(
+                    codes::KIND,
+                    "a layer of a list is chosen by a number that is known when the program is built",
+                    e.span,
+                    "known only when it runs",
+                );
+                return Err(self.fail(error.hint("a number or a size stands here: `layers[0]`")));
+            }
         };
         if let Some(layer) = list.named(&at.to_string()) {
             return Ok(layer.clone());
@@ -118,46 +94,27 @@ impl Checker<'_> {
             [first, .., last] => format!("its layers are {first} to {last}"),
             [one] => format!("its one layer is {one}"),
         };
-        Err(self.fail(Diagnostic::error(
+        let name = &list.name;
+        let error = Diagnostic::error(
             codes::INDEX,
-            format!("the list has no layer {at}"),
-            arg.value.span,
+            format!("the list `{name}` has no layer {at}"),
+            place,
             label,
-        )))
+        );
+        Err(self.fail(match numbers.last() {
+            Some(last) => error
+                .label(list.span, "the list is declared here")
+                .hint(format!("the last one is `{name}[{last}]`; a longer list has more layers")),
+            None => error.label(list.span, "the list is declared here"),
+        }))
     }
 
-    /// `f(x)` or `x |> f` of a layer f.
-    #[inline(never)]
-    pub(super) fn call_layer(
-        &mut self,
-        env: &mut Env,
-        f: &ast::Expr,
-        args: &[ast::Expr],
-        span: Span,
-    ) -> R<Val> {
-        let Some(layer) = self.layer_of(env, f)? else { return Err(Reported) };
-        let at = f.span;
-        let args: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
-        let args = args.into_iter().collect::<R<Vec<(Val, Span)>>>()?;
-        match layer {
-            Applied::Declared(layer) => self.layer_value(&layer, args, at, span),
-            Applied::Written(spec) => match spec.kind {
-                SpecKind::Builtin(layer) if args.len() > 1 => {
-                    self.with_parameters(&layer, args, at, span).map(Val::Expr)
-                }
-                _ => {
-                    let layer = self.written_layer(spec, at)?;
-                    self.layer_value(&layer, args, at, span)
-                }
-            },
-        }
-    }
-
-    /// A layer without weights, written where it is used.
-    pub(super) fn written_layer(&mut self, spec: LayerSpec, at: Span) -> R<Rc<Layer>> {
+    /// A layer written where it is used: without weights, or with more values than its input, which are its parameters.
+    fn written_layer(&mut self, spec: LayerSpec, values: usize, at: Span) -> R<Rc<Layer>> {
         let mut alone = Builder::default();
         let placed = self.place(&mut alone, spec, "")?;
-        if alone.params.is_empty() {
+        let given = values > 1 && matches!(placed.kind, SpecKind::Builtin(_));
+        if alone.params.is_empty() || given {
             return Ok(Rc::new(placed));
         }
         let text = self.text(at);
@@ -227,9 +184,15 @@ impl Checker<'_> {
         at: Span,
         span: Span,
     ) -> R<Val> {
-        self.count_application(layer, at)?;
-        if let SpecKind::Block(id, sizes) = &layer.kind {
-            return self.block_value(layer, *id, sizes, args, at, span);
+        self.count_application(at)?;
+        match &layer.kind {
+            SpecKind::Block(id, sizes) => {
+                return self.block_value(layer, *id, sizes, args, at, span);
+            }
+            SpecKind::Builtin(builtin) if layer.name.is_empty() && args.len() > 1 => {
+                return self.with_parameters(builtin, args, at, span).map(Val::Expr);
+            }
+            _ => {}
         }
         let (Some((x, from)), true) = (args.pop(), args.is_empty()) else {
             return Err(self.fail(Diagnostic::error(
@@ -270,8 +233,7 @@ impl Checker<'_> {
     }
 
     /// Notes that a layer is applied once more.
-    pub(super) fn count_application(&mut self, layer: &Layer, at: Span) -> R<()> {
-        self.making.applied.insert(layer.name.clone());
+    pub(super) fn count_application(&mut self, at: Span) -> R<()> {
         self.making.applications += 1;
         if self.making.applications > MAX_LAYERS {
             return Err(self.too_many_layers(at));
@@ -364,9 +326,6 @@ impl Checker<'_> {
             Ok(()) => self.body_of(&mut env, &block.body),
             Err(Reported) => Err(Reported),
         };
-        if result.is_ok() {
-            self.unapplied(&layer.inner);
-        }
         self.stack.pop();
         let (lets, value) = result?;
         self.pending.extend(lets);
@@ -431,7 +390,7 @@ impl Checker<'_> {
     }
 
     /// What the name of a layer or parameter stands for: parameters are values, and so are lists of them.
-    fn declared_value(&mut self, layer: &Rc<Layer>) -> Val {
+    pub(super) fn declared_value(&mut self, layer: &Rc<Layer>) -> Val {
         let inner = &layer.inner;
         match (&layer.kind, layer.params.first()) {
             (SpecKind::Param(shape), Some(id)) => {

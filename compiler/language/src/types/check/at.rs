@@ -9,7 +9,7 @@ use crate::syntax::ast::{self, Arg, Span};
 use crate::types::{Dim, Expr, ExprKind, Index, VarId};
 
 /// An index.
-enum At {
+pub(super) enum At {
     /// Known at compile time, up to loop variables, and where it stands.
     Build(IntVal, Span),
     /// Known at run time.
@@ -113,6 +113,13 @@ impl Checker<'_> {
                 ),
             )),
             Val::Expr(e) => self.index_expr(env, e, a.span, args, span).map(Val::Expr),
+            Val::Layer(layer) => {
+                let indices = self.indices(env, args)?;
+                let one = indices
+                    .into_iter()
+                    .try_fold(layer, |list, index| self.layer_at(&list, index, span))?;
+                Ok(self.declared_value(&one))
+            }
             Val::Poison => Err(Reported),
             other => {
                 let what = other.describe();

@@ -44,10 +44,7 @@ impl Checker<'_> {
         args: &[ast::Expr],
         span: Span,
     ) -> R<Val> {
-        if env.block && self.names_layer(env, f) {
-            return self.call_layer(env, f, args, span);
-        }
-        let callee = self.head(env, f);
+        let callee = self.callee(env, f, args.len());
         let values: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
         let callee = callee?;
         let values = values.into_iter().collect::<R<Vec<(Val, Span)>>>()?;
@@ -64,7 +61,7 @@ impl Checker<'_> {
         gens: &[ast::Gen],
         span: Span,
     ) -> R<Val> {
-        let callee = self.head(env, f);
+        let callee = self.callee(env, f, 1);
         if let Ok(Val::Weights(m)) = callee {
             return self.weights_of_tensors(env, m, body, gens, span).map(Val::Expr);
         }
@@ -89,6 +86,7 @@ impl Checker<'_> {
             }
             Val::Item(id) => (id, Vec::new()),
             Val::Sized(id, sizes) => (id, sizes),
+            Val::Layer(layer) => return self.layer_value(&layer, args, f, span),
             Val::Model(m) => {
                 let args = self.plain(args)?;
                 return self.run_model(m, args, f, span).map(Val::Expr);

@@ -1,7 +1,6 @@
 //! Models: layers applied to an input, with every shape known. A layer of the compiler is a step, and so is every
 //! expression between layers.
 
-use super::applied::Applied;
 use super::checker::{Checker, Frame};
 use super::layers::Builder;
 use super::requirements::required;
@@ -10,7 +9,7 @@ use super::value::{Env, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, sha
 use super::world::ItemId;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::syntax::ast::{self, BinaryOp, Block, ItemKind, Secrecy, Span, TypeKind};
-use crate::types::model::{Model, Operand, Step, StepId, StepKind};
+use crate::types::model::{Model, Operand, ParamId, Step, StepId, StepKind};
 use crate::types::{self, Definition, Dim, Elem, ExprKind, ModelId, Ty, VarId, layer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -127,7 +126,6 @@ impl Checker<'_> {
         let last = self.body_steps(&mut b, id, block, sizes, &layers, 0, "")?;
         // The result is the last step.
         b.steps.truncate(last + 1);
-        self.unapplied(&layers);
         self.unread(&b, &layers);
         Ok((b, last))
     }
@@ -186,29 +184,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Warns of layers that are declared but never applied.
-    pub(super) fn unapplied(&mut self, layers: &[(String, Rc<Layer>)]) {
-        for (name, layer) in layers {
-            let of_params =
-                !layer.inner.is_empty() && layer.inner.iter().all(|(_, l)| l.is_param());
-            let layer_alone = !layer.is_param() && !of_params && layer.has_weights();
-            let inside =
-                |l: &Layer| l.inner.iter().any(|(_, l)| self.making.applied.contains(&l.name));
-            if layer_alone && !self.making.applied.contains(&layer.name) && !inside(layer) {
-                self.warn(
-                    Diagnostic::warning(
-                        codes::LAYER,
-                        format!("layer `{name}` is never applied"),
-                        layer.span,
-                        "its weights change nothing",
-                    )
-                    .hint(format!("write `x |> {name}`, or delete it")),
-                );
-            }
-        }
-    }
-
-    /// Warns of parameters that are declared but never read.
+    /// Warns of layers that are declared but never applied, and of parameters that are never read.
     fn unread(&mut self, b: &Builder, layers: &[(String, Rc<Layer>)]) {
         let mut read = BTreeSet::new();
         for step in &b.steps {
@@ -223,20 +199,39 @@ impl Checker<'_> {
                 StepKind::Input | StepKind::Add(..) => {}
             }
         }
-        let mut left: Vec<&Rc<Layer>> = layers.iter().map(|(_, layer)| layer).collect();
-        while let Some(layer) = left.pop() {
-            left.extend(layer.inner.iter().map(|(_, l)| l));
-            if layer.is_param() && layer.params.iter().any(|p| !read.contains(p)) {
-                self.warn(
-                    Diagnostic::warning(
-                        codes::LAYER,
-                        format!("parameter `{}` is never read", layer.name),
-                        layer.span,
-                        "it changes nothing",
-                    )
-                    .hint("compute with it, or delete it"),
-                );
+        layers.iter().for_each(|(_, layer)| self.unread_in(layer, layer.span, &read));
+    }
+
+    /// The same of a layer that is declared at `span`.
+    fn unread_in(&mut self, layer: &Layer, span: Span, read: &BTreeSet<ParamId>) {
+        let name = &layer.name;
+        let params = matches!(layer.kind, SpecKind::List(_))
+            && layer.inner.iter().all(|(_, one)| one.is_param());
+        if params || layer.has_weights(&|p| read.contains(&p)) {
+            for (_, one) in &layer.inner {
+                let span = if self.in_std(one.span) { span } else { one.span };
+                self.unread_in(one, span, read);
             }
+        } else if layer.is_param() {
+            self.warn(
+                Diagnostic::warning(
+                    codes::LAYER,
+                    format!("parameter `{name}` is never read"),
+                    span,
+                    "it changes nothing",
+                )
+                .hint("compute with it, or delete it"),
+            );
+        } else if layer.has_weights(&|_| true) {
+            self.warn(
+                Diagnostic::warning(
+                    codes::LAYER,
+                    format!("layer `{name}` is never applied"),
+                    span,
+                    "its weights change nothing",
+                )
+                .hint(format!("write `x |> {name}`, or delete it")),
+            );
         }
     }
 
@@ -336,7 +331,7 @@ impl Checker<'_> {
             }
             ast::ExprKind::Error => Err(Reported),
             _ if !Self::is_flow(input, e) => {
-                if self.names_layer(env, e) {
+                if self.writes_layer(env, e) {
                     let text = self.text(e.span);
                     return Err(self.fail(
                         Diagnostic::error(
@@ -409,10 +404,9 @@ impl Checker<'_> {
         if matches!(&f.kind, ast::ExprKind::Name(n) if *n == body.input.0) {
             return Err(self.not_a_layer("the input", f.span));
         }
-        // Brackets may read the shape of the input.
+        // Brackets and conditions may read the shape of the input.
         let names = env.names.len();
-        if matches!(&f.kind, ast::ExprKind::At(_, args) if args.iter().any(|a| reads(&a.value, &body.input.0)))
-        {
+        if reads(f, &body.input.0) {
             let value = self.step_value(b, body.input.1, &body.input.0);
             env.set(&body.input.0, value);
         }
@@ -430,17 +424,12 @@ impl Checker<'_> {
         x: StepId,
         span: Span,
     ) -> R<StepId> {
-        match self.layer_of(env, f)? {
-            Some(Applied::Declared(layer)) => self.apply_layer(b, &layer, x, f.span),
-            Some(Applied::Written(spec)) => {
-                let layer = self.written_layer(spec, f.span)?;
-                self.apply_layer(b, &layer, x, f.span)
-            }
-            None => {
+        match self.callee(env, f, 1)? {
+            Val::Layer(layer) => self.apply_layer(b, &layer, x, f.span),
+            callee => {
                 let value = self.step_value(b, x, &body.input.0);
                 let from = b.steps[x].span;
                 self.compute(b, body.prefix, span, |this| {
-                    let callee = this.head(env, f)?;
                     let value = this.apply(env, callee, vec![(value, from)], f.span, span)?;
                     this.settled(value, span).map(|value| (Vec::new(), value))
                 })
@@ -457,7 +446,7 @@ impl Checker<'_> {
     ) -> R<StepId> {
         match &layer.kind {
             SpecKind::Builtin(builtin) => {
-                self.count_application(layer, at)?;
+                self.count_application(at)?;
                 let from = &b.steps[x];
                 let shape = match builtin.output(&from.shape) {
                     Ok(shape) => shape,
@@ -492,13 +481,10 @@ impl Checker<'_> {
                     }
                     return Ok(step);
                 }
-                self.count_application(layer, at)?;
+                self.count_application(at)?;
                 let text = self.sized_text(&block.name.name, &block.sizes, sizes);
                 self.enter(Frame { item: *id, call: at, text })?;
                 let last = self.body_steps(b, *id, block, sizes, &layer.inner, x, &layer.name);
-                if last.is_ok() {
-                    self.unapplied(&layer.inner);
-                }
                 self.stack.pop();
                 last
             }
@@ -511,7 +497,7 @@ impl Checker<'_> {
                 })
             }
             SpecKind::List(_) => {
-                self.count_application(layer, at)?;
+                self.count_application(at)?;
                 layer.inner.iter().try_fold(x, |x, (_, one)| self.apply_layer(b, one, x, at))
             }
             SpecKind::Param(_) => Err(self.not_a_layer("a parameter", at)),

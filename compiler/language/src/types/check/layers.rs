@@ -227,7 +227,21 @@ impl Checker<'_> {
                     .hint("put what both models share into a `block`"),
                 ))
             }
-            ItemKind::Fn(_) => Ok(LayerSpec { kind: SpecKind::Function(id, sizes.to_vec()), span }),
+            ItemKind::Fn(f) if f.params.len() == 1 => {
+                Ok(LayerSpec { kind: SpecKind::Function(id, sizes.to_vec()), span })
+            }
+            ItemKind::Fn(f) => {
+                let (name, wanted) = (&f.name.name, count(f.params.len(), "argument", "arguments"));
+                Err(self.fail(
+                    Diagnostic::error(
+                        codes::LAYER,
+                        format!("`{name}` takes {wanted}, and a function among layers one"),
+                        span,
+                        "where would the others come from?",
+                    )
+                    .hint("make a function of one argument, or a `block`, that calls it"),
+                ))
+            }
             _ => Err(self.not_a_layer("no layer", span)),
         }
     }

@@ -32,7 +32,7 @@ pub(super) fn resolve(world: &World, module: usize, diags: &mut Vec<Diagnostic>)
             scope: Scope::default(),
             later: Vec::new(),
             used: Vec::new(),
-            layer: None,
+            layers: Vec::new(),
             diags,
         };
         pass.item(&world.items[id.0].item);
@@ -51,8 +51,8 @@ struct Names<'w, 'd> {
     /// Names that later statements of the same body define.
     later: Vec<(String, Span, Later)>,
     used: Vec<(ItemId, Span)>,
-    /// Where the name of a declared layer stands.
-    layer: Option<Span>,
+    /// Where the names of declared layers stand.
+    layers: Vec<Span>,
     diags: &'d mut Vec<Diagnostic>,
 }
 
@@ -82,10 +82,9 @@ impl Names<'_, '_> {
                 self.later(b.layers.iter().chain(&b.body.lets).flat_map(|l| &l.names));
                 b.body.requires.iter().for_each(|r| self.expr(&r.cond));
                 for l in &b.layers {
-                    self.layer = Some(named_layer(&l.value));
+                    named_layers(&l.value, &mut self.layers);
                     self.expr(&l.value);
                 }
-                self.layer = None;
                 // What is computed may have the name of a size, as `bias` in PyTorch.
                 let sizes = |n: &Ident| b.sizes.iter().any(|s| s.name.name == n.name);
                 let layers: Vec<&Ident> = b.layers.iter().flat_map(|l| &l.names).collect();
@@ -329,7 +328,7 @@ impl Names<'_, '_> {
                         "declare it: `parties {name};` or, with m members, `parties {name}[m];`"
                     )
                 }
-                (None, None) if self.layer.is_some_and(|l| l.range() == span.range()) => {
+                (None, None) if self.layers.iter().any(|l| l.range() == span.range()) => {
                     format!(
                         "a layer of your own is a block of the same file, or one that it imports: `block {name}(x) {{ .. }}`"
                     )
@@ -417,12 +416,14 @@ impl Names<'_, '_> {
     }
 }
 
-/// Where the name of a declared layer stands: `Enc` of `Enc`, `Enc[n]` and `[Enc[n] for i in 3]`.
-fn named_layer(value: &Expr) -> Span {
+/// Where the names of declared layers stand: `Enc` of `Enc`, `Enc[n]`, `[Enc[n] for i in 3]` and `[Enc[n], relu]`.
+fn named_layers(value: &Expr, out: &mut Vec<Span>) {
     match &value.kind {
-        ExprKind::At(name, _) => named_layer(name),
-        ExprKind::Comp(layer, _) => named_layer(layer),
-        _ => value.span,
+        ExprKind::At(name, _) => named_layers(name, out),
+        ExprKind::Comp(layer, _) => named_layers(layer, out),
+        ExprKind::List(all) => all.iter().for_each(|layer| named_layers(layer, out)),
+        ExprKind::If(_, a, b) => [a, b].into_iter().for_each(|layer| named_layers(layer, out)),
+        _ => out.push(value.span),
     }
 }
 

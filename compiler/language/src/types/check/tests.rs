@@ -4,6 +4,7 @@ use super::world::{STD, World};
 use super::{Checked, Options, check, names};
 use crate::diagnostic::render;
 use crate::syntax::{LoadError, Sources, embedded};
+use crate::types::model::StepKind;
 use crate::types::{ExprKind, Intrinsic, Program, Stmt};
 use proptest::prelude::*;
 use std::fmt::Write;
@@ -218,7 +219,7 @@ fn parameters_of_a_block_come_before_those_of_its_layers() {
             layers: [Stage[4] for k in 1..3];
             gain:   param[4];
 
-            gain * (x |> layers)
+            gain * (x |> layers[1].inner[0][0] |> layers |> layers[2])
         }
         predicate P() {
             parties S;
@@ -232,6 +233,39 @@ fn parameters_of_a_block_come_before_those_of_its_layers() {
     let stages = [1, 2].iter().flat_map(|k| stage.map(|name| format!("layers.{k}.{name}")));
     let expected: Vec<String> = ["gain".to_owned()].into_iter().chain(stages).collect();
     assert_eq!(names, expected);
+}
+
+#[test]
+fn layers_inside_of_others_are_steps_of_their_own_and_share_weights() {
+    let text = "block Stage[n](x) {
+            conv: linear[n, n];
+            act:  relu;
+
+            x |> conv |> act
+        }
+        model Net(x: fix[4]) -> fix[4] {
+            layers: [Stage[4] for k in 2];
+
+            x |> layers[1].conv |> layers[0] |> layers[x.shape[0] - 3].conv
+        }
+        predicate P() {
+            parties S;
+            input w: public weights Net;
+            input x: public fix[4];
+            reveal Net(w, x) to S as y;
+        }";
+    let p = program(text, "");
+    let steps = p.models[0].steps.iter().filter_map(|step| match &step.kind {
+        StepKind::Layer { params, .. } => Some((step.name.as_str(), params.as_slice())),
+        _ => None,
+    });
+    let expected: [(&str, &[usize]); 4] = [
+        ("layers.1.conv", &[2, 3]),
+        ("layers.0.conv", &[0, 1]),
+        ("layers.0.act", &[]),
+        ("layers.1.conv", &[2, 3]),
+    ];
+    assert_eq!(steps.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::types::{
     BinOp, Body, Cond, Definition, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet,
     SetId, Ty, VarId,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// An error that is already among the diagnostics. Code that receives it reports nothing further.
@@ -142,17 +142,16 @@ impl Layer {
         matches!(self.kind, SpecKind::Param(_))
     }
 
-    /// Whether it has parameters, its own or those of what is in it.
-    pub fn has_weights(&self) -> bool {
-        !self.params.is_empty() || self.inner.iter().any(|(_, layer)| layer.has_weights())
+    /// Whether it has such parameters, its own or those of what is in it.
+    pub fn has_weights(&self, such: &impl Fn(ParamId) -> bool) -> bool {
+        let own = self.params.iter().any(|p| such(*p));
+        own || self.inner.iter().any(|(_, layer)| layer.has_weights(such))
     }
 }
 
 /// What is known of a model that is being built, while its expressions are checked.
 #[derive(Debug, Default)]
 pub(super) struct Making {
-    /// Full names of the layers that were applied.
-    pub applied: BTreeSet<String>,
     /// Layers applied so far.
     pub applications: usize,
     /// Variables that stand for parameters.
