@@ -103,9 +103,13 @@ fn nothing_of_an_opening_is_changed_after_the_coordinator_has_signed_it() {
         // A client opens nothing.
         assert_eq!(no(give(&world.client(0), node, &good, &world.public())).0, "role");
     }
-    // And the right one is opened, with the values of its own public inputs.
-    let open = || coordinator.open((TASK, 2), (600, 1, Some(3)), &twice);
-    open().expect("opens");
+    // And the right one is opened, with the values of its own public inputs, for clients who were given this.
+    let open_for =
+        |given| coordinator.open_for(Some(Hex([given; 32])), (TASK, 2), (600, 1, Some(3)), &twice);
+    open_for(7).expect("opens");
+    assert_eq!(coordinator.opening(TASK, 2).expect("is open").context, Some(Hex([7; 32])));
+    open_for(7).expect("is open already");
+    no(open_for(8));
     (0..5).for_each(|i| world.submit(i, 2));
     assert_eq!(world.ended(2, LONG)["phase"], "released");
     let doubled: Vec<i64> = world.expected(&[0, 1, 2, 3, 4]).iter().map(|x| 2 * x).collect();
