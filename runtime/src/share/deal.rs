@@ -21,12 +21,15 @@
 use super::{Prg, Purpose, RunId, Seed, Stream, next};
 use slvr_circuit::upload::explicit_bytes;
 pub use slvr_circuit::upload::{Layout, layout, upload_bytes};
-use slvr_circuit::wire_len;
+use slvr_circuit::{Dom, wire_len};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
+
+/// Elements that are dealt at a time: streams need no memory for all of them.
+const BLOCK: usize = 1 << 20;
 
 /// What the parties receive of a client does not fit the circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -100,10 +103,17 @@ impl Dealt {
         let mut explicit = Vec::with_capacity(bytes);
         for (index, x) in inputs {
             let s = Stream::new(index, Purpose::Deal);
-            let mut x2 = x;
-            x2.sub_assign(&g0.draw(s, x2.dom(), 0, x2.len()));
-            x2.sub_assign(&g1.draw(s, x2.dom(), 0, x2.len()));
-            x2.to_wire(&mut explicit);
+            // Planes travel one after another, so they are dealt at once.
+            let block = match x.dom() {
+                Dom::Ring(_) => BLOCK,
+                Dom::Bits(_) => x.len().max(1),
+            };
+            for at in (0..x.len()).step_by(block) {
+                let mut x2 = x.slice(at..x.len().min(at + block));
+                x2.sub_assign(&g0.draw(s, x2.dom(), at, x2.len()));
+                x2.sub_assign(&g1.draw(s, x2.dom(), at, x2.len()));
+                x2.to_wire(&mut explicit);
+            }
         }
         Dealt { seed0, seed1, explicit: Arc::new(explicit) }
     }
@@ -194,7 +204,6 @@ fn component(
 mod tests {
     use super::*;
     use crate::share::{Rep, reconstruct};
-    use slvr_circuit::Dom;
 
     const RUN: RunId = RunId([1; 16]);
 
@@ -244,6 +253,19 @@ mod tests {
                 assert_eq!(got, *x);
             }
         }
+    }
+
+    /// Parties draw a stream at once, and whoever deals draws it block by block.
+    #[test]
+    fn what_is_longer_than_a_block_is_one_stream() {
+        let mut x = Data::zeros(Dom::Ring(16), 2 * BLOCK + 67);
+        x.offset(7);
+        let layout = vec![(0, x.dom(), x.len())];
+        let given = vec![(0, x.clone())];
+        let dealt = Dealt::new(Seed::new([3; 16]), Seed::new([4; 16]), RUN, given);
+        let uploads = dealt.uploads();
+        let [a, b, c] = [0, 1, 2].map(|i| expand(&uploads[i], i, &layout, 0).unwrap().remove(0));
+        assert_eq!(reconstruct([&a, &b, &c]).unwrap(), x);
     }
 
     #[test]
