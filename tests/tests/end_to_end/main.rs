@@ -5,12 +5,12 @@
 //!
 //! | about | files |
 //! |---|---|
-//! | predicates among three parties | `predicates`, `gallery`, `gallery_rounds`, `every_predicate`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
+//! | predicates among three parties | `predicates`, `gallery`, `gallery_rounds`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
 //! | functions, loops, weights, layers, the library | `functions`, `formulas`, `bits`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances`, `long_vectors` |
 //! | the compiler's text and messages | `diagnostics`, `overflow_messages`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `speculation` |
 //! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `cuts`, `given`, `precision` |
-//! | malicious clients, random programs, damaged files | `attacks`, `random_programs`, `fuzz_smoke` |
+//! | malicious clients, random programs | `attacks`, `random_programs` |
 
 // Thousands of small programs are compiled and run, which is mostly small tensors that come and go.
 #[global_allocator]
@@ -35,10 +35,8 @@ mod docs;
 mod dropouts;
 mod each_member;
 mod edge_cases;
-mod every_predicate;
 mod formulas;
 mod functions;
-mod fuzz_smoke;
 mod gallery;
 mod gallery_rounds;
 mod given;
