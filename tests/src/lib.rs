@@ -15,6 +15,8 @@ pub mod means;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 use slvr_circuit::{Circuit, Encoding, From, Lots, Op};
+use slvr_compiler::diagnostic::Diagnostic;
+use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::graph::eval as graph_eval;
 use slvr_compiler::noise::Words;
 use slvr_compiler::pipeline::{self, Compiled};
@@ -92,6 +94,39 @@ pub fn compile_with_files(
     files: &[(&str, &str)],
     how: pipeline::Options,
 ) -> Case {
+    attempt_with_files(text, bindings, files, how).unwrap_or_else(|why| panic!("{}", why.text()))
+}
+
+/// What is said of a program that is refused.
+pub struct Refused {
+    /// By the checks of types, or by what compiles.
+    pub said: Vec<Diagnostic>,
+    /// Texts.
+    pub sources: Sources,
+}
+
+impl Refused {
+    /// As it is printed.
+    pub fn text(&self) -> String {
+        render(&self.said, &self.sources, false)
+    }
+}
+
+/// Compiles a text, or says why it is refused.
+pub fn attempt(
+    text: &str,
+    bindings: &[(&str, &str)],
+    how: pipeline::Options,
+) -> Result<Case, Refused> {
+    attempt_with_files(text, bindings, &[], how)
+}
+
+fn attempt_with_files(
+    text: &str,
+    bindings: &[(&str, &str)],
+    files: &[(&str, &str)],
+    how: pipeline::Options,
+) -> Result<Case, Refused> {
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", text);
     let bindings = bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
@@ -100,12 +135,14 @@ pub fn compile_with_files(
         let found = files.iter().find(|(name, _)| *name == path);
         found.map(|(_, text)| text.to_string()).ok_or(LoadError::NotFound)
     };
-    let render = |d: &[_], s: &Sources| slvr_compiler::diagnostic::render::render(d, s, false);
-    let types::Checked { program, .. } = types::check(&mut sources, file, &options, &mut loader)
-        .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
-    let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {})
-        .unwrap_or_else(|d| panic!("{}", render(&d, &sources)));
-    Case::new(program, compiled, sources)
+    let program = match types::check(&mut sources, file, &options, &mut loader) {
+        Ok(checked) => checked.program,
+        Err(said) => return Err(Refused { said, sources }),
+    };
+    match pipeline::compile_with(&program, &sources, how, |_, _| {}) {
+        Ok(compiled) => Ok(Case::new(program, compiled, sources)),
+        Err(said) => Err(Refused { said, sources }),
+    }
 }
 
 /// Sizes of a predicate small enough for many runs, and the scale of random inputs as a part of their

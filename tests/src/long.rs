@@ -31,10 +31,21 @@ pub fn effort(named: &str) -> bool {
     std::env::var("SLVR_EFFORT").is_ok_and(|effort| effort == named)
 }
 
+/// How many cases there are where every day takes `few` of `all`, which `SLVR_EFFORT=full` takes.
+pub fn part(few: u64, all: u64) -> u64 {
+    count(if effort("full") { all } else { few })
+}
+
 /// The numbers of a slice: so many as [`count`] says, from `SLVR_SEED` on.
 pub fn slice(few: u64) -> std::ops::Range<u64> {
     let first = setting("SLVR_SEED").unwrap_or(0);
     first..first + count(few)
+}
+
+/// As [`slice`], where every day takes `few` of `all`.
+pub fn slice_of(few: u64, all: u64) -> std::ops::Range<u64> {
+    let first = setting("SLVR_SEED").unwrap_or(0);
+    first..first + part(few, all)
 }
 
 /// The string of choices of a case, `least` to `most` long.

@@ -101,7 +101,8 @@ fn pooling_has_no_weights() {
 
 #[test]
 fn resnet_compiles() {
-    for file in ["accuracy.slvr", "accuracy_secret.slvr", "confidence.slvr"] {
+    // The circuits of the others are among those that the test `artifacts` knows.
+    for file in ["confidence.slvr"] {
         let case = case(file, &[("M", "ResNet18"), ("c", "1"), ("b", "10")]);
         assert!(case.circuit().rounds() > 0, "{file}");
     }

@@ -4,12 +4,9 @@ use slvr_circuit::Dom;
 use slvr_compiler::analysis::failure::Failure;
 use slvr_compiler::analysis::guard::Guard;
 use slvr_compiler::cost::places;
-use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::syntax::{LoadError, Sources};
-use slvr_compiler::types;
-use slvr_tests::{compile, compile_with, distance, predicate, random_inputs};
+use slvr_tests::{attempt, compile, compile_with, distance, predicate, random_inputs};
 
 /// A norm bound on long vectors, which random projections enforce, with a demand.
 fn bounded(failure: &str) -> Result<pipeline::Compiled, String> {
@@ -17,13 +14,9 @@ fn bounded(failure: &str) -> Result<pipeline::Compiled, String> {
         "    parties Client[m];",
         &format!("    require failure <= {failure};\n\n    parties Client[m];"),
     );
-    let mut sources = Sources::new();
-    let file = sources.add("bounded.slvr", text);
-    let bindings = [("M", "DigitsNet"), ("m", "10")].map(|(n, v)| (n.to_string(), v.to_string()));
-    let options = types::Options { bindings: bindings.into(), ..Default::default() };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
-    pipeline::compile(&checked.program, &sources).map_err(|d| render(&d, &sources, false))
+    let sizes = [("M", "DigitsNet"), ("m", "10")];
+    let case = attempt(&text, &sizes, Options::default());
+    case.map(|case| case.compiled).map_err(|why| why.text())
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! programs, and of every predicate that comes with the compiler, wherever no decision is nearer to
 //! its threshold than its margin. Runs are in the clear. Seeds are printed.
 //!
-//! Each predicate is evaluated on 1,000 random inputs, or as many as `SLVR_COUNT` says.
+//! Each predicate is evaluated on 80 random inputs, with `SLVR_EFFORT=full` on 300, or as many as `SLVR_COUNT` says.
 
 use slvr_circuit::{Encoding, From};
 use slvr_compiler::analysis::errors::{Decision, Errors, errors};
@@ -13,11 +13,10 @@ use slvr_compiler::graph::eval;
 use slvr_compiler::pipeline;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::embedded::PREDICATES;
-use slvr_compiler::syntax::{LoadError, Sources};
-use slvr_compiler::types;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::{
-    Case, Random, committees, compile, graph_inputs, margins, predicate, random_inputs, sizes,
+    Case, Random, attempt, committees, compile, graph_inputs, margins, predicate, random_inputs,
+    sizes,
 };
 
 const ULP: f64 = 1.0 / 65536.0;
@@ -238,7 +237,7 @@ fn clear(case: &Case, inputs: &Inputs, coins: &[u128], decisions: &[Decision]) -
 }
 
 fn runs() -> u64 {
-    slvr_tests::long::count(300)
+    slvr_tests::long::part(80, 300)
 }
 
 /// Bounds for inputs in a part of the declared ranges, which is where the random ones are.
@@ -323,16 +322,10 @@ fn demand(bound: &str, value: &str, x: &str) -> String {
          input x: secret fix[n] in {x} from each Client;\n    \
          let z = {value};\n    let w = sum(z) * 3;\n    reveal w to Server as w;\n}}\n"
     );
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let options = types::Options { bindings: vec![("n".into(), "4".into())], ..Default::default() };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
-    let found = match pipeline::compile(&checked.program, &sources) {
-        Ok(compiled) => compiled.warnings,
-        Err(refused) => refused,
-    };
-    render(&found, &sources, false)
+    match attempt(&text, &[("n", "4")], pipeline::Options::default()) {
+        Ok(case) => render(&case.compiled.warnings, &case.sources, false),
+        Err(refused) => refused.text(),
+    }
 }
 
 /// A demand that holds is silent, whatever is revealed of the value.
@@ -359,14 +352,8 @@ fn a_demand_on_what_a_model_computes_is_a_warning() {
         "    require error(size) <= 2^-40;\n\n    parties Client[m];",
     );
     assert!(text.contains("let size"), "{text}");
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let bindings = [("M", "Mlp[9,hidden=4]"), ("m", "5")];
-    let bindings = bindings.map(|(n, v)| (n.to_string(), v.to_string())).into();
-    let options = types::Options { bindings, ..Default::default() };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
-    assert!(pipeline::compile(&checked.program, &sources).is_err());
+    let sizes = [("M", "Mlp[9,hidden=4]"), ("m", "5")];
+    assert!(attempt(&text, &sizes, pipeline::Options::default()).is_err());
 }
 
 /// One that does not is an error that says where most of the bound comes from.

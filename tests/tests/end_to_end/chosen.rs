@@ -1,12 +1,11 @@
 //! Entries by public numbers that are known at run time: inputs, and what coins draw.
 
 use slvr_circuit::Lots;
-use slvr_compiler::source::Sources;
-use slvr_compiler::types;
+use slvr_compiler::pipeline::Options;
 use slvr_runtime::protocol::committee::lots;
 use slvr_runtime::share::encode::RawData;
 use slvr_tests::agree::hold;
-use slvr_tests::{compile, random_inputs};
+use slvr_tests::{attempt, compile, random_inputs};
 
 /// Subsets, a permutation, members, batches, and positions that are an input.
 const ALL: &str = "
@@ -129,13 +128,9 @@ fn refused(stmts: &str) -> String {
             reveal j to Server as j;
         }}"
     );
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", &text);
-    let options = types::Options::default();
-    let mut none = |_: &str| Err(slvr_compiler::source::LoadError::NotFound);
-    match types::check(&mut sources, file, &options, &mut none) {
+    match attempt(&text, &[], Options::default()) {
         Ok(_) => panic!("not refused: {stmts}"),
-        Err(d) => d[0].title.clone(),
+        Err(why) => why.said[0].title.clone(),
     }
 }
 

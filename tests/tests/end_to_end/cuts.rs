@@ -9,10 +9,8 @@ use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::embedded::PREDICATES;
-use slvr_compiler::syntax::{LoadError, Sources};
-use slvr_compiler::types;
 use slvr_runtime::share::encode::{RawData, RawTensor};
-use slvr_tests::{Case, compile, compile_with, predicate, random_inputs, sizes};
+use slvr_tests::{Case, attempt, compile, compile_with, predicate, random_inputs, sizes};
 
 const ACCEPTS: &str = "    require cut >= 16;\n";
 
@@ -26,16 +24,10 @@ fn without() -> (&'static str, String) {
 
 /// The compiler's answer to a text with LeNet-5.
 fn answer(text: &str) -> Result<pipeline::Compiled, String> {
-    let mut sources = Sources::new();
-    let file = sources.add("cut.slvr", text);
     let sizes = [("M", "LeNet5"), ("m", "4"), ("c", "1"), ("b", "1")];
     let sizes = if text.contains("[M") { &sizes[..] } else { &[] };
-    let bindings = sizes.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = types::Options { bindings, ..Default::default() };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &options, &mut none)
-        .map_err(|d| render(&d, &sources, false))?;
-    pipeline::compile(&checked.program, &sources).map_err(|d| render(&d, &sources, false))
+    let case = attempt(text, sizes, Options::default());
+    case.map(|case| case.compiled).map_err(|why| why.text())
 }
 
 #[test]

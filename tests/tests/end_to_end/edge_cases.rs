@@ -16,17 +16,20 @@
 //! Beyond, a program is refused, takes wider words, or has its activations cut; where they are cut,
 //! floating point is no reference.
 
+use slvr_circuit::Op;
+use slvr_compiler::pipeline;
 use slvr_compiler::syntax::embedded::PREDICATES;
-use slvr_compiler::syntax::{LoadError, Sources};
-use slvr_compiler::types;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::agree::{Ends, close, ends, fill, hold};
-use slvr_tests::{Case, Random, coarse_inputs, compile, predicate, random_inputs};
+use slvr_tests::long::part;
+use slvr_tests::{Case, Random, attempt, coarse_inputs, compile, predicate, random_inputs};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// Random inputs for each choice of sizes.
-const INPUTS: u64 = 8;
+/// Of so many inputs every day takes a few.
+fn some(few: u64, all: u64) -> std::ops::Range<u64> {
+    0..part(few, all)
+}
 
 /// Predicates with sizes: the smallest m first, then even and odd ones.
 const SIZES: &[(&str, &[&str])] = &[
@@ -251,24 +254,18 @@ fn sizes_below_the_smallest_are_refused() {
         ("norm_bound", "M=Mlp[3,2,2] m=0"),
     ];
     for (name, sizes) in refused {
-        let mut sources = Sources::new();
-        let file = sources.add("test.slvr", predicate(name));
-        let bindings = pairs(sizes).iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        let options = types::Options { bindings, ..types::Options::default() };
-        let mut loader = |_: &str| Err(LoadError::NotFound);
-        let errors = match types::check(&mut sources, file, &options, &mut loader) {
-            Ok(_) => panic!("{name} {sizes} is accepted"),
-            Err(errors) => errors,
+        let Err(why) = attempt(predicate(name), &pairs(sizes), pipeline::Options::default()) else {
+            panic!("{name} {sizes} is accepted")
         };
-        println!("{name} {sizes}: {} {}", errors[0].code, errors[0].title);
+        let error = &why.said[0];
+        println!("{name} {sizes}: {} {}", error.code, error.title);
     }
 }
 
 #[test]
 fn random_inputs_agree() {
     for edge in EDGES.iter() {
-        println!("{}: seeds 0 to {}", edge.title(), INPUTS - 1);
-        let telling = (0..INPUTS).filter(|&s| edge.hold(&edge.random(s), s)).count();
+        let telling = some(3, 8).filter(|&s| edge.hold(&edge.random(s), s)).count();
         println!("{}: {telling} not zero", edge.title());
     }
 }
@@ -277,7 +274,8 @@ fn random_inputs_agree() {
 #[test]
 fn ties_of_some_clients_agree() {
     for edge in EDGES.iter() {
-        for seed in 100..105 {
+        for seed in some(2, 5) {
+            let seed = 100 + seed;
             let mut inputs = edge.random(seed);
             for set in &mut inputs.sets {
                 for pair in set.chunks_exact_mut(2) {
@@ -295,7 +293,8 @@ fn ties_of_some_clients_agree() {
 #[test]
 fn all_equal_inputs_agree() {
     for edge in EDGES.iter() {
-        for seed in 200..203 {
+        for seed in some(1, 3) {
+            let seed = 200 + seed;
             let mut inputs = edge.random(seed);
             for set in &mut inputs.sets {
                 if let Some(first) = set.first().cloned() {
@@ -318,7 +317,8 @@ fn small_integers_agree() {
         if edge.saturates() {
             continue;
         }
-        for seed in 300..310 {
+        for seed in some(3, 10) {
+            let seed = 300 + seed;
             let mut random = Random::new(seed);
             let table: Vec<f64> = (0..4096).map(|_| (random.unit() * 3.0).floor() - 1.0).collect();
             let mut inputs = coarse_inputs(edge.case.circuit(), seed);
@@ -344,7 +344,8 @@ fn zero_update(inputs: &mut Inputs, which: impl Fn(usize) -> bool) {
 #[test]
 fn zero_vectors_agree() {
     for edge in EDGES.iter().filter(|e| !COSINES.contains(&e.name)) {
-        for seed in 400..405 {
+        for seed in some(3, 5) {
+            let seed = 400 + seed;
             let mut inputs = edge.random(seed);
             zero_update(&mut inputs, |member| member as u64 == seed % 3);
             edge.hold(&inputs, seed);
@@ -366,7 +367,8 @@ fn zero_vectors_agree() {
 #[test]
 fn a_zero_vector_has_no_influence_on_cosines() {
     for edge in EDGES.iter().filter(|e| COSINES.contains(&e.name)) {
-        for seed in 500..520 {
+        for seed in some(6, 20) {
+            let seed = 500 + seed;
             let mut inputs = edge.random(seed);
             let zero = (seed % 2) as usize;
             let Some(guide) = inputs.public.get("guide").map(|t| t.data.clone()) else {
@@ -409,9 +411,8 @@ fn ends_of_the_range_agree() {
         }
         let all = [Ends::Low, Ends::High, Ends::Either, Ends::OneMember];
         for (i, which) in all.into_iter().enumerate() {
-            for seed in 0..if which == Ends::Either { 8 } else { 2 } {
+            for seed in if which == Ends::Either { some(3, 8) } else { some(1, 2) } {
                 let seed = 600 + 10 * i as u64 + seed;
-                println!("{}: {which:?}, seed {seed}", edge.title());
                 edge.hold(&ends(edge.case.circuit(), which, seed), seed);
             }
         }
@@ -459,5 +460,26 @@ predicate P[m]() {
         assert_eq!(*totals, case.floating(&inputs, &report.coins)[0], "seed {seed}");
         assert_eq!(totals[..2], [0.0; 2], "seed {seed}");
         assert!(totals[2..].iter().any(|x| *x != 0.0), "seed {seed}: {totals:?}");
+    }
+}
+
+/// Whatever a predicate computes, the parties open nothing but its reveals and public coins.
+#[test]
+fn only_reveals_are_opened() {
+    for edge in EDGES.iter() {
+        let (circuit, title) = (edge.case.circuit(), edge.title());
+        let mut opened = vec![0; circuit.outputs.len()];
+        for instr in circuit.layers.iter().flat_map(|l| &l.exchange) {
+            match instr.op {
+                Op::OpenTo { output, .. } => opened[output as usize] += 1,
+                // Whose inputs were admitted; nothing else is opened to the parties.
+                Op::Open(_) => {
+                    let bit = circuit.checks.iter().any(|c| instr.out == Some(c.value));
+                    assert!(bit, "{title} opens a value to the parties");
+                }
+                _ => {}
+            }
+        }
+        assert!(opened.iter().all(|&n| n == 1), "{title}: {opened:?}");
     }
 }

@@ -7,7 +7,7 @@ use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData};
-use slvr_tests::{Case, Random, compile_with, random_inputs};
+use slvr_tests::{Case, Random, attempt, compile_with, random_inputs};
 
 /// A statistic of one vector, and what it is.
 type Row = (&'static str, fn(&[f64]) -> Vec<f64>);
@@ -150,25 +150,15 @@ fn long_vectors_are_searched_in_every_family() {
 /// All of a long vector in order has no circuit, and says what has.
 #[test]
 fn all_of_a_long_vector_in_order_is_refused() {
-    use slvr_compiler::syntax::Sources;
     for value in ["sort(x)", "rank(x)", "[sort(x)[k] for k in 65]"] {
         let text = format!(
             "use std::{{rank, sort}};\npredicate T[n]() {{\n    parties Server;\n    input x: secret fix[n] in -4..4 from Server;\n    \
              reveal {value} to Server as z;\n}}\n"
         );
-        let mut sources = Sources::new();
-        let file = sources.add("t.slvr", text);
-        let options = slvr_compiler::types::Options {
-            bindings: vec![("n".into(), "20000".into())],
-            ..Default::default()
-        };
-        let loader = &mut |_: &str| Err(slvr_compiler::syntax::LoadError::NotFound);
-        let program = slvr_compiler::types::check(&mut sources, file, &options, loader);
-        let program = program.expect("type-checks").program;
-        let Err(found) = slvr_compiler::pipeline::compile(&program, &sources) else {
+        let Err(why) = attempt(&text, &[("n", "20000")], Options::default()) else {
             panic!("{value} has a circuit");
         };
-        let text = slvr_compiler::diagnostic::render::render(&found, &sources, false);
+        let text = why.text();
         assert!(text.contains("all of 20000 entries in order"), "{value}: {text}");
         assert!(text.contains("`top_k`"), "{value}: {text}");
     }

@@ -2,12 +2,10 @@
 
 use slvr_circuit::Circuit;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::syntax::{Sources, embedded::Embedded};
-use slvr_compiler::{cost, pipeline, types};
+use slvr_compiler::{cost, pipeline};
 use slvr_tests::agree::hold;
-use slvr_tests::{Case, compile, random_inputs};
+use slvr_tests::{Case, attempt, compile, random_inputs};
 
 /// A predicate with the statements given, for three clients with a vector and a number each.
 fn predicate(items: &str, body: &str) -> String {
@@ -25,15 +23,9 @@ fn compiled(items: &str, body: &str) -> Case {
 
 /// Why a program is refused.
 fn refusal(text: &str, bindings: &[(&str, &str)]) -> String {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let bindings = bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = types::Options { bindings, ..types::Options::default() };
-    let found = types::check(&mut sources, file, &options, &mut Embedded)
-        .and_then(|checked| pipeline::compile(&checked.program, &sources));
-    match found {
+    match attempt(text, bindings, pipeline::Options::default()) {
         Ok(_) => panic!("not refused:\n{text}"),
-        Err(diagnostics) => render(&diagnostics, &sources, false),
+        Err(why) => why.text(),
     }
 }
 

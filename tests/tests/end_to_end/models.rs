@@ -6,10 +6,8 @@
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::accuracy::he_weights;
 use slvr_tests::agree::{close, hold};
+use slvr_tests::long::{effort, part};
 use slvr_tests::{Case, compile, compile_files, predicate, random_inputs};
-
-/// Random weights and images for each model.
-const INPUTS: u64 = 8;
 
 /// Logits of `b` images. WEIGHTS and IMAGE say who gives them.
 const LOGITS: &str = "
@@ -78,9 +76,9 @@ fn logits_agree(title: &str, text: &str, model: &str, b: u64, given: Given, seed
 
 /// A model `Net`, with the blocks before it, under all three choices of secrecy.
 fn layer(title: &str, text: &str) {
-    logits_agree(title, text, "Net", 3, Given::BothSecret, INPUTS);
-    logits_agree(title, text, "Net", 3, Given::WeightsPublic, 4);
-    logits_agree(title, text, "Net", 3, Given::ImagesPublic, 4);
+    logits_agree(title, text, "Net", 3, Given::BothSecret, part(3, 8));
+    logits_agree(title, text, "Net", 3, Given::WeightsPublic, part(2, 4));
+    logits_agree(title, text, "Net", 3, Given::ImagesPublic, part(2, 4));
 }
 
 macro_rules! layers {
@@ -454,7 +452,7 @@ fn predicates_take_models_of_other_files() {
             sizes.extend(rest.split_whitespace().filter_map(|b| b.split_once('=')));
             let case = compile_files(predicate(name), &sizes, &files);
             let title = format!("{name} {sizes:?}");
-            for seed in 0..5 {
+            for seed in 0..part(2, 5) {
                 println!("{title}: seed {seed}");
                 hold(&title, &case, &random_inputs(case.circuit(), seed, 0.1), seed);
             }
@@ -545,16 +543,22 @@ predicate Gains[M: model, m, b]() {
 ";
 
 #[test]
-#[ignore = "a minute; `resnet18_logits` runs the network by default"]
+#[ignore = "a minute; `resnet18_logits` runs the network with `SLVR_EFFORT=full`"]
 fn resnet18_gains() {
     let case = compile(GAINS, &[("M", "ResNet18"), ("m", "2"), ("b", "1")]);
     let inputs = small_updates(&case, 0.05, 0);
     assert!(hold("ResNet-18, gains", &case, &inputs, 0));
 }
 
-/// One image through ResNet-18, weights and image secret.
+/// One image through ResNet-18, weights and image secret. Every day three parties run ResNet-20, in `reference`.
 #[test]
 fn resnet18_logits() {
+    if !effort("full") {
+        println!(
+            "skipped: set SLVR_EFFORT=full for a network of ten million weights among three parties"
+        );
+        return;
+    }
     let case = compile(&logits(Given::BothSecret), &[("M", "ResNet18"), ("b", "1")]);
     let inputs = inputs(&case, "net", 1);
     let floating = case.floating(&inputs, &[]);

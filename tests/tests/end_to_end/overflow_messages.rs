@@ -2,9 +2,13 @@
 //! and for what the library computes also the call.
 
 use slvr_compiler::diagnostic::codes;
-use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{LoadError, Sources};
-use slvr_compiler::types::{Options, check};
+use slvr_compiler::pipeline::Options;
+use slvr_tests::{Refused, attempt};
+
+/// What is said of a program, if it is refused.
+fn refused(text: &str) -> Option<Refused> {
+    attempt(text, &[], Options::default()).err()
+}
 
 /// The texts that the message underlines, the main one first.
 fn underlined(value: &str) -> Vec<String> {
@@ -13,13 +17,8 @@ fn underlined(value: &str) -> Vec<String> {
          \x20   input x: secret fix[3] in -1000..1000 from each Client;\n\n\
          \x20   let y = {value};\n\n    reveal sum(y) to Server as y;\n}}\n"
     );
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut no_files = |_: &str| Err(LoadError::NotFound);
-    let checked = check(&mut sources, file, &Options::default(), &mut no_files);
-    let program = checked.unwrap_or_else(|d| panic!("{d:?}")).program;
-    let errors = pipeline::compile(&program, &sources).err().unwrap_or_default();
-    let error = errors.first().unwrap_or_else(|| panic!("{value} compiles"));
+    let Refused { said, sources } = refused(&text).unwrap_or_else(|| panic!("{value} compiles"));
+    let error = &said[0];
     assert_eq!(error.code, codes::OVERFLOW, "{error:?}");
     error.labels.iter().map(|(span, _)| sources.snippet(*span).to_owned()).collect()
 }
@@ -35,13 +34,8 @@ fn the_operation_is_underlined_not_the_comprehension_around_it() {
 
 /// What stands at each place of the first error, if there is one.
 fn first_error(text: &str) -> Option<(Vec<[String; 2]>, Vec<String>)> {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text.to_owned());
-    let mut no_files = |_: &str| Err(LoadError::NotFound);
-    let checked = check(&mut sources, file, &Options::default(), &mut no_files);
-    let program = checked.unwrap_or_else(|d| panic!("{d:?}")).program;
-    let errors = pipeline::compile(&program, &sources).err()?;
-    let error = errors.into_iter().next()?;
+    let Refused { said, sources } = refused(text)?;
+    let error = said.into_iter().next()?;
     let label = |(span, what): &(_, String)| [sources.snippet(*span).to_owned(), what.clone()];
     Some((error.labels.iter().map(label).collect(), error.hints))
 }
@@ -88,12 +82,7 @@ fn with_state(range: &str, start: &str, value: &str) -> Result<(), String> {
          \x20   input x: secret fix in -1..1 from each Client;\n\n    state s: secret fix in {range} = {start};\n\n\
          \x20   let y = {value};\n\n    store s + sum(x) as s;\n\n    reveal y to Server as y;\n}}\n"
     );
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut no_files = |_: &str| Err(LoadError::NotFound);
-    let checked = check(&mut sources, file, &Options::default(), &mut no_files);
-    let program = checked.unwrap_or_else(|d| panic!("{d:?}")).program;
-    let errors = pipeline::compile(&program, &sources).err().unwrap_or_default();
+    let Some(Refused { said: errors, .. }) = refused(&text) else { return Ok(()) };
     assert!(errors.iter().all(|e| e.code == codes::OVERFLOW), "{errors:?}");
     errors.first().map_or(Ok(()), |e| Err(e.hints.join("; ")))
 }

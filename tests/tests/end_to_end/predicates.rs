@@ -1,4 +1,4 @@
-//! The other predicates, end to end: among three parties they reveal what the floating-point program
+//! The programs of `pass/`, end to end: among three parties they reveal what the floating-point program
 //! does, on small sizes and random inputs.
 //!
 //! A check decides by comparisons, and rounding may decide one that is nearly a tie otherwise than
@@ -6,7 +6,7 @@
 //! far more than their errors of some 2^-16. Seeds are fixed; none of them is a tie.
 
 use slvr_runtime::share::encode::{Inputs, RawData};
-use slvr_tests::{Case, Random, compile, distance, predicate, random_inputs};
+use slvr_tests::{Case, Random, compile, distance, random_inputs};
 
 /// Scales each member's update by a factor of its own, so that lengths differ.
 fn varied(case: &Case, seed: u64, spread: f64) -> Inputs {
@@ -49,42 +49,7 @@ fn agree(name: &str, text: &str, sizes: &[(&str, &str)], spread: f64, bound: f64
     assert!(busy * 2 > seeds, "{name}: {busy} of {seeds}");
 }
 
-fn check(name: &str, sizes: &[(&str, &str)], spread: f64, bound: f64) {
-    agree(name, predicate(name), sizes, spread, bound, 20);
-}
-
 const MLP: (&str, &str) = ("M", "Mlp[6, 5, 4]");
-
-#[test]
-fn slvr_confidence() {
-    check("slvr_confidence", &[MLP, ("m", "5"), ("c", "1"), ("b", "3")], 0.1, 1e-4);
-}
-
-#[test]
-fn cosine_similarity() {
-    check("cosine_similarity", &[MLP, ("m", "6")], 0.1, 1e-4);
-    check("cosine_similarity", &[MLP, ("m", "6"), ("tau", "0.1")], 0.1, 1e-4);
-}
-
-#[test]
-fn norm_ball() {
-    check("norm_ball", &[MLP, ("m", "6"), ("lambda", "1.3")], 0.1, 1e-4);
-}
-
-#[test]
-fn norm_bound() {
-    check("norm_bound", &[MLP, ("m", "6")], 0.1, 1e-4);
-}
-
-#[test]
-fn coordinate_trimmed_mean() {
-    check("coordinate_trimmed_mean", &[("d", "17"), ("m", "7"), ("c", "2")], 0.5, 1e-4);
-}
-
-#[test]
-fn krum() {
-    check("krum", &[MLP, ("m", "7"), ("f", "2")], 0.1, 1e-4);
-}
 
 /// Every program of `pass/` has a circuit.
 macro_rules! pass {

@@ -162,23 +162,23 @@ fn agree_in(which: usize, count: u64) {
 
 #[test]
 fn random_programs_agree_at_every_stage() {
-    agree_in(0, 111);
+    agree_in(0, long::part(45, 111));
 }
 
 #[test]
 fn random_programs_of_fewest_bits_agree() {
-    agree_in(1, 40);
+    agree_in(1, long::part(20, 40));
 }
 
 #[test]
 fn random_programs_of_family_t1_agree() {
-    agree_in(2, 99);
+    agree_in(2, long::part(40, 99));
 }
 
 /// Family, network, fraction bits and speculation are drawn for each; the long run.
 #[test]
 fn random_programs_of_every_way_agree() {
-    let numbers = long::slice(60);
+    let numbers = long::slice_of(30, 60);
     let many = numbers.end - numbers.start >= 1000;
     let mut seen = Seen::default();
     let case = |seed| {

@@ -3,14 +3,13 @@
 use sha2::{Digest, Sha256};
 use slvr_circuit::From;
 use slvr_compiler::diagnostic::Diagnostic;
-use slvr_compiler::source::Sources;
-use slvr_compiler::types;
+use slvr_compiler::pipeline;
 use slvr_compiler::types::eval::{EvalInputs, Tensor, Trace, trace};
 use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_runtime::share::state::{Kept, StateError};
-use slvr_tests::{Case, committees, compile, random_inputs};
+use slvr_tests::{Case, attempt, committees, compile, random_inputs};
 use std::collections::BTreeMap;
 
 /// A mean that goes on from round to round, how often each client was far from it, and whether it ever was.
@@ -204,12 +203,9 @@ fn text(stmts: &str) -> String {
 
 /// The messages of a predicate with these statements.
 fn refused(stmts: &str) -> Vec<Diagnostic> {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text(stmts));
-    let mut none = |_: &str| Err(slvr_compiler::source::LoadError::NotFound);
-    match types::check(&mut sources, file, &types::Options::default(), &mut none) {
+    match attempt(&text(stmts), &[], pipeline::Options::default()) {
         Ok(_) => panic!("not refused: {stmts}"),
-        Err(d) => d,
+        Err(why) => why.said,
     }
 }
 

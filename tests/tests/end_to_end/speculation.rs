@@ -12,6 +12,7 @@ use slvr_compiler::schedule::Checks;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::share::encode::{Inputs, RawData};
+use slvr_tests::long::effort;
 use slvr_tests::{Case, compile_with, distance, predicate, random_inputs, sizes};
 
 fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case; 2] {
@@ -103,7 +104,10 @@ fn every_predicate_computes_the_same() {
     for (n, (file, _)) in PREDICATES.iter().enumerate() {
         let name = file.trim_end_matches(".slvr");
         let (sizes, spread) = sizes(name);
-        for how in families().into_iter().chain(placements(n)) {
+        // Every day takes one family and one placement of each predicate, by turns each of them.
+        let [family, placement] = [families()[n % 2], placements(n)[n / 2 % 2]];
+        let all = [families(), placements(n)].concat();
+        for how in if effort("full") { all } else { vec![family, placement] } {
             let [ahead, waiting] = compile(name, &sizes, how);
             let rounds = |case: &Case| Traffic::of(case.circuit()).rounds;
             let (few, many) = (rounds(&ahead), rounds(&waiting));
@@ -147,9 +151,9 @@ fn every_predicate_computes_the_same() {
             }
         }
     }
-    assert!(failed > 15, "{failed} runs with a repetition");
     println!("{failed} runs with a repetition; {last:?} circuits with early and with last checks");
-    assert!(last.iter().all(|n| 2 * n > PREDICATES.len()), "{last:?}");
+    assert!(2 * failed > PREDICATES.len(), "{failed} runs with a repetition");
+    assert!(last.iter().all(|n| 4 * n > PREDICATES.len()), "{last:?}");
 }
 
 /// The same coins, seeds and values: the evaluation in the clear goes back as the parties do.
@@ -249,7 +253,9 @@ fn last_checks_take_no_more_than_the_budget() {
         }
     };
     // The vectors of proofs count, too.
-    let all: Vec<usize> = (8..44).step_by(2).map(built).collect();
+    let tenths =
+        if effort("full") { (8..44).step_by(2).collect() } else { vec![8, 10, 14, 18, 20, 32] };
+    let all: Vec<usize> = tenths.into_iter().map(built).collect();
     println!("{all:?}");
     assert!(all.is_sorted() && [0, 1, 2].iter().all(|n| all.contains(n)), "{all:?}");
 }

@@ -4,13 +4,11 @@
 use super::intervals::ways;
 use slvr_compiler::analysis::errors::{Errors, errors, input_errors};
 use slvr_compiler::cost;
-use slvr_compiler::diagnostic::render::render;
+use slvr_compiler::pipeline;
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::syntax::{LoadError, Sources};
-use slvr_compiler::{pipeline, types};
 use slvr_runtime::share::encode::RawData;
 use slvr_tests::agree::{Ends, ends};
-use slvr_tests::{Case, compile, compile_with};
+use slvr_tests::{Case, attempt, compile, compile_with};
 
 /// A program that reveals one expression of the vectors x and y of each client.
 fn case(value: &str, x: &str, y: &str, n: u64) -> Case {
@@ -308,13 +306,7 @@ fn all_rows_of_a_choice_are_looked_at() {
 
 /// What the compiler says of a program, if it refuses it.
 fn refused(text: &str) -> Option<String> {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &types::Options::default(), &mut none);
-    let checked = checked.unwrap_or_else(|d| panic!("{}", render(&d, &sources, false)));
-    let done = pipeline::compile(&checked.program, &sources);
-    done.err().map(|why| render(&why, &sources, false))
+    attempt(text, &[], pipeline::Options::default()).err().map(|why| why.text())
 }
 
 /// Whatever range is advised where a value fits no ring, the program compiles with it, and it has values left.

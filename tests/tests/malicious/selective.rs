@@ -1,21 +1,19 @@
 //! What a party that deviates learns by whether the run stops, and by what is opened: nothing. And it cannot leave a client
 //! out. Both succeed where nothing is proven.
 
+use super::bent::{Change, Log, bent};
 use super::{dealer, malicious};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, Op, Security};
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options as How;
 use slvr_compiler::schedule::Checks;
-use slvr_runtime::link::memory::Memory;
-use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::session::{Options, Outcome, encode, run_outcome};
+use slvr_runtime::link::Kind;
+use slvr_runtime::party::session::{Outcome, encode};
 use slvr_runtime::share::encode::{Inputs, RawTensor};
 use slvr_tests::compile_with;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
 /// Each number is compared with both ends of its range: of so many bits that carries go through several blocks.
 const SUM: &str = "use std::{sum};
@@ -30,34 +28,6 @@ predicate Sum[m]() {
 }
 ";
 
-/// Changes a frame, by its number among those of its party.
-type Change = Arc<dyn Fn(usize, &Header, &mut Vec<u8>) + Send + Sync>;
-
-type Log = Arc<Mutex<Vec<(usize, Header)>>>;
-
-struct Bent {
-    inner: Memory,
-    me: usize,
-    change: Option<Change>,
-    sent: usize,
-    log: Log,
-}
-
-impl Link for Bent {
-    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
-        self.log.lock().unwrap().push((self.me, header));
-        if let Some(change) = &self.change {
-            change(self.sent, &header, &mut body);
-        }
-        self.sent += 1;
-        self.inner.send(to, header, body)
-    }
-
-    fn recv(&mut self, from: Peer, expected: Header, wait: Duration) -> Result<Vec<u8>, LinkError> {
-        self.inner.recv(from, expected, wait)
-    }
-}
-
 /// A run on a number of each of three clients in which a party changes what it sends.
 fn run(
     circuit: &Circuit,
@@ -65,25 +35,11 @@ fn run(
     party: usize,
     change: Option<Change>,
     seed: u64,
-) -> (Outcome, Vec<(usize, Header)>) {
+) -> (Outcome, Log) {
     let one = |x: f64| BTreeMap::from([("x".to_string(), RawTensor::reals([], vec![x]))]);
     let inputs = Inputs { public: BTreeMap::new(), sets: vec![numbers.map(one).into(), vec![]] };
     let encoded = encode(circuit, &inputs).expect("in range");
-    let log = Log::default();
-    let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
-        let change = change.clone().filter(|_| me == party);
-        Box::new(Bent { inner, me, change, sent: 0, log: log.clone() })
-    };
-    let deadline = Duration::from_secs(60);
-    let options = Options {
-        doors: Doors::new().wrap(&wrap),
-        seed: Some(seed),
-        deadline,
-        ..Options::default()
-    };
-    let outcome = run_outcome(circuit, encoded, &options).expect("set up");
-    let log = log.lock().unwrap().clone();
-    (outcome, log)
+    bent(circuit, &encoded, party, change, None, seed)
 }
 
 /// With this placement of the check, if the circuit does not wait for it.

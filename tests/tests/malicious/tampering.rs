@@ -2,6 +2,7 @@
 //! computes, and proves that. No wrong output, admission or coin is accepted. Where nothing is proven, the same deviations
 //! succeed.
 
+use super::bent::{Change, Log};
 use super::{dealer, malicious, messages};
 use slvr_circuit::proof::{Claim, Own, barriers};
 use slvr_circuit::speculation::Speculation;
@@ -9,16 +10,13 @@ use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Hold, Op, Security, ValueId};
 use slvr_compiler::pipeline;
 use slvr_compiler::schedule::Checks;
-use slvr_runtime::link::memory::Memory;
-use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::session::{Options, Outcome, encode, encode_unchecked, run_outcome};
+use slvr_runtime::link::{Header, Kind};
+use slvr_runtime::party::session::{Outcome, encode, encode_unchecked};
 use slvr_runtime::share::encode::{Encoded, RawData};
 use slvr_runtime::share::reveal::Revealed;
 use slvr_tests::{compile_with, random_inputs};
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::Arc;
 
 /// Products, truncations, signs, injections, comparisons of sums and checks of ranges; every party deals in some of them.
 const SMALL: &str = "use std::{relu, sum};
@@ -27,8 +25,8 @@ predicate Small[m]() {
     parties Client[m];
     parties Server;
 
-    input x: secret fix[100] in -1000..1000 from each Client;
-    input w: secret fix[100] in -1000..1000 from each Client;
+    input x: secret fix[30] in -1000..1000 from each Client;
+    input w: secret fix[30] in -1000..1000 from each Client;
 
     let y = [relu(x[i] * w[i]) * w[i] for i in Client];
     let few = [sum(y[i]) < 1 for i in Client];
@@ -40,64 +38,28 @@ predicate Small[m]() {
 /// A frame by its number among those of its party, and what happens to it.
 type Rule = Option<(usize, fn(&mut [u8], u64), u64)>;
 
-type Log = Arc<Mutex<Vec<(usize, Header)>>>;
-
-struct Bent {
-    inner: Memory,
-    me: usize,
-    party: usize,
-    rule: Rule,
-    sent: usize,
-    log: Log,
-}
-
-impl Link for Bent {
-    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
-        self.log.lock().unwrap().push((self.me, header));
-        if self.me == self.party && header.kind != Kind::Hello {
-            let number = self.sent;
-            self.sent += 1;
-            if let Some((_, change, pick)) = self.rule.filter(|(frame, ..)| *frame == number) {
-                change(&mut body, pick);
-            }
-        }
-        self.inner.send(to, header, body)
-    }
-
-    fn recv(&mut self, from: Peer, expected: Header, wait: Duration) -> Result<Vec<u8>, LinkError> {
-        self.inner.recv(from, expected, wait)
-    }
-}
-
-/// A run in which a party deviates, and all frames but those of the handshake.
+/// A run in which a party deviates.
 fn bent(
     circuit: &Circuit,
     encoded: &Encoded,
     party: usize,
     rule: Rule,
     instead: Option<&Circuit>,
-) -> (Outcome, Vec<(usize, Header)>) {
-    let log = Log::default();
-    let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
-        Box::new(Bent { inner, me, party, rule, sent: 0, log: log.clone() })
-    };
-    let deviant = instead.map(|c| (party, c));
-    let deadline = Duration::from_secs(60);
-    let options = Options {
-        doors: Doors::new().wrap(&wrap).deviant(deviant),
-        seed: Some(1),
-        deadline,
-        ..Options::default()
-    };
-    let outcome = run_outcome(circuit, encoded.clone(), &options).expect("set up");
-    let log = log.lock().unwrap().iter().filter(|(_, h)| h.kind != Kind::Hello).copied().collect();
-    (outcome, log)
+) -> (Outcome, Log) {
+    let change = rule.map(|(frame, change, pick)| -> Change {
+        Arc::new(move |number, _, body| {
+            if number == frame {
+                change(body, pick);
+            }
+        })
+    });
+    super::bent::bent(circuit, encoded, party, change, instead, 1)
 }
 
 /// What an honest run ends with.
 type Truth = (Vec<Revealed>, Vec<(u32, Vec<bool>)>);
 
-fn truth(circuit: &Circuit, encoded: &Encoded) -> (Truth, Vec<(usize, Header)>) {
+fn truth(circuit: &Circuit, encoded: &Encoded) -> (Truth, Log) {
     let (outcome, log) = bent(circuit, encoded, 3, None, None);
     let outputs = outcome.receivers[0].1.as_ref().expect("an honest run").clone();
     ((outputs, outcome.parties[0].as_ref().expect("an honest run").admitted.clone()), log)

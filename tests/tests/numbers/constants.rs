@@ -5,33 +5,21 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{Signed, Zero};
 use slvr_compiler::diagnostic::explain::explain;
-use slvr_compiler::diagnostic::{Code, Diagnostic, codes};
+use slvr_compiler::diagnostic::{Code, codes};
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{LoadError, Sources};
-use slvr_compiler::types::{self, Checked, Options};
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
-use slvr_tests::{Case, Random, predicate};
+use slvr_tests::{Case, Random, Refused, attempt, predicate};
 
-fn compiled(text: &str, bindings: &[(&str, &str)]) -> Result<Case, (Vec<Diagnostic>, Sources)> {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let bindings = bindings.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = Options { bindings, ..Options::default() };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let Checked { program, .. } = match types::check(&mut sources, file, &options, &mut none) {
-        Ok(checked) => checked,
-        Err(errors) => return Err((errors, sources)),
-    };
-    match pipeline::compile(&program, &sources) {
-        Ok(compiled) => Ok(Case::new(program, compiled, sources)),
-        Err(errors) => Err((errors, sources)),
-    }
+fn compiled(text: &str, bindings: &[(&str, &str)]) -> Result<Case, Refused> {
+    attempt(text, bindings, pipeline::Options::default())
 }
 
 /// The code with which a program is refused, and the text that the message points at.
 fn refused(text: &str, bindings: &[(&str, &str)]) -> (Code, String) {
-    let Err((errors, sources)) = compiled(text, bindings) else { panic!("accepted: {text}") };
-    let error = errors.first().expect("an error");
+    let Err(Refused { said, sources }) = compiled(text, bindings) else {
+        panic!("accepted: {text}")
+    };
+    let error = said.first().expect("an error");
     assert!(explain(error.code).is_some(), "{} is not explained", error.code);
     (error.code, sources.snippet(error.labels[0].0).to_owned())
 }
@@ -162,7 +150,7 @@ fn comparisons_with_extreme_constants_are_decided_as_exact_arithmetic_does_or_re
         let condition = format!("{left} < {right}");
         let case = match compiled(&program(&condition), &[]) {
             Ok(case) => case,
-            Err((errors, _)) => {
+            Err(Refused { said: errors, .. }) => {
                 let known = [codes::CONSTANT, codes::CONST_EVAL, codes::OVERFLOW, codes::NUMBER];
                 assert!(
                     errors.iter().all(|e| known.contains(&e.code)),
@@ -200,9 +188,9 @@ fn a_range_in_which_a_constant_would_be_lost_is_not_advised() {
     reveal [t[i] * t[i] * t[i] * t[i] * t[i] for i in Client] to Server as b;
 }
 ";
-    let Err((errors, _)) = compiled(text, &[("m", "3")]) else { panic!("accepted") };
-    assert_eq!(errors[0].code, codes::OVERFLOW);
-    let hint = errors[0].hints.first().expect("advice");
+    let Err(why) = compiled(text, &[("m", "3")]) else { panic!("accepted") };
+    assert_eq!(why.said[0].code, codes::OVERFLOW);
+    let hint = why.said[0].hints.first().expect("advice");
     let narrower = hint.strip_prefix("declare `t` in ").and_then(|rest| rest.split_once(": then"));
     let (range, _) = narrower.unwrap_or_else(|| panic!("{hint}"));
     assert!(compiled(&text.replace("-1000000..1000000", range), &[("m", "3")]).is_ok());

@@ -16,17 +16,13 @@ use crate::rounding::untold;
 use slvr_compiler::analysis::guard;
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::passes;
-use slvr_compiler::pipeline::{self, Options};
+use slvr_compiler::pipeline::Options;
 use slvr_compiler::report::given::OnInputs;
-use slvr_compiler::syntax::Sources;
-use slvr_compiler::types::{
-    self,
-    eval::{self, Arithmetic},
-};
+use slvr_compiler::types::eval::{self, Arithmetic};
 use slvr_runtime::party::session;
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::long::{self, Seen, caught, choices, setting, shrunk};
-use slvr_tests::{Case, coarse_inputs, committees, graph_inputs};
+use slvr_tests::{Case, attempt, coarse_inputs, committees, graph_inputs};
 
 /// Values with an index `#`: of x, y, z in -R..R and c, a single one. `@` is a small positive constant.
 const VALUES: [&str; 40] = [
@@ -211,18 +207,7 @@ fn made(choices: &[u8], long: bool) -> Made {
 
 /// As [`slvr_tests::compile_with`], or what the compiler says against the program.
 fn compiled(text: &str, how: Options) -> Result<Case, String> {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut loader = |_: &str| Err(slvr_compiler::syntax::LoadError::NotFound);
-    let render = |d: &[_], s: &Sources| slvr_compiler::diagnostic::render::render(d, s, false);
-    let options = types::Options::default();
-    let checked = types::check(&mut sources, file, &options, &mut loader);
-    // Every program is well typed.
-    let program = checked.unwrap_or_else(|d| panic!("{}", render(&d, &sources))).program;
-    match pipeline::compile_with(&program, &sources, how, |_, _| {}) {
-        Ok(compiled) => Ok(Case::new(program, compiled, sources)),
-        Err(d) => Err(render(&d, &sources)),
-    }
+    attempt(text, &[], how).map_err(|why| why.text())
 }
 
 fn inputs(case: &Case, range: f64, choices: &[u8], seed: u64) -> Inputs {

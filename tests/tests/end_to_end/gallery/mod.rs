@@ -177,7 +177,8 @@ fn check_drawn(
         let at = format!("{name}, spread {spread}, seed {seed}");
         let check = check.drawing(coins);
         let wanted = reference(&inputs, &coins);
-        let found = case.floating(&inputs, &coins).remove(0);
+        let all = case.floating(&inputs, &coins);
+        let found = &all[0];
         let size = wanted.iter().fold(1.0f64, |m, x| m.max(x.abs()));
         let apart = |(x, y): (&f64, &f64)| (x - y).abs();
         let off = found.iter().zip(&wanted).map(apart).fold(0.0, f64::max);
@@ -199,8 +200,7 @@ fn check_drawn(
             }
             // Nothing is promised; that most of these agree all the same is seen below.
             Ok(false) => {
-                let run = case.circuit_clear(&inputs, &coins, seed);
-                let off = close(&run, &case.floating(&inputs, &coins)).err();
+                let off = close(&check.revealed(&inputs, seed), &all).err();
                 other += u64::from(off.is_some());
             }
             Err(why) => wrong.push(format!("{at}: {why}")),
