@@ -54,30 +54,6 @@ fn json_says_everything() {
     assert_eq!((unknown.status, &unknown.json()["ok"]), (1, &json!(false)));
 }
 
-#[test]
-fn text_has_a_section_for_each_question() {
-    let place = Place::new();
-    let done = place.slvrc(&format!("explain {ACCURACY}"));
-    assert_eq!(done.status, 0, "{}", done.stderr);
-    for part in [
-        "SlvrAccuracy ",
-        "\n  rounds ",
-        "\n  memory ",
-        "\ntime, estimated, with the protocols for lan\n",
-        "| slvr_accuracy\n",
-        " let keep = [small[i] && best[i] for i in Client];\n",
-        "\nlines, by bytes\n",
-        "\nsteps, by bytes\n",
-        "\nrounds, by the line they wait for\n",
-        "\nwho learns what\n",
-        "\nnote: aggregate (line ",
-        "\n  help: ",
-    ] {
-        assert!(done.stdout.contains(part), "{part:?} is not in\n{}", done.stdout);
-    }
-    assert!(!done.stdout.contains('\u{1b}'));
-}
-
 /// Against a malicious party most rounds and bytes may be those of a proof. They stand at a line that opens something, and the
 /// rounds that lines wait for are those of a run.
 #[test]

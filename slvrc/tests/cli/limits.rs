@@ -214,25 +214,6 @@ fn outputs_that_cannot_be_written_are_noticed_before_and_nothing_is_left() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// A write that fails leaves what was there.
-#[cfg(target_os = "linux")]
-#[test]
-fn a_full_disk_leaves_what_was_there() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let (good, built) = (path(dir.path(), "good.slvr"), path(dir.path(), "x.slvrb"));
-    fs::write(&good, TOTAL).expect("writes");
-    fs::write(&built, "what was there").expect("writes");
-    // No file may be longer than this: to the writer the same as a disk without room.
-    let script = format!(
-        "ulimit -f 0; trap '' XFSZ; exec {} build {good} m=3 -o {built}",
-        env!("CARGO_BIN_EXE_slvrc")
-    );
-    let done = Command::new("bash").args(["-c", &script]).output().expect("bash runs");
-    assert_eq!(done.status.code(), Some(1), "{}", stderr(&done));
-    assert_eq!(fs::read_to_string(&built).expect("reads"), "what was there");
-    assert_eq!(fs::read_dir(dir.path()).expect("a folder").count(), 2, "nothing is left behind");
-}
-
 #[test]
 fn control_characters_of_a_source_do_not_reach_the_terminal() {
     let dir = tempfile::tempdir().expect("a folder");

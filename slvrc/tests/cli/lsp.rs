@@ -1,6 +1,5 @@
 //! `slvrc lsp` as an editor meets it: a process, messages over its standard input and output.
 
-use crate::folder::Numbers;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
@@ -390,61 +389,6 @@ fn bad_json_is_answered_and_survived() {
     assert_eq!(client.next("an error")["error"]["code"], json!(-32700));
     client.open(URI, TEXT);
     assert_eq!(client.diagnostics(1), [] as [Value; 0]);
-    client.shutdown();
-}
-
-/// Requests whose bytes are exchanged at random, framed as they should be: the server answers the next good one.
-/// `SLVR_COUNT=5000` for a long run.
-#[test]
-fn mutants_of_requests_leave_the_server_alive() {
-    let setting = |name: &str, default: u64| {
-        std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-    };
-    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", 60));
-    println!("seed {seed}");
-    let mut numbers = Numbers(seed);
-    let mut below = |n: usize| numbers.between(0.0, n as f64) as usize % n.max(1);
-    let mut client = Client::start();
-    client.open(URI, TEXT);
-    let document = json!({ "uri": URI, "languageId": "slvr", "version": 1, "text": TEXT });
-    let at = json!({ "textDocument": { "uri": URI }, "position": { "line": 3, "character": 9 } });
-    let change = json!({
-        "textDocument": { "uri": URI, "version": 2 }, "contentChanges": [{ "text": TEXT }],
-    });
-    let messages = [
-        ("textDocument/didOpen", json!({ "textDocument": document })),
-        ("textDocument/didChange", change),
-        ("textDocument/hover", at.clone()),
-        ("textDocument/completion", at.clone()),
-        ("textDocument/definition", at.clone()),
-        ("textDocument/formatting", json!({ "textDocument": { "uri": URI }, "options": {} })),
-        ("textDocument/didClose", json!({ "textDocument": { "uri": URI } })),
-    ];
-    let pieces =
-        ["0", "-1", "1e99", "null", "{", "}", "[", "\"", "\\u0000", "99999999999999999999", "[m]"];
-    for number in 0..count {
-        let (method, params) = &messages[below(messages.len())];
-        let message = json!({
-            "jsonrpc": "2.0", "id": 1_000_000 + number, "method": method, "params": params,
-        });
-        let mut bytes = message.to_string().into_bytes();
-        for _ in 0..1 + below(3) {
-            let at = below(bytes.len());
-            match below(4) {
-                0 => bytes[at] = below(256) as u8,
-                1 => drop(bytes.drain(at..(at + 1 + below(8)).min(bytes.len()))),
-                2 => bytes.truncate(at.max(1)),
-                _ => drop(bytes.splice(at..at + 1, pieces[below(pieces.len())].bytes())),
-            }
-        }
-        let stdin = client.stdin.as_mut().expect("standard input is open");
-        write!(stdin, "Content-Length: {}\r\n\r\n", bytes.len()).expect("the server reads");
-        stdin.write_all(&bytes).expect("the server reads");
-        if number % 20 == 19 {
-            client.request("textDocument/hover", at.clone());
-            client.early.clear();
-        }
-    }
     client.shutdown();
 }
 

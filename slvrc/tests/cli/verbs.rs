@@ -411,20 +411,6 @@ fn outputs_that_cannot_be_written() {
     assert_eq!(fs::read(place.path("own.slvr")).unwrap(), text.as_bytes());
 }
 
-/// What people read says the same in few lines.
-#[test]
-fn text_for_people() {
-    let place = with_inputs();
-    let done = place.slvrc(&format!("run {ACCURACY} --inputs in --outputs out"));
-    assert_eq!(done.status, 0);
-    assert!(done.stdout.starts_with("SlvrAccuracy "), "{}", done.stdout);
-    assert!(done.stdout.contains("revealed      aggregate [27] to Server"), "{}", done.stdout);
-    assert!(!done.stdout.contains('\u{1b}') && !done.stderr.contains('\u{1b}'));
-    let done = place.slvrc(&format!("eval {ACCURACY} --inputs in"));
-    assert_eq!(done.status, 0);
-    assert!(done.stdout.starts_with("SlvrAccuracy in floating point\n"), "{}", done.stdout);
-}
-
 #[test]
 fn demo_as_json_and_its_inputs() {
     let place = Place::new();

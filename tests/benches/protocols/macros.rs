@@ -1,7 +1,6 @@
 //! The macros that are measured, in both families, as circuits without outputs. The tests of the book compute
 //! their table of rounds and bits from them, too.
 
-use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{
     Circuit, Dom, Encoding, From, Input, Op, ValueId,
     verify::{Openings, verify_with},
@@ -9,9 +8,8 @@ use slvr_circuit::{
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::{Graph, Site};
 use slvr_compiler::lower::common::masked::{self, Split};
-use slvr_compiler::lower::t1::{comparison, input_checks, selection, truncation};
+use slvr_compiler::lower::t1::{comparison, selection, truncation};
 use slvr_compiler::lower::t2::comparison::Plan;
-use slvr_compiler::lower::t2::pieces;
 use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
 
@@ -249,46 +247,4 @@ pub fn rounds(circuit: &Circuit) -> String {
         0 => circuit.rounds().to_string(),
         _ => format!("{} ({early} ahead)", circuit.rounds()),
     }
-}
-
-/// Rounds and bits per element of checks of inputs in T1, of so many elements that leaves have 4 bits: whether a
-/// word is in a range, whether two projections are short (for each, the coin included), and whether one of ten
-/// bits is set.
-pub fn checks_of_inputs() -> [(usize, u64); 3] {
-    const N: u64 = 3072;
-    let alone = |dom, each: u64, make: &dyn Fn(&mut Emit, ValueId) -> ValueId| {
-        let mut e = Emit::default();
-        let x = e.input(true, dom, vec![N, each]);
-        make(&mut e, x);
-        let encoding = Encoding::Int { lo: 0, hi: 2 };
-        let (name, shape, fields) = ("x".into(), vec![each], vec![]);
-        let inputs = vec![Input { name, from: From::Each(0), encoding, shape, fields, value: x }];
-        let blocks = vec![0; e.instrs.len()];
-        let draft = Draft { emit: e, blocks, inputs, outputs: vec![], checks: vec![] };
-        let mut graph = Graph::default();
-        graph.name = "Check".into();
-        graph.sites = vec![Site { name: "x".into(), line: 0, ..Site::default() }];
-        graph.parties = vec![("Client".into(), N)];
-        let traffic = Traffic::of(&schedule(&graph, draft));
-        (traffic.rounds, traffic.bytes.iter().sum::<u64>() * 8)
-    };
-    let per = |(rounds, bits): (usize, u64), conjunction: u64| (rounds, bits / N - conjunction);
-    let range = alone(Dom::Ring(64), 1, &|e, x| input_checks::in_range(e, x, 0, 9));
-    let short = alone(Dom::Ring(64), 5, &|e, x| {
-        let coin = e.coin();
-        input_checks::short(e, x, coin, 2, 9)
-    });
-    let one_hot = alone(Dom::Bits(1), 10, &|e, x| input_checks::one_hot_words(e, x, 8).1);
-    // Each but the last with the conjunction of its bits.
-    [per(range, 3), per((short.0, short.1 - 3 * 128), 9), per(one_hot, 0)]
-}
-
-/// Degree and bits of the index of a reciprocal by pieces, on numbers from `lo` to `hi` and what rounding
-/// adds to them, as a word of 32 bits.
-pub fn reciprocal_by_pieces(lo: f64, hi: f64) -> (u64, u32) {
-    const SUMS: u64 = 64;
-    let unit = f64::from(FRACTION).exp2();
-    let of =
-        pieces::recip(lo * unit - 8.0, hi * unit + 80.0, FRACTION, 32).expect("a small interval");
-    (of.dealt() / (SUMS << of.n) - 1, of.n)
 }
