@@ -5,10 +5,6 @@
 //! A change that is meant: `INSTA_UPDATE=always cargo test -p slvr-tests --test artifacts`, then read which
 //! rows moved. `SLVR_EFFORT=full` adds the rows of deep models (about a minute in a release build).
 
-// Thousands of small tensors come and go.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 use slvr_circuit::artifact;
 use slvr_compiler::cost::{Cost, NetProfile};
 use slvr_compiler::lower::{Family, Target};

@@ -21,7 +21,7 @@
 //! - `states`: states from round to round as files.
 //! - `strangers`: artifacts that somebody else made.
 //! - `tools`: `fmt`, `explain` of codes, `doc`, `completions`.
-//! - `units`: units, containers and compose files of operators, held against the program.
+//! - `units`: the command line of units, containers and pods of operators, as it stands there.
 //! - `verbs`: exit statuses, `--json`, and that verbs agree with one another.
 
 mod bench;

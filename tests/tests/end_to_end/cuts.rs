@@ -10,6 +10,7 @@ use slvr_compiler::pipeline::{self, Options};
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_runtime::share::encode::{RawData, RawTensor};
+use slvr_tests::long::part;
 use slvr_tests::{Case, attempt, compile, compile_with, predicate, random_inputs, sizes};
 
 const ACCEPTS: &str = "    require cut >= 16;\n";
@@ -116,7 +117,11 @@ fn what_fits_a_word_is_not_cut() {
             assert_eq!(case.compiled.cut, None, "{range}: {names:?}");
             assert_eq!(cuts::reached(&case.compiled.optimised, &case.compiled.ranges.raw), []);
             let low = if range.contains("in 0..") { 0.0 } else { -end };
-            for of in [[end, end], [low, end], [low, low], [end, 3.0], [5.0, low]] {
+            let ends = [[end, end], [5.0, low], [low, end], [low, low], [end, 3.0]];
+            // Against a malicious party the values are those of the same circuits with proofs.
+            let proven = matches!(how.target, Target::Malicious(_));
+            let some = if proven { part(2, 5) } else { 5 };
+            for of in ends.into_iter().take(some as usize) {
                 let wanted = values.iter().map(|(_, f)| f(of[0], of[1]));
                 for ((got, wanted), name) in revealed(&case, of).into_iter().zip(wanted).zip(&names)
                 {

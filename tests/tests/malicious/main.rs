@@ -1,10 +1,6 @@
 //! Circuits against a malicious party: every predicate of the library has a proof for everything that its parties send,
 //! and computes the same, at the cost that is predicted. What has no proof is refused.
 
-// Thousands of small tensors come and go.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 mod bent;
 mod selective;
 mod tables;
