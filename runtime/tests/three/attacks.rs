@@ -79,7 +79,7 @@ const MESSAGES: [Attack; 3] = [
 
 #[test]
 fn altered_openings_and_coins_are_stopped_and_succeed_where_nothing_is_proven() {
-    let (circuit, encoded) = every_claim(64, 70, 3);
+    let (circuit, encoded) = every_claim(64, 20, 3);
     let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
     for (circuit, stops) in [(&circuit, true), (&plain, false)] {
         let truth = Truth::of(circuit, &encoded, 1);

@@ -37,6 +37,11 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
+/// So many mutants every day, and with `SLVR_EFFORT=full`.
+fn usual() -> u64 {
+    if std::env::var("SLVR_EFFORT").as_deref() == Ok("full") { 60 } else { 24 }
+}
+
 /// Numbers from a seed (splitmix64).
 struct Random(u64);
 
@@ -272,7 +277,7 @@ fn targets() -> Vec<(&'static str, Folder)> {
 
 #[test]
 fn mutants_of_artifacts_are_refused_or_run() {
-    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", 60));
+    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", usual()));
     let seconds = setting("SLVR_SECONDS", 600);
     let mut tally = Tally::default();
     for (target, folder) in targets() {
@@ -377,7 +382,7 @@ fn other_numbers(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 
 #[test]
 fn mutants_of_inputs_are_refused_or_replaced_or_taken() {
-    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", 60));
+    let (seed, count) = (setting("SLVR_SEED", 1), setting("SLVR_COUNT", usual()));
     let seconds = setting("SLVR_SECONDS", 600);
     let mut tally = Tally::default();
     let folder = accuracy(1);

@@ -23,6 +23,7 @@ use slvr_compiler::syntax::{LoadError, Sources, embedded};
 use slvr_compiler::{pipeline, types};
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::agree::{close, hold};
+use slvr_tests::long::part;
 use slvr_tests::{Case, compile, keep_in_range, random_inputs};
 
 use std::cell::Cell;
@@ -169,6 +170,9 @@ fn check_drawn(
     let (mut clear, mut tied, mut other, mut wrong) = (0, 0, 0, Vec::new());
     let (mut given, mut check) = (Proven::default(), Check::new(&case, [0; 2]));
     let runs = SPREADS.len() as u64 * INPUTS;
+    let never = NEVER_PROVEN.iter().any(|(file, size, _)| *file == name && sizes.contains(size));
+    // That nothing is proven is said of all runs; that something is, every day of some, and of more until it is seen.
+    let looked_at = if never { INPUTS } else { part(8, INPUTS) };
     for (spread, seed) in SPREADS.into_iter().flat_map(|s| (0..INPUTS).map(move |n| (s, n))) {
         let mut inputs = random_inputs(case.circuit(), seed, spread);
         adapt(&mut inputs, &case);
@@ -192,7 +196,9 @@ fn check_drawn(
                 no => wrong.push(format!("{at}: off by {off}, {no:?}: {found:?}, not {wanted:?}")),
             }
         }
-        wrong.extend(given.see(check, &inputs, seed).err().map(|e| format!("{at}: {e}")));
+        if seed < looked_at || !given.is_useful() {
+            wrong.extend(given.see(check, &inputs, seed).err().map(|e| format!("{at}: {e}")));
+        }
         match check.hold(&inputs, seed) {
             Ok(true) => {
                 clear += 1;
@@ -213,7 +219,6 @@ fn check_drawn(
         "{name}: of {runs} runs {clear} are clear, {tied} ties, {other} of the others decide otherwise; {given}"
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    let never = NEVER_PROVEN.iter().any(|(file, size, _)| *file == name && sizes.contains(size));
     assert!(never != given.is_useful(), "{name}, listed as never proven: {never}; {given}");
     assert!(other < runs, "{name}: no run agrees");
 }
