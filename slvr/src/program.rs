@@ -77,7 +77,10 @@ pub struct Source {
 
 /// The same program for other numbers of members: each is compiled once.
 #[derive(Default)]
-pub(crate) struct Others(Mutex<BTreeMap<Vec<(String, String)>, Arc<Loaded>>>);
+pub(crate) struct Others(Mutex<BTreeMap<Bindings, Arc<Loaded>>>);
+
+/// Names and what is bound to them.
+type Bindings = Vec<(String, String)>;
 
 impl Others {
     /// The program with these bindings.
