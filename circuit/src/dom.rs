@@ -38,6 +38,7 @@ impl fmt::Display for Dom {
 }
 
 /// 2^k - 1, k <= 128.
+#[inline]
 pub fn low_mask(k: u32) -> u128 {
     if k >= 128 { u128::MAX } else { (1 << k) - 1 }
 }
