@@ -1,0 +1,31 @@
+"""Models of PyTorch as models of SLVR (torch 2.6 or later).
+
+A check takes the exported model as the value of a size::
+
+    model = slvr.torch.export(net, torch.zeros(2, 1, 28, 28))
+    check = slvr.Check.from_file("norm_bound", m=10, M=model)
+    result = check.run({"Client": [{"update": model.update(before, after)} for before, after in clients]})
+    model.load(result["aggregate"], net)
+
+This package itself can be imported without torch; :func:`export` and :meth:`Model.load` need it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._model import ExportError, Model, Unsupported
+
+__all__ = ["ExportError", "Model", "Unsupported", "export"]
+
+
+def export(module: Any, example: Any, *, name: str | None = None) -> Model:
+    """Writes a module as a model.
+
+    ``example`` is one tensor, the first dimension of which is the batch; its size is left open, and the model computes one
+    sample. The module is traced as it is in evaluation. ``name`` is the model's, by default that of the class. Raises
+    :class:`ExportError`, which lists everything that is not supported.
+    """
+    from ._export import exported
+
+    return exported(module, example, name)

@@ -1,0 +1,122 @@
+"""What an export makes. Nothing here needs torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _arrays
+from .._slvr import InputError
+from ._text import name_of, tree_text
+
+Update = dict[str, npt.NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class Unsupported:
+    """What an export cannot write."""
+
+    #: The path of the module, as in the state dictionary; empty for the whole.
+    module: str
+    #: The node of the traced graph; empty if it is about the module itself.
+    node: str
+    #: What it computes, such as ``aten.sin``, or the class of the module.
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        where = f"`{self.module}`" if self.module else "the module"
+        node = f", node `{self.node}`" if self.node else ""
+        return f"{where}{node}: {self.what}: {self.why}"
+
+
+class ExportError(InputError):
+    """A module cannot be written as a model. ``unsupported`` lists all reasons."""
+
+    def __init__(self, name: str, unsupported: Iterable[Unsupported]) -> None:
+        self.unsupported = list(unsupported)
+        super().__init__("\n".join([f"`{name}` cannot be exported:", *(f"  {one}" for one in self.unsupported)]))
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model for a check: ``Check.from_file("norm_bound", m=3, M=model)``."""
+
+    name: str
+    #: The source of the model, a ``.slvr`` file.
+    text: str
+    #: Shapes by the names of the state dictionary, in its order. Counters of batches are no weights.
+    shapes: dict[str, tuple[int, ...]]
+    #: What stands before these names in the model: ``"net."`` where the module is a list or a single layer.
+    prefix: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the state dictionary, in its order."""
+        return tuple(self.shapes)
+
+    def update(self, before: Any, after: Any) -> Update:
+        """The difference of two state dictionaries, or modules, as the input of a check: arrays of float64.
+
+        Other entries than those of the model are left alone. Raises :class:`InputError` where one is missing or has another
+        shape.
+        """
+        old, new = self._arrays(before, "before"), self._arrays(after, "after")
+        return {self.prefix + name: new[name] - old[name] for name in self.names}
+
+    def trainable(self, names: Iterable[str]) -> Model:
+        """The same with only some tensors as weights, such as the adapters of LoRA: an update has only these.
+
+        It is for checks that do not apply the model, such as ``norm_bound``: the compiler refuses those that do. Raises
+        :class:`InputError` for a name that the model does not have.
+        """
+        wanted = set(names)
+        if unknown := sorted(wanted - set(self.names)):
+            raise InputError(f"`{self.name}` has no {', '.join(f'`{name}`' for name in unknown)}")
+        if not wanted:
+            raise InputError("no tensor is trainable")
+        shapes = {name: shape for name, shape in self.shapes.items() if name in wanted}
+        text = tree_text(self.name, {self.prefix + name: shape for name, shape in shapes.items()})
+        return replace(self, text=text, shapes=shapes)
+
+    def load(self, revealed: Mapping[str, Any], module: Any) -> None:
+        """Adds what a check reveals, such as ``result["aggregate"]``, to the tensors of a module, in place.
+
+        Sums are made in float64 and rounded once, to the type of the tensor. Raises :class:`InputError`, and has changed
+        nothing, if the names or shapes are not those of the model.
+        """
+        import torch
+
+        given = _arrays.tensors(revealed)
+        wanted = {self.prefix + name for name in self.names}
+        if wrong := sorted(given.keys() ^ wanted):
+            raise InputError(f"what is revealed is not the weights of `{self.name}`: see `{wrong[0]}`")
+        state = module.state_dict()
+        for name, shape in self.shapes.items():
+            if name not in state or tuple(state[name].shape) != shape or given[self.prefix + name].shape != shape:
+                raise InputError(f"`{name}` is not in both the module and what is revealed, of shape {list(shape)}")
+        with torch.no_grad():
+            for name in self.names:
+                step = torch.from_numpy(np.array(given[self.prefix + name], np.float64))
+                state[name].copy_(state[name].detach().cpu().double() + step)
+
+    def _arrays(self, given: Any, whose: str) -> Update:
+        state = given.state_dict() if hasattr(given, "state_dict") else given
+        if not isinstance(state, Mapping):
+            raise InputError(f"{whose}: a state dictionary is expected, not {type(given).__name__}")
+        out: Update = {}
+        for name, shape in self.shapes.items():
+            if name not in state:
+                raise InputError(f"{whose}: `{name}` is missing")
+            out[name] = _arrays.array(state[name], name).astype(np.float64)
+            if out[name].shape != shape:
+                raise InputError(f"{whose}: `{name}` has the shape {list(out[name].shape)}, not {list(shape)}")
+        return out
+
+    def __post_init__(self) -> None:
+        if name_of(self.name) != self.name:
+            raise InputError(f"`{self.name}` is no name of a model")
