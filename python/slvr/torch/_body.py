@@ -93,9 +93,11 @@ class Body:
             raise Refused("it has a constant that is infinite")
 
         def text(part: Any) -> str:
-            return number(float(part)) if part.dim() == 0 else f"[{', '.join(text(inner) for inner in part)}]"
+            if part.dim():
+                return f"[{', '.join(text(inner) for inner in part)}]"
+            return str(bool(part)).lower() if part.dtype == torch.bool else number(float(part))
 
-        return Value(text(tensor.double() if tensor.is_floating_point() else tensor.long()), shape)
+        return Value(text(tensor), shape)
 
     def let(self, value: Value, wanted: str = "y") -> Value:
         """The same under a name."""

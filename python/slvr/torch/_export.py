@@ -247,7 +247,10 @@ class _Writer:
         if self.weights(call.path) and not is_leaf(call.module):
             return self.form(call.path).text
         body = _Inside(self, call.path, [], [given])
-        if self.weights(call.path):
+        if is_leaf(call.module):
+            if not self.weights(call.path):
+                self._leaf(body, call, None)
+                return body.text(made).removeprefix("x |> ")
             text = self.form(call.path).text
             self._leaf(body, call, "layer")
             plain = not body.lets and body.text(made) in ("x |> layer", "0")
@@ -326,7 +329,8 @@ class _Writer:
     def _items(self, body: _Inside, call: Call) -> None:
         for item in call.items:
             if not isinstance(item, Call):
-                if item not in self.traced.constants and isinstance(item.meta["val"], torch.Tensor):
+                known = item in self.traced.constants or item in body.values
+                if not known and isinstance(item.meta["val"], torch.Tensor):
                     self._node(body, item)
             elif is_leaf(item.module):
                 self._leaf(body, item, None)
@@ -358,13 +362,20 @@ class _Writer:
         try:
             if self.form(call.path).text == "identity":
                 raise Refused("")
+            if not self.weights(call.path):
+                place = self._weightless(call)
             apply(body, call, self.place(call.path, body.path) if place is None else place)
         except Refused as refused:
             if str(refused):
-                first = next(node.name for node in call.items)
-                self.refuse(call.path, first, type(call.module).__name__, str(refused))
+                self.refuse(call.path, "", type(call.module).__name__, str(refused))
             for node in call.nodes():
                 body.values[node] = Value("0", self._dims(node)[0])
+
+    def _weightless(self, call: Call) -> str:
+        """The block of a layer that has no weights, and is not declared."""
+        made = leaf(call.module).block
+        assert made is not None
+        return self._named(type(call.module).__name__, made)
 
     def _applied(self, body: _Inside, call: Call) -> None:
         inputs, outputs = self._edges(call)

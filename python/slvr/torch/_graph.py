@@ -146,6 +146,8 @@ def traced(module: Any, example: Any, name: str, leaf: Callable[[Any], bool]) ->
         why = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
         if "batch" in str(error) and "specialized" in str(error):
             why = "it does other things for batches of other sizes, or computes with the size of the batch"
+        if "data-dependent" in str(error):
+            why = "what it computes depends on values of tensors, not only on shapes"
         raise ExportError(name, [Unsupported("", "", type(module).__name__, why)]) from error
     return _of_program(program, module, name)
 
@@ -258,7 +260,8 @@ def _without_changes(graph: Any, module: Any) -> list[Unsupported]:
         changed = node.args[0]
         for other in _family(changed) - {node, changed}:
             if any(order[user] > order[node] for user in other.users) and not _follows(other, node):
-                why = f"it changes in place what `{other.name}` reads afterwards"
+                whose = f"`{path_of(other)}` returns" if other.target is MARK else f"`{other.name}` is"
+                why = f"it changes a part of what {whose}, which is read afterwards"
                 problems.append(Unsupported(path_of(node), node.name, f"aten.{operator(node)}", why))
                 break
         later = [user for user in changed.users if order[user] > order[node]]

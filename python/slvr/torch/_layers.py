@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ._body import Body
-from ._graph import MARK, Call, Refused, Traced
+from ._graph import MARK, Call, Refused, Traced, operator
 from ._leaves import Leaf, leaf
 from ._operators import mask
 from ._text import Value, fresh
@@ -86,15 +86,15 @@ def _recurrent(body: Body, how: Leaf, place: str, given: dict[str, Any], made: d
     j = body.letters(1)[0]
     if how.about["both"]:
         ends = f"[[{name}[{steps - 1}, {j}] for {j} in {hidden}], [{name}[0, {hidden} + {j}] for {j} in {hidden}]]"
-    elif shape[0] == 1:
-        ends = f"[{name}[{steps - 1}]]"
-    else:
-        for user in made[1].users:
-            index = user.args[2] if len(user.args) == 3 and "select" in str(user.target) and user.args[1] == 0 else None
-            if user in body.traced.live and index not in (-1, shape[0] - 1):
-                raise Refused("of several layers only the state of the last one is returned")
-        ends = f"[{name}[{steps - 1}] for {j} in {shape[0]}]"
-    body.put(made[1], Value(ends, shape))
+        body.put(made[1], Value(ends, shape))
+        return
+    for user in made[1].users:
+        picked = operator(user) == "select" and user.args[1] == 0 and user.args[2] in (-1, shape[0] - 1)
+        if picked:
+            body.values[user] = Value(f"{name}[{steps - 1}]", (hidden,))
+        elif user in body.traced.live and shape[0] > 1:
+            raise Refused("of several layers only the state of the last one is returned")
+    body.values[made[1]] = Value(f"[{name}[{steps - 1}]]", shape)
 
 
 def _cell(body: Body, how: Leaf, place: str, given: dict[str, Any], made: dict[int, Any], call: Call) -> None:

@@ -467,7 +467,9 @@ def _getitem(body: Body, node: Any) -> Value:
         dim = axis + (at is not None and at <= axis)
         lengths = [int(part.shape[dim]) for part in parts]
         return _part(body, x, dim, sum(lengths[:place]), lengths[place], 1)
-    raise Refused(f"no operator of the language does what `aten.{name}` does")
+    if place == 0 and name in ("adaptive_max_pool2d", "max_pool2d_with_indices"):
+        return OPERATORS[name.removesuffix("_with_indices")](body, node, a)
+    raise Refused("no operator of the language does this")
 
 
 @_of("cat", "concat")
@@ -764,7 +766,7 @@ def _pool2d(body: Body, node: Any, a: Arguments) -> Value:
     shape, new = _whole(body, a["self"], (3,)), body.dims(node)[0]
     (k, kw), (p, pw) = _twice(a["kernel_size"]), _twice(a["padding"])
     s, sw = _twice(a["stride"] or a["kernel_size"])
-    largest = operator(node) == "max_pool2d"
+    largest = operator(node) != "avg_pool2d"
     if largest and _twice(a["dilation"]) != (1, 1):
         raise Refused("its windows have no dilation")
     if not largest and (a["divisor_override"] or ((p or pw) and not a["count_include_pad"])):

@@ -11,8 +11,8 @@ Shape = tuple[int, ...]
 
 #: The words that are no names.
 WORDS = frozenset(
-    "as block const each else extern false fn for from if in input iterate let model of parties predicate public require "
-    "reveal sample secret state store to true use weights".split()
+    "as block const each else extern false fn for from if in input iterate let model of parties predicate public "  # noqa: SIM905
+    "require reveal sample secret state store to true use weights".split()
 )
 WIDTH = 100
 
@@ -133,10 +133,10 @@ def _split(inside: str) -> list[str]:
 
 def _wrapped(line: str) -> str:
     """A declaration; of a list that is too long an element a line."""
-    if len(line) <= WIDTH or not line.endswith("];") or ": [" not in line or " for k in " in line:
+    found = re.fullmatch(r"(    .*?:) +\[(.*)\];", line)
+    if len(line) <= WIDTH or found is None or " for k in " in line:
         return line
-    head, inside = line[:-2].split(": [", 1)
-    return "\n".join([f"{head.rstrip()}: [", *(f"        {one}," for one in _split(inside)), "    ];"])
+    return "\n".join([f"{found[1]} [", *(f"        {one}," for one in _split(found[2])), "    ];"])
 
 
 def _piped(line: str) -> str:
@@ -181,7 +181,7 @@ def tree_text(name: str, shapes: dict[str, Shape]) -> str:
     path = ".".join(part if k and part.isdigit() else quoted(part) for k, part in enumerate(first.split(".")))
     entry = indexed(path, ["0"] * len(shape))
     # The compiler refuses a factor whose products are lost (E0035) as soon as the model is applied.
-    note = "// Only some tensors of a model, for checks that do not apply it: it computes nothing, and is refused there (E0035)."
+    note = "// Some tensors of a model, for checks that do not apply it: those that do are refused (E0035)."
     whole = Block("(x: fix[1]) -> fix[1]", inside, [], f"[0 * {entry} + 2^-60 * x[0]]").text(f"model {name}")
     return "\n\n".join([*(f"block {block}{body}" for body, block in blocks.items()), f"{note}\n{whole}"]) + "\n"
 
