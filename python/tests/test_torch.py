@@ -1,4 +1,4 @@
-"""Models from PyTorch: stored texts compile and compute what PyTorch does. With torch, they are made anew and compared."""
+"""Models from PyTorch: stored texts compile and compute what PyTorch does. With torch, they are made anew, too."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import slvr
-from slvr.torch import ExportError, Model
+from slvr.torch import Model
 
 REFERENCE = Path(__file__).parent / "reference"
 sys.path.insert(0, str(REFERENCE))

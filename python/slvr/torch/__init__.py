@@ -22,9 +22,9 @@ __all__ = ["ExportError", "Model", "Unsupported", "export"]
 def export(module: Any, example: Any, *, name: str | None = None) -> Model:
     """Writes a module as a model.
 
-    ``example`` is one tensor, the first dimension of which is the batch; its size is left open, and the model computes one
-    sample. The module is traced as it is in evaluation. ``name`` is the model's, by default that of the class. Raises
-    :class:`ExportError`, which lists everything that is not supported.
+    ``example`` is one tensor, whose first dimension is the batch. The size of the batch is left open, and the model
+    computes one sample. The module is traced as it is in evaluation. ``name`` is the model's, by default that of the
+    class. Raises :class:`ExportError`, which lists everything that is not supported.
     """
     from ._export import exported
 

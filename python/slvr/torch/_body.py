@@ -130,7 +130,7 @@ class Body:
 
     def letters(self, n: int) -> list[str]:
         """Names of loops."""
-        free = [c for c in "ijklabcdefghmnpqrstuvw" if c not in self.taken]
+        free = [c for c in "ijklabdefgmnpqrstuvw" if c not in self.taken]
         return free[:n] if n <= len(free) else [f"i_{k}" for k in range(n)]
 
     def put(self, node: Any, value: Value) -> None:

@@ -233,9 +233,10 @@ def _is_tensor(node: Any) -> bool:
 
 #: Operators whose result lies in the memory of their operand.
 _VIEWS = frozenset(
-    "alias as_strided chunk contiguous detach diagonal dropout expand expand_as feature_dropout flatten getitem lift_fresh "
-    "movedim mT narrow numpy_T permute reshape reshape_as select slice split split_with_sizes squeeze swapaxes swapdims "
-    "t to transpose type_as unbind unflatten unfold unsqueeze view view_as".split()
+    "alias as_strided chunk contiguous detach diagonal dropout expand expand_as feature_dropout flatten "  # noqa: SIM905
+    "getitem lift_fresh movedim mT narrow numpy_T permute reshape reshape_as select slice split "
+    "split_with_sizes squeeze swapaxes swapdims t to transpose type_as unbind unflatten unfold unsqueeze "
+    "view view_as".split()
 )
 
 

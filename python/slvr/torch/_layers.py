@@ -70,9 +70,9 @@ def _ranked(body: Body, x: Any, how: Leaf, at: int) -> None:
 
 def _recurrent(body: Body, how: Leaf, place: str, given: dict[str, Any], made: dict[int, Any], call: Call) -> None:
     if set(given) != {"input"}:
-        raise Refused("its first state is zero")
+        raise Refused("its first state is given")
     if 2 in made:
-        raise Refused("the state of its cells is not returned")
+        raise Refused("the last state of its cells is used")
     _ranked(body, given["input"], how, 0 if how.about["first"] else 1)
     steps, hidden = body.dims(given["input"])[0][0], how.about["hidden"]
     states = body.pipe(given["input"], place, (steps, hidden * (1 + how.about["both"])), listed=False)
@@ -93,7 +93,7 @@ def _recurrent(body: Body, how: Leaf, place: str, given: dict[str, Any], made: d
         if picked:
             body.values[user] = Value(f"{name}[{steps - 1}]", (hidden,))
         elif user in body.traced.live and shape[0] > 1:
-            raise Refused("of several layers only the state of the last one is returned")
+            raise Refused("the last states of other layers than the last one are used")
     body.values[made[1]] = Value(f"[{name}[{steps - 1}]]", shape)
 
 
@@ -115,9 +115,9 @@ def _cell(body: Body, how: Leaf, place: str, given: dict[str, Any], made: dict[i
 
 def _attention(body: Body, how: Leaf, place: str, given: dict[str, Any], made: dict[int, Any], call: Call) -> None:
     if 1 in made:
-        raise Refused("its weights are not returned: call it with `need_weights=False`, or do not use them")
+        raise Refused("its weights are used, not only its result")
     if "key_padding_mask" in given:
-        raise Refused("it has no mask of keys")
+        raise Refused("it has a mask of keys")
     parts = [given[name] for name in ("query", "key", "value")]
     for x in parts:
         _ranked(body, x, how, 0 if how.about["first"] else 1)

@@ -120,7 +120,7 @@ def _conv_transpose2d(m: Any) -> Leaf:
     _zeros(m)
     sizes = [m.kernel_size, m.stride, m.padding, m.output_padding]
     if m.groups != 1 or tuple(m.dilation) != (1, 1) or any(a != b for a, b in sizes):
-        raise Refused("transposed convolutions have square kernels without groups and dilation")
+        raise Refused("its kernel, stride or padding is not square, or it has groups or a dilation")
     (kernel, _), (stride, _), (pad, _), (more, _) = sizes
     layer = call(
         "conv_transpose2d",
@@ -166,11 +166,12 @@ def _layer_norm(m: Any) -> Leaf:
 def _standard(m: Any, shape: tuple[int, ...], n: int, entries: int) -> Block:
     """A layer normalisation that lacks weights, or is over several dimensions."""
     size = ", ".join(map(str, shape))
-    declared = [(name, f"param[{size}]") for name in ("weight", "bias") if getattr(m, name, None) is not None]
+    names = [name for name in ("weight", "bias") if getattr(m, name, None) is not None]
+    declared = [(name, f"param[{size}]") for name in names]
     lets = [f"let rows = reshape[x.len / {n}, {n}](x)"]
     row = f"standardised(rows[i], {decimal(m.eps)})"
     for name, sign in (("weight", "*"), ("bias", "+")):
-        if (name, f"param[{size}]") in declared:
+        if name in names:
             row += f" {sign} {name}" if len(shape) == 1 else f" {sign} flat({name})"
     return Block("(x)", declared, lets, f"reshape[x.shape]([{row} for i in x.len / {n}])")
 
@@ -199,7 +200,7 @@ def _instance_norm(m: Any) -> Leaf:
 
 def _rms_norm(m: Any) -> Leaf:
     if len(m.normalized_shape) != 1 or m.weight is None:
-        raise Refused("the norm is of the last dimension, with weights")
+        raise Refused("it is over several dimensions, or has no weights")
     return Leaf(call("rms_norm", [m.normalized_shape[0]], eps=_eps(m.eps)))
 
 
@@ -211,10 +212,10 @@ def _embedding(m: Any) -> Leaf:
 
 def _recurrent(name: str) -> Callable[[Any], Leaf]:
     def made(m: Any) -> Leaf:
-        if not m.bias or getattr(m, "proj_size", 0):
-            raise Refused("it has biases and no projection")
+        if not m.bias or getattr(m, "proj_size", 0) > 0:
+            raise Refused("it has no biases, or a projection")
         if m.bidirectional and m.num_layers > 1:
-            raise Refused("one layer is bidirectional: write several as several modules")
+            raise Refused("several layers are bidirectional: write them as several modules")
         layer = call(f"bi_{name}" if m.bidirectional else name, [m.input_size, m.hidden_size], layers=(m.num_layers, 1))
         about = {"both": m.bidirectional, "layers": m.num_layers, "hidden": m.hidden_size, "first": m.batch_first}
         return Leaf(layer, ranks=(2,), how="recurrent", about=about)
@@ -225,7 +226,7 @@ def _recurrent(name: str) -> Callable[[Any], Leaf]:
 def _cell(name: str) -> Callable[[Any], Leaf]:
     def made(m: Any) -> Leaf:
         if not m.bias:
-            raise Refused("it has biases")
+            raise Refused("it has no biases")
         return Leaf(call(name, [m.input_size, m.hidden_size]), ranks=(1,), how=name, about={"hidden": m.hidden_size})
 
     return made
@@ -233,7 +234,7 @@ def _cell(name: str) -> Callable[[Any], Leaf]:
 
 def _attention(m: Any) -> Leaf:
     if m.in_proj_weight is None or m.in_proj_bias is None or m.bias_k is not None or m.add_zero_attn:
-        raise Refused("queries, keys and values have one size, and biases, and no keys are added")
+        raise Refused("it has no biases, keys or values of another size, or keys that are added")
     return Leaf(f"[{m.embed_dim}, {m.num_heads}]", ranks=(2,), how="attention", about={"first": m.batch_first})
 
 

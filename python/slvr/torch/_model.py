@@ -62,8 +62,8 @@ class Model:
     def update(self, before: Any, after: Any) -> Update:
         """The difference of two state dictionaries, or modules, as the input of a check: arrays of float64.
 
-        Other entries than those of the model are left alone. Raises :class:`InputError` where one is missing or has another
-        shape.
+        Other entries than those of the model are left alone. Raises :class:`InputError` where one is missing or has
+        another shape.
         """
         old, new = self._arrays(before, "before"), self._arrays(after, "after")
         return {self.prefix + name: new[name] - old[name] for name in self.names}
@@ -86,8 +86,8 @@ class Model:
     def load(self, revealed: Mapping[str, Any], module: Any) -> None:
         """Adds what a check reveals, such as ``result["aggregate"]``, to the tensors of a module, in place.
 
-        Sums are made in float64 and rounded once, to the type of the tensor. Raises :class:`InputError`, and has changed
-        nothing, if the names or shapes are not those of the model.
+        Sums are made in float64 and rounded once, to the type of the tensor. Raises :class:`InputError`, and has
+        changed nothing, if the names or shapes are not those of the model.
         """
         import torch
 

@@ -97,8 +97,6 @@ def decimal(value: float) -> str:
 
 def listed(elements: Sequence[str]) -> str:
     """A list of layers."""
-    if len(elements) > 2 and len(set(elements)) == 1:
-        return f"[{elements[0]} for k in {len(elements)}]"
     return f"[{', '.join(elements)}]"
 
 
@@ -134,7 +132,7 @@ def _split(inside: str) -> list[str]:
 def _wrapped(line: str) -> str:
     """A declaration; of a list that is too long an element a line."""
     found = re.fullmatch(r"(    .*?:) +\[(.*)\];", line)
-    if len(line) <= WIDTH or found is None or " for k in " in line:
+    if len(line) <= WIDTH or found is None:
         return line
     return "\n".join([f"{found[1]} [", *(f"        {one}," for one in _split(found[2])), "    ];"])
 
@@ -149,7 +147,8 @@ def _piped(line: str) -> str:
         if depth == 0 and line.startswith(" |> ", place):
             parts.append(line[start:place])
             start = place + 1
-    lines, rest = [], [*parts, line[start:]]
+    lines: list[str] = []
+    rest = [*parts, line[start:]]
     while rest:
         now = rest.pop(0)
         while rest and len(now) + 1 + len(rest[0]) <= WIDTH:

@@ -1,6 +1,7 @@
 """Texts of models and their outputs for reference: python3 make.py, with torch 2.15 and the package of this checkout.
 
-Networks have the shape of torchvision's where it has them, with fewer channels. Weights are made of their names (weights.py).
+Networks have the shape of torchvision's where it has them, with fewer channels. Weights are made of their names
+(weights.py).
 """
 
 from __future__ import annotations
