@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 import slvr
-from slvr.torch import Model
+from slvr.torch import ExportError, Model
 
 REFERENCE = Path(__file__).parent / "reference"
 sys.path.insert(0, str(REFERENCE))
@@ -25,8 +27,8 @@ APPLY = """
 predicate Apply[M: model, n]() {
     parties Server;
 
-    input w: secret weights M in -4..4 from Server;
-    input x: secret fix[n, ..M.shape] in -16..16 from Server;
+    input w: secret weights M in -2..2 from Server;
+    input x: secret fix[n, ..M.shape] in -1..1 from Server;
 
     reveal [M(w, x[k]) for k in n] to Server as y;
 }
@@ -45,7 +47,8 @@ def stored(name: str) -> Model:
 @functools.cache
 def check(name: str, n: int) -> slvr.Check:
     try:
-        return slvr.Check.from_source(APPLY, M=stored(name), n=n)
+        text = APPLY.replace("-1..1", "0..12") if ABOUT[name]["tokens"] else APPLY
+        return slvr.Check.from_source(text, M=stored(name), n=n)
     except slvr.CompileError as error:
         if name in WAITING and "this is a layer" in str(error):
             pytest.xfail("a layer is reached through a block")
@@ -82,3 +85,140 @@ def test_outputs_are_those_of_pytorch(name: str) -> None:
 @pytest.mark.parametrize("name", ["LeNet", "Sequential"])
 def test_outputs_are_nearly_so_in_the_ring(name: str) -> None:
     assert error(name, 1, exact=True) < 1e-3
+
+
+def test_an_update_is_a_difference_by_the_names_of_the_model() -> None:
+    model = stored("Sequential")
+    before = {name: weight(name, shape).astype(np.float32) for name, shape in model.shapes.items()}
+    after = {name: value + np.float32(0.25) for name, value in before.items()}
+    update = model.update({**before, "1.num_batches_tracked": np.int64(3)}, after)
+    assert list(update) == [f"net.{name}" for name in model.names]
+    assert all(value.dtype == np.float64 and np.abs(value - 0.25).max() < 1e-6 for value in update.values())
+    norm = slvr.Check.from_file("norm_bound", m=3, M=model)
+    aggregate = norm.eval({"Client": [{"update": update}] * 3})["aggregate"]
+    assert np.abs(aggregate["net.0.bias"] - 0.25).max() < 1e-6
+    with pytest.raises(slvr.InputError, match=r"after: `0\.weight` is missing"):
+        model.update(before, {})
+    with pytest.raises(slvr.InputError, match=r"before: `0\.bias` has the shape \[3\], not \[8\]"):
+        model.update({**before, "0.bias": np.zeros(3)}, after)
+    with pytest.raises(slvr.InputError, match="no name of a model"):
+        Model("a b", "", {})
+
+
+def test_a_model_with_some_trainable_tensors_has_only_these() -> None:
+    whole = stored("Encoder")
+    names = [name for name in whole.names if name.startswith(("encoder.self_attn", "position"))]
+    model = whole.trainable(names)
+    norm = slvr.Check.from_file("norm_bound", m=3, M=model)
+    assert norm.inputs[0].fields == {name: whole.shapes[name] for name in names} == model.shapes
+    zeros = {name: np.zeros(shape) for name, shape in whole.shapes.items()}
+    update = model.update(zeros, {name: value + 1 for name, value in zeros.items()})
+    assert list(update) == names
+    # Numbers and words of the language as names of modules.
+    words = Model("Net", "", {"in.0.lora.weight": (2, 3), "in.1.lora.weight": (2, 3), "in.1.scale": ()})
+    some = words.trainable(words.names)
+    assert slvr.Check.from_file("secure_aggregation", m=3, M=some).inputs[0].fields == words.shapes
+    with pytest.raises(slvr.CompileError, match="E0035"):
+        slvr.Check.from_file("slvr_accuracy", m=6, c=1, b=2, M=model)
+    with pytest.raises(slvr.InputError, match="has no `head`"):
+        whole.trainable(["head"])
+    with pytest.raises(slvr.InputError, match="no tensor"):
+        whole.trainable([])
+
+
+def test_the_package_needs_no_torch() -> None:
+    code = "import sys, slvr.torch; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# What follows needs torch.
+
+
+def make() -> Any:
+    pytest.importorskip("torch", reason="torch is not installed")
+    import make
+
+    return make
+
+
+@pytest.mark.parametrize("name", ABOUT)
+def test_texts_are_those_that_are_made_anew(name: str) -> None:
+    made, model = make(), stored(name)
+    found = made.model(name)
+    assert found.text == model.text
+    assert (found.prefix, found.shapes) == (model.prefix, model.shapes)
+    state = made.module(name).state_dict()
+    assert list(found.names) == [n for n, value in state.items() if value.is_floating_point()]
+
+
+@pytest.mark.parametrize("name", ["LeNet", "Twice", "Lstm"])
+def test_stored_outputs_are_those_of_this_torch(name: str) -> None:
+    assert np.abs(np.array(make().outputs(name)) - np.array(ABOUT[name]["outputs"])).max() < 1e-8
+
+
+def test_what_is_revealed_is_added_to_a_module() -> None:
+    made, model = make(), stored("Sequential")
+    net = made.module("Sequential").float().train()
+    before = copy.deepcopy(net)
+    revealed = {f"net.{name}": np.full(shape, 0.5) for name, shape in model.shapes.items()}
+    model.load(revealed, net)
+    update = model.update(before, net)
+    assert all(np.abs(value - 0.5).max() < 1e-6 for value in update.values())
+    assert net.training and net[0].weight.requires_grad
+    assert int(net[1].num_batches_tracked) == 0
+    with pytest.raises(slvr.InputError, match=r"see `net\.0\.bias`"):
+        model.load({n: value for n, value in revealed.items() if n != "net.0.bias"}, net)
+    with pytest.raises(slvr.InputError, match=r"`0\.bias` is not in both"):
+        model.load({**revealed, "net.0.bias": np.zeros(2)}, net)
+    assert all(np.array_equal(value, update[name]) for name, value in model.update(before, net).items())
+
+
+def test_an_export_leaves_the_module_as_it_was() -> None:
+    made = make()
+    import torch
+
+    net = made.MODELS["Encoder"][0]().train()
+    net.encoder.dropout.eval()
+    modes = [part.training for part in net.modules()]
+    made.slvr.torch.export(net, torch.zeros(1, 5, dtype=torch.long))
+    assert [part.training for part in net.modules()] == modes
+    assert not any("forward" in vars(part) for part in net.modules())
+    for wrong in (torch.zeros(()), torch.zeros(0, 5), (torch.zeros(2, 5),) * 2, [1.0]):
+        with pytest.raises(slvr.InputError, match="one tensor"):
+            made.slvr.torch.export(net, wrong)
+    with pytest.raises(slvr.InputError, match="no name of a model"):
+        made.slvr.torch.export(net, torch.zeros(1, 5, dtype=torch.long), name="a b")
+
+
+#: What is listed of each module: the module, the node, and what it computes.
+UNSUPPORTED: dict[str, list[tuple[str, str, str]]] = {
+    "functions": [("", "sin", "aten.sin"), ("inner", "erf", "aten.erf"), ("", "cumsum", "aten.cumsum")],
+    "volume": [("c", "conv3d", "aten.conv3d")],
+    "recurrent": [("r", "rnn_tanh", "aten.rnn_tanh")],
+    "statistics_of_the_batch": [("b", "", "BatchNorm1d")],
+    "batch_mean": [("", "mean", "aten.mean"), ("", "softmax", "aten.softmax")],
+    "pairs": [("", "matmul", "aten.matmul")],
+    "state_of_cells": [("r", "", "LSTM")],
+    "attention_over_the_batch": [("a", "", "MultiheadAttention")],
+    "tied": [("b", "", "`b.weight`")],
+    "two_results": [("", "", "TwoResults")],
+    "computed_weights": [("w.parametrizations.weight.0", "_weight_norm", "aten._weight_norm")],
+    "reflected": [("c", "", "Conv2d")],
+    "random": [("", "dropout", "aten.dropout")],
+    "depends_on_values": [("", "", "DependsOnValues")],
+    "changes_a_part": [("", "mul_", "aten.mul_")],
+}
+
+
+@pytest.mark.parametrize("name", UNSUPPORTED)
+def test_all_that_is_not_supported_is_listed(name: str) -> None:
+    made = make()
+    import torch
+    import unsupported
+
+    module, shape = unsupported.MODULES[name]
+    with pytest.raises(ExportError) as raised:
+        made.slvr.torch.export(module, torch.zeros(2, *shape), name="Net")
+    assert isinstance(raised.value, slvr.SlvrError)
+    assert [(one.module, one.node, one.what) for one in raised.value.unsupported] == UNSUPPORTED[name]
+    assert all(str(one) in str(raised.value) for one in raised.value.unsupported)
