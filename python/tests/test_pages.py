@@ -10,7 +10,7 @@ import re
 import pytest
 from conftest import CHECKOUT
 
-PAGES = ["README.md", "docs/src/flower.md", "docs/src/python.md", "python/README.md"]
+PAGES = ["README.md", "docs/src/flower.md", "docs/src/models-from-pytorch.md", "docs/src/python.md", "python/README.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -18,6 +18,8 @@ def test_listings_print_what_stands_behind_them(page: str) -> None:
     text = (CHECKOUT / page).read_text()
     if "flwr" in text:
         pytest.importorskip("flwr", reason="flwr is not installed: pip install 'flwr==1.42.0'")
+    if "import torch" in text:
+        pytest.importorskip("torch", reason="torch is not installed")
     found = re.findall(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```)?", text, re.S)
     assert found, "there are listings"
     names: dict[str, object] = {}

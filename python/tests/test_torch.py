@@ -34,9 +34,6 @@ predicate Apply[M: model, n]() {
 }
 """
 
-#: Layers that are reached through a block: the compiler refuses them until the language has this.
-WAITING = {"Through"}
-
 
 def stored(name: str) -> Model:
     about = ABOUT[name]
@@ -46,15 +43,10 @@ def stored(name: str) -> Model:
 
 @functools.cache
 def check(name: str, n: int) -> slvr.Check:
-    try:
-        text = APPLY.replace("-1..1", "0..12") if ABOUT[name]["tokens"] else APPLY
-        # Its weights together are longer than others may be.
-        text = text.replace("-2..2", "-4..4") if name == "MobileNetV2" else text
-        return slvr.Check.from_source(text, M=stored(name), n=n)
-    except slvr.CompileError as error:
-        if name in WAITING and "this is a layer" in str(error):
-            pytest.xfail("a layer is reached through a block")
-        raise
+    text = APPLY.replace("-1..1", "0..12") if ABOUT[name]["tokens"] else APPLY
+    # Its weights together are longer than others may be.
+    text = text.replace("-2..2", "-4..4") if name == "MobileNetV2" else text
+    return slvr.Check.from_source(text, M=stored(name), n=n)
 
 
 def inputs(name: str, n: int) -> dict[str, Any]:
@@ -76,7 +68,10 @@ def error(name: str, n: int, **options: Any) -> float:
 def test_names_and_shapes_are_those_of_the_state_dictionary(name: str) -> None:
     model = stored(name)
     fields = check(name, 1 if name in LARGE else 3).inputs[0].fields
-    assert fields == {model.prefix + n: shape for n, shape in model.shapes.items()}
+    wanted = {model.prefix + n: shape for n, shape in model.shapes.items()}
+    assert fields == wanted
+    # Within an LSTM of several layers the language goes by kinds of weights, and PyTorch by layers.
+    assert name == "Lstm" or list(fields) == list(wanted)
 
 
 @pytest.mark.parametrize("name", ABOUT)
@@ -208,6 +203,8 @@ UNSUPPORTED: dict[str, list[tuple[str, str, str]]] = {
     "reflected": [("c", "", "Conv2d")],
     "random": [("", "dropout", "aten.dropout")],
     "depends_on_values": [("", "", "DependsOnValues")],
+    "other_size": [("c", "", "ConvTranspose2d")],
+    "infinitely_small": [("", "masked_fill", "aten.masked_fill")],
     "changes_a_part": [("", "mul_", "aten.mul_")],
 }
 

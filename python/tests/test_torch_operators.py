@@ -72,6 +72,39 @@ def heads(x):
     return y.transpose(1, 2).reshape(x.shape[0], 3, 4)
 
 
+class Attention(nn.Module):
+    """Causal attention as GPT-2 has it, the batch joined with nothing."""
+
+    def __init__(self, n: int, heads: int) -> None:
+        super().__init__()
+        self.c_attn, self.c_proj, self.heads = nn.Linear(n, 3 * n), nn.Linear(n, n), heads
+        self.register_buffer("mask", torch.tril(torch.ones(8, 8))[None, None], persistent=False)
+
+    def forward(self, x):
+        b, t, c = x.size()
+        parts = self.c_attn(x).split(c, dim=2)
+        q, k, v = (part.view(b, t, self.heads, c // self.heads).transpose(1, 2) for part in parts)
+        seen = (q @ k.transpose(-2, -1)) * (1.0 / k.size(-1) ** 0.5)
+        seen = seen.masked_fill(self.mask[:, :, :t, :t] == 0, float("-inf"))
+        y = f.softmax(seen, dim=-1) @ v
+        return self.c_proj(y.transpose(1, 2).contiguous().view(b, t, c))
+
+
+class Patches(nn.Module):
+    """The front of a vision transformer: patches, a token of the class, and positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv_proj = nn.Conv2d(2, 4, 2, 2)
+        self.class_token, self.pos = nn.Parameter(torch.zeros(1, 1, 4)), nn.Parameter(torch.zeros(1, 7, 4))
+        self.ln = nn.LayerNorm(4)
+
+    def forward(self, x):
+        y = self.conv_proj(x).flatten(2).transpose(1, 2)
+        y = torch.cat([self.class_token.expand(x.shape[0], -1, -1), y], 1) + self.pos
+        return self.ln(y)[:, 0]
+
+
 def by_hand(x):
     y = (x @ x.transpose(-2, -1)) / 2
     y = y.masked_fill(torch.ones(3, 3, dtype=torch.bool).triu(1), float("-inf"))
@@ -182,6 +215,10 @@ LAYERS: list[tuple[nn.Module, tuple[int, ...], Call]] = [
     (nn.MultiheadAttention(4, 2), MATRIX, swapped),
     (nn.Sequential(nn.Linear(4, 4), nn.Softmax(2), nn.Flatten(2), nn.GELU("tanh")), MATRIX, lambda layer, x: layer(x)),
     (nn.Sequential(nn.LSTM(4, 2, batch_first=True)), MATRIX, lambda layer, x: layer(x)[0]),
+    (Attention(4, 2), MATRIX, lambda layer, x: layer(x)),
+    (Patches(), IMAGE, lambda layer, x: layer(x)),
+    (nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU(), Attention(4, 2)), nn.Tanh()), MATRIX, lambda s, x: s(x)),
+    (nn.ModuleDict({"relu": nn.PReLU(), "x": nn.Linear(4, 4)}), MATRIX, lambda d, x: f.relu(d["x"](d["relu"](x)))),
     (nn.ModuleDict({"in": nn.Linear(4, 2)}), MATRIX, lambda layer, x: x @ layer["in"].weight.T),
 ]
 

@@ -1,4 +1,4 @@
-"""Models of PyTorch as models of SLVR (torch 2.6 or later).
+"""Models of PyTorch as models of SLVR (torch 2.15 or later).
 
 A check takes the exported model as the value of a size::
 

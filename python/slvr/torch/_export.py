@@ -160,7 +160,9 @@ class _Writer:
                 return _Form(listed(elements), list=True)
         calls = self.calls[path]
         if not calls:
-            return _Form(self._named(type(module).__name__, Block("(x)", self._declared(path))))
+            declared = self._declared(path)
+            x = fresh("x", {child for child, _ in declared})
+            return _Form(self._named(type(module).__name__, Block(f"({x})", declared, result=x)))
         texts = []
         for call in calls:
             block, _ = self._block(call)

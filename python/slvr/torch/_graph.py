@@ -99,7 +99,7 @@ def _evaluating(module: Any, leaf: Callable[[Any], bool]) -> Iterator[None]:
         module.eval()
         torch.backends.mha.set_fastpath_enabled(False)
         for part in module.modules():
-            if leaf(part) and "forward" not in vars(part):
+            if leaf(part):
                 part.forward = _marked(part)
                 marked.append(part)
         yield
@@ -118,12 +118,14 @@ def _marked(module: Any) -> Callable[..., Any]:
     def forward(*args: Any, **options: Any) -> Any:
         bound = signature.bind(*args, **options)
         bound.apply_defaults()
+        usual = {name: parameter.default for name, parameter in signature.parameters.items()}
+        others = [n for n, v in bound.arguments.items() if not _pytree.tree_any(torch.is_tensor, v) and v != usual[n]]
         for name, value in bound.arguments.items():
             parts, shape = _pytree.tree_flatten(value)
             for k, part in enumerate(parts):
                 if torch.is_tensor(part):
                     place = name if len(parts) == 1 else f"{name}.{k}"
-                    parts[k] = MARK(part, json.dumps({"given": place}))
+                    parts[k] = MARK(part, json.dumps({"given": place, "options": others}))
             bound.arguments[name] = _pytree.tree_unflatten(parts, shape)
         made, spec = _pytree.tree_flatten(own(*bound.args, **bound.kwargs))
         for k, value in enumerate(made):
@@ -166,6 +168,10 @@ def _of_program(program: Any, module: Any, name: str) -> Traced:
                 given = node
             elif spec.target in whole:
                 weights[node] = spec.target
+            elif "PARAMETER" in str(spec.kind):
+                owner, _, last = spec.target.rpartition(".")
+                why = "its numbers are not real"
+                raise ExportError(name, [Unsupported(owner, "", f"`{last}`", why)])
             else:
                 held = program.constants if spec.target in program.constants else program.state_dict
                 constants[node] = held[spec.target].detach().cpu()

@@ -12,6 +12,9 @@ from ._leaves import Leaf, leaf
 from ._operators import mask
 from ._text import Value, fresh
 
+#: Options that change nothing of the result that is used.
+_HARMLESS = {"need_weights", "average_attn_weights", "is_causal"}
+
 
 def _marks(call: Call) -> tuple[dict[str, Any], dict[int, Any]]:
     """What a layer is given, by names of arguments, and what it makes, by places."""
@@ -22,6 +25,8 @@ def _marks(call: Call) -> tuple[dict[str, Any], dict[int, Any]]:
             place = json.loads(node.args[1])
             if "given" in place:
                 given[place["given"]] = node.args[0]
+                if other := sorted(set(place["options"]) - _HARMLESS):
+                    raise Refused(f"it is called with `{other[0]}`")
             else:
                 made[place["made"]] = node
     return given, made

@@ -280,7 +280,7 @@ def _table(module: Any) -> Callable[[Any], Leaf] | None:
 
 def is_leaf(module: Any) -> bool:
     """Whether a module is a layer. One whose weights are computed, or that has hooks, is not."""
-    if _table(module) is None:
+    if _table(module) is None or "forward" in vars(module):
         return False
     return not parametrize.is_parametrized(module) and not any(getattr(module, hooks, None) for hooks in _HOOKS)
 

@@ -131,7 +131,8 @@ def _power(body: Body, node: Any, x: Any, exponent: float) -> Value:
     shape = body.dims(node)[0]
     if float(exponent).is_integer() and exponent >= 1:
         return Value(f"{body.name(x)}^{int(exponent)}", shape)
-    named = {0.5: "sqrt({})", -1: "recip({})", -0.5: "recip(sqrt({}))"}.get(exponent)
+    sqrt, recip = body.std("sqrt"), body.std("recip")
+    named = {0.5: f"{sqrt}({{}})", -1: f"{recip}({{}})", -0.5: f"{recip}({sqrt}({{}}))"}.get(exponent)
     if named is None:
         raise Refused("its exponent is no whole number, 0.5, -0.5 or -1")
     return Value(named.format(body.text(x)), shape)
@@ -248,7 +249,9 @@ def _where(body: Body, node: Any, a: Arguments) -> Value:
 @of("masked_fill")
 def _masked_fill(body: Body, node: Any, a: Arguments) -> Value:
     if isinstance(a["value"], float) and math.isinf(a["value"]):
-        # Behind it stands a softmax, for which this is as good.
+        # For a softmax this is as good.
+        if any(operator(user) not in ("softmax", "_softmax", "dropout") for user in node.users):
+            raise Refused("it is filled with infinite numbers, and no softmax follows")
         return _select(body, node, [a["mask"], math.copysign(1000.0, a["value"]), a["self"]])
     return _select(body, node, [a["mask"], a["value"], a["self"]])
 

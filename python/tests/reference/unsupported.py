@@ -102,6 +102,16 @@ class ChangesAPart(_Net):
         return y
 
 
+class OtherSize(_Net):
+    def forward(self, x):
+        return self.c(x, output_size=[8, 8])
+
+
+class InfinitelySmall(_Net):
+    def forward(self, x):
+        return self.fc(x).masked_fill(x > 0, float("-inf")).amax(1, keepdim=True) + x
+
+
 #: A module, and the shape of one input.
 MODULES = {
     "functions": (Functions(inner=_Erf()), (4,)),
@@ -118,5 +128,7 @@ MODULES = {
     "reflected": (Reflected(c=nn.Conv2d(1, 1, 3, padding=1, padding_mode="reflect")), (1, 4, 4)),
     "random": (Random(), (4,)),
     "depends_on_values": (DependsOnValues(), (4,)),
+    "other_size": (OtherSize(c=nn.ConvTranspose2d(1, 1, 2, 2)), (1, 4, 4)),
+    "infinitely_small": (InfinitelySmall(), (4,)),
     "changes_a_part": (ChangesAPart(), (4,)),
 }
