@@ -180,6 +180,9 @@ OPERATORS: list[tuple[str, tuple[int, ...], Call]] = [
     ),
 ]
 
+ENCODER = nn.TransformerEncoderLayer(4, 2, 8, batch_first=True, norm_first=True)
+MASK = nn.Transformer.generate_square_subsequent_mask(3, dtype=torch.float64)
+
 LAYERS: list[tuple[nn.Module, tuple[int, ...], Call]] = [
     (nn.Linear(4, 3, bias=False), MATRIX, lambda layer, x: layer(x)),
     (nn.Linear(4, 3), MATRIX, lambda layer, x: layer(x.transpose(0, 1)).transpose(0, 1)),
@@ -215,6 +218,10 @@ LAYERS: list[tuple[nn.Module, tuple[int, ...], Call]] = [
     (nn.MultiheadAttention(4, 2), MATRIX, swapped),
     (nn.Sequential(nn.Linear(4, 4), nn.Softmax(2), nn.Flatten(2), nn.GELU("tanh")), MATRIX, lambda layer, x: layer(x)),
     (nn.Sequential(nn.LSTM(4, 2, batch_first=True)), MATRIX, lambda layer, x: layer(x)[0]),
+    (nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), MATRIX, lambda e, x: e(x)),
+    (nn.TransformerEncoder(ENCODER, 2, nn.LayerNorm(4)), MATRIX, lambda e, x: e(x, mask=MASK, is_causal=True)),
+    (nn.TransformerEncoder(ENCODER, 1), MATRIX, lambda e, x: e(x, mask=MASK)),
+    (nn.TransformerDecoderLayer(4, 2, 8, batch_first=True), MATRIX, lambda d, x: d(x, x * 2, tgt_mask=MASK)),
     (Attention(4, 2), MATRIX, lambda layer, x: layer(x)),
     (Patches(), IMAGE, lambda layer, x: layer(x)),
     (nn.Sequential(nn.Linear(4, 4), nn.Sequential(nn.ReLU(), Attention(4, 2)), nn.Tanh()), MATRIX, lambda s, x: s(x)),

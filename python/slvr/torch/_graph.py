@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.nn.modules import transformer
 from torch.utils import _pytree
 
 from ._model import ExportError, Unsupported
@@ -94,10 +95,14 @@ def _evaluating(module: Any, leaf: Callable[[Any], bool]) -> Iterator[None]:
     """A module as in evaluation, with marks around those that are layers; afterwards it is as it was."""
     modes = [(part, part.training) for part in module.modules()]
     fast = torch.backends.mha.get_fastpath_enabled()
+    # It compares the entries of a mask, which a trace does not have; what it finds is only a hint.
+    detect = getattr(transformer, "_detect_is_causal_mask", None)
     marked = []
     try:
         module.eval()
         torch.backends.mha.set_fastpath_enabled(False)
+        if detect is not None:
+            transformer._detect_is_causal_mask = lambda mask, is_causal=None, size=None: bool(is_causal)
         for part in module.modules():
             if leaf(part):
                 part.forward = _marked(part)
@@ -107,6 +112,8 @@ def _evaluating(module: Any, leaf: Callable[[Any], bool]) -> Iterator[None]:
         for part in marked:
             del part.forward
         torch.backends.mha.set_fastpath_enabled(fast)
+        if detect is not None:
+            transformer._detect_is_causal_mask = detect
         for part, mode in modes:
             part.training = mode
 

@@ -12,8 +12,8 @@ from ._leaves import Leaf, leaf
 from ._operators import mask
 from ._text import Value, fresh
 
-#: Options that change nothing of the result that is used.
-_HARMLESS = {"need_weights", "average_attn_weights", "is_causal"}
+#: Options that are known: the first two change nothing of the result that is used.
+_KNOWN = {"need_weights", "average_attn_weights", "is_causal"}
 
 
 def _marks(call: Call) -> tuple[dict[str, Any], dict[int, Any]]:
@@ -25,7 +25,7 @@ def _marks(call: Call) -> tuple[dict[str, Any], dict[int, Any]]:
             place = json.loads(node.args[1])
             if "given" in place:
                 given[place["given"]] = node.args[0]
-                if other := sorted(set(place["options"]) - _HARMLESS):
+                if other := sorted(set(place["options"]) - _KNOWN):
                     raise Refused(f"it is called with `{other[0]}`")
             else:
                 made[place["made"]] = node
@@ -40,9 +40,16 @@ def layer_text(how: Leaf, calls: Sequence[Call], traced: Traced) -> str:
     return f"{'masked_' if masked else ''}multihead_attention{how.layer}"
 
 
+def _causal(call: Call) -> bool:
+    """Whether attention is causal by an option. PyTorch then does not read the mask, whose mark is not live."""
+    marks = [json.loads(node.args[1]) for node in call.nodes() if node.target is MARK]
+    unread = all(place.get("given") != "attn_mask" for place in marks)
+    return unread and any("is_causal" in place.get("options", ()) for place in marks)
+
+
 def _masked(call: Call, traced: Traced) -> bool:
     seen = traced.constants.get(_marks(call)[0].get("attn_mask"))
-    return seen is not None and bool((seen != 0).any())
+    return _causal(call) or (seen is not None and bool((seen != 0).any()))
 
 
 def apply(body: Body, call: Call, place: str) -> None:
@@ -128,7 +135,7 @@ def _attention(body: Body, how: Leaf, place: str, given: dict[str, Any], made: d
         _ranked(body, x, how, 0 if how.about["first"] else 1)
     (n, _), (m, _) = body.dims(parts[0])[0], body.dims(parts[1])[0]
     texts = [body.text(x) for x in parts]
-    seen = mask(body, given.get("attn_mask"), False, n, m, turned=True)
+    seen = mask(body, given.get("attn_mask"), _causal(call), n, m, turned=True)
     if body.masked(call.path):
         i, j = body.letters(2)
         texts.append(seen or f"[[1 for {j} in {m}] for {i} in {n}]")
