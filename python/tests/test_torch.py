@@ -221,3 +221,17 @@ def test_all_that_is_not_supported_is_listed(name: str) -> None:
     assert isinstance(raised.value, slvr.SlvrError)
     assert [(one.module, one.node, one.what) for one in raised.value.unsupported] == UNSUPPORTED[name]
     assert all(str(one) in str(raised.value) for one in raised.value.unsupported)
+
+
+def test_a_model_that_computes_something_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from dataclasses import replace
+
+    import slvr.torch
+    from slvr.torch import _export
+
+    net = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh())
+    right = _export.exported(net, torch.zeros(2, 4), "Net")
+    monkeypatch.setattr(_export, "exported", lambda *given: replace(right, text=right.text.replace("tanh", "sigmoid")))
+    with pytest.raises(ExportError, match="computes something else"):
+        slvr.torch.export(net, torch.zeros(2, 4))

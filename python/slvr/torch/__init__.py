@@ -19,13 +19,20 @@ from ._model import ExportError, Model, Unsupported
 __all__ = ["ExportError", "Model", "Unsupported", "export"]
 
 
-def export(module: Any, example: Any, *, name: str | None = None) -> Model:
+def export(module: Any, example: Any, *, name: str | None = None, compare: bool = True) -> Model:
     """Writes a module as a model.
 
     ``example`` is one tensor, whose first dimension is the batch. The size of the batch is left open, and the model
     computes one sample. The module is traced as it is in evaluation. ``name`` is the model's, by default that of the
     class. Raises :class:`ExportError`, which lists everything that is not supported.
+
+    The model is then evaluated beside the module, on the example and on random numbers. What cannot be compiled or does
+    not fit the memory is logged as not compared; ``compare=False`` leaves it out.
     """
+    from ._compared import compare as compared
     from ._export import exported
 
-    return exported(module, example, name)
+    model = exported(module, example, name)
+    if compare:
+        compared(model, module, example[0] if isinstance(example, tuple | list) else example)
+    return model
