@@ -42,7 +42,7 @@ pub fn slice(few: u64) -> std::ops::Range<u64> {
     first..first + count(few)
 }
 
-/// As [`slice`], where every day takes `few` of `all`.
+/// As [`slice()`], where every day takes `few` of `all`.
 pub fn slice_of(few: u64, all: u64) -> std::ops::Range<u64> {
     let first = setting("SLVR_SEED").unwrap_or(0);
     first..first + part(few, all)
