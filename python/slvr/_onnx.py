@@ -164,9 +164,11 @@ def _gemm(inputs: list[Any], about: Attributes) -> Any:
     a, b, c = (*inputs, None)[:3]
     if about.get("transA") or about.get("alpha", 1.0) != 1.0 or about.get("beta", 1.0) != 1.0:
         raise _Refused("it has factors, or its first matrix is transposed")
-    if about.get("transB"):
+    turned = bool(about.get("transB"))
+    if turned and (c is None or tuple(c.shape) == (b.shape[0],)):
         return F.linear(a, b, c)
-    return torch.matmul(a, b) if c is None else torch.matmul(a, b) + c
+    made = torch.matmul(a, b.t() if turned else b)
+    return made if c is None else made + c
 
 
 def _pool(inputs: list[Any], about: Attributes, largest: bool) -> Any:
@@ -342,6 +344,6 @@ _OPERATORS: dict[str, Operator] = {
     "Squeeze": _squeeze,
     "Sub": _of(torch.sub),
     "Tanh": _of(torch.tanh),
-    "Transpose": lambda inputs, about: inputs[0].permute(about["perm"]),
+    "Transpose": lambda inputs, about: inputs[0].permute(about.get("perm", list(range(inputs[0].dim()))[::-1])),
     "Unsqueeze": _unsqueeze,
 }

@@ -55,6 +55,11 @@ def load(
         onnx.checker.check_model(proto)
     except Exception as error:  # Whatever onnx raises of a damaged file.
         raise InputError(f"the ONNX file cannot be read: {error}") from error
+    version = max((opset.version for opset in proto.opset_import if opset.domain in ("", "ai.onnx")), default=0)
+    if version < 13:
+        raise InputError(
+            f"the file has version {version} of ONNX's operators, some of which mean something else since 13"
+        )
     graph = Graph(proto.graph, dict(rename or {}))
     problems = [Unsupported("", node, operator, why) for node, operator, why in graph.problems]
     problems += [

@@ -216,6 +216,13 @@ def test_options_that_change_the_result_are_refused(node: Node) -> None:
         slvr.onnx.load(model([node], (2, 8, 8), {"c.weight": weight(2, 2, 3, 3)}))
 
 
+def test_operators_of_an_older_version_are_refused() -> None:
+    proto = model([*LINEAR, ("Softmax", ["h"], "y", {})], (6,), FC)
+    proto.opset_import[0].version = 11
+    with pytest.raises(slvr.InputError, match="version 11"):
+        slvr.onnx.load(proto)
+
+
 def test_a_damaged_file_is_told(tmp_path: Path) -> None:
     path = tmp_path / "net.onnx"
     path.write_bytes(images().SerializeToString()[:200])

@@ -235,3 +235,67 @@ def test_a_model_that_computes_something_else_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(_export, "exported", lambda *given: replace(right, text=right.text.replace("tanh", "sigmoid")))
     with pytest.raises(ExportError, match="computes something else"):
         slvr.torch.export(net, torch.zeros(2, 4))
+
+
+def test_what_is_no_arithmetic_of_real_numbers_is_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    class Net(torch.nn.Module):
+        def __init__(self, function: Any) -> None:
+            super().__init__()
+            self.fc, self.function = torch.nn.Linear(4, 4), function
+
+        def forward(self, x: Any) -> Any:
+            return self.fc(x) + self.function(x).float()
+
+    wrong = {
+        "adds bits": lambda x: (x > 50) + (x > 30),
+        "wraps around": lambda x: (x > 50).to(torch.uint8) * 200 + (x > 30).to(torch.uint8) * 100,
+        "makes bits of numbers": lambda x: ((x > 30).int() + (x > 10).int()).bool(),
+        "its threshold": lambda x: torch.nn.functional.softplus(x, threshold=3),
+        "depends on the batch": lambda x: x * (2 if x.shape[0] > 1 else 1),
+    }
+    for text, function in wrong.items():
+        with pytest.raises(ExportError, match=text):
+            slvr.torch.export(Net(function), torch.zeros(2, 4))
+    # An example that the module changes is left alone.
+    example = torch.ones(2, 4)
+    slvr.torch.export(Net(lambda x: x.clone().add_(1)), example)
+    assert bool((example == 1).all())
+
+
+def test_a_list_with_names_of_its_own_keeps_them() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from collections import OrderedDict
+
+    import slvr.torch
+
+    layers = OrderedDict(fc1=torch.nn.Linear(4, 4), act=torch.nn.ReLU(), fc2=torch.nn.Linear(4, 4))
+    for net in (
+        torch.nn.Sequential(layers),
+        torch.nn.Sequential(*layers.values())[0:3],
+        torch.nn.Sequential(layers)[1:],
+    ):
+        made = slvr.torch.export(net, torch.zeros(2, 4))
+        fields = slvr.Check.from_file("norm_bound", m=3, M=made).inputs[0].fields
+        assert list(fields) == [made.prefix + name for name in net.state_dict()]
+
+
+def test_loading_changes_everything_or_nothing() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    net = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.Linear(3, 3))
+    made = slvr.torch.export(net, torch.zeros(2, 3))
+    step = {made.prefix + name: np.ones(shape) for name, shape in made.shapes.items()}
+    before = {name: value.clone() for name, value in net.state_dict().items()}
+    net[1].weight = torch.nn.Parameter(torch.zeros(1, 3).expand(3, 3))
+    with pytest.raises(slvr.InputError, match="cannot hold numbers"):
+        made.load(step, net)
+    assert torch.equal(net[0].weight, before["0.weight"])
+    net[1].weight = torch.nn.Parameter(before["1.weight"].clone())
+    made.load(step, net)
+    assert all(torch.equal(value, before[name] + 1) for name, value in net.state_dict().items())
+    with pytest.raises(slvr.InputError, match="not be finite"):
+        made.load({name: value * np.inf for name, value in step.items()}, net)

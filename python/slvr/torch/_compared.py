@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import logging
 from typing import Any
 
@@ -9,7 +11,7 @@ import numpy as np
 import torch
 
 from .._check import Check
-from .._slvr import SlvrError
+from .._slvr import CompileError, InputError
 from ._model import ExportError, Model, Unsupported
 
 logger = logging.getLogger("slvr.torch")
@@ -25,8 +27,12 @@ predicate Apply[M: model, n]() {{
 }}
 """
 
-#: Relative to the largest result: rounding in binary32 is far below, another operation far above.
+#: How large random inputs are, beside those of size 1: thresholds of a module may lie far out.
+_FAR = 16.0
+#: Relative to the larger of an entry and 1: rounding is far below, another operation far above.
 _TOLERANCE = 1e-3
+#: What the compiler says of values that do not fit words; of anything else it is not told how the text came about.
+_TOO_LARGE = "E0028"
 
 
 def _beyond(size: float) -> int:
@@ -37,22 +43,59 @@ def _beyond(size: float) -> int:
 def compare(model: Model, module: Any, example: Any) -> None:
     """Evaluates both on the example and on random numbers. Raises :class:`ExportError` where they differ.
 
-    A model that is too large to be evaluated here, or whose weights no range holds, is logged as not compared.
+    A model that is too large to be evaluated here, or whose values fit no words, is logged as not compared. Where they
+    differ for large inputs alone, this is logged: functions such as `exp` end where their results fit no words.
     """
-    real = example.dtype.is_floating_point
+
+    def refused(why: str) -> ExportError:
+        return ExportError(model.name, [Unsupported("", "", type(module).__name__, why)])
+
+    try:
+        off = _off(model, module, example, 1.0, refused)
+    except CompileError as error:
+        why = str(error).splitlines()[0]
+        if _TOO_LARGE not in why:
+            raise refused(f"the compiler refuses what was written: {why}; this is a bug of SLVR") from error
+        logger.warning("`%s` is not compared with its module, because this fails: %s", model.name, why)
+        return
+    except (InputError, MemoryError) as error:
+        if isinstance(error, ExportError):
+            raise
+        why = str(error).splitlines()[0]
+        logger.warning("`%s` is not compared with its module, because this fails: %s", model.name, why)
+        return
+    if off:
+        raise refused(f"the model computes something else, off by {off:.3g}: this is a bug of SLVR")
+    if example.dtype.is_floating_point:
+        with contextlib.suppress(CompileError, InputError, MemoryError):
+            if off := _off(model, module, example, _FAR, refused):
+                logger.warning("`%s` is off by %.3g for inputs of size %d: see its ranges", model.name, off, _FAR)
+
+
+def _off(model: Model, module: Any, example: Any, scale: float, refused: Any) -> float:
+    """By how much a result differs, or 0 where all agree."""
     x = example.detach().cpu()
+    real = x.dtype.is_floating_point
     if real:
-        noise = torch.randn(x[:1].shape, generator=torch.Generator().manual_seed(1), dtype=x.dtype)
-        x = torch.cat([x[:1], noise])
-    modes = [(part, part.training) for part in module.modules()]
-    module.eval()
+        generator = torch.Generator().manual_seed(1)
+        noise = [size * torch.randn(x[:1].shape, generator=generator) for size in (scale, 1.0, scale)]
+        x = torch.cat([x[:1].float(), *noise])
+    # A copy, because a module may change its input or its buffers; in binary64, so that only its operations count.
+    twin = copy.deepcopy(module).cpu().eval()
+    twin = twin.double() if real else twin
+    given = x.double() if real else x
     try:
         with torch.no_grad():
-            wanted = module(x.to(example.device)).detach().cpu().double().numpy()
-    finally:
-        for part, mode in modes:
-            part.training = mode
-    state = {name: module.state_dict()[name].detach().cpu().double().numpy() for name in model.names}
+            wanted = twin(given.clone())
+            alone = [twin(given[k : k + 1].clone()) for k in range(len(x))]
+    except Exception as error:  # Whatever a module raises.
+        raise refused(f"it does not run on the example and random numbers: {type(error).__name__}") from error
+    if not isinstance(wanted, torch.Tensor) or len(wanted) != len(x):
+        raise refused("its result is not one tensor with a sample for each of the batch")
+    wanted, single = wanted.double().numpy(), torch.cat(alone).double().numpy()
+    if not _close(wanted, single):
+        raise refused("its result for a sample depends on the batch")
+    state = {name: twin.state_dict()[name].double().numpy() for name in model.names}
     # A range of B allows a length of B sqrt(min(d, 1024)).
     flat = np.concatenate([a.ravel() for a in state.values()])
     weights = _beyond(max(float(np.abs(flat).max()), float(np.linalg.norm(flat)) / min(flat.size, 1024) ** 0.5))
@@ -62,15 +105,22 @@ def compare(model: Model, module: Any, example: Any) -> None:
     logs.disabled, before = True, logs.disabled  # Warnings of a program that nobody has written.
     try:
         check = Check.from_source(text, M=model, n=len(x))
-        given = {"w": {model.prefix + name: value for name, value in state.items()}, "x": x.double().numpy()}
-        found = np.asarray(check.eval({"Server": [given]})["y"])
-    except (SlvrError, MemoryError) as error:
-        why = str(error).splitlines()[0]
-        logger.warning("`%s` is not compared with its module, because this fails: %s", model.name, why)
-        return
+        fields = set(next(i for i in check.inputs if i.name == "w").fields)
+        if fields != {model.prefix + name for name in model.names}:
+            raise refused("its weights have other names in the model: this is a bug of SLVR")
+        w = {model.prefix + name: value for name, value in state.items()}
+        found = np.asarray(check.eval({"Server": [{"w": w, "x": x.double().numpy()}]})["y"])
     finally:
         logs.disabled = before
-    off = float(np.abs(found - wanted.reshape(found.shape)).max())
-    if not off <= _TOLERANCE * max(1.0, float(np.abs(wanted).max())):
-        why = f"the model computes something else, off by {off:.3g}: this is a bug of SLVR"
-        raise ExportError(model.name, [Unsupported("", "", type(module).__name__, why)])
+    wanted = wanted.reshape(found.shape)
+    if _close(found, wanted):
+        return 0.0
+    return float(np.nanmax(np.abs(np.where(np.isfinite(wanted), found - wanted, 0)), initial=1e-300))
+
+
+def _close(found: Any, wanted: Any) -> bool:
+    """Whether all entries agree that are finite."""
+    at = np.isfinite(wanted)
+    if not at.any():
+        return False
+    return bool((np.abs(found[at] - wanted[at]) <= _TOLERANCE * np.maximum(1.0, np.abs(wanted[at]))).all())

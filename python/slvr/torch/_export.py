@@ -29,6 +29,10 @@ def exported(module: Any, example: Any, name: str | None) -> Model:
         example = example[0]
     if not isinstance(example, torch.Tensor) or example.dim() == 0 or len(example) == 0:
         raise InputError("an example is one tensor, whose first dimension is the batch")
+    if not example.numel() or not bool(torch.isfinite(example.double()).all()):
+        raise InputError("an example has entries, all of them finite")
+    if any(isinstance(part, nn.parameter.UninitializedTensorMixin) for part in module.parameters()):
+        raise InputError("the module has weights without a shape: call it once before it is exported")
     shapes = floats(module)
     model = Model(name_of(type(module).__name__) if name is None else name, "", shapes)
     if not shapes:
@@ -152,7 +156,7 @@ class _Writer:
                 self.refuse(path, "", type(module).__name__, str(refused))
                 return _Form("identity")
         children = [name for name, _ in module.named_children()]
-        if self._is_list(module) and children == [str(k) for k in range(len(children))]:
+        if self._is_list(module):
             if not self.calls[path]:
                 inside = [self.form(f"{path}.{name}").text or "identity" for name in children]
                 return _Form(listed(inside), list=True)
@@ -173,6 +177,9 @@ class _Writer:
 
     @staticmethod
     def _is_list(module: Any) -> bool:
+        # What is called otherwise than by its place is no list of the language.
+        if [name for name, _ in module.named_children()] != [str(k) for k in range(len(list(module.children())))]:
+            return False
         if isinstance(module, nn.Sequential):
             return type(module).forward is nn.Sequential.forward
         return isinstance(module, nn.ModuleList)

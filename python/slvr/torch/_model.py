@@ -95,14 +95,25 @@ class Model:
         wanted = {self.prefix + name for name in self.names}
         if wrong := sorted(given.keys() ^ wanted):
             raise InputError(f"what is revealed is not the weights of `{self.name}`: see `{wrong[0]}`")
-        state = module.state_dict()
+        state = module.state_dict() if hasattr(module, "state_dict") else {}
+        sums = {}
         for name, shape in self.shapes.items():
             if name not in state or tuple(state[name].shape) != shape or given[self.prefix + name].shape != shape:
                 raise InputError(f"`{name}` is not in both the module and what is revealed, of shape {list(shape)}")
+            old = state[name].detach()
+            stretched = any(step == 0 and n > 1 for step, n in zip(old.stride(), shape, strict=True))
+            if old.is_meta or stretched or not old.dtype.is_floating_point:
+                raise InputError(f"`{name}` of the module cannot hold numbers of its own")
+            step = torch.from_numpy(np.array(given[self.prefix + name], np.float64))
+            sums[name] = (old.cpu().double() + step).to(old.dtype)
+            if not bool(torch.isfinite(sums[name]).all()):
+                raise InputError(f"`{name}` would not be finite as {old.dtype}")
         with torch.no_grad():
-            for name in self.names:
-                step = torch.from_numpy(np.array(given[self.prefix + name], np.float64))
-                state[name].copy_(state[name].detach().cpu().double() + step)
+            for name, sum_ in sums.items():
+                state[name].copy_(sum_)
+        now = module.state_dict()
+        if wrong := [name for name, sum_ in sums.items() if not torch.equal(now[name].detach().cpu(), sum_)]:
+            raise InputError(f"the state dictionary is no view of the module, or another tensor is `{wrong[0]}`, too")
 
     def _arrays(self, given: Any, whose: str) -> Update:
         state = given.state_dict() if hasattr(given, "state_dict") else given

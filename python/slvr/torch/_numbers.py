@@ -46,6 +46,8 @@ def _same(body: Body, node: Any, a: Arguments) -> Value:
 def _to(body: Body, node: Any, a: Arguments) -> Value:
     if not node.meta["val"].is_floating_point() and a["self"].meta["val"].is_floating_point():
         raise Refused("it rounds to whole numbers")
+    if node.meta["val"].dtype is torch.bool and a["self"].meta["val"].dtype is not torch.bool:
+        raise Refused("it makes bits of numbers: compare them with 0")
     return body.value(a["self"])
 
 
@@ -91,6 +93,8 @@ def _selu(body: Body, node: Any, a: Arguments) -> Value:
 def _softplus(body: Body, node: Any, a: Arguments) -> Value:
     if a["beta"] != 1:
         raise Refused("its beta is not 1")
+    if a["threshold"] < 15:
+        raise Refused("its threshold is so small that it changes the result")
     return body.pipe(a["self"], body.std("softplus"), body.dims(node)[0])
 
 

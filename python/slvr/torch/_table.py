@@ -39,6 +39,7 @@ def write(body: Body, node: Any) -> Value:
     found = OPERATORS.get(name) or OPERATORS.get(name.removesuffix("_"))
     if found is None:
         raise Refused("no operator of the language does this")
+    _counts(node, name.removesuffix("_"))
     shape, at = body.dims(node)
     batches = [body.dims(v)[1] for v in node.all_input_nodes if isinstance(v.meta.get("val"), torch.Tensor)]
     if at is None and any(b is not None for b in batches):
@@ -47,6 +48,16 @@ def write(body: Body, node: Any) -> Value:
     if value.shape != shape:
         raise Refused(f"it would have the shape {kind(value.shape)}, not {kind(shape)}")
     return value
+
+
+def _counts(node: Any, name: str) -> None:
+    """Refuses arithmetic that is none of real numbers: `or` of bits, and integers that wrap around."""
+    made = node.meta.get("val")
+    dtype = made.dtype if isinstance(made, torch.Tensor) else None
+    if dtype is torch.bool and name in ("add", "sub", "rsub"):
+        raise Refused("it adds bits, which is no sum of numbers: make them numbers first")
+    if dtype in (torch.uint8, torch.int8, torch.int16) and name in ("add", "sub", "rsub", "mul", "neg", "pow", "sum"):
+        raise Refused(f"it computes in {dtype}, which wraps around")
 
 
 def known(node: Any) -> bool:
