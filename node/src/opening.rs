@@ -1,8 +1,8 @@
 //! What a coordinator signs: the opening of a round, and orders to close or abort it before its time.
 //!
 //! Whoever opens a round decides of it what no node decides: its circuit, its public inputs, its minimum, its deadline, who
-//! may submit, which round it continues, and what clients were given outside of the nodes. So the coordinator signs all that and gives it to each node itself. A node
-//! knows no round whose opening no coordinator of its configuration has signed, clients sign the opening's hash with what
+//! may submit, which round it continues, and what clients were given outside of the nodes. So the coordinator signs all
+//! that and gives it to each node itself. A node knows no round whose opening no coordinator of its configuration has signed, clients sign the opening's hash with what
 //! they submit, and the agreement has it. An order names the opening, so that it is of no use for another round, and how often each
 //! node was told that the round is run again, so that it is of no use after that. A node may pass it on.
 

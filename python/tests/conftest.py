@@ -7,6 +7,7 @@ import os
 import random
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -94,3 +95,33 @@ def first_port() -> int:
                 continue
             return base
     pytest.fail("no ports are free")
+
+
+@contextlib.contextmanager
+def deployed(slvrc: Path, folder: Path, task: str, clients: int, *sizes: str) -> Iterator[Path]:
+    """The folder of a deployment of three nodes with one task, while they run."""
+    made = command(
+        slvrc, "keys", "it", *sizes, f"m={clients}", "--clients", str(clients), "--task", task,
+        "--port", str(first_port()), cwd=folder,
+    )  # fmt: skip
+    assert made.returncode == 0, made.stderr
+    cluster = subprocess.Popen([slvrc, "cluster", "it"], cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert cluster.stdout is not None
+    assert "three nodes run" in cluster.stdout.readline()
+    yield folder / "it"
+    cluster.terminate()
+    assert cluster.wait(60) == 0
+
+
+def applying(weights: str, inputs: str) -> str:
+    """A program that applies a model to several inputs, with these ranges."""
+    return f"""
+predicate Apply[M: model, n]() {{
+    parties Server;
+
+    input w: secret weights M in {weights} from Server;
+    input x: secret fix[n, ..M.shape] in {inputs} from Server;
+
+    reveal [M(w, x[k]) for k in n] to Server as y;
+}}
+"""

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CHECKOUT, command, first_port
+from conftest import CHECKOUT, deployed
 
 flwr = pytest.importorskip("flwr", reason="flwr is not installed: pip install 'flwr==1.42.0'")
 
@@ -650,17 +650,8 @@ CLIENTS = 5
 @pytest.fixture(scope="module")
 def place(slvrc: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("flower")
-    made = command(
-        slvrc, "keys", "it", f"M={MODEL}", f"m={CLIENTS}", "--clients", str(CLIENTS), "--task", "norm_bound",
-        "--port", str(first_port()), cwd=folder,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    cluster = subprocess.Popen([slvrc, "cluster", "it"], cwd=folder, stdout=subprocess.PIPE, text=True)
-    assert cluster.stdout is not None
-    assert "three nodes run" in cluster.stdout.readline()
-    yield folder / "it"
-    cluster.terminate()
-    assert cluster.wait(60) == 0
+    with deployed(slvrc, folder, "norm_bound", CLIENTS, f"M={MODEL}") as place:
+        yield place
 
 
 def test_rounds_of_three_nodes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import pickle
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import command, first_port
+from conftest import deployed
 
 import slvr
 
@@ -38,17 +37,8 @@ CLIENTS = 4
 def place(slvrc: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("deployment")
     (folder / "mean.slvr").write_text(TEXT)
-    made = command(
-        slvrc, "keys", "it", "d=5", f"m={CLIENTS}", "--clients", str(CLIENTS), "--task", "mean.slvr",
-        "--port", str(first_port()), cwd=folder,
-    )  # fmt: skip
-    assert made.returncode == 0, made.stderr
-    cluster = subprocess.Popen([slvrc, "cluster", "it"], cwd=folder, stdout=subprocess.PIPE, text=True)
-    assert cluster.stdout is not None
-    assert "three nodes run" in cluster.stdout.readline()
-    yield folder / "it"
-    cluster.terminate()
-    assert cluster.wait(60) == 0
+    with deployed(slvrc, folder, "mean.slvr", CLIENTS, "d=5") as place:
+        yield place
 
 
 @pytest.fixture(scope="module")

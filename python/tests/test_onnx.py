@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import applying
 
 import slvr
 
@@ -19,16 +20,6 @@ from onnx.reference import ReferenceEvaluator  # noqa: E402
 import slvr.onnx  # noqa: E402
 from slvr.torch import ExportError  # noqa: E402
 
-APPLY = """
-predicate Apply[M: model, n]() {
-    parties Server;
-
-    input w: secret weights M in -8..8 from Server;
-    input x: secret fix[n, ..M.shape] in -8..8 from Server;
-
-    reveal [M(w, x[k]) for k in n] to Server as y;
-}
-"""
 Node = tuple[str, list[str], str, dict[str, Any]]
 
 
@@ -60,7 +51,7 @@ def assert_same(proto: Any, x: np.ndarray, **options: Any) -> slvr.torch.Model:
     rename = options.get("rename", {})
     held = {rename.get(t.name, t.name): numpy_helper.to_array(t) for t in proto.graph.initializer}
     w = {found.prefix + name: held[name] for name in found.names}
-    check = slvr.Check.from_source(APPLY, M=found, n=len(x))
+    check = slvr.Check.from_source(applying("-8..8", "-8..8"), M=found, n=len(x))
     y = check.eval({"Server": [{"w": w, "x": x.astype(np.float64)}]})["y"]
     assert np.allclose(y, wanted, atol=1e-5), np.abs(y - wanted).max()
     return found

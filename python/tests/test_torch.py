@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import applying
 
 import slvr
 from slvr.torch import ExportError, Model
@@ -23,17 +24,6 @@ from weights import image, weight  # noqa: E402
 
 ABOUT: dict[str, Any] = json.loads((REFERENCE / "models.json").read_text())
 
-APPLY = """
-predicate Apply[M: model, n]() {
-    parties Server;
-
-    input w: secret weights M in -2..2 from Server;
-    input x: secret fix[n, ..M.shape] in -1..1 from Server;
-
-    reveal [M(w, x[k]) for k in n] to Server as y;
-}
-"""
-
 
 def stored(name: str) -> Model:
     about = ABOUT[name]
@@ -43,9 +33,9 @@ def stored(name: str) -> Model:
 
 @functools.cache
 def check(name: str, n: int) -> slvr.Check:
-    text = APPLY.replace("-1..1", "0..12") if ABOUT[name]["tokens"] else APPLY
     # Its weights together are longer than others may be.
-    text = text.replace("-2..2", "-4..4") if name == "MobileNetV2" else text
+    weights = "-4..4" if name == "MobileNetV2" else "-2..2"
+    text = applying(weights, "0..12" if ABOUT[name]["tokens"] else "-1..1")
     return slvr.Check.from_source(text, M=stored(name), n=n)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from test_torch import APPLY
+from conftest import applying
 from weights import numbers, weight
 
 import slvr
@@ -239,7 +239,7 @@ def difference(net: nn.Module, shape: tuple[int, ...]) -> float:
     x = numbers("input", (2, *shape))
     with torch.no_grad():
         wanted = net(torch.from_numpy(x)).numpy()
-    check = slvr.Check.from_source(APPLY, M=model, n=2)
+    check = slvr.Check.from_source(applying("-2..2", "-1..1"), M=model, n=2)
     assert check.inputs[0].fields == {model.prefix + name: size for name, size in model.shapes.items()}
     made = check.eval({"Server": [{"w": {model.prefix + name: v for name, v in state.items()}, "x": x}]})["y"]
     assert made.shape == wanted.shape

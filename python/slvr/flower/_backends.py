@@ -16,7 +16,7 @@ from flwr.app import Context
 
 from .. import _arrays
 from .._arrays import Array, Tensors
-from .._check import Check, Revealed
+from .._check import Check, Input, Revealed
 from .._nodes import Client, Coordinator
 from .._slvr import AbortError, InputError, NodeError, SlvrError
 from ._words import logger
@@ -183,7 +183,7 @@ class _Local:
         taken = sorted(self._taken(given).items())
         if not taken:
             raise AbortError("nobody has submitted anything")
-        giver, seed = _giver(check), None if self._seed is None else self._seed + number
+        giver, seed = str(update_of(check).giver), None if self._seed is None else self._seed + number
         absent = [None] * (check.parties[giver] - len(taken))
         try:
             result = check.run({"public": public, giver: [inputs for _, inputs in taken] + absent}, seed=seed)
@@ -252,9 +252,9 @@ class Folder(_Local):
         return found
 
 
-def _giver(check: Check) -> str:
-    """The party set of the clients: it gives the update."""
+def update_of(check: Check) -> Input:
+    """The input that is the update; whoever gives it is a client."""
     for i in check.inputs:
         if i.name == "update" and i.giver is not None:
-            return i.giver
+            return i
     raise InputError(f"{check!r} has no input `update` from its clients")

@@ -16,7 +16,7 @@ from flwr.serverapp.strategy import FedAvg
 
 from .._check import Check, Input, Revealed
 from .._slvr import AbortError, InputError
-from ._backends import Backend, Outcome
+from ._backends import Backend, Outcome, update_of
 from ._words import (
     CONFIG,
     MESSAGE_TYPE,
@@ -245,10 +245,7 @@ _LARGEST = 1e100
 
 def _fits(check: Check, reveals: tuple[str, ...], public: str) -> Input:
     """The update of a check that this strategy can serve."""
-    updates = [i for i in check.inputs if i.name == "update" and i.giver is not None]
-    if not updates:
-        raise InputError(f"{check!r} has no input `update` from its clients")
-    update = updates[0]
+    update = update_of(check)
     if update.kind != "fix" or not (update.fields or len(update.shape) == 1):
         raise InputError(f"the input `update` of {check!r} is neither a record of `fix` nor one vector of `fix`")
     for i in check.inputs:

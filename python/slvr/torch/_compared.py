@@ -52,16 +52,12 @@ def compare(model: Model, module: Any, example: Any) -> None:
 
     try:
         off = _off(model, module, example, 1.0, refused)
-    except CompileError as error:
+    except ExportError:
+        raise
+    except (CompileError, InputError, MemoryError) as error:
         why = str(error).splitlines()[0]
-        if _TOO_LARGE not in why:
+        if isinstance(error, CompileError) and _TOO_LARGE not in why:
             raise refused(f"the compiler refuses what was written: {why}; this is a bug of SLVR") from error
-        logger.warning("`%s` is not compared with its module, because this fails: %s", model.name, why)
-        return
-    except (InputError, MemoryError) as error:
-        if isinstance(error, ExportError):
-            raise
-        why = str(error).splitlines()[0]
         logger.warning("`%s` is not compared with its module, because this fails: %s", model.name, why)
         return
     if off:
