@@ -13,15 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import applying
+from weights import image, weight
 
 import slvr
 from slvr.torch import ExportError, Model
 
 REFERENCE = Path(__file__).parent / "reference"
-sys.path.insert(0, str(REFERENCE))
-
-from weights import image, weight  # noqa: E402
-
 ABOUT: dict[str, Any] = json.loads((REFERENCE / "models.json").read_text())
 
 
