@@ -165,6 +165,7 @@ forms! {
     "prove" Prove {};
     "random" Random { tag, dom, shape };
     "xors" Xors { x, "rows" rows };
+    "load" Load { x, "start" start, "len" len };
 
     interactive:
     "reshare" Reshare(x) RESHARE;

@@ -103,6 +103,7 @@ pub use security::Security;
 pub use types::{Hold, Lanes, Shape, SplitPart, Type, ValueId, elements, lead};
 
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// A circuit, with everything that the parties must agree on before the first share moves.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -312,6 +313,17 @@ impl Circuit {
     /// Number of instructions, local and interactive.
     pub fn instructions(&self) -> usize {
         self.layers.iter().map(|l| l.local.len() + l.exchange.len()).sum()
+    }
+
+    /// The inputs that are loaded in parts ([`Op::Load`]).
+    pub fn loaded(&self) -> BTreeSet<ValueId> {
+        let local = self.layers.iter().flat_map(|l| &l.local);
+        local
+            .filter_map(|i| match i.op {
+                Op::Load { x, .. } => Some(x),
+                _ => None,
+            })
+            .collect()
     }
 
     /// The states that the parties keep, by index of the input.

@@ -436,4 +436,16 @@ pub enum Op {
     // ---- local, between holders ------------------------------------------------------------
     /// As [`Op::AsAdd2`], with shards cut between groups: `Rep -> Add2`, `Add3 -> Add2`.
     AsAdd2Of(ValueId, u32),
+    // ---- local, of inputs ----------------------------------------------------------------------
+    /// What the members start, start + 1, ... (len of them) of its party set gave for a secret input: `Rep` `[m, ..] ->
+    /// [len, ..]`. The input is read by loads alone, and is not held: a party makes each part of what it got of these
+    /// members. A part may be loaded again.
+    Load {
+        /// The value of the input.
+        x: ValueId,
+        /// First member.
+        start: u64,
+        /// Number of members.
+        len: u64,
+    },
 }

@@ -17,6 +17,7 @@ pub(super) fn check(circuit: &Circuit) -> Result<(), VerifyError> {
         largest: BTreeMap::new(),
         masks: BTreeSet::new(),
         kept: BTreeSet::new(),
+        loaded: circuit.loaded(),
     };
     check.inputs()?;
     check.consts()?;
@@ -67,6 +68,8 @@ struct Checker<'a> {
     masks: BTreeSet<ValueId>,
     /// The states that are kept, by index of the input.
     kept: BTreeSet<u32>,
+    /// What loads read.
+    loaded: BTreeSet<ValueId>,
 }
 
 impl<'a> Checker<'a> {
@@ -188,6 +191,15 @@ impl<'a> Checker<'a> {
             }
         }
         let circuit = self.circuit;
+        let loads = matches!(instr.op, Op::Load { .. });
+        let given = |v: ValueId| {
+            circuit.inputs.iter().any(|i| i.value == v && matches!(i.from, From::Each(_)))
+        };
+        if let Some(value) = instr.op.operands().into_iter().find(|v| self.loaded.contains(v))
+            && !(loads && given(value))
+        {
+            return Err(VerifyError::Load { place, value });
+        }
         let found = infer(&instr.op, &|v| circuit.ty(v))
             .map_err(|error| VerifyError::Operands { place, error })?;
         match (found, instr.out) {

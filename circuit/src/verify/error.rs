@@ -206,6 +206,14 @@ pub enum VerifyError {
         /// The mask.
         mask: ValueId,
     },
+    /// Invariant 21.
+    #[error("{place}: {value} is not a secret input of a party set that is read by loads alone")]
+    Load {
+        /// Where.
+        place: Place,
+        /// What is read.
+        value: ValueId,
+    },
     /// Invariant 15.
     #[error("check {index}: {why}")]
     BadCheck {

@@ -45,6 +45,7 @@
 //!     values depend on. That a false one passes has probability 2^-40 at most, over all of them. Only there a layer has
 //!     a `prove`, and none has one among layers that may be repeated.
 //! 20. **States.** Each is kept exactly once, as a value of the type that it is read in.
+//! 21. **Loads.** A `load` reads an input from the members of a party set, and nothing but loads reads that input.
 //!
 //! Invariants 14 and 17 are what a party relies on that runs a circuit of somebody else's making: whatever it
 //! computes, the messages tell no party more than the bits that are opened (`masks` shows why).

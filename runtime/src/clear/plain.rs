@@ -81,6 +81,7 @@ pub fn eval(op: &Op, args: &[Arg<'_>]) -> Result<Data, IndexOutOfRange> {
         Op::Slice { axis, start, len, step, .. } => {
             layout::slice(args[0].0, args[0].1, *axis, *start, *len, *step)
         }
+        Op::Load { start, len, .. } => layout::slice(args[0].0, args[0].1, 0, *start, *len, 1),
         Op::Concat { axis, .. } => layout::concat(args, *axis),
         Op::Broadcast(_, shape) => layout::broadcast(args[0].0, args[0].1, shape),
         Op::Gather { axis, batch, .. } => {

@@ -9,7 +9,7 @@ use super::uploads::{Invalid, Replaced, Uploads};
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::protocol::{Context, REPEATED};
 use crate::share::state::Kept;
-use crate::share::{Held, Prss, RunId, next, prev};
+use crate::share::{Held, Prss, Rep, RunId, next, prev};
 use serde::{Deserialize, Serialize};
 use slvr_circuit::{Circuit, Dom, Lanes, Op, ValueId, plan};
 use slvr_ring::Data;
@@ -100,6 +100,8 @@ pub(super) struct Engine<'a> {
     pub opened: BTreeMap<ValueId, Data>,
     /// What is kept for the next round, by index of the input.
     pub kept: BTreeMap<u32, [Data; 2]>,
+    /// Inputs that are loaded in parts, of which the party was handed all shares.
+    pub given: BTreeMap<ValueId, Rep>,
 }
 
 impl<'a> Engine<'a> {
@@ -121,6 +123,7 @@ impl<'a> Engine<'a> {
             guard: None,
             opened: BTreeMap::new(),
             kept: BTreeMap::new(),
+            given: BTreeMap::new(),
             party,
         }
     }

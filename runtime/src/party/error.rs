@@ -118,6 +118,18 @@ pub enum RunError {
         /// Who vouched for it.
         by: usize,
     },
+    /// What a client gave cannot be read once more, where the circuit loads it in parts.
+    #[error("{phase}: what client {member} of party set {set} gave is lost: {why}")]
+    Lost {
+        /// When.
+        phase: Phase,
+        /// The client's party set.
+        set: u32,
+        /// Which of its members.
+        member: u64,
+        /// Why.
+        why: String,
+    },
     /// Not all parties have the same of a client, in a circuit against a malicious party.
     #[error(
         "{phase}, {peer}: does not have the same of client {member} of party set {set} as this party"

@@ -1,8 +1,10 @@
 //! What a party makes of the clients' uploads before a run: its shares of the inputs.
 //!
 //! Every upload is digested as it came and expanded right to its place among the members' elements, so
-//! that neither uploads nor parts of tensors are kept: large inputs are in memory once.
+//! that neither uploads nor parts of tensors are kept: large inputs are in memory once. Inputs that the circuit loads in
+//! parts are not expanded before they are read.
 
+use super::loads::{Source, Submitted};
 use super::uploads::{Received, Uploads, Why};
 use crate::share::deal::{Components, Upload, layout};
 use crate::share::encode::presence;
@@ -11,6 +13,7 @@ use slvr_circuit::{Circuit, From};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// Takes in uploads, in any order. The circuit must be verified.
 pub struct Intake<'a> {
@@ -20,6 +23,8 @@ pub struct Intake<'a> {
     /// What the members that have given something hold, zeros for the others.
     shares: Components,
     uploads: Uploads,
+    /// Uploads with inputs that are loaded in parts, where nobody else keeps them.
+    kept: Option<BTreeMap<(usize, usize), Upload>>,
 }
 
 impl fmt::Debug for Intake<'_> {
@@ -31,14 +36,24 @@ impl fmt::Debug for Intake<'_> {
 impl<'a> Intake<'a> {
     /// For party `me`, of uploads that were dealt under this name. `compare`: whether the parties are to compare what they got.
     pub fn new(circuit: &'a Circuit, me: usize, run: RunId, compare: bool) -> Self {
-        let secret = (0u64..).zip(&circuit.inputs).filter(|(_, i)| matches!(i.from, From::Each(_)));
+        let loaded = circuit.loaded();
+        let secret = (0u64..)
+            .zip(&circuit.inputs)
+            .filter(|(_, i)| matches!(i.from, From::Each(_)) && !loaded.contains(&i.value));
         let zeros = secret.map(|(j, input)| {
             let ty = circuit.ty(input.value);
             let zeros = || Data::zeros(ty.dom, ty.elements() as usize);
             (j, [zeros(), zeros()])
         });
         let uploads = Uploads { unchecked: !compare, ..Uploads::default() };
-        Intake { circuit, me, run, shares: zeros.collect(), uploads }
+        let kept = (!loaded.is_empty()).then(BTreeMap::new);
+        Intake { circuit, me, run, shares: zeros.collect(), uploads, kept }
+    }
+
+    /// Has parts of inputs loaded from there; without it uploads stay in memory.
+    pub fn load_from(&mut self, source: Arc<dyn Submitted>) {
+        self.uploads.source = Some(Source { dealt: self.run, from: source });
+        self.kept = None;
     }
 
     /// What came of a member of a party set; nothing if it gave nothing. A member that the circuit does
@@ -57,6 +72,9 @@ impl<'a> Intake<'a> {
                 Err(_) => Err(Why::Inconsistent),
             },
         };
+        if let (Some(kept), Ok(_), Some(upload)) = (&mut self.kept, &taken, upload) {
+            kept.insert((set, member), upload.clone());
+        }
         match taken {
             Ok(received) => drop(self.uploads.received.insert(client, received)),
             Err(why) => drop(self.uploads.unusable.insert(client, why)),
@@ -68,6 +86,9 @@ impl<'a> Intake<'a> {
     ///
     /// Whoever gave nothing at all is not present ([`From::Present`]).
     pub fn finish(mut self, public: &BTreeMap<usize, Data>) -> (Vec<Held>, Uploads) {
+        if let Some(kept) = self.kept.take() {
+            self.load_from(Arc::new(kept));
+        }
         let absent = |set, member| self.uploads.unusable.get(&(set, member)) == Some(&Why::Missing);
         let mut public = public.clone();
         public.extend(presence(self.circuit, |set, member| !absent(set, member)));

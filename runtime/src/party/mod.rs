@@ -5,7 +5,7 @@
 //! | `engine` | [`Party`], and the state of its run: registers, counters, how it talks to the others |
 //! | `run` | [`Party::run`]: handshake, layers, closing |
 //! | `local`, `exchange`, `registers` | local instructions; messages of a layer; what a party holds |
-//! | `uploads`, `intake`, `submissions` | clients' uploads, and whose inputs are used |
+//! | `uploads`, `intake`, `submissions`, `loads` | clients' uploads, whose inputs are used, and inputs that are loaded in parts |
 //! | `guard`, `barrier`, `vouching` | against a malicious party: what is kept for proofs, the proofs, and how openings are vouched for |
 //! | `speculation` | layers that are computed again when a client fails a check |
 //! | `hello`, `receiver`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), the [`Transcript`] hook, [`RunError`] |
@@ -43,6 +43,7 @@ mod exchange;
 mod guard;
 mod hello;
 mod intake;
+mod loads;
 mod local;
 pub mod members;
 mod receiver;
@@ -62,6 +63,7 @@ pub use engine::{Party, PartyReport};
 pub use error::{Origin, Phase, RunError};
 pub use hello::{Hello, MESSAGES, hash_public};
 pub use intake::Intake;
+pub use loads::{Source, Submitted};
 pub use receiver::{Receiver, receive};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 pub use uploads::{Invalid, Received, Replaced, Uploads, Why};

@@ -148,6 +148,7 @@ impl Engine<'_> {
                         if let Some(v) = instr.out {
                             let value = match instr.op {
                                 Op::Admitted { check, members } => self.assumed(check, members),
+                                Op::Load { x, start, len } => self.loaded(x, start..start + len)?,
                                 _ => match self.kept(gated[v.index()]) {
                                     Some(x) => x,
                                     None => self.local(&instr.op, v, first + i as u64)?,
@@ -223,8 +224,12 @@ impl Engine<'_> {
     /// Inputs come from the outside: they must have the declared holders, domains and lengths.
     fn check_inputs(&self, inputs: &[Held]) -> Result<(), RunError> {
         let circuit = self.party.circuit;
+        let loaded = circuit.loaded();
         for (j, input) in circuit.inputs.iter().enumerate() {
             let ty = circuit.ty(input.value);
+            if loaded.contains(&input.value) && matches!(inputs.get(j), Some(Held::One(_))) {
+                continue;
+            }
             let fits = |x: &Data| x.dom() == ty.dom && x.len() as u64 == ty.elements();
             let secret = input.from.is_secret();
             let good = match inputs.get(j) {
@@ -241,9 +246,10 @@ impl Engine<'_> {
 
     /// Compares hashes with the peers.
     fn greet(&mut self, inputs: &[Held], state: Option<&Kept>) -> Result<(), RunError> {
-        let public = inputs.iter().filter_map(|held| match held {
-            Held::One(x) => Some(&**x),
-            Held::Rep(_) => None,
+        let given = self.party.circuit.inputs.iter().zip(inputs);
+        let public = given.filter_map(|(input, held)| match held {
+            Held::One(x) if !input.from.is_secret() => Some(&**x),
+            Held::One(_) | Held::Rep(_) => None,
         });
         let mine = Hello::new(
             self.party.doors.says.unwrap_or(self.party.circuit),
@@ -283,8 +289,15 @@ impl Engine<'_> {
 
     fn load(&mut self, inputs: Vec<Held>) {
         let circuit = self.party.circuit;
+        let loaded = circuit.loaded();
         for (input, held) in circuit.inputs.iter().zip(inputs) {
-            self.define(input.value, held);
+            match held {
+                Held::Rep(all) if loaded.contains(&input.value) => {
+                    self.given.insert(input.value, all);
+                }
+                Held::One(_) if loaded.contains(&input.value) => {}
+                held => self.define(input.value, held),
+            }
         }
         for c in &circuit.consts {
             let data = Data::from_u128s(circuit.ty(c.value).dom, &c.data);

@@ -1,5 +1,6 @@
 //! What a party knows of the clients' uploads before a run, and which inputs are replaced after it.
 
+use super::loads::Source;
 use crate::share::deal::{Layout, Part, Upload};
 use crate::share::{Held, Rep};
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,8 @@ pub struct Uploads {
     /// Skip the comparison with the other parties: all parties must say the same. Only to show what
     /// happens without it.
     pub unchecked: bool,
+    /// Gives what arrived once more, to a circuit that loads inputs in parts.
+    pub source: Option<Source>,
 }
 
 /// Hashes of the two components of an upload as they came. As secret as these: a hash lets who knows two

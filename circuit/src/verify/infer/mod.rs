@@ -159,6 +159,14 @@ impl Rule<'_> {
                 let to = self.with_axis(x, *axis, *len).shape;
                 self.layout(x, to, *axis > x.lead() as u64)?
             }
+            Op::Load { start, len, .. } => {
+                let x = self.one(&[Hold::Rep])?;
+                let members = self.axis(x, 0)?;
+                let end = start.checked_add(*len);
+                let ok = *len >= 1 && end.is_some_and(|e| e <= members);
+                self.need(ok, "the members are members of the input's set, at least one")?;
+                self.with_axis(x, 0, *len)
+            }
             Op::Concat { axis, .. } => self.concat(*axis)?,
             Op::Broadcast(_, to) => {
                 let x = self.one(&ANY)?;

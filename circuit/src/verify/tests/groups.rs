@@ -183,7 +183,7 @@ fn invariant_14_masks_are_used_once() {
     for op in [
         Op::Reshape(v(61), vec![2, 3, 4]),
         Op::Planes { x: v(61), start: 0, step: 1, count: 2 },
-        Op::MaskOf(v(103), 2),
+        Op::MaskOf(v(105), 2),
         Op::DealMask(v(62)),
     ] {
         let interactive = op.is_interactive();
@@ -191,15 +191,15 @@ fn invariant_14_masks_are_used_once() {
             &|c| {
                 c.types.push(Type::new(Hold::Rep, Dom::Bits(2), [2, 3, 4]));
                 let op0 = Op::Planes { x: v(49), start: 0, step: 1, count: 2 };
-                c.layers[1].local.push(Instr { out: Some(v(103)), op: op0, site: 0 });
+                c.layers[1].local.push(Instr { out: Some(v(105)), op: op0, site: 0 });
                 let ty = c.types[61].clone();
                 c.types.push(ty);
-                let i = Instr { out: Some(v(104)), op: op.clone(), site: 0 };
+                let i = Instr { out: Some(v(106)), op: op.clone(), site: 0 };
                 match interactive {
                     true => c.layers[1].exchange.push(i),
                     false => c.layers[1].local.push(i),
                 }
-                c.layers[2].exchange[0].op = Op::OpenMasked { x: v(85), mask: v(104) };
+                c.layers[2].exchange[0].op = Op::OpenMasked { x: v(85), mask: v(106) };
             },
             (2, 0),
             104,

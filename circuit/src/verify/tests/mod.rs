@@ -56,7 +56,7 @@ fn the_sample_has_every_operation() {
     let mut names: BTreeSet<&str> = instrs.map(|i| i.op.name()).collect();
     assert!(names.insert("prove"), "{names:?}");
     assert!(names.iter().eq(NAMES.iter().collect::<BTreeSet<_>>()), "{names:?}");
-    assert_eq!(NAMES.len(), 64, "{names:?}");
+    assert_eq!(NAMES.len(), 65, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.
@@ -113,6 +113,40 @@ fn invariant_3_ids() {
     assert!(matches!(e, VerifyError::BadInput { .. }));
     let e = broken(|c| c.consts[0].value = v(70));
     assert!(matches!(e, VerifyError::BadConst { .. }));
+}
+
+#[test]
+fn invariant_21_loads() {
+    let load = |start, len| Op::Load { x: v(0), start, len };
+    // The gather reads the input, too.
+    let first = |op: Op, c: &mut Circuit| {
+        c.types.push(Type::new(Hold::Rep, Dom::Ring(64), [1, 3]));
+        let out = Some(v(c.types.len() as u32 - 1));
+        c.layers[0].local.insert(0, Instr { out, op, site: 0 });
+    };
+    let e = broken(|c| first(load(1, 1), c));
+    assert!(matches!(e, VerifyError::Load { value: ValueId(0), .. }), "{e}");
+    // Alone it is fine, if its members exist.
+    let alone = |start, len| {
+        let mut c = small();
+        let Op::Gather { index, .. } = c.layers[0].local[0].op else { panic!("a gather") };
+        c.layers[0].local[0].op = Op::Gather { x: v(6), index, axis: 1, batch: 0 };
+        c.types.push(Type::new(Hold::Rep, Dom::Ring(64), [2, 3]));
+        let all = Instr { out: Some(v(6)), op: load(start, len), site: 0 };
+        c.layers[0].local.insert(0, all);
+        c
+    };
+    assert_eq!(verify(&alone(0, 2)), Ok(()));
+    assert_eq!(alone(0, 2).loaded(), BTreeSet::from([v(0)]));
+    for (start, len) in [(1, 2), (0, 0), (u64::MAX, 2), (0, 3)] {
+        assert!(verify(&alone(start, len)).is_err(), "{start} {len}");
+    }
+    // What is public, or no input, is not loaded.
+    let mut c = alone(0, 2);
+    c.inputs[0].from = From::Public;
+    assert!(verify(&c).is_err());
+    let e = broken(|c| c.layers[0].local[1].op = Op::Load { x: v(2), start: 0, len: 2 });
+    assert!(matches!(e, VerifyError::Load { value: ValueId(2), .. }), "{e}");
 }
 
 #[test]
@@ -344,7 +378,7 @@ fn invariant_15_checks() {
         }
     };
     assert_eq!(why(&|c| c.checks[0].set = 4), "its party set does not exist");
-    assert_eq!(why(&|c| c.checks[0].value = v(103)), "its value does not exist");
+    assert_eq!(why(&|c| c.checks[0].value = v(105)), "its value does not exist");
     assert_eq!(why(&|c| c.checks.push(c.checks[0].clone())), "another check has its party set");
     let bits = "its value is not one public bit for each member";
     // Of nobody, of another shape, of words, and a share.

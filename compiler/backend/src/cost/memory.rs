@@ -147,7 +147,8 @@ impl<'a> Replay<'a> {
     fn run(mut self, stop_at: Option<u64>) -> Self {
         self.stop_at = stop_at;
         let first_reader = first_readers(self.circuit);
-        let given = self.circuit.inputs.iter().map(|i| i.value);
+        let loaded = self.circuit.loaded();
+        let given = self.circuit.inputs.iter().map(|i| i.value).filter(|v| !loaded.contains(v));
         let given: Vec<ValueId> =
             given.chain(self.circuit.consts.iter().map(|c| c.value)).collect();
         for v in given {

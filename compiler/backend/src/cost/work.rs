@@ -61,7 +61,10 @@ pub(super) fn touched(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
     if matches!(instr.op, Op::Reshape(..) | Op::AsAdd3(_)) {
         return [0; 3];
     }
-    let mut all: Vec<ValueId> = instr.op.operands();
+    let mut all: Vec<ValueId> = match instr.op {
+        Op::Load { .. } => Vec::new(),
+        _ => instr.op.operands(),
+    };
     all.extend(instr.out);
     [0, 1, 2].map(|me| all.iter().fold(0u64, |sum, &v| sum.saturating_add(held(circuit.ty(v), me))))
 }
@@ -77,6 +80,11 @@ pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
         (Op::Random { .. }, Some(v)) => {
             let ty = circuit.ty(v);
             [2 * bytes(ty.dom, ty.elements()); 3]
+        }
+        // A client's two seeds are party 0's; each of the others has one of them.
+        (Op::Load { .. }, Some(v)) => {
+            let ty = circuit.ty(v);
+            [2, 1, 1].map(|streams| streams * bytes(ty.dom, ty.elements()))
         }
         (Op::Mask { .. }, Some(v)) => {
             let (dom, lanes) = (circuit.ty(v).dom, circuit.ty(v).lanes());

@@ -17,7 +17,7 @@ mod segments;
 
 use crate::cost;
 use crate::lower::{Family, Target};
-use crate::schedule::Checks;
+use crate::schedule::{Checks, loads};
 use crate::{lower, schedule};
 use slvr_circuit::Circuit;
 use slvr_circuit::verify::{VerifyError, verify};
@@ -399,7 +399,10 @@ fn circuit(
     let ahead = options.speculate.then(placed).flatten();
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
-    let fits = |c: &Circuit| options.memory.is_none_or(|budget| peak(c) <= budget);
+    let fits = |c: &Circuit| {
+        let parts = || loads::in_parts(c, loads::most(c)).map_or(u64::MAX, |c| peak(&c));
+        options.memory.is_none_or(|budget| peak(c) <= budget || parts() <= budget)
+    };
     let better = |c: &Circuit| c.rounds() < waiting.rounds() && fits(c);
     Ok(ahead.filter(better).unwrap_or(waiting))
 }
@@ -478,7 +481,7 @@ fn within(
     let mut least = u64::MAX;
     let mut in_vain = 0;
     loop {
-        let peak = match segments::fitting(circuit, budget) {
+        let peak = match in_parts(circuit, budget) {
             Ok(circuit) => return Ok(circuit),
             Err(least) => least,
         };
@@ -493,6 +496,26 @@ fn within(
         }
         circuit = make(count)?;
     }
+}
+
+/// The circuit if a party's values take no more than `budget` bytes: as it is, or with its large inputs loaded in parts, which
+/// takes no rounds.
+///
+/// # Errors
+///
+/// The least bytes that were found.
+fn in_parts(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
+    let most = loads::most(&circuit);
+    let mut fits = segments::fitting(circuit.clone(), budget);
+    let mut count = 1;
+    while let Err(least) = fits {
+        count = most.min(2 * count).max(count + 1);
+        let parts = if count > most { None } else { loads::in_parts(&circuit, count) };
+        // A proof may be about a whole of what is in parts here.
+        let Some(parts) = parts.filter(|c| verify(c).is_ok()) else { return Err(least) };
+        fits = segments::fitting(parts, budget).map_err(|other| least.min(other));
+    }
+    fits
 }
 
 /// Bytes of values that the party with most of them holds at one time.

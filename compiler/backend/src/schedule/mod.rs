@@ -12,6 +12,7 @@
 //! [`speculative()`] does not wait for the checks of inputs either: what they gate comes as early as it
 //! can, reveals come after them. [`together()`] waits for them, and opens all outputs in one layer.
 
+pub mod loads;
 mod speculation;
 mod together;
 

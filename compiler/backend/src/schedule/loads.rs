@@ -1,0 +1,483 @@
+//! Large inputs in parts, for a memory budget.
+//!
+//! An input of many members is often read in two ways only: each member's part becomes something small (a norm, random
+//! projections), and a sum over the members is made of all of them. Neither needs more than one member's part at a time.
+//! So a scheduled circuit is rewritten: the members are cut into parts, and in each layer that reads the input, each part
+//! is loaded ([`Op::Load`]), worked on and forgotten before the next one. What is made of the parts is put together again,
+//! one part behind the other or added up.
+//!
+//! Everything that is rewritten is local, so neither rounds nor bytes change. All values are the same words as before:
+//! local instructions work member by member, and sums in a ring are exact. Of random projections both components are
+//! made, because shards that are cut between groups of all members are not those of a part: twice the work of `own` and
+//! `dup`. What clients gave is read once in each layer that reads it.
+
+use super::drop_dead;
+use slvr_circuit::verify::infer;
+use slvr_circuit::{Circuit, From, Hold, Instr, Layer, Op, SplitPart, Type, ValueId};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+
+/// Inputs that have less than a part in so many of the elements of the largest one stay as they are, as does what has less
+/// than that of the input it is made of.
+const SMALL: u64 = 16;
+
+/// The most parts that a circuit's inputs can be loaded in.
+pub fn most(circuit: &Circuit) -> u64 {
+    let large = Separable::of(circuit).axis;
+    let members = circuit.inputs.iter().filter(|i| large.contains_key(&i.value));
+    members.filter_map(|i| circuit.ty(i.value).shape.first().copied()).max().unwrap_or(1)
+}
+
+/// The circuit with its large inputs loaded in (at most) so many parts; none if no input can be.
+pub fn in_parts(circuit: &Circuit, count: u64) -> Option<Circuit> {
+    let separable = Separable::of(circuit);
+    if separable.axis.is_empty() || count < 2 {
+        return None;
+    }
+    let mut rewrite =
+        Rewrite { circuit, separable, count, types: circuit.types.clone(), local: Vec::new() };
+    let mut layers = Vec::with_capacity(circuit.layers.len());
+    for layer in &circuit.layers {
+        rewrite.layer(layer)?;
+        let local = std::mem::take(&mut rewrite.local);
+        layers.push(Layer { local, exchange: layer.exchange.clone(), drop: Vec::new() });
+    }
+    let mut new = Circuit { types: rewrite.types, layers, ..circuit.clone() };
+    compact(&mut new);
+    drop_dead(&mut new);
+    Some(new)
+}
+
+/// What becomes of a local instruction that reads parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Made {
+    /// Its result has the members along this axis.
+    Along(usize),
+    /// Its result is the sum of what it makes of the parts.
+    Summed,
+    /// Its result is of some members.
+    Members(u64, u64),
+}
+
+/// Which values are worked on in parts.
+struct Separable {
+    /// The axis of the members, of inputs that are loaded and of what is as large and made of them member by member.
+    axis: BTreeMap<ValueId, usize>,
+    /// What makes them, inputs excepted.
+    makers: BTreeMap<ValueId, Instr>,
+    /// What is made of these and is not one of them.
+    ends: BTreeMap<ValueId, Made>,
+}
+
+impl Separable {
+    fn of(circuit: &Circuit) -> Separable {
+        let secret = circuit.inputs.iter().filter(|i| matches!(i.from, From::Each(_)));
+        let size = |v: ValueId| circuit.ty(v).elements();
+        let largest = secret.clone().map(|i| size(i.value)).max().unwrap_or(0);
+        let split = secret.filter(|i| circuit.ty(i.value).shape.first().is_some_and(|&m| m > 1));
+        let large = split.filter(|i| size(i.value).saturating_mul(SMALL) >= largest);
+        let mut inputs: BTreeMap<ValueId, u32> = large
+            .filter_map(|i| match i.from {
+                From::Each(set) => Some((i.value, set)),
+                _ => None,
+            })
+            .collect();
+        // What something reads that does not work member by member is made as a whole.
+        let mut whole: BTreeSet<ValueId> = BTreeSet::new();
+        loop {
+            let (found, read) = Separable::found(circuit, &inputs, &whole);
+            inputs.retain(|v, _| !read.contains(v));
+            if read.is_empty() {
+                return found;
+            }
+            whole.extend(read);
+        }
+    }
+
+    /// With these inputs in parts and these values as wholes; also what else is to be a whole.
+    fn found(
+        circuit: &Circuit,
+        inputs: &BTreeMap<ValueId, u32>,
+        whole: &BTreeSet<ValueId>,
+    ) -> (Separable, BTreeSet<ValueId>) {
+        let mut axis: BTreeMap<ValueId, usize> = inputs.keys().map(|&v| (v, 0)).collect();
+        let mut sets = inputs.clone();
+        let (mut makers, mut ends) = (BTreeMap::new(), BTreeMap::new());
+        let mut read = BTreeSet::new();
+        let largest = |set: u32| {
+            let of = inputs.iter().filter(|(_, s)| **s == set);
+            of.map(|(v, _)| circuit.ty(*v).elements()).max().unwrap_or(0)
+        };
+        for layer in &circuit.layers {
+            for instr in &layer.local {
+                let parts: BTreeSet<u32> =
+                    instr.op.operands().iter().filter_map(|v| sets.get(v).copied()).collect();
+                let Some(&set) = parts.first() else { continue };
+                let made = (parts.len() == 1).then(|| made(circuit, instr, &axis)).flatten();
+                let (Some(made), Some(out)) = (made, instr.out) else {
+                    read.extend(instr.op.operands().into_iter().filter(|v| axis.contains_key(v)));
+                    continue;
+                };
+                let is_large = circuit.ty(out).elements().saturating_mul(SMALL) >= largest(set);
+                match made {
+                    Made::Along(at) if is_large && !whole.contains(&out) => {
+                        axis.insert(out, at);
+                        makers.insert(out, instr.clone());
+                        sets.insert(out, set);
+                    }
+                    made => drop(ends.insert(out, made)),
+                }
+            }
+            let sent = layer.exchange.iter().flat_map(|i| i.op.operands());
+            read.extend(sent.filter(|v| axis.contains_key(v)));
+        }
+        (Separable { axis, makers, ends }, read)
+    }
+}
+
+/// What becomes of an instruction of which some operands have the members along an axis; none if it does not work
+/// member by member.
+fn made(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Option<Made> {
+    let out = circuit.ty(instr.out?);
+    let shape = |v: ValueId| &circuit.ty(v).shape[..];
+    let of = |v: ValueId| axis.get(&v).copied();
+    let first = instr.op.operands().into_iter().find_map(|v| Some((v, of(v)?)))?;
+    let (x, at) = first;
+    let members = shape(x)[at];
+    // Whether an operand has the members there, or can be cut there, or is the same for all.
+    let plain = |v: ValueId| {
+        let ty = circuit.ty(v);
+        ty.groups == 0 && matches!(ty.hold, Hold::Rep | Hold::Public | Hold::Add3)
+    };
+    let cut = |v: ValueId, at: usize| match of(v) {
+        Some(own) => own == at,
+        None => plain(v) && shape(v).get(at) == Some(&members),
+    };
+    let fits = |v: ValueId, at: usize| {
+        cut(v, at) || of(v).is_none() && plain(v) && shape(v).get(at) == Some(&1)
+    };
+    let along = |at: usize| Some(Made::Along(at));
+    let done = match &instr.op {
+        Op::Neg(_)
+        | Op::Scale(..)
+        | Op::Offset(..)
+        | Op::Not(_)
+        | Op::Narrow(..)
+        | Op::Raise(..)
+        | Op::AsAdd3(_) => along(at),
+        Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) => {
+            let alike = shape(*a).len() == shape(*b).len();
+            (alike && fits(*a, at) && fits(*b, at)).then_some(Made::Along(at))
+        }
+        Op::Reshape(_, to) => {
+            let before: u64 = shape(x)[..at].iter().product();
+            let mut product = 1;
+            let place = to.iter().position(|&d| {
+                let here = product == before && d == members;
+                product *= d;
+                here
+            });
+            place.map(Made::Along)
+        }
+        Op::Transpose(_, perm) => perm.iter().position(|&p| p == at as u64).map(Made::Along),
+        Op::Broadcast(..) => along(at),
+        Op::Slice { axis, start, len, step, .. } => match (*axis == at as u64, step) {
+            (false, _) => along(at),
+            (true, 1) if *len >= 1 => Some(Made::Members(*start, *len)),
+            (true, _) => None,
+        },
+        Op::Sum { axes, .. } => {
+            let before = axes.iter().filter(|&&a| a < at as u64).count();
+            let is_in = axes.contains(&(at as u64));
+            Some(if is_in { Made::Summed } else { Made::Along(at - before) })
+        }
+        Op::Concat { xs, axis } => {
+            let all = *axis != at as u64 && xs.iter().all(|&v| cut(v, at));
+            all.then_some(Made::Along(at))
+        }
+        Op::MatMul { a, b, trans_b } => {
+            let (inner, columns) = if *trans_b { (2, 1) } else { (1, 2) };
+            let same = |v: ValueId| of(v).is_none();
+            if fits(*a, 0)
+                && fits(*b, 0)
+                && (cut(*a, 0) || cut(*b, 0))
+                && members > 1
+                && [*a, *b].into_iter().filter_map(of).all(|own| own == 0)
+            {
+                along(0)
+            } else if of(*a) == Some(1) && same(*b) {
+                along(1)
+            } else if of(*b) == Some(columns) && same(*a) {
+                along(2)
+            } else if cut(*a, 2) && cut(*b, inner) {
+                Some(Made::Summed)
+            } else {
+                None
+            }
+        }
+        Op::Project { .. } if at == 0 => return along(0),
+        _ => None,
+    };
+    done.filter(|_| out.groups == 0 && matches!(out.hold, Hold::Rep | Hold::Add3))
+}
+
+struct Rewrite<'a> {
+    circuit: &'a Circuit,
+    separable: Separable,
+    count: u64,
+    types: Vec<Type>,
+    /// Of the layer at hand.
+    local: Vec<Instr>,
+}
+
+/// What was made of some members, by the operation on their parts.
+type Parts = HashMap<Op, ValueId>;
+
+impl Rewrite<'_> {
+    /// The local instructions of a layer. What is made of parts is made together as far as it can be, so that a part is
+    /// loaded once for all of it.
+    fn layer(&mut self, layer: &Layer) -> Option<()> {
+        let needed = needed(layer);
+        let is_part = |i: &Instr| i.out.is_some_and(|v| self.separable.axis.contains_key(&v));
+        let mut rest: Vec<(Instr, bool)> =
+            layer.local.iter().cloned().zip(needed).filter(|(i, _)| !is_part(i)).collect();
+        while !rest.is_empty() {
+            let ends = |i: &Instr| i.out.filter(|v| self.separable.ends.contains_key(v));
+            let mut missing: BTreeSet<ValueId> = rest.iter().filter_map(|(i, _)| ends(i)).collect();
+            let (mut later, mut waiting) = (Vec::new(), [Vec::new(), Vec::new()]);
+            for (instr, needed) in std::mem::take(&mut rest) {
+                if self.outside(&instr).iter().any(|v| missing.contains(v)) {
+                    missing.extend(instr.out);
+                    later.push((instr, needed));
+                } else if ends(&instr).is_some() {
+                    waiting[usize::from(needed)].push(instr);
+                } else {
+                    self.local.push(instr);
+                }
+            }
+            // A party works first on what the exchange needs: what it does not need has parts of its own.
+            for waiting in waiting {
+                self.make(waiting)?;
+            }
+            rest = later;
+        }
+        Some(())
+    }
+
+    /// What an instruction reads that is not in parts, directly or by way of parts.
+    fn outside(&self, instr: &Instr) -> Vec<ValueId> {
+        let mut all = Vec::new();
+        let mut todo = instr.op.operands();
+        let mut seen = BTreeSet::new();
+        while let Some(v) = todo.pop() {
+            match self.separable.makers.get(&v) {
+                Some(by) if seen.insert(v) => todo.extend(by.op.operands()),
+                Some(_) => {}
+                None => all.push(v),
+            }
+        }
+        all
+    }
+
+    /// Makes of parts what these instructions make, part by part.
+    fn make(&mut self, waiting: Vec<Instr>) -> Option<()> {
+        let made: Vec<Made> =
+            waiting.iter().filter_map(|i| self.separable.ends.get(&i.out?).copied()).collect();
+        let members = waiting.iter().map(|i| self.members(i)).max().unwrap_or(0);
+        let count = self.count.min(members).max(1);
+        let mut pieces: Vec<Vec<ValueId>> = vec![Vec::new(); waiting.len()];
+        for p in 0..count {
+            let mut parts = Parts::new();
+            for ((instr, made), pieces) in waiting.iter().zip(&made).zip(&mut pieces) {
+                let all = self.members(instr);
+                let range = all * p / count..all * (p + 1) / count;
+                if range.is_empty() || matches!(made, Made::Members(..)) {
+                    continue;
+                }
+                let piece = self.piece(instr, &range, &mut parts)?;
+                match (made, pieces.first_mut()) {
+                    (Made::Summed, Some(sum)) => {
+                        *sum = self.add(Op::Add(*sum, piece), instr.site)?;
+                    }
+                    _ => pieces.push(piece),
+                }
+            }
+        }
+        // Projections of all members, of which there may be two parts.
+        let mut joined: BTreeMap<Vec<ValueId>, ValueId> = BTreeMap::new();
+        for ((instr, made), pieces) in waiting.iter().zip(made).zip(pieces) {
+            let whole = match made {
+                Made::Members(start, len) => {
+                    let x = *instr.op.operands().first()?;
+                    self.part(x, &(start..start + len), &mut Parts::new())?
+                }
+                Made::Summed => *pieces.first()?,
+                Made::Along(at) => match joined.get(&pieces) {
+                    Some(&whole) => whole,
+                    None => {
+                        let all = Op::Concat { xs: pieces.clone(), axis: at as u64 };
+                        let whole = self.add(all, instr.site)?;
+                        joined.insert(pieces, whole);
+                        whole
+                    }
+                },
+            };
+            let ty = self.circuit.ty(instr.out?);
+            let op = match instr.op {
+                Op::Project { part: SplitPart::Own(groups), .. } => Op::OwnOf(whole, groups),
+                Op::Project { part: SplitPart::Dup(groups), .. } => Op::DupOf(whole, groups),
+                _ => Op::Reshape(whole, ty.shape.clone()),
+            };
+            self.local.push(Instr { out: instr.out, op, site: instr.site });
+        }
+        Some(())
+    }
+
+    /// How many members the operand in parts has.
+    fn members(&self, instr: &Instr) -> u64 {
+        let found = instr.op.operands().into_iter().find_map(|v| {
+            let at = *self.separable.axis.get(&v)?;
+            self.circuit.ty(v).shape.get(at).copied()
+        });
+        found.unwrap_or(1)
+    }
+
+    /// The members `range` of a value that is in parts.
+    fn part(&mut self, v: ValueId, range: &Range<u64>, parts: &mut Parts) -> Option<ValueId> {
+        let (start, len) = (range.start, range.end - range.start);
+        let Some(instr) = self.separable.makers.get(&v).cloned() else {
+            let load = Op::Load { x: v, start, len };
+            return self.once(load, self.first_site(v), parts);
+        };
+        self.piece(&instr, range, parts)
+    }
+
+    /// What an instruction makes of the members `range` of its operands.
+    fn piece(&mut self, instr: &Instr, range: &Range<u64>, parts: &mut Parts) -> Option<ValueId> {
+        let (start, len) = (range.start, range.end - range.start);
+        let members = self.members(instr);
+        let mut places = BTreeMap::new();
+        for v in instr.op.operands() {
+            let place = match self.separable.axis.contains_key(&v) {
+                true => self.part(v, range, parts)?,
+                false => match self.cut_at(instr, v, members) {
+                    Some(axis) => {
+                        let x = v;
+                        let slice = Op::Slice { x, axis: axis as u64, start, len, step: 1 };
+                        self.once(slice, instr.site, parts)?
+                    }
+                    None => v,
+                },
+            };
+            places.insert(v, place);
+        }
+        let mut op = instr.op.clone().map(|v| places.get(&v).copied().unwrap_or(v));
+        match &mut op {
+            Op::Reshape(_, shape) | Op::Broadcast(_, shape) => {
+                let at = self.result_axis(instr)?;
+                *shape.get_mut(at)? = len;
+            }
+            Op::Project { part, .. } => *part = SplitPart::Whole,
+            _ => {}
+        }
+        self.once(op, instr.site, parts)
+    }
+
+    /// The axis of the members in the result of an instruction.
+    fn result_axis(&self, instr: &Instr) -> Option<usize> {
+        let out = instr.out?;
+        match (self.separable.axis.get(&out), self.separable.ends.get(&out)) {
+            (Some(&at), _) | (None, Some(&Made::Along(at))) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Where an operand that is not in parts is cut, if it has something for each member.
+    fn cut_at(&self, instr: &Instr, v: ValueId, members: u64) -> Option<usize> {
+        let shape = &self.circuit.ty(v).shape;
+        let of = |x: &ValueId| self.separable.axis.get(x).copied();
+        let at = match &instr.op {
+            Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) => of(a).or(of(b)),
+            Op::Concat { xs, .. } => xs.iter().find_map(of),
+            Op::MatMul { a, b, trans_b } => {
+                let inner = if *trans_b { 2 } else { 1 };
+                match self.separable.ends.get(&instr.out?) {
+                    Some(Made::Summed) => Some(if v == *a { 2 } else { inner }),
+                    _ if of(a).or(of(b)) == Some(0) => Some(0),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        at.filter(|&at| shape.get(at) == Some(&members))
+    }
+
+    /// The line that first reads an input.
+    fn first_site(&self, v: ValueId) -> u32 {
+        let mut local = self.circuit.layers.iter().flat_map(|l| &l.local);
+        local.find(|i| i.op.operands().contains(&v)).map_or(0, |i| i.site)
+    }
+
+    /// The result of an operation, which is made once for each part.
+    fn once(&mut self, op: Op, site: u32, parts: &mut Parts) -> Option<ValueId> {
+        if let Some(&v) = parts.get(&op) {
+            return Some(v);
+        }
+        let v = self.add(op.clone(), site)?;
+        parts.insert(op, v);
+        Some(v)
+    }
+
+    fn add(&mut self, op: Op, site: u32) -> Option<ValueId> {
+        let types = &self.types;
+        let ty = infer(&op, &|v| &types[v.index()]).ok()??;
+        let v = ValueId(u32::try_from(self.types.len()).ok()?);
+        self.types.push(ty);
+        self.local.push(Instr { out: Some(v), op, site });
+        Some(v)
+    }
+}
+
+/// Which local instructions a layer's exchange needs, or what is made of the same projections as one of them.
+fn needed(layer: &Layer) -> Vec<bool> {
+    let mut read: BTreeSet<ValueId> = layer.exchange.iter().flat_map(|i| i.op.operands()).collect();
+    let mut projected = BTreeSet::new();
+    let mut needed = vec![false; layer.local.len()];
+    for (n, instr) in layer.local.iter().enumerate().rev() {
+        needed[n] = instr.out.is_some_and(|v| read.contains(&v));
+        if needed[n] {
+            read.extend(instr.op.operands());
+        }
+        if let (Op::Project { x, coin, .. }, true) = (&instr.op, needed[n]) {
+            projected.insert((*x, *coin));
+        }
+    }
+    for (needed, instr) in needed.iter_mut().zip(&layer.local) {
+        if let Op::Project { x, coin, .. } = instr.op {
+            *needed |= projected.contains(&(x, coin));
+        }
+    }
+    needed
+}
+
+/// Takes out the numbers of values that nothing defines any more.
+fn compact(circuit: &mut Circuit) {
+    let instrs = |c: &Circuit| -> Vec<ValueId> {
+        let all = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
+        all.filter_map(|i| i.out).collect()
+    };
+    let given = circuit.inputs.iter().map(|i| i.value);
+    let given = given.chain(circuit.consts.iter().map(|c| c.value));
+    let defined: BTreeSet<ValueId> = given.chain(instrs(circuit)).collect();
+    let number: BTreeMap<ValueId, ValueId> =
+        defined.iter().zip(0..).map(|(&v, n)| (v, ValueId(n))).collect();
+    let to = |v: ValueId| number.get(&v).copied().unwrap_or(v);
+    circuit.types = defined.iter().map(|v| circuit.types[v.index()].clone()).collect();
+    circuit.inputs.iter_mut().for_each(|i| i.value = to(i.value));
+    circuit.consts.iter_mut().for_each(|c| c.value = to(c.value));
+    circuit.checks.iter_mut().for_each(|c| c.value = to(c.value));
+    for instr in circuit.layers.iter_mut().flat_map(|l| l.local.iter_mut().chain(&mut l.exchange)) {
+        instr.out = instr.out.map(to);
+        instr.op = instr.op.clone().map(to);
+    }
+}
