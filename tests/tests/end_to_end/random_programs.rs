@@ -14,6 +14,8 @@ use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{Fine, Options};
+use slvr_compiler::schedule::loads::in_parts;
+use slvr_runtime::clear::Evaluator;
 use slvr_runtime::share::encode::Inputs;
 use slvr_tests::generate::{Generated, program};
 use slvr_tests::long::{self, Seen, caught, choices, shrunk};
@@ -67,6 +69,17 @@ fn round(case: &mut Case, seed: u64, last: bool, why: &dyn Fn(&str) -> String) {
     let clear = Round { outputs: revealed, states: case.numbers(&words) };
     assert_eq!(before, clear, "{}", why("circuit in the clear"));
     assert_eq!(before.outputs, parties, "{}", why("three parties"));
+
+    if let Some(parts) = in_parts(case.circuit(), 2) {
+        match Evaluator::new(&parts) {
+            Ok(parts) => {
+                let clear = case.evaluated_round(&parts, &inputs, coins, seed);
+                assert_eq!(clear, (before.outputs.clone(), words.clone()), "{}", why("in parts"));
+            }
+            // Some proofs are about the whole of what is in parts.
+            Err(e) => assert!(parts.security.is_malicious(), "{e}: {}", why("in parts")),
+        }
+    }
 
     let traffic = Traffic::of(case.circuit());
     assert_eq!(

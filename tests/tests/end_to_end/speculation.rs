@@ -22,7 +22,7 @@ fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case;
 }
 
 /// Both families.
-fn families() -> [pipeline::Options; 2] {
+pub(crate) fn families() -> [pipeline::Options; 2] {
     let default = pipeline::Options::default();
     [default, pipeline::Options { target: Target::SemiHonest(Family::T1), ..default }]
 }
@@ -35,7 +35,7 @@ fn malicious(n: usize) -> pipeline::Options {
 }
 
 /// The same with both placements of the checks, each in the other family.
-fn placements(n: usize) -> [pipeline::Options; 2] {
+pub(crate) fn placements(n: usize) -> [pipeline::Options; 2] {
     let with = |n, checks| pipeline::Options { checks: Some(checks), ..malicious(n) };
     [with(n, Checks::Last), with(n + 1, Checks::AtOnce)]
 }
@@ -54,7 +54,7 @@ fn is_last(circuit: &Circuit) -> bool {
     last && proofs(circuit) == [opening]
 }
 
-fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {
+pub(crate) fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {
     let encoded = session::encode_unchecked(case.circuit(), inputs).expect("encodes");
     let options = Options { seed: Some(seed), ..Options::default() };
     let outcome = run_outcome(case.circuit(), encoded, &options).expect("set up");
@@ -62,7 +62,7 @@ fn run(case: &Case, inputs: &Inputs, seed: u64) -> Report {
 }
 
 /// How far a run is from the program, for which members that were replaced give zeros.
-fn from_program(case: &Case, inputs: &Inputs, report: &Report) -> f64 {
+pub(crate) fn from_program(case: &Case, inputs: &Inputs, report: &Report) -> f64 {
     let mut inputs = inputs.clone();
     for replaced in &report.replaced {
         let given = &mut inputs.sets[replaced.set as usize][replaced.member as usize];
@@ -77,12 +77,12 @@ fn from_program(case: &Case, inputs: &Inputs, report: &Report) -> f64 {
     distance(&values(report), &case.floating(&inputs, &report.coins))
 }
 
-fn values(report: &Report) -> Vec<Vec<f64>> {
+pub(crate) fn values(report: &Report) -> Vec<Vec<f64>> {
     report.outputs.iter().map(|o| o.values.clone()).collect()
 }
 
 /// A member's inputs of real numbers far out of range.
-fn spoil(circuit: &Circuit, inputs: &mut Inputs, member: usize) {
+pub(crate) fn spoil(circuit: &Circuit, inputs: &mut Inputs, member: usize) {
     for input in circuit.inputs.iter().filter(|i| matches!(i.encoding, Encoding::Fixed { .. })) {
         let tensor = inputs.sets[0][member].get_mut(&input.name);
         if let Some(RawData::F64(v)) = tensor.map(|t| &mut t.data) {
