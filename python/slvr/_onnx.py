@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,12 @@ Attributes = dict[str, Any]
 Operator = Callable[[list[Any], Attributes], Any]
 
 
+#: A name as a state dictionary has it; a number alone is one that an exporter gave.
+_NAME = re.compile(r"(?!\d+$)\w+(\.\w+)*")
+
+_REAL = {getattr(onnx.TensorProto, name) for name in ("FLOAT", "DOUBLE", "FLOAT16", "BFLOAT16")}
+
+
 class _Refused(Exception):
     """An operator with options that are not supported."""
 
@@ -30,10 +37,12 @@ class Graph:
         held = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
         if unknown := sorted(set(rename) - set(held)):
             raise InputError(f"rename: the file has no initialiser `{unknown[0]}`")
-        # Shapes and axes are whole numbers, and no weights.
-        self.weights = {name: rename.get(name, name) for name, a in held.items() if a.dtype.kind == "f"}
+        # Shapes and axes are whole numbers, and no weights. NumPy has no kind for the short types of `ml_dtypes`.
+        real = {t.name for t in graph.initializer if t.data_type in _REAL}
+        self.weights = {name: rename.get(name, name) for name in held if name in real}
         if len(set(self.weights.values())) < len(self.weights):
             raise InputError("rename: two initialisers get one name")
+        self.unnamed: list[str] = []
         self.values = {self.weights[name]: held[name] for name in self.weights}
         self.constants = {name: a for name, a in held.items() if name not in self.weights}
         self.constants |= {node.output[0]: _constant(node) for node in graph.node if node.op_type == "Constant"}
@@ -63,21 +72,31 @@ class Graph:
         return torch.zeros([2, *sizes[1:]])
 
     def module(self) -> nn.Module:
-        """The graph, with its weights as parameters along a tree of modules."""
-        root = _Module(self)
+        """The graph, with its weights as parameters along a tree of modules. Those that no module has by that name, or
+        none beside the others, are `unnamed`."""
+        root, tables = _Module(self), self.tables()
         for name, value in self.values.items():
+            if not _NAME.fullmatch(name):
+                self.unnamed.append(name)
+                continue
             *path, last = name.split(".")
             owner: nn.Module = root
-            for part in path:
-                if part not in owner._modules:
-                    owner.add_module(part, nn.Module())
-                owner = owner.get_submodule(part)
             tensor = torch.tensor(np.asarray(value, np.float32))
-            if name in self.tables():
-                root.set_submodule(".".join(path), nn.Embedding.from_pretrained(tensor))
-            else:
-                # Statistics are no parameters, and are in the state dictionary all the same.
-                owner.register_buffer(last, tensor)
+            try:
+                for k, part in enumerate(path, 1):
+                    if part not in owner._modules:
+                        table = ".".join([*path[:k], "weight"])
+                        owner.add_module(
+                            part, nn.Embedding(*self.values[table].shape) if table in tables else nn.Module()
+                        )
+                    owner = owner.get_submodule(part)
+                if name in tables:
+                    owner.weight = nn.Parameter(tensor)
+                else:
+                    # Statistics are no parameters, and are in the state dictionary all the same.
+                    owner.register_buffer(last, tensor)
+            except KeyError:
+                self.unnamed.append(name)
         return root.eval()
 
     def tables(self) -> set[str]:

@@ -14,7 +14,6 @@ are.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     import onnx
 
 __all__ = ["load"]
-
-#: A name as a state dictionary has it.
-_NAME = re.compile(r"[A-Za-z_]\w*(\.\w+)*")
 
 
 def load(
@@ -61,12 +57,14 @@ def load(
             f"the file has version {version} of ONNX's operators, some of which mean something else since 13"
         )
     graph = Graph(proto.graph, dict(rename or {}))
+    module = graph.module()
     problems = [Unsupported("", node, operator, why) for node, operator, why in graph.problems]
     problems += [
-        Unsupported("", "", f"the initialiser `{weight}`", "its name is none of a module: give it by rename=")
-        for weight in graph.weights.values()
-        if not _NAME.fullmatch(weight)
+        Unsupported(
+            "", "", f"the initialiser `{weight}`", "no module has it beside the others: give its name by rename="
+        )
+        for weight in graph.unnamed
     ]
     if problems:
         raise ExportError(name, problems)
-    return export(graph.module(), graph.example(), name=name, compare=compare)
+    return export(module, graph.example(), name=name, compare=compare)

@@ -182,6 +182,34 @@ def test_names_that_are_none_of_a_module_are_refused_and_may_be_given() -> None:
             slvr.onnx.load(proto, rename=wrong)
 
 
+#: Initialisers that no module has, or none beside the other, and those of them that are told.
+TAKEN = [
+    (("forward", "b"), ["forward"]),
+    (("l", "l.weight"), ["l.weight"]),
+    (("l.weight", "l"), ["l"]),
+    (("fc.training", "fc.bias"), ["fc.training"]),
+    (("state_dict", "_buffers"), ["state_dict", "_buffers"]),
+    (("7", "fc.bias"), ["7"]),
+]
+
+
+@pytest.mark.parametrize(("names", "told"), TAKEN)
+def test_names_that_a_module_has_for_something_else_are_refused(names: tuple[str, str], told: list[str]) -> None:
+    weights = dict(zip(names, FC.values(), strict=True))
+    proto = model([("Gemm", ["x", *names], "y", {"transB": 1})], (6,), weights)
+    with pytest.raises(ExportError) as raised:
+        slvr.onnx.load(proto)
+    assert [one.what for one in raised.value.unsupported] == [f"the initialiser `{name}`" for name in told]
+    rename = dict(zip(names, FC, strict=True))
+    assert assert_same(proto, inputs((6,)), rename=rename).names == tuple(FC)
+
+
+def test_a_list_has_numbers_for_names() -> None:
+    weights = {"0.weight": FC["fc.weight"], "0.bias": FC["fc.bias"]}
+    proto = model([("Gemm", ["x", *weights], "y", {"transB": 1})], (6,), weights)
+    assert assert_same(proto, inputs((6,))).names == tuple(weights)
+
+
 def test_all_that_is_not_supported_is_listed_at_once() -> None:
     proto = model(
         [*LINEAR, ("Sin", ["h"], "s", {}), ("CumSum", ["s", "axis"], "y", {})], (6,), {**FC, "axis": array(1)}
