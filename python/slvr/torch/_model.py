@@ -62,10 +62,15 @@ class Model:
     def update(self, before: Any, after: Any) -> Update:
         """The difference of two state dictionaries, or modules, as the input of a check: arrays of float64.
 
-        Other entries than those of the model are left alone. Raises :class:`InputError` where one is missing or has
-        another shape.
+        ``before`` is a copy, because a state dictionary changes with its module. Other entries than those of the model
+        are left alone. Raises :class:`InputError` where one is missing, has another shape or is one memory in both.
         """
-        old, new = self._arrays(before, "before"), self._arrays(after, "after")
+        (old, places), (new, others) = self._arrays(before, "before"), self._arrays(after, "after")
+        if same := [name for name in self.names if places[name] is not None and places[name] == others[name]]:
+            raise InputError(
+                f"before: `{same[0]}` is in the memory of after, and has changed with it: copy it before training, by "
+                "{name: value.clone() for name, value in module.state_dict().items()}"
+            )
         return {self.prefix + name: new[name] - old[name] for name in self.names}
 
     def trainable(self, names: Iterable[str]) -> Model:
@@ -91,6 +96,8 @@ class Model:
         """
         import torch
 
+        from ._memory import shared
+
         given = _arrays.tensors(revealed)
         wanted = {self.prefix + name for name in self.names}
         if wrong := sorted(given.keys() ^ wanted):
@@ -101,13 +108,14 @@ class Model:
             if name not in state or tuple(state[name].shape) != shape or given[self.prefix + name].shape != shape:
                 raise InputError(f"`{name}` is not in both the module and what is revealed, of shape {list(shape)}")
             old = state[name].detach()
-            stretched = any(step == 0 and n > 1 for step, n in zip(old.stride(), shape, strict=True))
-            if old.is_meta or stretched or not old.dtype.is_floating_point:
+            if old.is_meta or not old.dtype.is_floating_point:
                 raise InputError(f"`{name}` of the module cannot hold numbers of its own")
-            step = torch.from_numpy(np.array(given[self.prefix + name], np.float64))
+            step = torch.from_numpy(_real(given[self.prefix + name], f"`{name}`"))
             sums[name] = (old.cpu().double() + step).to(old.dtype)
             if not bool(torch.isfinite(sums[name]).all()):
                 raise InputError(f"`{name}` would not be finite as {old.dtype}")
+        for name, other in shared({name: state[name] for name in self.names}).items():
+            raise InputError(f"`{name}` of the module cannot hold numbers of its own: it is the memory of `{other}`")
         with torch.no_grad():
             for name, sum_ in sums.items():
                 state[name].copy_(sum_)
@@ -115,19 +123,37 @@ class Model:
         if wrong := [name for name, sum_ in sums.items() if not torch.equal(now[name].detach().cpu(), sum_)]:
             raise InputError(f"the state dictionary is no view of the module, or another tensor is `{wrong[0]}`, too")
 
-    def _arrays(self, given: Any, whose: str) -> Update:
+    def _arrays(self, given: Any, whose: str) -> tuple[Update, dict[str, Any]]:
+        """Arrays by name, and where each of them lies."""
         state = given.state_dict() if hasattr(given, "state_dict") else given
         if not isinstance(state, Mapping):
             raise InputError(f"{whose}: a state dictionary is expected, not {type(given).__name__}")
         out: Update = {}
+        places: dict[str, Any] = {}
         for name, shape in self.shapes.items():
             if name not in state:
                 raise InputError(f"{whose}: `{name}` is missing")
-            out[name] = _arrays.array(state[name], name).astype(np.float64)
+            out[name] = _real(_arrays.array(state[name], name), f"{whose}: `{name}`")
             if out[name].shape != shape:
                 raise InputError(f"{whose}: `{name}` has the shape {list(out[name].shape)}, not {list(shape)}")
-        return out
+            places[name] = _place(state[name])
+        return out, places
 
     def __post_init__(self) -> None:
         if name_of(self.name) != self.name:
             raise InputError(f"`{self.name}` is no name of a model")
+
+
+def _real(array: _arrays.Array, whose: str) -> npt.NDArray[np.float64]:
+    """A copy in float64."""
+    if array.dtype.kind not in "fiub":
+        raise InputError(f"{whose} is of {array.dtype}, which are no real numbers")
+    return array.astype(np.float64)
+
+
+def _place(value: Any) -> Any:
+    """Where the numbers of a tensor or an array lie; ``None`` of what cannot be changed, or has none."""
+    if hasattr(value, "data_ptr"):
+        return (str(value.device), value.data_ptr()) if value.numel() else None
+    about = getattr(value, "__array_interface__", None)
+    return ("cpu", about["data"][0]) if about and value.size else None
