@@ -286,3 +286,230 @@ def test_loading_changes_everything_or_nothing() -> None:
     assert all(torch.equal(value, before[name] + 1) for name, value in net.state_dict().items())
     with pytest.raises(slvr.InputError, match="not be finite"):
         made.load({name: value * np.inf for name, value in step.items()}, net)
+
+
+def test_tensors_that_share_memory_are_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    def net(second: Any) -> Any:
+        made = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4))
+        made[1].weight = torch.nn.Parameter(second(made[0].weight.data))
+        return made
+
+    # Another parameter of the same memory, a view, a part, and entries that are one.
+    for second in (lambda w: w, lambda w: w.t(), lambda w: w.view(-1)[:4].expand(4, 4), lambda w: w[:1].expand(4, 4)):
+        with pytest.raises(ExportError, match=r"`1\.weight`: it is the same tensor as `0\.weight`"):
+            slvr.torch.export(net(second), torch.zeros(2, 4))
+    with pytest.raises(ExportError, match=r"`1\.weight`: several of its entries are one number"):
+        slvr.torch.export(net(lambda w: torch.zeros(4, 1).expand(4, 4)), torch.zeros(2, 4))
+    # Two parts of one memory, also row by row, are two tensors.
+    whole = torch.rand(4, 8)
+    apart = net(lambda w: whole[:, ::2])
+    apart[0].weight = torch.nn.Parameter(whole[:, 1::2])
+    made = slvr.torch.export(apart, torch.zeros(2, 4))
+    tied = net(lambda w: w.t())
+    before = {name: value.clone() for name, value in tied.state_dict().items()}
+    with pytest.raises(slvr.InputError, match=r"`1\.weight` .* is the memory of `0\.weight`"):
+        made.load({made.prefix + name: np.ones(shape) for name, shape in made.shapes.items()}, tied)
+    assert all(torch.equal(value, before[name]) for name, value in tied.state_dict().items())
+
+
+def test_an_update_against_the_own_memory_of_a_module_is_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    for dtype in (torch.float32, torch.bfloat16):
+        net = torch.nn.Linear(3, 3).to(dtype)
+        made = slvr.torch.export(net, torch.zeros(2, 3, dtype=dtype))
+        held = [net, net.state_dict()]
+        if dtype == torch.float32:
+            held.append({name: value.detach().numpy() for name, value in net.state_dict().items()})
+        before = {name: value.clone() for name, value in net.state_dict().items()}
+        with torch.no_grad():
+            net.bias.add_(1)
+        for own in held:
+            with pytest.raises(slvr.InputError, match=r"before: `weight` is in the memory of after.*value\.clone\(\)"):
+                made.update(own, net)
+        assert np.abs(made.update(before, net)["net.bias"] - 1).max() < 0.01
+
+
+def test_complex_numbers_are_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    class Net(torch.nn.Linear):
+        def __init__(self, function: Any, persistent: bool = False) -> None:
+            super().__init__(3, 3)
+            self.function = function
+            self.register_buffer("turn", torch.tensor([1j, 2, 3 + 1j]), persistent=persistent)
+
+        def forward(self, x: Any) -> Any:
+            return super().forward(x) + self.function(x, self.turn)
+
+    def parts(x: Any, turn: Any) -> Any:
+        return torch.view_as_real(turn)[:, 0]
+
+    made = slvr.torch.export(Net(parts), torch.zeros(2, 3))
+    with pytest.raises(ExportError, match="`turn`: its numbers are complex: hold their parts"):
+        slvr.torch.export(Net(parts, persistent=True), torch.zeros(2, 3))
+    for function in (lambda x, turn: (x * turn).abs(), lambda x, turn: (x * 1j).abs()):
+        with pytest.raises(ExportError, match=r"aten\.mul: its numbers are complex"):
+            slvr.torch.export(Net(function), torch.zeros(2, 3))
+    with pytest.raises(slvr.InputError, match="real and finite"):
+        slvr.torch.export(Net(parts), torch.zeros(2, 3, dtype=torch.complex64))
+    real = {name: np.ones(shape) for name, shape in made.shapes.items()}
+    for wrong in (real["bias"] + 1j, np.array(["a", "b", "c"])):
+        with pytest.raises(slvr.InputError, match=r"after: `bias` is of .*, which are no real numbers"):
+            made.update(real, {**real, "bias": wrong})
+        with pytest.raises(slvr.InputError, match=r"`bias` is of .*, which are no real numbers"):
+            made.load({**real, "bias": wrong}, Net(parts))
+
+
+def test_names_and_states_that_cannot_be_written_are_refused() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    nn = torch.nn
+    for name in ("a`b", "a\nb", "\u200ea"):
+        net = nn.Sequential()
+        net.add_module(name, nn.Linear(3, 3))
+        with pytest.raises(ExportError, match="give the module another name"):
+            slvr.torch.export(net, torch.zeros(2, 3))
+
+    class Extra(nn.Linear):
+        def get_extra_state(self) -> Any:
+            return torch.ones(3)
+
+    with pytest.raises(ExportError, match="`_extra_state`: it is no parameter or buffer"):
+        slvr.torch.export(Extra(3, 3), torch.zeros(2, 3))
+    hooked = nn.Linear(3, 3)
+    hooked._register_state_dict_hook(lambda module, state, prefix, _: state.__delitem__("bias"))
+    with pytest.raises(ExportError, match="`bias`: a hook takes it out of the state dictionary"):
+        slvr.torch.export(hooked, torch.zeros(2, 3))
+    with pytest.raises(slvr.InputError, match=r"`0\.weight` has no shape yet"):
+        slvr.torch.export(nn.Sequential(nn.LazyLinear(3)), torch.zeros(2, 3))
+    with pytest.raises(slvr.InputError, match=r"`running_mean` has no shape yet"):
+        slvr.torch.export(nn.LazyBatchNorm1d(affine=False), torch.zeros(2, 3))
+    with pytest.raises(slvr.InputError, match=r"`weight` has no numbers"):
+        slvr.torch.export(nn.Linear(3, 3, device="meta"), torch.zeros(2, 3))
+
+    class Counting(nn.Linear):
+        def forward(self, x: Any) -> Any:
+            self.bias.data.add_(1)
+            return super().forward(x)
+
+    with pytest.raises(ExportError, match=r"aten\.add_: it changes `bias`|another in a second call"):
+        slvr.torch.export(Counting(3, 3), torch.zeros(2, 3))
+
+
+def test_wrapped_modules_have_the_names_of_their_wrapping() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    nn = torch.nn
+
+    class Any_(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = nn.Linear(3, 3)
+
+        def forward(self, *given: Any, **options: Any) -> Any:
+            return self.fc(*given, **options)
+
+    averaged = torch.optim.swa_utils.AveragedModel(Any_())
+    for net in (Any_(), nn.DataParallel(Any_()), torch.compile(Any_()), nn.Sequential(torch.compile(Any_())), averaged):
+        made = slvr.torch.export(net, torch.zeros(2, 3))
+        assert list(made.names) == [name for name, value in net.state_dict().items() if value.is_floating_point()]
+    several = nn.DataParallel(Any_())
+    several.device_ids = [0, 1]
+    for net, whose in ((several, "the module"), (nn.Sequential(several), "`0`")):
+        with pytest.raises(slvr.InputError, match=rf"{whose} is a DataParallel: export it with what is inside"):
+            slvr.torch.export(net, torch.zeros(2, 3))
+
+    class Two(nn.Linear):
+        def forward(self, x: Any, mask: Any) -> Any:
+            return super().forward(x) * mask
+
+    class Named(nn.Linear):
+        def forward(self, *, x: Any) -> Any:
+            return super().forward(x)
+
+    for net, why in ((Two(3, 3), "missing a required argument: 'mask'"), (Named(3, 3), "too many positional")):
+        with pytest.raises(ExportError, match=f"called with one tensor, by position, and this fails: {why}"):
+            slvr.torch.export(net, torch.zeros(2, 3))
+
+
+def test_numbers_that_no_model_has_are_told() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    import slvr.torch
+
+    class Net(torch.nn.Module):
+        def __init__(self, function: Any) -> None:
+            super().__init__()
+            self.fc, self.function = torch.nn.Linear(4, 4), function
+
+        def forward(self, x: Any) -> Any:
+            return self.function(self.fc(x))
+
+    of_the_batch = {
+        "mul": lambda x: x * x.size(0),
+        "div": lambda x: x / x.size(0),
+        "pow": lambda x: x ** x.size(0),
+        "add": lambda x: torch.add(x, x, alpha=x.size(0)),
+        "clamp": lambda x: x.clamp(0, x.size(0)),
+        "arange": lambda x: x + torch.arange(x.size(0))[:, None],
+        "scalar_tensor": lambda x: x + torch.tensor(x.size(0)),
+    }
+    for name, function in of_the_batch.items():
+        with pytest.raises(ExportError, match=rf"aten\.{name}: it computes with the size of the batch"):
+            slvr.torch.export(Net(function), torch.zeros(2, 4))
+    for function in (lambda x: x * x.size(0) ** 0.5, lambda x: x[:, x.size(0) - 1]):
+        with pytest.raises(ExportError, match="computes with the size of the batch"):
+            slvr.torch.export(Net(function), torch.zeros(2, 4))
+    # As a size it is none of the numbers that are computed with.
+    slvr.torch.export(Net(lambda x: x[: x.size(0)] + torch.full((x.size(0), 1), 2.0)), torch.zeros(2, 4))
+    for function, number in ((lambda x: x.clamp(-np.inf, 1), "-inf"), (lambda x: x * np.nan, "nan")):
+        with pytest.raises(ExportError, match=f"one of its numbers is {number}"):
+            slvr.torch.export(Net(function), torch.zeros(2, 4))
+    with pytest.raises(ExportError, match="constant that is complex, infinite"):
+        slvr.torch.export(Net(lambda x: x + torch.full((4,), np.inf)), torch.zeros(2, 4))
+
+
+def test_layers_with_more_than_they_have_by_themselves_keep_it() -> None:
+    torch = pytest.importorskip("torch", reason="torch is not installed")
+    from torch.nn.utils import prune
+
+    import slvr.torch
+
+    nn = torch.nn
+
+    class Scaled(nn.Linear):
+        def __init__(self) -> None:
+            super().__init__(3, 3)
+            self.scale = nn.Parameter(torch.ones(3))
+
+    class Twice(nn.Linear):
+        def __call__(self, x: Any) -> Any:
+            return super().__call__(x) * 2
+
+    constant = nn.Linear(3, 3)
+    del constant.weight
+    constant.weight = torch.ones(3, 3)
+    pruned = prune.random_unstructured(nn.Linear(3, 3), "weight", 0.5)
+    single = nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+    single[0].register_forward_hook(lambda module, given, made: made.float() * 2)
+    nets = [Scaled(), nn.Sequential(Scaled()), Twice(3, 3), nn.Sequential(Twice(3, 3)), pruned, constant, single]
+    for net in nets:
+        made = slvr.torch.export(net, torch.zeros(2, 3))
+        fields = slvr.Check.from_file("secure_aggregation", m=3, M=made).inputs[0].fields
+        assert sorted(fields) == sorted(made.prefix + name for name in net.state_dict())
+    hooked = nn.Conv1d(1, 1, 2)
+    hooked.register_forward_hook(lambda module, given, made: made * 2)
+    with pytest.raises(ExportError, match="supported as a module of PyTorch alone, one without hooks"):
+        slvr.torch.export(hooked, torch.zeros(2, 1, 3))
+    handle = nn.modules.module.register_module_forward_hook(lambda m, _, y: y * 3 if type(m) is nn.Linear else None)
+    try:
+        assert "* 3" in slvr.torch.export(nn.Sequential(nn.Linear(3, 3)), torch.zeros(2, 3)).text
+    finally:
+        handle.remove()

@@ -85,12 +85,12 @@ class Body:
     def constant(self, tensor: Any) -> Value:
         """A tensor that is known."""
         shape, flat = tuple(tensor.shape), tensor.reshape(-1)
+        if flat.is_complex() or not bool(torch.isfinite(flat.double()).all()):
+            raise Refused("it has a constant that is complex, infinite or no number")
         if flat.numel() and bool((flat == flat[0]).all()):
             return replace(literal(float(flat[0])), shape=shape)
         if flat.numel() > ENTRIES:
             raise Refused(f"it has a constant of {flat.numel()} entries: make it a buffer of the state dictionary")
-        if not bool(torch.isfinite(flat.double()).all()):
-            raise Refused("it has a constant that is infinite")
 
         def text(part: Any) -> str:
             if part.dim():

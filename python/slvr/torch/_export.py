@@ -17,6 +17,7 @@ from ._body import Body
 from ._graph import Call, Refused, Traced, floats, operator, path_of, traced
 from ._layers import apply, layer_text
 from ._leaves import is_leaf, leaf
+from ._memory import shared
 from ._model import ExportError, Model, Unsupported
 from ._text import Block, Shape, Value, fresh, kind, listed, name_of, quoted, sizes
 
@@ -25,20 +26,37 @@ def exported(module: Any, example: Any, name: str | None) -> Model:
     """See :func:`slvr.torch.export`."""
     if not isinstance(module, nn.Module):
         raise InputError(f"a module of PyTorch is expected, not {type(module).__name__}")
+    if isinstance(module, torch.jit.ScriptModule):
+        raise InputError("the module is a script of TorchScript: export the module that it was made of")
+    for path, part in module.named_modules():
+        # On several devices, or among several processes, the graph would have their copies, too.
+        if isinstance(part, nn.parallel.DistributedDataParallel) or getattr(part, "device_ids", None):
+            whose = f"`{path}`" if path else "the module"
+            raise InputError(
+                f"{whose} is a {type(part).__name__}: export it with what is inside (`.module`) in its place, and take "
+                "updates of that, because names in its state dictionary are others"
+            )
     if isinstance(example, tuple | list) and len(example) == 1:
         example = example[0]
     if not isinstance(example, torch.Tensor) or example.dim() == 0 or len(example) == 0:
         raise InputError("an example is one tensor, whose first dimension is the batch")
-    if not example.numel() or not bool(torch.isfinite(example.double()).all()):
-        raise InputError("an example has entries, all of them finite")
-    if any(isinstance(part, nn.parameter.UninitializedTensorMixin) for part in module.parameters()):
-        raise InputError("the module has weights without a shape: call it once before it is exported")
+    if not example.numel() or example.is_complex() or not bool(torch.isfinite(example.double()).all()):
+        raise InputError("an example has entries, all of them real and finite")
+    for weight, tensor in [*module.named_parameters(), *module.named_buffers()]:
+        if isinstance(tensor, nn.parameter.UninitializedTensorMixin):
+            raise InputError(f"`{weight}` has no shape yet: call the module once before it is exported")
+        if tensor.is_meta:
+            raise InputError(f"`{weight}` has no numbers (it is on the device `meta`): load them before the export")
     shapes = floats(module)
     model = Model(name_of(type(module).__name__) if name is None else name, "", shapes)
     if not shapes:
         raise ExportError(model.name, [Unsupported("", "", type(module).__name__, "it has no weights")])
     writer = _Writer(traced(module, example, model.name, is_leaf), model)
-    text, prefix = writer.model(tuple(example.shape[1:]))
+    text = prefix = ""
+    try:
+        text, prefix = writer.model(tuple(example.shape[1:]))
+    except Refused as refused:  # What no module below it is to blame for.
+        writer.refuse("", "", type(module).__name__, str(refused))
     if writer.problems:
         raise ExportError(model.name, writer.problems)
     return Model(model.name, text, shapes, prefix)
@@ -98,7 +116,7 @@ class _Writer:
 
     def model(self, given: Shape) -> tuple[str, str]:
         """The whole text, and what stands in it before all names."""
-        self._tied()
+        self._state()
         shape, at = self._dims(self.traced.result)
         if at != 0:
             why = "the first dimension of its result is not the batch"
@@ -124,14 +142,28 @@ class _Writer:
         except Refused:
             return (), 0
 
-    def _tied(self) -> None:
-        """Tensors that two modules share would be two tensors of the model."""
-        seen: dict[int, str] = {}
+    def _state(self) -> None:
+        """Refuses entries of the state dictionary that would be lost, or be two tensors of the model and one of the
+        module."""
         state = self.root.state_dict(keep_vars=True)
-        for name in self.shapes:
-            other = seen.setdefault(id(state[name]), name)
-            if other != name:
-                self.refuse(name.rpartition(".")[0], "", f"`{name}`", f"it is the same tensor as `{other}`")
+        held = {name: state[name] for name in self.shapes}
+        own = {name for name, _ in self.root.named_parameters(remove_duplicate=False)}
+        own |= {name for name, _ in self.root.named_buffers(remove_duplicate=False)}
+        why = {
+            name: f"it is the same tensor as `{other}`, or a part of its memory"
+            if other != name
+            else "several of its entries are one number in memory (`expand`): give it memory of its own by `clone()`"
+            for name, other in shared({name: value for name, value in held.items() if name in own}).items()
+        }
+        for name, value in state.items():
+            if isinstance(value, torch.Tensor) and value.is_complex():
+                why[name] = "its numbers are complex: hold their parts, or a constant as a buffer with persistent=False"
+            elif name in held and name not in own:
+                why[name] = "it is no parameter or buffer: a hook, or `get_extra_state`, adds it to the state"
+            elif name in held and ("`" in name or not name.isprintable()):
+                why[name] = "a backtick or a control character cannot be written: give the module another name"
+        for name, reason in why.items():
+            self.refuse(name.rpartition(".")[0], "", f"`{name}`", reason)
 
     # Declarations.
 

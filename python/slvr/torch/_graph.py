@@ -6,6 +6,7 @@ import contextlib
 import functools
 import inspect
 import json
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -148,12 +149,19 @@ def traced(module: Any, example: Any, name: str, leaf: Callable[[Any], bool]) ->
     example = torch.cat([example, example]) if len(example) == 1 else example
     batch = torch.export.Dim("batch", min=2)
     try:
+        bound = inspect.signature(module.forward).bind(example)
+    except TypeError as error:
+        why = f"its `forward` is called with one tensor, by position, and this fails: {error}"
+        raise ExportError(name, [Unsupported("", "", type(module).__name__, why)]) from error
+    # As the arguments are bound: those of `*args` are a tuple.
+    shapes = {key: ({0: batch},) if isinstance(value, tuple) else {0: batch} for key, value in bound.arguments.items()}
+    try:
         with warnings.catch_warnings(), torch.no_grad(), _evaluating(module, leaf):
             warnings.simplefilter("ignore")
-            program = torch.export.export(module, (example,), dynamic_shapes=({0: batch},), strict=False)
+            program = torch.export.export(module, (example,), dynamic_shapes=shapes, strict=False)
     except Exception as error:  # Whatever the module raises, too.
         why = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-        if "batch" in str(error) and "specialized" in str(error):
+        if "batch" in str(error) and re.search("specialized|Constraints violated", str(error)):
             why = "it does other things for batches of other sizes, or computes with the size of the batch"
         if "data-dependent" in str(error):
             why = "what it computes depends on values of tensors, not only on shapes"
@@ -177,14 +185,15 @@ def _of_program(program: Any, module: Any, name: str) -> Traced:
                 weights[node] = spec.target
             elif "PARAMETER" in str(spec.kind):
                 owner, _, last = spec.target.rpartition(".")
-                why = "its numbers are not real"
+                real = module.get_parameter(spec.target).is_floating_point()
+                why = "a hook takes it out of the state dictionary" if real else "its numbers are not real"
                 raise ExportError(name, [Unsupported(owner, "", f"`{last}`", why)])
             else:
                 held = program.constants if spec.target in program.constants else program.state_dict
                 constants[node] = held[spec.target].detach().cpu()
         elif node.op == "output":
             result = node.args[0]
-    problems = _without_changes(graph, module)
+    problems = _without_changes(graph, weights)
     parts = _pytree.tree_leaves(result)
     if len(parts) != 1 or not hasattr(parts[0], "meta"):
         why = f"it returns {len(parts)} tensors: a model has one result"
@@ -264,7 +273,7 @@ def _changes(node: Any) -> bool:
     return bool(schema and schema.arguments and schema.is_mutable and node.args)
 
 
-def _without_changes(graph: Any, module: Any) -> list[Unsupported]:
+def _without_changes(graph: Any, weights: dict[Any, str]) -> list[Unsupported]:
     """Whoever reads afterwards what an operator has changed in place reads its result instead."""
     order = {node: k for k, node in enumerate(graph.nodes)}
     problems = []
@@ -272,7 +281,11 @@ def _without_changes(graph: Any, module: Any) -> list[Unsupported]:
         if node.op != "call_function" or not _changes(node):
             continue
         changed = node.args[0]
-        for other in _family(changed) - {node, changed}:
+        family = _family(changed)
+        if own := [f"`{weights[one]}`" for one in family if one in weights]:
+            why = f"it changes {own[0]}, which is the module's own, in evaluation"
+            problems.append(Unsupported(path_of(node), node.name, f"aten.{operator(node)}", why))
+        for other in family - {node, changed}:
             if any(order[user] > order[node] for user in other.users) and not _follows(other, node):
                 whose = f"`{path_of(other)}` returns" if other.target is MARK else f"`{other.name}` is"
                 why = f"it changes a part of what {whose}, which is read afterwards"

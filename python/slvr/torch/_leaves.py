@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from torch import nn
 from torch.nn.utils import parametrize
 
-from ._graph import Refused
+from ._graph import Refused, floats
 from ._text import Block, call, decimal
 
 
@@ -246,31 +247,38 @@ def _prelu(m: Any) -> Leaf:
     return Leaf(block=Block("(x)", [("weight", f"param[{n}]")], [], result), ranks=(1, 2, 3) if n > 1 else (), last=0)
 
 
-_LEAVES: dict[type[Any], Callable[[Any], Leaf]] = {
-    nn.Linear: _linear,
-    nn.Conv1d: _conv1d,
-    nn.Conv2d: _conv2d,
-    nn.ConvTranspose2d: _conv_transpose2d,
-    nn.BatchNorm1d: _batch_norm((1, 2)),
-    nn.BatchNorm2d: _batch_norm((3,)),
-    nn.LayerNorm: _layer_norm,
-    nn.GroupNorm: _group_norm,
-    nn.InstanceNorm1d: _instance_norm,
-    nn.InstanceNorm2d: _instance_norm,
-    nn.RMSNorm: _rms_norm,
-    nn.Embedding: _embedding,
-    nn.LSTM: _recurrent("lstm"),
-    nn.GRU: _recurrent("gru"),
-    nn.LSTMCell: _cell("lstm_cell"),
-    nn.GRUCell: _cell("gru_cell"),
-    nn.MultiheadAttention: _attention,
-    nn.PReLU: _prelu,
+_BOTH = ("weight", "bias")
+_NORM = (*_BOTH, "running_mean", "running_var")
+_CELL = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+_PROJECTIONS = ("in_proj_weight", "in_proj_bias", "q_proj_weight", "k_proj_weight", "v_proj_weight")
+_HEADS = (*_PROJECTIONS, "out_proj.weight", "out_proj.bias", "bias_k", "bias_v")
+
+#: The layers, and the tensors that each may have; those of a recurrent one are numbered.
+_LEAVES: dict[type[Any], tuple[Callable[[Any], Leaf], Sequence[str]]] = {
+    nn.Linear: (_linear, _BOTH),
+    nn.Conv1d: (_conv1d, _BOTH),
+    nn.Conv2d: (_conv2d, _BOTH),
+    nn.ConvTranspose2d: (_conv_transpose2d, _BOTH),
+    nn.BatchNorm1d: (_batch_norm((1, 2)), _NORM),
+    nn.BatchNorm2d: (_batch_norm((3,)), _NORM),
+    nn.LayerNorm: (_layer_norm, _BOTH),
+    nn.GroupNorm: (_group_norm, _BOTH),
+    nn.InstanceNorm1d: (_instance_norm, _NORM),
+    nn.InstanceNorm2d: (_instance_norm, _NORM),
+    nn.RMSNorm: (_rms_norm, ("weight",)),
+    nn.Embedding: (_embedding, ("weight",)),
+    nn.LSTM: (_recurrent("lstm"), ()),
+    nn.GRU: (_recurrent("gru"), ()),
+    nn.LSTMCell: (_cell("lstm_cell"), _CELL),
+    nn.GRUCell: (_cell("gru_cell"), _CELL),
+    nn.MultiheadAttention: (_attention, _HEADS),
+    nn.PReLU: (_prelu, ("weight",)),
 }
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 
 
-def _table(module: Any) -> Callable[[Any], Leaf] | None:
+def _table(module: Any) -> tuple[Callable[[Any], Leaf], Sequence[str]] | None:
     # A subclass is the same layer unless it computes something else.
     found = next((cls for cls in type(module).__mro__ if cls in _LEAVES), None)
     if found is None or type(module).forward is not found.forward:
@@ -279,14 +287,20 @@ def _table(module: Any) -> Callable[[Any], Leaf] | None:
 
 
 def is_leaf(module: Any) -> bool:
-    """Whether a module is a layer. One whose weights are computed, or that has hooks, is not."""
-    if _table(module) is None or "forward" in vars(module):
+    """Whether a module is a layer. One whose weights are computed, or that has hooks or other tensors, is not."""
+    table = _table(module)
+    if table is None or "forward" in vars(module) or type(module).__call__ is not nn.Module.__call__:
         return False
-    return not parametrize.is_parametrized(module) and not any(getattr(module, hooks, None) for hooks in _HOOKS)
+    if parametrize.is_parametrized(module):
+        return False
+    if any(getattr(module, hooks, None) or getattr(nn.modules.module, f"_global{hooks}") for hooks in _HOOKS):
+        return False
+    known = table[1] or module._flat_weights_names
+    return {name for name in known if operator.attrgetter(name)(module) is not None} == set(floats(module))
 
 
 def leaf(module: Any) -> Leaf:
     """How it is declared. Raises :class:`Refused`."""
     table = _table(module)
     assert table is not None
-    return table(module)
+    return table[0](module)

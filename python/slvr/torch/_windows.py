@@ -168,8 +168,3 @@ def _upsample(body: Body, node: Any, a: Arguments) -> Value:
     if len(scales) != 1 or not (scale := scales.pop()).is_integer() or a.get("align_corners"):
         raise Refused("the image does not become a whole number of times as large, or `align_corners` is set")
     return body.pipe(x, f"{body.std(name[:-2] if 'bilinear' in name else 'upsample')}[{int(scale)}]", new)
-
-
-@of("embedding")
-def _embedding(body: Body, node: Any, a: Arguments) -> Value:
-    raise Refused("it is called as a function: make it an `Embedding`")
