@@ -2,11 +2,12 @@
 
 use crate::build::{Build, bindings, security};
 use crate::clients::{Clients, Range};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Usage};
 use crate::net;
 use crate::notes::silent;
 use crate::numbers::{self, Numbers};
 use crate::program::{self, Sizes};
+use crate::units::size;
 use slvr_circuit::Circuit;
 use slvr_compiler::pipeline;
 use slvr_compiler::types::Stmt;
@@ -95,11 +96,13 @@ fn compiled(circuit: Circuit) -> Compiled {
 ///
 /// [`Error::Usage`] of a binding or a network that is none.
 pub fn build(task: &Task) -> Result<Build> {
+    let memory = |why: String| Usage(format!("`memory` of task `{}`: {why}", task.name));
     Ok(Build {
         file: task.program.clone(),
         bindings: bindings(&task.bindings)?,
         security: task.security.as_deref().map(security),
         net: task.net.as_deref().map(net::profile).transpose()?,
+        memory: task.memory.as_deref().map(size).transpose().map_err(memory)?,
         folder: task.folder.clone(),
         ..Build::default()
     })
@@ -137,6 +140,7 @@ mod tests {
             minimum: 2,
             security: None,
             net: None,
+            memory: None,
             folder: folder.path().into(),
         };
         write(2, 3);

@@ -154,6 +154,9 @@ pub struct Task {
     /// The network that the circuit is made for.
     #[serde(default)]
     pub net: Option<String>,
+    /// The most memory for the values of a party, as in `8GiB`; `run_memory_mb` of the node without it. The same at all three.
+    #[serde(default)]
+    pub memory: Option<String>,
     /// From where paths in `bindings` are seen: the folder of the configuration.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -366,6 +369,11 @@ impl NodeConfig {
             }
             // A circuit has the name of a model's file in it, so that stays as it is, the same for all nodes.
             task.folder = folder.clone();
+            // A circuit that is compiled already is as it is.
+            if !task.program.ends_with(".slvrb") {
+                let most = || format!("{}MB", config.limits.run_memory_mb);
+                task.memory.get_or_insert_with(most);
+            }
         }
         Ok(config)
     }

@@ -14,10 +14,13 @@ use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
 use crate::wire::{RunHello, RunName};
 use crate::words::{Words, pack};
+use slvr_circuit::Circuit;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Doors, Intake, Invalid, Party, Replaced, RunError};
+use slvr_runtime::party::{Doors, Intake, Invalid, Party, Replaced, RunError, Submitted};
+use slvr_runtime::share::deal::Upload;
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -111,6 +114,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     let public = node.store.public(key).map_err(|e| e.to_string())?;
     let public = unpack_public(&ready.circuit, &public)?;
     let mut intake = Intake::new(&ready.circuit, me, dealing(&key.task, key.round), true);
+    let mut read = BTreeMap::new();
     let mut damaged = Ok(());
     let clients = (0..ready.clients as usize).map(|k| (ready.set, k, agreement.member(k)));
     let of_set = |(set, name, size): &(usize, String, u64)| {
@@ -125,6 +129,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     for (set, member, entry) in clients.chain(ready.others.iter().flat_map(of_set)) {
         let upload = match entry {
             Some(entry) => {
+                read.insert((set, member), entry.client.clone());
                 let part = match node.store.read_part(key, &entry.client) {
                     Ok(part) => part,
                     // All that are damaged are found in one attempt.
@@ -141,6 +146,10 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         intake.take(set, member, upload.as_ref());
     }
     damaged?;
+    if !ready.circuit.loaded().is_empty() {
+        let (node, key, circuit) = (node.clone(), key.clone(), ready.circuit.clone());
+        intake.load_from(Arc::new(Stored { node, key, circuit, clients: read }));
+    }
     let (inputs, uploads) = intake.finish(&public);
     node.board.doing(key, "computing", layers);
     let start = Instant::now();
@@ -190,6 +199,29 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         connect_seconds,
         seconds,
     }))
+}
+
+/// Reads the parts of a round again, for a circuit that loads inputs in parts.
+struct Stored {
+    node: Arc<Node>,
+    key: RoundKey,
+    circuit: Circuit,
+    /// By party set and member.
+    clients: BTreeMap<(usize, usize), String>,
+}
+
+impl fmt::Debug for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Stored({}, {} clients)", self.key, self.clients.len())
+    }
+}
+
+impl Submitted for Stored {
+    fn upload(&self, set: usize, member: usize) -> Result<Upload, String> {
+        let client = self.clients.get(&(set, member)).ok_or("nobody gave it")?;
+        let part = self.node.store.read_part(&self.key, client).map_err(|e| e.to_string())?;
+        unpack(&self.circuit, set, self.node.me(), &part).map_err(|e| e.to_string())
+    }
 }
 
 /// Whether all parts of a round are as they were written, as far as that is known.

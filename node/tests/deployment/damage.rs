@@ -54,6 +54,44 @@ fn a_damaged_part_is_mended_by_the_same_submission_and_costs_no_round() {
     assert!(status["attempt"].as_u64() <= Some(3), "{status}");
 }
 
+/// Nodes read what clients gave again where a circuit loads inputs in parts: what is damaged meanwhile ends the attempt, and
+/// is mended as ever.
+#[test]
+fn what_is_damaged_between_two_loads_ends_the_attempt() {
+    let world = World::started(Shape { parts: true, layers: 200, ..Shape::default() });
+    world.open(1, 600);
+    (0..5).for_each(|i| world.submit(i, 1));
+    let status = world.ended(1, LONG);
+    assert_eq!(status["phase"], "released", "{status}");
+    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+
+    world.open(2, 600);
+    (0..4).for_each(|i| world.submit(i, 2));
+    // Client 4 is loaded in the last layer.
+    world.links.iter().for_each(|(_, proxy)| proxy.slow(10));
+    world.submit(4, 2);
+    let coordinator = world.coordinator();
+    let done = |node: usize| coordinator.status(node, TASK, 2).ok()?["run"]["layer"].as_u64();
+    until(LONG, "it computes", || done(1).filter(|&n| n > 2));
+    let name = format!("node-1/data/rounds/{TASK}/2/{}.part", client(4));
+    let path = world.folder.path().join(name);
+    let mut bytes = fs::read(&path).expect("reads");
+    let half = bytes.len() / 2;
+    bytes[half] ^= 1;
+    fs::write(&path, bytes).expect("writes");
+    let failed = || {
+        let shown = coordinator.status(1, TASK, 2).ok()?;
+        let why = shown.to_string();
+        why.contains("of party set 0 gave is lost").then_some(why)
+    };
+    until(LONG, "the attempt ends", failed);
+    world.links.iter().for_each(|(_, proxy)| proxy.slow(0));
+    world.submit(4, 2);
+    let status = world.ended(2, LONG);
+    assert_eq!(status["phase"], "released", "{status}");
+    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+}
+
 /// A round that was aborted for a damaged part may be run again, so each node still takes exactly what it has acknowledged.
 #[test]
 fn a_part_that_is_lost_is_taken_again_also_once_the_round_was_aborted() {

@@ -45,6 +45,36 @@ pub fn sums(m: u64, n: u64, layers: u64, state: bool) -> Circuit {
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
+/// The task of sums with the vectors of half of the clients loaded in the first layer, and those of the others in the last one.
+fn parts(m: u64, n: u64, layers: u64) -> Circuit {
+    let half = m / 2;
+    let mut out = format!(
+        "circuit \"Parts\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
+         input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [{n}] : A64[{m},{n}]\n\
+         input %1 \"scale\" from public int(0, 10) [1] : pub.A64[1]\n\
+         output 0 \"total\" to 1 [{n}] ring 64 frac 16 factor 1.0 divisor 1.0\n\
+         site 0 \"s\" line 1\n\
+         layer 0:\n  %2 = load %0 start 0 len {half} : A64[{half},{n}] @0\n  %3 = sum %2 axes [0] : A64[{n}] @0\n"
+    );
+    let mut last = 3;
+    for l in 0..layers {
+        let (add, next) = (last + 1, last + 2);
+        out += &format!(
+            "  %{add} = as_add3 %{last} : add3.A64[{n}] @0\n  exchange:\n  %{next} = reshare %{add} : A64[{n}] @0\nlayer {}:\n",
+            l + 1
+        );
+        last = next;
+    }
+    let [load, sum, both, all, open] = [1, 2, 3, 4, 5].map(|i| last + i);
+    let rest = m - half;
+    out += &format!(
+        "  %{load} = load %0 start {half} len {rest} : A64[{rest},{n}] @0\n  %{sum} = sum %{load} axes [0] : A64[{n}] @0\n\
+         \x20 %{both} = add %{last} %{sum} : A64[{n}] @0\n  %{all} = mul %{both} %1 : A64[{n}] @0\n\
+         \x20 %{open} = as_add3 %{all} : add3.A64[{n}] @0\n  exchange:\n  open_to %{open} output 0 @0\n"
+    );
+    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+}
+
 /// A task that reveals the mean of vectors of n numbers of m clients. A client says in a bit whether its numbers count: if it is 0
 /// they are not in range, as far as the parties can tell.
 fn mean(m: u64, n: u64, layers: u64) -> Circuit {
@@ -146,6 +176,7 @@ impl Sums {
         }
         let circuit = match (size("own"), size("mean")) {
             (Some(1), _) => own(m, n),
+            _ if size("parts") == Some(1) => parts(m, n, size("layers").unwrap_or(4)),
             (_, Some(1)) => mean(m, n, size("layers").unwrap_or(4)),
             _ if size("state") == Some(2) => running(m, n, size("layers").unwrap_or(4), true),
             _ => sums(m, n, size("layers").unwrap_or(4), size("state") == Some(1)),
@@ -188,6 +219,8 @@ pub struct Shape {
     pub own: bool,
     /// Whether the mean is revealed, of those whose inputs are in range.
     pub mean: bool,
+    /// Whether vectors are loaded in parts.
+    pub parts: bool,
     /// A number of clients for which there is no circuit.
     pub not: u64,
     /// Least number of clients.
@@ -214,6 +247,7 @@ impl Default for Shape {
             present: false,
             own: false,
             mean: false,
+            parts: false,
             not: 0,
             minimum: 3,
             deadline: 10,
@@ -278,7 +312,7 @@ impl World {
         let clients = (0..shape.m).map(client).collect();
         let mut tasks = format!(
             "[limits]\ndeadline_s = {}\npatience_s = {}\nidle_s = {}\n{}\n\n[[task]]\nname = \"{TASK}\"\nprogram = \"sums\"\n\
-             bindings = [\"m={}\", \"n={}\", \"layers={}\", \"state={}\", \"own={}\", \"mean={}\", \"not={}\"]\nclients = \"m\"\nminimum = 2\n",
+             bindings = [\"m={}\", \"n={}\", \"layers={}\", \"state={}\", \"own={}\", \"mean={}\", \"parts={}\", \"not={}\"]\nclients = \"m\"\nminimum = 2\n",
             shape.deadline,
             shape.patience,
             shape.idle,
@@ -289,6 +323,7 @@ impl World {
             u64::from(shape.state) + u64::from(shape.present),
             u64::from(shape.own),
             u64::from(shape.mean),
+            u64::from(shape.parts),
             shape.not
         );
         if let Some(check) = &shape.check {
@@ -417,6 +452,7 @@ impl World {
             (true, _) => own(m, n),
             (_, true) => mean(m, n, layers),
             _ if self.shape.present => running(m, n, layers, true),
+            _ if self.shape.parts => parts(m, n, layers),
             _ => sums(m, n, layers, state),
         };
         let hash = Hex(slvr_circuit::artifact::hash(&circuit));

@@ -215,6 +215,7 @@ impl Keys {
             minimum: self.minimum,
             security: None,
             net: None,
+            memory: None,
             folder: PathBuf::new(),
         };
         if !is_name(&stem) {
