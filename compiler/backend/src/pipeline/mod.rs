@@ -232,7 +232,10 @@ pub fn compile_encoded(
         let blocked = budgeted.fitting(whole.clone(), budget).map_err(|unfit| match unfit {
             Unfit::Memory(least) => {
                 let enough = budgeted.enough(whole, budget, least);
-                vec![beyond(options.target, budget, enough, at.unwrap_or_default())]
+                vec![
+                    beyond(options.target, budget, enough, at.unwrap_or_default())
+                        .hint(left(whole)),
+                ]
             }
             Unfit::Refused(why) => why,
         })?;
@@ -537,6 +540,18 @@ fn beyond(target: Target, budget: u64, enough: Option<u64>, at: Span) -> Diagnos
         "to compute this",
     )
     .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
+}
+
+/// Where most of the values are made that a party holds at the peak, with as little as possible of the inputs.
+fn left(whole: &Circuit) -> String {
+    let parts = loads::in_parts(whole, loads::most(whole));
+    let circuit = parts.filter(|c| verify(c).is_ok()).unwrap_or_else(|| whole.clone());
+    let held = cost::Cost::of(&circuit).peak_by_site;
+    let most = held.iter().zip(&circuit.sites).max_by_key(|(bytes, _)| **bytes);
+    let (bytes, site) = most.map_or((0, "nothing".into()), |(bytes, site)| {
+        (*bytes, format!("`{}`, line {}", site.name, site.line))
+    });
+    format!("in one block, most of the values at the peak are of {site}: {}", sized(bytes))
 }
 
 /// The unit in which so many bytes are said, to ten units at least, and its logarithm.
