@@ -27,6 +27,19 @@ impl Data {
         }
     }
 
+    /// Overwrites the n elements from `at` on with those of exactly [`wire_len`] bytes. `None` as of [`Data::from_wire`].
+    pub fn put_wire(&mut self, at: usize, n: usize, bytes: &[u8]) -> Option<()> {
+        match self {
+            Data::Ring(words) if bytes.len() == wire_len(Dom::Ring(words.bits()), n) => {
+                // Words go to their places directly.
+                let copy = |to: &mut [u8]| to.copy_from_slice(bytes);
+                each_word!(words, v => Word::fill_le(&mut v[at..at + n], copy));
+            }
+            _ => self.put(at, &Data::from_wire(self.dom(), n, bytes)?),
+        }
+        Some(())
+    }
+
     /// n elements from exactly [`wire_len`] bytes. `None` if the length differs, a padding bit is
     /// set, or `dom` is no domain.
     pub fn from_wire(dom: Dom, n: usize, bytes: &[u8]) -> Option<Data> {
@@ -99,6 +112,11 @@ mod tests {
                 prop_assert_eq!(bytes.len(), wire_len(dom, xs.len()));
                 let back = Data::from_wire(dom, xs.len(), &bytes);
                 prop_assert!(back.as_ref() == Some(&d));
+                let (mut all, mut want) = (Data::zeros(dom, xs.len() + 9), Data::zeros(dom, xs.len() + 9));
+                want.put(5, &d);
+                prop_assert!(all.put_wire(5, xs.len(), &bytes).is_some() && all == want);
+                bytes.push(0);
+                prop_assert!(all.put_wire(5, xs.len(), &bytes).is_none() && all == want);
             }
         }
     }

@@ -21,15 +21,12 @@
 use super::{Prg, Purpose, RunId, Seed, Stream, next};
 use slvr_circuit::upload::explicit_bytes;
 pub use slvr_circuit::upload::{Layout, layout, upload_bytes};
-use slvr_circuit::{Dom, wire_len};
+use slvr_circuit::wire_len;
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
-
-/// Elements that are dealt at a time: streams need no memory for all of them.
-const BLOCK: usize = 1 << 20;
 
 /// What the parties receive of a client does not fit the circuit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -101,19 +98,11 @@ impl Dealt {
         let (g0, g1) = (Prg::new(&seed0, run), Prg::new(&seed1, run));
         let bytes = inputs.iter().map(|(_, x)| wire_len(x.dom(), x.len())).sum();
         let mut explicit = Vec::with_capacity(bytes);
-        for (index, x) in inputs {
+        for (index, mut x) in inputs {
             let s = Stream::new(index, Purpose::Deal);
-            // Planes travel one after another, so they are dealt at once.
-            let block = match x.dom() {
-                Dom::Ring(_) => BLOCK,
-                Dom::Bits(_) => x.len().max(1),
-            };
-            for at in (0..x.len()).step_by(block) {
-                let mut x2 = x.slice(at..x.len().min(at + block));
-                x2.sub_assign(&g0.draw(s, x2.dom(), at, x2.len()));
-                x2.sub_assign(&g1.draw(s, x2.dom(), at, x2.len()));
-                x2.to_wire(&mut explicit);
-            }
+            g0.subtract(s, &mut x);
+            g1.subtract(s, &mut x);
+            x.to_wire(&mut explicit);
         }
         Dealt { seed0, seed1, explicit: Arc::new(explicit) }
     }
@@ -191,9 +180,8 @@ fn component(
     for &(index, dom, n) in layout {
         let len = wire_len(dom, n);
         let (head, tail) = rest.split_at_checked(len).ok_or(DealError::Malformed)?;
-        let x = Data::from_wire(dom, n, head).ok_or(DealError::Malformed)?;
         if let Some(into) = into.get_mut(&index).map(pick) {
-            into.put(member * n, &x);
+            into.put_wire(member * n, n, head).ok_or(DealError::Malformed)?;
         }
         rest = tail;
     }
@@ -204,6 +192,7 @@ fn component(
 mod tests {
     use super::*;
     use crate::share::{Rep, reconstruct};
+    use slvr_circuit::Dom;
 
     const RUN: RunId = RunId([1; 16]);
 
@@ -255,10 +244,10 @@ mod tests {
         }
     }
 
-    /// Parties draw a stream at once, and whoever deals draws it block by block.
+    /// Whoever deals draws a stream chunk by chunk.
     #[test]
-    fn what_is_longer_than_a_block_is_one_stream() {
-        let mut x = Data::zeros(Dom::Ring(16), 2 * BLOCK + 67);
+    fn what_is_longer_than_a_chunk_is_one_stream() {
+        let mut x = Data::zeros(Dom::Ring(16), (1 << 17) + 67);
         x.offset(7);
         let layout = vec![(0, x.dom(), x.len())];
         let given = vec![(0, x.clone())];

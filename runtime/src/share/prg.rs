@@ -192,6 +192,27 @@ impl Prg {
         }
     }
 
+    /// Subtracts the first elements of a stream (xor on bits), as many as there are, a chunk at a time: no memory is taken
+    /// for the stream.
+    pub fn subtract(&self, stream: Stream, from: &mut Data) {
+        match from {
+            Data::Ring(words) if self.given.is_none() => {
+                self.record(stream, 0, words.len());
+                each_word!(words, v => self.subtract_words(stream, v));
+            }
+            _ => from.sub_assign(&self.draw(stream, from.dom(), 0, from.len())),
+        }
+    }
+
+    fn subtract_words<T: Word>(&self, stream: Stream, from: &mut [T]) {
+        let part = CHUNK / (T::BITS as usize / 8);
+        threads::each(from.chunks_mut(part).enumerate(), &|(i, words)| {
+            let mut drawn = vec![T::ZERO; words.len()];
+            self.fill(stream, i * CHUNK, &mut drawn);
+            words.iter_mut().zip(drawn).for_each(|(x, d)| *x = x.wsub(d));
+        });
+    }
+
     /// Several ranges of a stream, each as [`Prg::draw`] draws it, one after another.
     pub fn draw_parts(&self, stream: Stream, dom: Dom, parts: [Range<usize>; 2]) -> Data {
         let [a, b] = parts;
