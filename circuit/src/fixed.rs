@@ -12,12 +12,16 @@ pub fn encode(x: f64, frac: u32, k: u32) -> Option<u128> {
     (scaled >= -bound && scaled < bound).then(|| integer(scaled) as u128 & low_mask(k))
 }
 
+/// Below it a number has bits for its fraction.
+const EXACT: f64 = (1u64 << 51) as f64;
+/// What is less than [`EXACT`] from here has none.
+const INTEGERS: f64 = 3.0 * EXACT;
+
 /// The nearest integer, as `f64::round_ties_even` has it but for the sign of zero. Where a processor's instruction for it is
 /// not used, two additions take less than a call: among numbers of this size the integers are all there are.
 #[inline]
 fn ties_even(x: f64) -> f64 {
-    const INTEGERS: f64 = 3.0 * (1u64 << 51) as f64;
-    match x.abs() < (1u64 << 51) as f64 {
+    match x.abs() < EXACT {
         true => (x + INTEGERS) - INTEGERS,
         false => x.round_ties_even(),
     }
@@ -44,6 +48,36 @@ pub fn shifted(x: f64, frac: u32, shift: u32, k: u32) -> Option<u128> {
     let bound = pow2(i64::from(room));
     (scaled >= -bound && scaled <= bound)
         .then(|| (integer(scaled.min(bound - 1.0)) << shift) as u128 & low_mask(k))
+}
+
+/// [`shifted`] for numbers between two that it takes, if all of them are short enough for arithmetic without a branch, of
+/// which a compiler makes instructions for several numbers at once.
+pub struct Short {
+    scale: f64,
+    most: f64,
+    shift: u32,
+}
+
+impl Short {
+    /// For the numbers lo..=hi.
+    pub fn new((lo, hi): (f64, f64), frac: u32, shift: u32, k: u32) -> Option<Short> {
+        let scale = pow2(i64::from(frac));
+        // Rounding keeps their order, so what lies between is as short, and fits as they do.
+        let fits = |x: f64| (x * scale).abs() < EXACT && shifted(x, frac, shift, k).is_some();
+        let most = match shift {
+            0 => EXACT,
+            _ => EXACT.min(pow2(i64::from(k.checked_sub(2 + shift)?)) - 1.0),
+        };
+        (k <= 64 && fits(lo) && fits(hi)).then_some(Short { scale, most: INTEGERS + most, shift })
+    }
+
+    /// The word of x, which is between the two; bits beyond k may be set.
+    #[inline(always)]
+    pub fn word(&self, x: f64) -> u64 {
+        // Integers in a row have bits in a row.
+        let bits = (x * self.scale + INTEGERS).min(self.most).to_bits();
+        bits.wrapping_sub(INTEGERS.to_bits()) << (self.shift % 64)
+    }
 }
 
 /// round(x * 2^frac) modulo 2^k, whatever its size. `None` for NaN, for infinities, and where x 2^frac is
@@ -130,6 +164,21 @@ mod tests {
                 prop_assert!(ties_even(x) == wanted || wanted.is_nan());
                 if wanted.abs() < pow2(126) {
                     prop_assert_eq!(integer(wanted), wanted as i128);
+                }
+            }
+        }
+
+        #[test]
+        fn short_words_are_the_same(
+            xs in proptest::collection::vec(-1.0f64..=1.0, 0..50), size in -30i32..60,
+            frac in 0u32..50, shift in 0u32..70, k in proptest::sample::select(vec![8u32, 11, 32, 64, 128]),
+        ) {
+            let hi = 2f64.powi(size);
+            if let Some(short) = Short::new((-hi, hi), frac, shift, k) {
+                let halves = xs.iter().map(|x| (x * hi * pow2(frac.into())).round() / pow2(i64::from(frac) + 1));
+                for x in xs.iter().map(|x| x * hi).chain(halves).chain([-hi, hi, 0.0, -0.0]) {
+                    let word = u128::from(short.word(x)) & low_mask(k);
+                    prop_assert_eq!(Some(word), shifted(x, frac, shift, k));
                 }
             }
         }

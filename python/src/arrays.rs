@@ -1,12 +1,14 @@
 //! Arrays of NumPy, to and fro.
 
 use crate::error::InputError;
+use crate::watched::pool;
 use numpy::{
     IntoPyArray, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArray,
     PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+use rayon::prelude::*;
 use slvr::tensors::{Array, Arrays, Submission};
 use slvr_circuit::{Circuit, Field, Output};
 use slvr_runtime::share::encode::RawData;
@@ -14,14 +16,28 @@ use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
 
 /// The elements of an array of one type, row by row.
-fn elements<'py, T: numpy::Element + Copy>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Vec<T>> {
+fn elements<'py, T: numpy::Element + Copy + Default + Sync>(
+    array: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Vec<T>> {
     let array: PyReadonlyArrayDyn<'py, T> = array.extract()?;
     let array = array.as_array();
     // The slice of NumPy's own array may be column by column; that of this view is row by row, or none.
     Ok(match array.as_slice() {
-        Some(slice) => slice.to_vec(),
+        Some(slice) => copied(slice)?,
         None => array.iter().copied().collect(),
     })
+}
+
+/// A copy; of what is long, by all threads.
+fn copied<T: Copy + Default + Send + Sync>(of: &[T]) -> PyResult<Vec<T>> {
+    const PART: usize = 1 << 17;
+    if of.len() <= PART {
+        return Ok(of.to_vec());
+    }
+    let mut all = vec![T::default(); of.len()];
+    let parts = all.par_chunks_mut(PART).zip(of.par_chunks(PART));
+    pool()?.install(|| parts.for_each(|(to, from)| to.copy_from_slice(from)));
+    Ok(all)
 }
 
 /// An array as it was given; the Python code hands over those of native byte order alone.

@@ -22,10 +22,11 @@ pub fn forked() {
     FORKED.store(POOL.get().is_some(), Ordering::Release);
 }
 
-/// The threads that compute; none of them is one that Python knows.
+/// None of them is one that Python knows.
 static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
 
-fn pool() -> PyResult<&'static rayon::ThreadPool> {
+/// The threads that compute.
+pub fn pool() -> PyResult<&'static rayon::ThreadPool> {
     if FORKED.load(Ordering::Acquire) {
         let why = "this process was made by fork() after SLVR had started threads, which it does not have: start a new \
                    process (spawn) for it";

@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use slvr_circuit::{Circuit, From, wire_len};
 use slvr_ring::Data;
 use slvr_runtime::share::deal::{Dealt, Part, Upload, layout};
-use slvr_runtime::share::encode::{InputError, RawTensor, encode_member};
+use slvr_runtime::share::encode::{InputError, Member, RawTensor};
 use slvr_runtime::share::{RunId, Seed};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -346,7 +346,8 @@ impl Submission {
     ) -> Result<Submission, SubmissionError> {
         // Which member it will be nobody knows: a client has its name.
         let named = |e| InputError { giver: client.to_string(), ..e };
-        let inputs = encode_member(circuit, (set, 0), tensors).map_err(named)?;
+        let given = Member { set, member: 0, files: tensors };
+        let inputs = given.encode(circuit, true).map_err(named)?;
         let mut manifest = Manifest {
             task: task.into(),
             round,

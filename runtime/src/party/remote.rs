@@ -120,17 +120,18 @@ pub struct Setups {
 /// A circuit that is not well formed; no randomness.
 pub fn set_up(
     circuit: &Circuit,
-    inputs: Encoded,
+    mut inputs: Encoded,
     options: &Options<'_>,
     bind: [String; 3],
     keys: [Option<Keys>; 3],
 ) -> Result<Setups, RunError> {
     verify(circuit)?;
     let mut uploads: [Vec<_>; 3] = Default::default();
-    let Encoded { public, sets, .. } = inputs;
+    let public = std::mem::take(&mut inputs.public);
     let dealer = Dealer::new(options)?;
     let (run, pairs) = (dealer.run, dealer.pairs());
-    let upload_bytes = dealer.deal(circuit, sets, options, |set, member, parts| {
+    let members = |set| Ok(inputs.take(set));
+    let upload_bytes = dealer.deal(circuit, members, &Ok, options, |set, member, parts| {
         let parts = parts.map_or([None, None, None], |u| u.map(Some));
         for (all, part) in uploads.iter_mut().zip(parts) {
             let part = part.map(|u| [u.first.into(), u.second.into()]);

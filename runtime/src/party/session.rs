@@ -10,14 +10,14 @@ use crate::link::memory::{Memory, Mesh, mesh};
 use crate::link::shaped::{Line, Network};
 use crate::link::{Link, Peer};
 use crate::share::deal::{Dealt, Upload, layout};
-use crate::share::encode::{Encoded, Inputs};
+use crate::share::encode::{Encoded, InputError, Inputs, Member};
 use crate::share::reveal::Revealed;
 use crate::share::state::Kept;
 use crate::share::{Held, PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream};
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op};
 use slvr_ring::{Data, threads};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -163,11 +163,13 @@ pub fn run_local(
     inputs: &Inputs,
     options: &Options<'_>,
 ) -> Result<Report, RunError> {
-    let encoded = match options.submit_unchecked {
-        true => encode_unchecked(circuit, inputs)?,
-        false => encode(circuit, inputs)?,
-    };
-    let done = run_outcome(circuit, encoded, options).and_then(|outcome| outcome.report(circuit));
+    verify_with(circuit, options.doors.openings)?;
+    let ranges = !options.submit_unchecked;
+    let encode = |member: Member<'_>| member.encode(circuit, ranges);
+    // Each member's words are made when they are dealt, so that all of them are never there at once.
+    let members = |set| inputs.members(circuit, set);
+    let done = outcome(circuit, inputs.known(circuit)?, members, &encode, options)
+        .and_then(|outcome| outcome.report(circuit));
     match options.is_cancelled() {
         true if done.is_err() => Err(RunError::Cancelled),
         _ => done,
@@ -222,15 +224,26 @@ pub fn coins(circuit: &Circuit, seed: u64) -> Vec<u128> {
 /// What goes wrong before the parties start.
 pub fn run_outcome(
     circuit: &Circuit,
-    inputs: Encoded,
+    mut inputs: Encoded,
     options: &Options<'_>,
 ) -> Result<Outcome, RunError> {
     verify_with(circuit, options.doors.openings)?;
-    let Encoded { public, sets, .. } = inputs;
+    let public = std::mem::take(&mut inputs.public);
+    outcome(circuit, public, |set| Ok(inputs.take(set)), &Ok, options)
+}
+
+/// A run of a circuit that is verified: `members` and `encode` as for [`Dealer::deal`].
+fn outcome<G: Send>(
+    circuit: &Circuit,
+    public: BTreeMap<usize, Data>,
+    members: impl FnMut(usize) -> Result<Vec<Option<G>>, InputError>,
+    encode: &Encode<'_, G>,
+    options: &Options<'_>,
+) -> Result<Outcome, RunError> {
     let dealer = Dealer::new(options)?;
     let (run, pairs) = (dealer.run, dealer.pairs());
     let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me, run, options.compare_inputs));
-    let upload_bytes = dealer.deal(circuit, sets, options, |set, member, uploads| {
+    let upload_bytes = dealer.deal(circuit, members, encode, options, |set, member, uploads| {
         let uploads = uploads.map_or([None, None, None], |u| u.map(Some));
         threads::each(intakes.iter_mut().zip(uploads), &|(intake, upload)| {
             intake.take(set, member, upload.as_ref());
@@ -383,6 +396,9 @@ impl Outcome {
     }
 }
 
+/// What a member shares, from what it gives: its inputs as (index of the input, elements).
+pub type Encode<'a, G> = dyn Fn(G) -> Result<Vec<(u64, Data)>, InputError> + Sync + 'a;
+
 /// Deals a run's inputs.
 pub struct Dealer {
     /// The run's public name.
@@ -409,46 +425,49 @@ impl Dealer {
         PairSeeds::of_all(&self.seeds)
     }
 
-    /// Deals every client's inputs, encoded ([`Encoded::sets`]), and lets go of each client's once it is
-    /// dealt; hands out, for each member of each party set in order, what the three parties get of it, or
-    /// that it gave nothing. The result are the bytes that each client uploads, by party set and member;
-    /// 0 for one that gave nothing.
+    /// Deals every client's inputs. `members` gives those of a party set, and nothing of one that gives nothing; what they
+    /// give is encoded right before it is dealt, and let go of once it is. Hands out, for each member of each party set in
+    /// order, what the three parties get of it, or that it gave nothing. The result are the bytes that each client uploads,
+    /// by party set and member; 0 for one that gave nothing.
     ///
     /// # Errors
     ///
-    /// No randomness.
-    pub fn deal(
+    /// No randomness; those of `members` and `encode`.
+    pub fn deal<G: Send>(
         mut self,
         circuit: &Circuit,
-        mut inputs: Vec<Vec<Vec<(u64, Data)>>>,
+        mut members: impl FnMut(usize) -> Result<Vec<Option<G>>, InputError>,
+        encode: &Encode<'_, G>,
         options: &Options<'_>,
         mut hand_out: impl FnMut(usize, usize, Option<[Upload; 3]>),
     ) -> Result<Vec<Vec<u64>>, RunError> {
         let mut upload_bytes = Vec::new();
         for (s, set) in circuit.parties.iter().enumerate() {
-            let members = if layout(circuit, s).is_empty() { 0 } else { set.size as usize };
-            let mut sizes = Vec::with_capacity(members);
-            let mut given = std::mem::take(inputs.get_mut(s).unwrap_or(&mut Vec::new()));
-            given.resize_with(members, Vec::new);
+            let size = if layout(circuit, s).is_empty() { 0 } else { set.size as usize };
+            let mut sizes = Vec::with_capacity(size);
+            let mut given = members(s)?;
+            given.resize_with(size, || None);
             let mut given = given.into_iter();
-            while sizes.len() < members {
+            while sizes.len() < size {
                 if options.is_cancelled() {
                     return Err(RunError::Cancelled);
                 }
                 // As many at a time as there are threads. Seeds are drawn in the order of the members.
                 let mut some = Vec::new();
                 for given in given.by_ref().take(threads::count()) {
-                    let seeds = match given.is_empty() {
-                        true => None,
-                        false => Some((self.source.seed()?, self.source.seed()?)),
-                    };
-                    some.push((given, seeds));
+                    some.push(match given {
+                        None => None,
+                        Some(given) => Some((given, self.source.seed()?, self.source.seed()?)),
+                    });
                 }
                 let run = self.run;
-                let dealt = threads::map(some.into_iter(), &|(given, seeds)| {
-                    seeds.map(|(seed0, seed1)| Dealt::new(seed0, seed1, run, given))
+                let dealt = threads::map(some.into_iter(), &|given| {
+                    let deal =
+                        |(given, seed0, seed1)| Ok(Dealt::new(seed0, seed1, run, encode(given)?));
+                    given.map(deal).transpose()
                 });
                 for dealt in dealt {
+                    let dealt: Option<Dealt> = dealt.map_err(RunError::Input)?;
                     let i = sizes.len();
                     sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
                     let mut parts = dealt.map(|d| d.uploads());

@@ -4,8 +4,8 @@
 //! tensor, the position and what is allowed, never an element: an error ends up in logs.
 
 use slvr_circuit::{Circuit, Encoding, From, Input, Shape};
-use slvr_circuit::{Dom, fixed, low_mask};
-use slvr_ring::{Data, threads};
+use slvr_circuit::{Dom, fixed};
+use slvr_ring::{Data, Word, threads, with_width};
 use std::collections::BTreeMap;
 use std::fmt;
 use thiserror::Error;
@@ -55,11 +55,11 @@ impl RawData {
     }
 
     /// Appends elements. Of two types of real numbers it becomes the longer one. Whether both are real, or neither.
-    pub fn append(&mut self, more: RawData) -> bool {
+    pub fn append(&mut self, more: &RawData) -> bool {
         match (&mut *self, more) {
-            (RawData::F32(all), RawData::F32(more)) => all.extend(more),
-            (RawData::F64(all), RawData::F64(more)) => all.extend(more),
-            (RawData::I64(all), RawData::I64(more)) => all.extend(more),
+            (RawData::F32(all), RawData::F32(more)) => all.extend_from_slice(more),
+            (RawData::F64(all), RawData::F64(more)) => all.extend_from_slice(more),
+            (RawData::I64(all), RawData::I64(more)) => all.extend_from_slice(more),
             (all, more) if all.is_real() && more.is_real() => {
                 let mut both = all.to_f64();
                 both.extend(more.to_f64());
@@ -195,62 +195,101 @@ pub fn encode_input(
     giver: &str,
     tensor: &RawTensor,
 ) -> Result<Data, InputError> {
-    encode_with(input, dom, giver, tensor, true)
+    encode(input, dom, tensor, true).map_err(|problem| about(input, giver, problem))
 }
 
-/// As [`encode_input`]; without `ranges`, what is outside the declared range is not refused but reduced
+fn about(input: &Input, giver: &str, problem: Problem) -> InputError {
+    InputError { giver: giver.to_string(), tensor: input.name.clone(), problem }
+}
+
+/// Encodes a tensor; without `ranges`, what is outside the declared range is not refused but reduced
 /// modulo 2^k (an integer that is no class has no bit set).
-fn encode_with(
-    input: &Input,
-    dom: Dom,
-    giver: &str,
-    tensor: &RawTensor,
-    ranges: bool,
-) -> Result<Data, InputError> {
-    elements(input, dom, tensor, ranges).map_err(|problem| InputError {
-        giver: giver.to_string(),
-        tensor: input.name.clone(),
-        problem,
+fn encode(input: &Input, dom: Dom, tensor: &RawTensor, ranges: bool) -> Result<Data, Problem> {
+    shaped(input, tensor)?;
+    let each = match input.encoding {
+        Encoding::OneHot { classes } => classes as usize,
+        Encoding::Fixed { .. } | Encoding::Int { .. } => 1,
+    };
+    let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
+    let words = with_width!(bits.next_power_of_two().max(8), T => {
+        let mut words = vec![T::ZERO; tensor.len() * each];
+        elements(input, bits, tensor, ranges, &mut words)?;
+        Data::Ring(T::wrap(words))
+    });
+    Ok(match dom {
+        Dom::Ring(_) => words,
+        Dom::Bits(w) => words.to_bits(0, w),
     })
+}
+
+/// Refuses what [`encode`] refuses, and makes no words.
+fn check(input: &Input, dom: Dom, tensor: &RawTensor, ranges: bool) -> Result<(), Problem> {
+    shaped(input, tensor)?;
+    let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
+    elements::<u8>(input, bits, tensor, ranges, &mut [])
+}
+
+fn shaped(input: &Input, tensor: &RawTensor) -> Result<(), Problem> {
+    let (expected, found) = (size(&tensor.shape), tensor.len() as u64);
+    if expected != found {
+        return Err(Problem::Elements { shape: tensor.shape.clone(), expected, found });
+    }
+    if tensor.shape != input.shape {
+        let (expected, found) = (input.shape.clone(), tensor.shape.clone());
+        return Err(Problem::Shape { expected, found });
+    }
+    Ok(())
 }
 
 /// Numbers that are encoded at a time, by one thread.
 const BLOCK: usize = 1 << 16;
 
-/// Encodes numbers block by block; `one` appends what a number, which has this place, becomes. Of several that cannot be
-/// encoded the first is named.
-fn blocks<T: Copy + Sync>(
-    dom: Dom,
+/// Encodes numbers block by block; `one` gets the place of a number, the number and where its words go, as many for each.
+/// There is no room for words where none are wanted. Of several numbers that cannot be encoded the first is named. A block
+/// that `all` says it has encoded is done.
+fn blocks<T: Copy + Sync, W: Send>(
     xs: &[T],
-    one: impl Fn(usize, T, &mut Vec<u128>) -> Result<(), Problem> + Sync,
-) -> Result<Data, Problem> {
-    let blocks = threads::map(xs.chunks(BLOCK).enumerate(), &|(b, xs)| {
-        let mut words = Vec::with_capacity(xs.len());
-        for (i, &x) in xs.iter().enumerate() {
-            one(b * BLOCK + i, x, &mut words)?;
-        }
-        Ok(Data::from_u128s(dom, &words))
+    mut words: &mut [W],
+    all: impl Fn(&[T], &mut [W]) -> bool + Sync,
+    one: impl Fn(usize, T, &mut [W]) -> Result<(), Problem> + Sync,
+) -> Result<(), Problem> {
+    let each = words.len() / xs.len().max(1);
+    let blocks = xs.chunks(BLOCK).enumerate().map(|(b, xs)| {
+        let own = words.split_off_mut(..xs.len() * each).unwrap_or_default();
+        (b, xs, own)
     });
-    let mut blocks = blocks.into_iter().collect::<Result<Vec<Data>, Problem>>()?;
-    match blocks.len() {
-        0 => Ok(Data::zeros(dom, 0)),
-        1 => Ok(blocks.swap_remove(0)),
-        _ => Ok(Data::concat(&blocks.iter().collect::<Vec<_>>())),
-    }
+    let done = threads::map(blocks, &|(b, xs, words): (usize, &[T], &mut [W])| {
+        if all(xs, words) {
+            return Ok(());
+        }
+        for (i, &x) in xs.iter().enumerate() {
+            one(b * BLOCK + i, x, &mut words[i * each..(i + 1) * each])?;
+        }
+        Ok(())
+    });
+    done.into_iter().collect()
 }
 
 /// Encodes real numbers that have this place and this declaration.
-fn reals<T: Copy + Sync + Into<f64>>(
-    (encoding, dom): (&Encoding, Dom),
+fn reals<T: Copy + Sync + Into<f64>, W: Word>(
+    (encoding, bits, ranges): (&Encoding, u32, bool),
     xs: &[T],
     at: impl Fn(usize) -> Vec<u64> + Sync,
-    ranges: bool,
-) -> Result<Data, Problem> {
+    words: &mut [W],
+) -> Result<(), Problem> {
     let Encoding::Fixed { frac, lo, hi, shift, norm } = encoding else {
         return Err(Problem::Kind { expected: "integers", found: "real numbers" });
     };
-    let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
-    let words = blocks(dom, xs, |i, x: T, out| {
+    let short = ranges.then(|| fixed::Short::new((*lo, *hi), *frac, *shift, bits)).flatten();
+    let all = |xs: &[T], out: &mut [W]| {
+        let Some(short) = &short else { return false };
+        let fit = xs.iter().fold(true, |fit, &x| fit & (*lo..=*hi).contains(&x.into()));
+        if fit {
+            out.iter_mut().zip(xs).for_each(|(w, &x)| *w = W::from_u64(short.word(x.into())));
+        }
+        fit
+    };
+    blocks(xs, words, all, |i, x: T, out: &mut [W]| {
         let x = x.into();
         if !x.is_finite() {
             return Err(Problem::NotFinite { index: at(i) });
@@ -263,7 +302,10 @@ fn reals<T: Copy + Sync + Into<f64>>(
                 return Err(Problem::Range { index: at(i), allowed });
             }
         };
-        out.push(word.ok_or_else(|| Problem::Overflow { index: at(i), bits })?);
+        let word = word.ok_or_else(|| Problem::Overflow { index: at(i), bits })?;
+        if let [out] = out {
+            *out = W::from_u128(word);
+        }
         Ok(())
     })?;
     if ranges && norm.is_finite() {
@@ -273,39 +315,49 @@ fn reals<T: Copy + Sync + Into<f64>>(
             return Err(Problem::Norm { allowed: *norm });
         }
     }
-    Ok(words)
+    Ok(())
 }
 
-fn elements(input: &Input, dom: Dom, tensor: &RawTensor, ranges: bool) -> Result<Data, Problem> {
-    let (expected, found) = (size(&tensor.shape), tensor.len() as u64);
-    if expected != found {
-        return Err(Problem::Elements { shape: tensor.shape.clone(), expected, found });
-    }
-    if tensor.shape != input.shape {
-        let (expected, found) = (input.shape.clone(), tensor.shape.clone());
-        return Err(Problem::Shape { expected, found });
-    }
-    let (Dom::Ring(bits) | Dom::Bits(bits)) = dom;
+/// Encodes to words of which the low `bits` count.
+fn elements<W: Word>(
+    input: &Input,
+    bits: u32,
+    tensor: &RawTensor,
+    ranges: bool,
+    words: &mut [W],
+) -> Result<(), Problem> {
     let at = |i: usize| position(&tensor.shape, i as u64);
     match (&input.encoding, &tensor.data) {
-        (encoding, RawData::F32(xs)) => reals((encoding, dom), xs, at, ranges),
-        (encoding, RawData::F64(xs)) => reals((encoding, dom), xs, at, ranges),
-        (Encoding::Int { lo, hi }, RawData::I64(xs)) => blocks(dom, xs, |i, x: i64, out| {
-            if ranges && !(*lo..*hi).contains(&x) {
-                let allowed = format!("{lo}..{hi}, {hi} excluded");
-                return Err(Problem::Range { index: at(i), allowed });
-            }
-            out.push(x as i128 as u128 & low_mask(bits));
-            Ok(())
-        }),
-        (Encoding::OneHot { classes }, RawData::I64(xs)) => blocks(dom, xs, |i, x: i64, out| {
-            if ranges && !(0..*classes as i128).contains(&i128::from(x)) {
-                let allowed = format!("0..{classes}, {classes} excluded");
-                return Err(Problem::Range { index: at(i), allowed });
-            }
-            out.extend((0..*classes).map(|c| u128::from(c as i128 == i128::from(x))));
-            Ok(())
-        }),
+        (encoding, RawData::F32(xs)) => reals((encoding, bits, ranges), xs, at, words),
+        (encoding, RawData::F64(xs)) => reals((encoding, bits, ranges), xs, at, words),
+        (Encoding::Int { lo, hi }, RawData::I64(xs)) => blocks(
+            xs,
+            words,
+            |_, _| false,
+            |i, x: i64, out: &mut [W]| {
+                if ranges && !(*lo..*hi).contains(&x) {
+                    let allowed = format!("{lo}..{hi}, {hi} excluded");
+                    return Err(Problem::Range { index: at(i), allowed });
+                }
+                out.fill(W::from_u128(x as i128 as u128));
+                Ok(())
+            },
+        ),
+        (Encoding::OneHot { classes }, RawData::I64(xs)) => blocks(
+            xs,
+            words,
+            |_, _| false,
+            |i, x: i64, out: &mut [W]| {
+                if ranges && !(0..*classes as i128).contains(&i128::from(x)) {
+                    let allowed = format!("0..{classes}, {classes} excluded");
+                    return Err(Problem::Range { index: at(i), allowed });
+                }
+                if let Some(bit) = usize::try_from(x).ok().and_then(|x| out.get_mut(x)) {
+                    *bit = W::ONE;
+                }
+                Ok(())
+            },
+        ),
         (Encoding::Fixed { .. }, RawData::I64(_)) => {
             Err(Problem::Kind { expected: "real numbers", found: "integers" })
         }
@@ -318,57 +370,64 @@ fn given_by(circuit: &Circuit, set: usize) -> impl Iterator<Item = usize> {
     (0..circuit.inputs.len()).filter(move |&j| circuit.inputs[j].from == from)
 }
 
-/// Input number j as its giver's tensors have it.
-fn declared(
-    circuit: &Circuit,
-    j: usize,
+/// What `done` ([`encode`] or [`check`]) makes of input number j as its giver's tensors have it.
+fn declared<R>(
+    (circuit, j): (&Circuit, usize),
     giver: &str,
     files: &BTreeMap<String, RawTensor>,
     ranges: bool,
-) -> Result<Data, InputError> {
+    done: fn(&Input, Dom, &RawTensor, bool) -> Result<R, Problem>,
+) -> Result<R, InputError> {
     let input = &circuit.inputs[j];
-    let missing = || InputError {
-        giver: giver.to_string(),
-        tensor: input.name.clone(),
-        problem: Problem::Missing,
-    };
-    let tensor = files.get(&input.name).ok_or_else(missing)?;
-    let ranges = ranges || input.from == From::Public;
-    encode_with(input, circuit.ty(input.value).dom, giver, tensor, ranges)
+    let tensor = files.get(&input.name).ok_or(Problem::Missing);
+    tensor
+        .and_then(|tensor| done(input, circuit.ty(input.value).dom, tensor, ranges))
+        .map_err(|problem| about(input, giver, problem))
 }
 
-/// Holds what one member of a party set submits against what the circuit declares: a run without the check of
-/// `ranges` does not refuse numbers outside their declared range.
-///
-/// # Errors
-///
-/// The first tensor that is missing or not as declared.
-pub fn check_member(
-    circuit: &Circuit,
-    (set, member): (usize, usize),
-    files: &BTreeMap<String, RawTensor>,
-    ranges: bool,
-) -> Result<(), InputError> {
-    let name = circuit.parties.get(set).map_or("", |p| p.name.as_str());
-    let giver = format!("{name} {member}");
-    given_by(circuit, set).try_for_each(|j| declared(circuit, j, &giver, files, ranges).map(drop))
+/// What one member of a party set submits, by name.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// The party set.
+    pub set: usize,
+    /// Which member.
+    pub member: usize,
+    /// Its tensors.
+    pub files: &'a BTreeMap<String, RawTensor>,
 }
 
-/// What one member of a party set shares: its inputs as (index of the input, elements), held to what the circuit
-/// declares.
-///
-/// # Errors
-///
-/// The first tensor that is missing or not as declared.
-pub fn encode_member(
-    circuit: &Circuit,
-    (set, member): (usize, usize),
-    files: &BTreeMap<String, RawTensor>,
-) -> Result<Vec<(u64, Data)>, InputError> {
-    let name = circuit.parties.get(set).map_or("", |p| p.name.as_str());
-    let giver = format!("{name} {member}");
-    let one = |j| Ok((j as u64, declared(circuit, j, &giver, files, true)?));
-    given_by(circuit, set).map(one).collect()
+impl Member<'_> {
+    /// Holds it against what the circuit declares: a run without the check of `ranges` does not refuse numbers outside
+    /// their declared range.
+    ///
+    /// # Errors
+    ///
+    /// The first tensor that is missing or not as declared.
+    pub fn check(self, circuit: &Circuit, ranges: bool) -> Result<(), InputError> {
+        self.each(circuit, ranges, check).map(drop)
+    }
+
+    /// What it shares: its inputs as (index of the input, elements). Without `ranges`, numbers outside their declared range
+    /// are taken modulo 2^k.
+    ///
+    /// # Errors
+    ///
+    /// As [`Member::check`].
+    pub fn encode(self, circuit: &Circuit, ranges: bool) -> Result<Vec<(u64, Data)>, InputError> {
+        self.each(circuit, ranges, encode)
+    }
+
+    fn each<R>(
+        self,
+        circuit: &Circuit,
+        ranges: bool,
+        done: fn(&Input, Dom, &RawTensor, bool) -> Result<R, Problem>,
+    ) -> Result<Vec<(u64, R)>, InputError> {
+        let name = circuit.parties.get(self.set).map_or("", |p| p.name.as_str());
+        let giver = format!("{name} {}", self.member);
+        let one = |j| Ok((j as u64, declared((circuit, j), &giver, self.files, ranges, done)?));
+        given_by(circuit, self.set).map(one).collect()
+    }
 }
 
 /// The public inputs of a circuit, by index.
@@ -381,7 +440,7 @@ pub fn encode_public(
     files: &BTreeMap<String, RawTensor>,
 ) -> Result<BTreeMap<usize, Data>, InputError> {
     let public = circuit.inputs.iter().enumerate().filter(|(_, i)| i.from == From::Public);
-    public.map(|(j, _)| Ok((j, declared(circuit, j, "public", files, true)?))).collect()
+    public.map(|(j, _)| Ok((j, declared((circuit, j), "public", files, true, encode)?))).collect()
 }
 
 /// What a circuit reads of who takes part ([`From::Present`]), by index of the input; `gives` says whether a member of a party
@@ -407,6 +466,47 @@ pub struct Inputs {
     /// may be left out at the end, or empty. A member without tensors submitted nothing: zeros stand in
     /// for its inputs.
     pub sets: Vec<Vec<BTreeMap<String, RawTensor>>>,
+}
+
+impl Inputs {
+    /// What everybody knows: the public inputs, and who takes part.
+    ///
+    /// # Errors
+    ///
+    /// As [`encode_public`].
+    pub(crate) fn known(&self, circuit: &Circuit) -> Result<BTreeMap<usize, Data>, InputError> {
+        let mut known = encode_public(circuit, &self.public)?;
+        known.extend(presence(circuit, |set, member| {
+            let members = self.sets.get(set as usize);
+            members.and_then(|all| all.get(member as usize)).is_some_and(|m| !m.is_empty())
+        }));
+        Ok(known)
+    }
+
+    /// The members of a party set that gives inputs; nothing of one that submitted nothing.
+    ///
+    /// # Errors
+    ///
+    /// None of them submitted anything, or they are not as many as the circuit declares.
+    pub(crate) fn members(
+        &self,
+        circuit: &Circuit,
+        set: usize,
+    ) -> Result<Vec<Option<Member<'_>>>, InputError> {
+        let (Some(party), Some(first)) = (circuit.parties.get(set), given_by(circuit, set).next())
+        else {
+            return Ok(Vec::new());
+        };
+        let members = self.sets.get(set).map_or(&[][..], Vec::as_slice);
+        let submitted = members.iter().filter(|m| !m.is_empty()).count();
+        if members.len() as u64 != party.size || submitted == 0 {
+            let found = if submitted == 0 { 0 } else { members.len() as u64 };
+            let problem = Problem::Members { expected: party.size, found };
+            return Err(about(&circuit.inputs[first], &party.name, problem));
+        }
+        let all = members.iter().enumerate().map(|(member, files)| Member { set, member, files });
+        Ok(all.map(|m| (!m.files.is_empty()).then_some(m)).collect())
+    }
 }
 
 /// All inputs of a circuit as ring elements.
@@ -443,45 +543,20 @@ impl Encoded {
     }
 
     fn with(circuit: &Circuit, inputs: &Inputs, ranges: bool) -> Result<Self, InputError> {
-        let mut out = Encoded::default();
-        let one = |j: usize, giver: &str, files: &BTreeMap<String, RawTensor>| {
-            declared(circuit, j, giver, files, ranges)
-        };
-        for (j, input) in circuit.inputs.iter().enumerate() {
-            if input.from == From::Public {
-                out.public.insert(j, one(j, "public", &inputs.public)?);
-            }
-        }
-        out.public.extend(presence(circuit, |set, member| {
-            let members = inputs.sets.get(set as usize);
-            members.and_then(|all| all.get(member as usize)).is_some_and(|m| !m.is_empty())
-        }));
-        for (s, set) in circuit.parties.iter().enumerate() {
-            let given: Vec<usize> = given_by(circuit, s).collect();
-            let Some(&first) = given.first() else {
-                out.sets.push(Vec::new());
-                continue;
-            };
-            let members = inputs.sets.get(s).map_or(&[][..], Vec::as_slice);
-            let submitted = members.iter().filter(|m| !m.is_empty()).count();
-            if members.len() as u64 != set.size || submitted == 0 {
-                let found = if submitted == 0 { 0 } else { members.len() as u64 };
-                return Err(InputError {
-                    giver: set.name.clone(),
-                    tensor: circuit.inputs[first].name.clone(),
-                    problem: Problem::Members { expected: set.size, found },
-                });
-            }
-            let member = |(i, files): (usize, &BTreeMap<String, RawTensor>)| {
-                if files.is_empty() {
-                    return Ok(Vec::new());
-                }
-                let giver = format!("{} {i}", set.name);
-                given.iter().map(|&j| Ok((j as u64, one(j, &giver, files)?))).collect()
-            };
-            out.sets.push(members.iter().enumerate().map(member).collect::<Result<_, _>>()?);
+        let mut out = Encoded { public: inputs.known(circuit)?, ..Encoded::default() };
+        for set in 0..circuit.parties.len() {
+            let members = inputs.members(circuit, set)?.into_iter();
+            let one =
+                |m: Option<Member<'_>>| m.map_or(Ok(Vec::new()), |m| m.encode(circuit, ranges));
+            out.sets.push(members.map(one).collect::<Result<_, _>>()?);
         }
         Ok(out)
+    }
+
+    /// Takes what the members of a party set share; nothing of one that submitted nothing.
+    pub(crate) fn take(&mut self, set: usize) -> Vec<Option<Vec<(u64, Data)>>> {
+        let members = self.sets.get_mut(set).map(std::mem::take).unwrap_or_default();
+        members.into_iter().map(|m| (!m.is_empty()).then_some(m)).collect()
     }
 
     /// The value of every input, in declaration order: secret inputs with the members' parts one
@@ -539,6 +614,7 @@ fn position(shape: &[u64], mut i: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use slvr_circuit::ValueId;
 
     fn input(encoding: Encoding, shape: &[u64]) -> Input {
@@ -573,6 +649,41 @@ mod tests {
         let hot = input(Encoding::OneHot { classes: 3 }, &[2]);
         let got = encode_input(&hot, Dom::Ring(64), "", &RawTensor::integers([2], vec![2, 0]));
         assert_eq!(got.unwrap().to_u128s(), [0, 0, 1, 1, 0, 0]);
+    }
+
+    proptest! {
+        /// Over several blocks, with some numbers that fit neither kind of check.
+        #[test]
+        fn a_check_refuses_what_encoding_refuses(
+            bad in proptest::collection::vec((0usize..2 * BLOCK, 0usize..8), 0..4),
+            (kind, bits, ranges) in (0usize..5, 0usize..3, any::<bool>()),
+            shift in 0u32..3,
+        ) {
+            let fixed = |lo, norm| Encoding::Fixed { frac: 8, lo, hi: 8.0, shift, norm };
+            let encoding = match kind {
+                0 => fixed(-8.0, f64::INFINITY),
+                1 => fixed(f64::NEG_INFINITY, 1e3),
+                2 => Encoding::Int { lo: -3, hi: 300 },
+                3 => Encoding::OneHot { classes: 3 },
+                _ => Encoding::Int { lo: 0, hi: 2 },
+            };
+            let n = BLOCK + 77;
+            let dom = [Dom::Ring(8), Dom::Ring(64), Dom::Bits(11)][bits];
+            let odd = [-9.0, 8.5, f64::NAN, f64::NEG_INFINITY, 1e300, 7.99, -7.0, 1e4];
+            let (mut reals, mut whole) = (vec![0.25; n], vec![1; n]);
+            for (at, which) in bad {
+                if let (Some(x), Some(y)) = (reals.get_mut(at), whole.get_mut(at)) {
+                    (*x, *y) = (odd[which], odd[which] as i64);
+                }
+            }
+            let input = input(encoding, &[n as u64]);
+            let single = reals.iter().map(|&x| x as f32).collect();
+            for data in [RawData::F64(reals), RawData::F32(single), RawData::I64(whole)] {
+                let tensor = RawTensor { shape: vec![n as u64], data };
+                let words = encode(&input, dom, &tensor, ranges);
+                prop_assert_eq!(check(&input, dom, &tensor, ranges), words.map(drop));
+            }
+        }
     }
 
     #[test]

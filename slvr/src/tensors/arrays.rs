@@ -8,6 +8,7 @@ use super::{
 use crate::error::{Error, Result, refuse};
 use slvr_circuit::{Circuit, From, PartySet};
 use slvr_runtime::share::encode::{InputError, RawData, RawTensor};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// An array.
@@ -113,11 +114,11 @@ impl Tensors for Named<'_> {
         self.0.keys().cloned().collect()
     }
 
-    fn get(&mut self, name: &str, _: &[u64]) -> std::result::Result<Option<Stored>, String> {
+    fn get(&mut self, name: &str, _: &[u64]) -> std::result::Result<Option<Stored<'_>>, String> {
         Ok(self.0.get(name).map(|a| Stored {
             shape: a.shape.clone(),
             kind: a.kind.clone(),
-            data: a.data.clone(),
+            data: a.data.as_ref().map(Cow::Borrowed),
         }))
     }
 }

@@ -3,14 +3,15 @@
 use safetensors::Dtype;
 use slvr_runtime::share::elements::{self, Kind};
 use slvr_runtime::share::encode::RawData;
+use std::borrow::Cow;
 
 /// A tensor of a file.
-pub struct Stored {
+pub struct Stored<'a> {
     pub shape: Vec<u64>,
     /// The type of its elements, as the file calls it.
     pub kind: String,
     /// Its elements, if they are of a type that is read; an npz file gives them only in the shape that was asked for.
-    pub data: Option<RawData>,
+    pub data: Option<Cow<'a, RawData>>,
 }
 
 /// Whether a stored tensor has the shape that is asked for. A single number may be a list of one.

@@ -18,7 +18,9 @@ use elements::{Stored, fits};
 use safetensors::tensor::SafeTensors;
 use slvr_circuit::{Circuit, Encoding, From, Input, PartySet};
 use slvr_compiler::diagnostic::plain::name as shown;
-use slvr_runtime::share::encode::{InputError, Inputs, Problem, RawData, RawTensor, check_member};
+use slvr_ring::threads;
+use slvr_runtime::share::encode::{InputError, Inputs, Member, Problem, RawData, RawTensor};
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -137,7 +139,7 @@ impl Giver<'_> {
 }
 
 /// Where what was submitted is.
-trait Source {
+trait Source: Sync {
     /// Refuses what does not go with a party set.
     fn suits(&self, set: &PartySet) -> Result<()>;
     /// Whether a giver gives anything, good or bad.
@@ -172,31 +174,29 @@ fn submitted(circuit: &Circuit, source: &dyn Source, values: Values) -> Result<S
         if !expected.is_empty() {
             source.suits(set)?;
             let (mut absent, mut unread) = (Vec::new(), Vec::new());
-            for i in 0..set.size {
+            let given = threads::map(0..set.size, &|i| {
                 let giver = Giver::Member(&set.name, i);
-                let there = source.is_there(giver);
-                let read = source.read(giver, &expected);
-                let read = read.and_then(|Read { tensors, surplus }| {
-                    let place = (s, i as usize);
-                    match check_member(circuit, place, &tensors, values == Values::Declared) {
-                        Ok(()) => {
-                            unread.push((source.place(giver), surplus));
-                            Ok(tensors)
-                        }
-                        Err(e) => Err(source.locate(circuit, e)),
-                    }
-                });
+                let read = source.read(giver, &expected)?;
+                let member = Member { set: s, member: i as usize, files: &read.tensors };
+                let checked = member.check(circuit, values == Values::Declared);
+                checked.map_err(|e| source.locate(circuit, e)).map(|()| read)
+            });
+            for (i, read) in given.into_iter().enumerate() {
+                let giver = Giver::Member(&set.name, i as u64);
                 match read {
                     Err(error) => {
-                        let what = match there {
+                        let what = match source.is_there(giver) {
                             true => error.to_string(),
                             false => source.absent(giver),
                         };
                         let giver = format!("{} {i}", set.name);
-                        absent.push(Missing { set: s, member: i as usize, giver, what, error });
+                        absent.push(Missing { set: s, member: i, giver, what, error });
                         members.push(BTreeMap::new());
                     }
-                    Ok(read) => members.push(read),
+                    Ok(Read { tensors, surplus }) => {
+                        unread.push((source.place(giver), surplus));
+                        members.push(tensors);
+                    }
                 }
             }
             surplus.extend(not_read(circuit, &unread));
@@ -471,23 +471,23 @@ fn expect(file: &mut dyn Tensors, at: &str, expected: &[Expected<'_>]) -> Result
     let names = file.names();
     let mut out: BTreeMap<String, RawTensor> = BTreeMap::new();
     for e in expected {
-        let tensor =
-            one(file, &names, e, expected).about(|| format!("{at}: tensor `{}`", e.name))?;
+        let data = one(file, &names, e, expected).about(|| format!("{at}: tensor `{}`", e.name))?;
         // The fields of a record follow one another, as in the order of the circuit.
         match out.get_mut(&e.input.name).map(|t| (&mut t.shape, &mut t.data)) {
             None if e.input.fields.is_empty() => {
-                out.insert(e.name.clone(), tensor);
+                let data = data.into_owned();
+                out.insert(e.name.clone(), RawTensor { shape: e.shape.to_vec(), data });
             }
             None => {
-                let n = elements_of(&tensor.shape);
-                let mut flat = RawTensor { shape: vec![n], ..tensor };
+                let n = elements_of(e.shape);
+                let mut flat = RawTensor { shape: vec![n], data: data.into_owned() };
                 flat.data.reserve(elements_of(&e.input.shape).saturating_sub(n) as usize);
                 out.insert(e.input.name.clone(), flat);
             }
-            Some((shape, data)) => {
-                *shape = vec![elements_of(shape).saturating_add(elements_of(&tensor.shape))];
+            Some((shape, all)) => {
+                *shape = vec![elements_of(shape).saturating_add(elements_of(e.shape))];
                 // `one` holds every field to the kind of the input.
-                if !data.append(tensor.data) {
+                if !all.append(&data) {
                     refuse!("{at}: tensor `{}`: not of the kind of other fields", e.name);
                 }
             }
@@ -507,12 +507,13 @@ fn elements_of(shape: &[u64]) -> u64 {
     shape.iter().fold(1, |n, &d| n.saturating_mul(d))
 }
 
-fn one(
-    file: &mut dyn Tensors,
+/// The elements of a tensor that is expected.
+fn one<'f>(
+    file: &'f mut dyn Tensors,
     names: &[String],
     e: &Expected,
     all: &[Expected],
-) -> std::result::Result<RawTensor, String> {
+) -> std::result::Result<Cow<'f, RawData>, String> {
     let Some(Stored { shape, kind, data }) = file.get(&e.name, e.shape)? else {
         return Err(format!(
             "missing, the circuit expects {} {}{}",
@@ -536,7 +537,7 @@ fn one(
         };
         format!("has elements of type {kind}, the circuit expects {}: {types}", e.kind())
     })?;
-    Ok(RawTensor { shape: e.shape.to_vec(), data })
+    Ok(data)
 }
 
 /// What the file may have in place of a missing tensor.

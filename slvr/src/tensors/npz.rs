@@ -6,6 +6,7 @@
 use super::elements::{Stored, elements, fits, size_of};
 use safetensors::Dtype;
 use slvr_runtime::share::encode::RawData;
+use std::borrow::Cow;
 use std::io::{Cursor, Read};
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -44,7 +45,7 @@ impl<'b> Npz<'b> {
     }
 
     /// An array; its entries only if it has this shape.
-    pub fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored>, String> {
+    pub fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored<'_>>, String> {
         let mut file = match self.0.by_name(&format!("{name}{SUFFIX}")) {
             Ok(file) => file,
             Err(ZipError::FileNotFound) => return Ok(None),
@@ -81,7 +82,7 @@ impl<'b> Npz<'b> {
             (true, RawData::F64(v)) => RawData::F64(by_rows(&v, &shape)),
             (true, RawData::I64(v)) => RawData::I64(by_rows(&v, &shape)),
         });
-        Ok(Some(Stored { shape, kind, data }))
+        Ok(Some(Stored { shape, kind, data: data.map(Cow::Owned) }))
     }
 }
 

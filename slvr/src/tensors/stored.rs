@@ -5,6 +5,7 @@ use super::npz::Npz;
 use safetensors::{SafeTensorError, SafeTensors};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use slvr_compiler::diagnostic::plain::name as shown;
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Formatter;
 use std::path::{Path, PathBuf};
@@ -23,7 +24,7 @@ pub trait Tensors {
     /// Their names, in order.
     fn names(&self) -> Vec<String>;
     /// The tensor of a name, if there is one; its elements if it has the wanted shape.
-    fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored>, String>;
+    fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored<'_>>, String>;
 }
 
 impl<'b> File<'b> {
@@ -50,13 +51,13 @@ impl Tensors for File<'_> {
         names
     }
 
-    fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored>, String> {
+    fn get(&mut self, name: &str, wanted: &[u64]) -> Result<Option<Stored<'_>>, String> {
         match self {
             File::Npz(file) => file.get(name, wanted),
             File::Safetensors(file) => Ok(file.tensor(name).ok().map(|view| Stored {
                 shape: view.shape().iter().map(|&d| d as u64).collect(),
                 kind: format!("{:?}", view.dtype()),
-                data: elements(view.dtype(), view.data()),
+                data: elements(view.dtype(), view.data()).map(Cow::Owned),
             })),
         }
     }
