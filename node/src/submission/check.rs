@@ -214,9 +214,8 @@ mod tests {
                 }
                 let usable = || {
                     let upload = unpack(&c, 0, node, &part).ok()?;
-                    let zeros = |n: usize, dom| [(); 2].map(|()| Data::zeros(dom, 3 * n));
-                    let mut into: Components =
-                        layout.iter().map(|&(j, dom, n)| (j, zeros(n, dom))).collect();
+                    let zeros = |&(j, dom, n): &_| (j, Data::zeros(dom, 3 * n));
+                    let mut into: Components = [(); 2].map(|()| layout.iter().map(zeros).collect());
                     upload.expand(node, dealing("t", 1), &layout, 1, &mut into).ok()
                 };
                 let done = checker.finish();

@@ -9,7 +9,7 @@ use super::uploads::{Received, Uploads, Why};
 use crate::share::deal::{Components, Upload, layout};
 use crate::share::encode::presence;
 use crate::share::{Held, Rep, RunId};
-use slvr_circuit::{Circuit, From};
+use slvr_circuit::{Circuit, From, Input};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -37,23 +37,31 @@ impl<'a> Intake<'a> {
     /// For party `me`, of uploads that were dealt under this name. `compare`: whether the parties are to compare what they got.
     pub fn new(circuit: &'a Circuit, me: usize, run: RunId, compare: bool) -> Self {
         let loaded = circuit.loaded();
-        let secret = (0u64..)
-            .zip(&circuit.inputs)
-            .filter(|(_, i)| matches!(i.from, From::Each(_)) && !loaded.contains(&i.value));
-        let zeros = secret.map(|(j, input)| {
-            let ty = circuit.ty(input.value);
-            let zeros = || Data::zeros(ty.dom, ty.elements() as usize);
-            (j, [zeros(), zeros()])
-        });
+        let zeros = || {
+            let secret = (0u64..)
+                .zip(&circuit.inputs)
+                .filter(|(_, i)| matches!(i.from, From::Each(_)) && !loaded.contains(&i.value));
+            let zeros = |(j, input): (u64, &Input)| {
+                let ty = circuit.ty(input.value);
+                (j, Data::zeros(ty.dom, ty.elements() as usize))
+            };
+            secret.map(zeros).collect()
+        };
         let uploads = Uploads { unchecked: !compare, ..Uploads::default() };
         let kept = (!loaded.is_empty()).then(BTreeMap::new);
-        Intake { circuit, me, run, shares: zeros.collect(), uploads, kept }
+        Intake { circuit, me, run, shares: [zeros(), zeros()], uploads, kept }
     }
 
     /// Has parts of inputs loaded from there; without it uploads stay in memory.
     pub fn load_from(&mut self, source: Arc<dyn Submitted>) {
         self.uploads.source = Some(Source { dealt: self.run, from: source });
         self.kept = None;
+    }
+
+    /// Leaves second components out: they are the first ones of the next party, if it is here, takes in the same, and both
+    /// compare what they got. A client of whom they differ has zeros at all parties ([`Replaced`](super::Replaced)).
+    pub(super) fn firsts_alone(&mut self) {
+        self.shares[1].clear();
     }
 
     /// What came of a member of a party set; nothing if it gave nothing. A member that the circuit does
@@ -93,10 +101,12 @@ impl<'a> Intake<'a> {
         let mut public = public.clone();
         public.extend(presence(self.circuit, |set, member| !absent(set, member)));
         let held = self.circuit.inputs.iter().enumerate().map(|(j, input)| {
-            match (public.get(&j), self.shares.remove(&(j as u64))) {
-                (_, Some([first, second])) => Held::Rep(Rep::new(first, second)),
+            let nothing = || Data::zeros(self.circuit.ty(input.value).dom, 0);
+            let [first, second] = self.shares.each_mut().map(|of| of.remove(&(j as u64)));
+            match (public.get(&j), first) {
+                (_, Some(first)) => Held::Rep(Rep::new(first, second.unwrap_or_else(nothing))),
                 (Some(x), None) => Held::one(x.clone()),
-                (None, None) => Held::one(Data::zeros(self.circuit.ty(input.value).dom, 0)),
+                (None, None) => Held::one(nothing()),
             }
         });
         (held.collect(), self.uploads)

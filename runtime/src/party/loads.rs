@@ -59,7 +59,7 @@ impl Engine<'_> {
         };
         let layout = layout(circuit, set as usize);
         let zeros = || Data::zeros(ty.dom, (members.end - members.start) as usize * each);
-        let mut part = Components::from([(index, [zeros(), zeros()])]);
+        let mut part: Components = [(); 2].map(|()| BTreeMap::from([(index, zeros())]));
         for (place, member) in members.enumerate() {
             if self.replaced.iter().any(|r| (r.set, r.member) == (set, member)) {
                 continue;
@@ -71,9 +71,9 @@ impl Engine<'_> {
             let expanded = upload.expand(self.me, *dealt, &layout, place, &mut part);
             expanded.map_err(|e| lost(e.to_string()))?;
         }
-        match part.remove(&index) {
-            Some([first, second]) => Ok(Held::Rep(Rep::new(first, second))),
-            None => unreachable!("it was put there"),
+        match part.map(|mut of| of.remove(&index)) {
+            [Some(first), Some(second)] => Ok(Held::Rep(Rep::new(first, second))),
+            _ => unreachable!("they were put there"),
         }
     }
 }

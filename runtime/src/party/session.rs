@@ -2,6 +2,7 @@
 //! threads, their links are queues in memory.
 
 use super::intake::Intake;
+use super::uploads::Uploads;
 use super::{
     Doors, Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive,
 };
@@ -13,7 +14,7 @@ use crate::share::deal::{Dealt, Upload, layout};
 use crate::share::encode::{Encoded, InputError, Inputs, Member};
 use crate::share::reveal::Revealed;
 use crate::share::state::Kept;
-use crate::share::{Held, PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream};
+use crate::share::{Held, PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream, next};
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op};
 use slvr_ring::{Data, threads};
@@ -243,13 +244,19 @@ fn outcome<G: Send>(
     let dealer = Dealer::new(options)?;
     let (run, pairs) = (dealer.run, dealer.pairs());
     let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me, run, options.compare_inputs));
+    if options.compare_inputs {
+        intakes.iter_mut().for_each(Intake::firsts_alone);
+    }
     let upload_bytes = dealer.deal(circuit, members, encode, options, |set, member, uploads| {
         let uploads = uploads.map_or([None, None, None], |u| u.map(Some));
         threads::each(intakes.iter_mut().zip(uploads), &|(intake, upload)| {
             intake.take(set, member, upload.as_ref());
         });
     })?;
-    let given = intakes.map(|i| i.finish(&public));
+    let mut given = intakes.map(|i| i.finish(&public));
+    if options.compare_inputs {
+        share_components(&mut given);
+    }
 
     let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
     let sets: Vec<usize> = sets.into_iter().collect();
@@ -330,6 +337,21 @@ fn outcome<G: Send>(
     });
     let recorded = options.record.then_some(recorders);
     Ok(Outcome { parties, receivers: received, seconds, upload_bytes, recorded, kept })
+}
+
+/// Gives each party the first components of the next one as its second ones. Both hold one copy.
+fn share_components(given: &mut [(Vec<Held>, Uploads); 3]) {
+    for j in 0..given[0].0.len() {
+        let firsts = given.each_ref().map(|(inputs, _)| match &inputs[j] {
+            Held::Rep(x) => Some(x.first.clone()),
+            Held::One(_) => None,
+        });
+        for (me, (inputs, _)) in given.iter_mut().enumerate() {
+            if let (Held::Rep(x), Some(first)) = (&mut inputs[j], &firsts[next(me)]) {
+                x.second = first.clone();
+            }
+        }
+    }
 }
 
 /// A panic of a thread is a bug; it goes on in the caller.

@@ -21,7 +21,7 @@
 use super::{Prg, Purpose, RunId, Seed, Stream, next};
 use slvr_circuit::upload::explicit_bytes;
 pub use slvr_circuit::upload::{Layout, layout, upload_bytes};
-use slvr_circuit::wire_len;
+use slvr_circuit::{Dom, wire_len};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -123,12 +123,12 @@ impl Dealt {
     }
 }
 
-/// The components of inputs with all members' elements, by index of the input.
-pub type Components = BTreeMap<u64, [Data; 2]>;
+/// A party's first and its second component of inputs with all members' elements, each by index of the input.
+pub type Components = [BTreeMap<u64, Data>; 2];
 
 impl Upload {
-    /// Expands what party `me` got of a member to its place in `into`, which has a tensor for each entry
-    /// of `layout`.
+    /// Expands what party `me` got of a member to its place in `into`. Inputs of `layout` that have no tensor there are only
+    /// held to their form.
     ///
     /// # Errors
     ///
@@ -147,8 +147,9 @@ impl Upload {
                 return Err(DealError::Parts(me));
             }
         }
-        component(&self.first, run, layout, member, into, |[x, _]| x)?;
-        component(&self.second, run, layout, member, into, |[_, x]| x)
+        let [first, second] = into;
+        component(&self.first, run, layout, member, first)?;
+        component(&self.second, run, layout, member, second)
     }
 }
 
@@ -157,14 +158,13 @@ fn component(
     run: RunId,
     layout: &Layout,
     member: usize,
-    into: &mut Components,
-    pick: fn(&mut [Data; 2]) -> &mut Data,
+    into: &mut BTreeMap<u64, Data>,
 ) -> Result<(), DealError> {
     let bytes = match part {
         Part::Seed(seed) => {
             let g = Prg::new(seed, run);
             for &(index, _, n) in layout {
-                if let Some(into) = into.get_mut(&index).map(pick) {
+                if let Some(into) = into.get_mut(&index) {
                     g.draw_to(Stream::new(index, Purpose::Deal), n, into, member * n);
                 }
             }
@@ -180,9 +180,13 @@ fn component(
     for &(index, dom, n) in layout {
         let len = wire_len(dom, n);
         let (head, tail) = rest.split_at_checked(len).ok_or(DealError::Malformed)?;
-        if let Some(into) = into.get_mut(&index).map(pick) {
-            into.put_wire(member * n, n, head).ok_or(DealError::Malformed)?;
-        }
+        let packed = match (into.get_mut(&index), dom) {
+            (Some(into), _) => into.put_wire(member * n, n, head),
+            // Any bytes are words.
+            (None, Dom::Ring(_)) => Some(()),
+            (None, Dom::Bits(_)) => Data::from_wire(dom, n, head).map(drop),
+        };
+        packed.ok_or(DealError::Malformed)?;
         rest = tail;
     }
     Ok(())
@@ -215,18 +219,17 @@ mod tests {
         layout: &Layout,
         member: usize,
     ) -> Result<Vec<Rep>, DealError> {
-        let zeros = |&(j, dom, n): &(u64, Dom, usize)| {
-            (j, [Data::zeros(dom, 2 * n), Data::zeros(dom, 2 * n)])
-        };
-        let mut all: Components = layout.iter().map(zeros).collect();
+        let zeros = |&(j, dom, n): &(u64, Dom, usize)| (j, Data::zeros(dom, 2 * n));
+        let mut all: Components = [(); 2].map(|()| layout.iter().map(zeros).collect());
         upload.expand(me, RUN, layout, member, &mut all)?;
-        let part = |(&(_, dom, n), [a, b]): (&(u64, Dom, usize), [Data; 2])| {
+        let part = |&(j, dom, n): &(u64, Dom, usize)| {
+            let [a, b] = all.each_ref().map(|of| &of[&j]);
             let other = (1 - member) * n..(2 - member) * n;
             assert!(a.slice(other) == Data::zeros(dom, n), "the other member's place");
             let own = member * n..(member + 1) * n;
             Rep::new(a.slice(own.clone()), b.slice(own))
         };
-        Ok(layout.iter().zip(all.into_values()).map(part).collect())
+        Ok(layout.iter().map(part).collect())
     }
 
     #[test]
