@@ -114,7 +114,6 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     let public = node.store.public(key).map_err(|e| e.to_string())?;
     let public = unpack_public(&ready.circuit, &public)?;
     let mut intake = Intake::new(&ready.circuit, me, dealing(&key.task, key.round), true);
-    let mut read = BTreeMap::new();
     let mut damaged = Ok(());
     let clients = (0..ready.clients as usize).map(|k| (ready.set, k, agreement.member(k)));
     let of_set = |(set, name, size): &(usize, String, u64)| {
@@ -126,10 +125,17 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
             .map(move |(k, e)| (set, k, Some(e)))
             .collect::<Vec<_>>()
     };
-    for (set, member, entry) in clients.chain(ready.others.iter().flat_map(of_set)) {
+    let given: Vec<_> = clients.chain(ready.others.iter().flat_map(of_set)).collect();
+    if !ready.circuit.loaded().is_empty() {
+        // Before anything is taken in, so that no part is kept in memory.
+        let named =
+            given.iter().filter_map(|(set, k, e)| Some(((*set, *k), e.as_ref()?.client.clone())));
+        let (key, circuit, clients) = (key.clone(), ready.circuit.clone(), named.collect());
+        intake.load_from(Arc::new(Stored { node: node.clone(), key, circuit, clients }));
+    }
+    for (set, member, entry) in given {
         let upload = match entry {
             Some(entry) => {
-                read.insert((set, member), entry.client.clone());
                 let part = match node.store.read_part(key, &entry.client) {
                     Ok(part) => part,
                     // All that are damaged are found in one attempt.
@@ -146,10 +152,6 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         intake.take(set, member, upload.as_ref());
     }
     damaged?;
-    if !ready.circuit.loaded().is_empty() {
-        let (node, key, circuit) = (node.clone(), key.clone(), ready.circuit.clone());
-        intake.load_from(Arc::new(Stored { node, key, circuit, clients: read }));
-    }
     let (inputs, uploads) = intake.finish(&public);
     node.board.doing(key, "computing", layers);
     let start = Instant::now();

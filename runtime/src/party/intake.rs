@@ -52,7 +52,7 @@ impl<'a> Intake<'a> {
         Intake { circuit, me, run, shares: [zeros(), zeros()], uploads, kept }
     }
 
-    /// Has parts of inputs loaded from there; without it uploads stay in memory.
+    /// Has parts of inputs loaded from there, from now on; what is taken in without it stays in memory.
     pub fn load_from(&mut self, source: Arc<dyn Submitted>) {
         self.uploads.source = Some(Source { dealt: self.run, from: source });
         self.kept = None;

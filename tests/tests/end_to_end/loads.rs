@@ -8,7 +8,8 @@ use slvr_compiler::cost::peak_memory;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::schedule::loads;
 use slvr_compiler::syntax::embedded::{GALLERY, PREDICATES};
-use slvr_tests::{Case, attempt, distance, random_inputs, sizes};
+use slvr_tests::long::effort;
+use slvr_tests::{Case, attempt, distance, predicate, random_inputs, sizes};
 
 /// The case with the circuit in parts.
 fn in_parts(case: &Case, count: u64) -> Option<Case> {
@@ -94,16 +95,22 @@ fn every_predicate_reveals_the_same() {
 }
 
 /// A budget that holds no more than one client's update: no round, no byte and no block more, and what clients gave is
-/// read twice.
+/// read twice. `SLVR_EFFORT=full` also tries a model of 11 million weights, which takes 12 GB.
 #[test]
 fn a_norm_bound_needs_memory_for_a_client_at_a_time() {
-    let sizes = [("M", "DigitsNet"), ("m", "12")];
-    let whole = attempt(slvr_tests::predicate("norm_bound"), &sizes, Options::default());
+    norm_bound(&[("M", "DigitsNet"), ("m", "12")], &[2, 4, 6]);
+    if effort("full") {
+        norm_bound(&[("M", "ResNet18"), ("m", "10")], &[2]);
+    }
+}
+
+fn norm_bound(sizes: &[(&str, &str)], divisors: &[u64]) {
+    let whole = attempt(predicate("norm_bound"), sizes, Options::default());
     let whole = whole.unwrap_or_else(|e| panic!("{}", e.text()));
     let peak = |case: &Case| peak_memory(case.circuit()).into_iter().max().unwrap_or(0);
-    for divisor in [2, 4, 6] {
+    for divisor in divisors {
         let budget = Options { memory: Some(peak(&whole) / divisor), ..Options::default() };
-        let parts = attempt(slvr_tests::predicate("norm_bound"), &sizes, budget);
+        let parts = attempt(predicate("norm_bound"), sizes, budget);
         let parts = parts.unwrap_or_else(|e| panic!("{}", e.text()));
         assert!(peak(&parts) <= peak(&whole) / divisor);
         assert_eq!(times_loaded(parts.circuit()), 2);

@@ -137,6 +137,42 @@ fn count(v: (fix, (fix[3], fix))) -> fix {
 }
 
 /// What a certificate says of the only reveal of a program.
+/// Generators of which the inner one has another number of entries for each of the outer one, outside of reductions.
+#[test]
+fn uneven_generators_make_lists_of_what_counts() {
+    let case = compiled(
+        "",
+        "    reveal [a[i] - a[j] for i in Client for j in Client if j == i + 1] to Server as next;
+             reveal [a[i] + a[j] for i in Client for j in Client if j < i] to Server as pairs;
+             reveal [[a[i] - a[j] + a[k] for j in Client for k in Client if k < j && k != i] for i in Client if i == 0]
+                 to Server as inner;
+             reveal [x[j][t] + a[i] for i in Client for j in Client if j >= i for t in d if t <= i] to Server as all;",
+    );
+    let inputs = random_inputs(case.circuit(), 5, 0.5);
+    let of = |name: &str, i: usize| inputs.sets[0][i][name].data.to_f64();
+    let (a, x) = (|i: usize| of("a", i)[0], |i: usize| of("x", i));
+    let mut all = Vec::new();
+    for i in 0..3 {
+        for j in i..3 {
+            all.extend((0..2).filter(|&t| t <= i).map(|t| x(j)[t] + a(i)));
+        }
+    }
+    let want = [
+        vec![a(0) - a(1), a(1) - a(2)],
+        vec![a(1) + a(0), a(2) + a(0), a(2) + a(1)],
+        vec![a(0) - a(2) + a(1)],
+        all,
+    ];
+    let report = case.parties(&inputs, 4);
+    let floating = case.floating(&inputs, &[]);
+    for ((got, floating), want) in report.outputs.iter().zip(floating).zip(&want) {
+        assert_eq!((got.values.len(), floating.len()), (want.len(), want.len()), "{}", got.name);
+        for ((got, floating), want) in got.values.iter().zip(floating).zip(want) {
+            assert!((got - want).abs() < 1e-4 && (floating - want).abs() < 1e-9, "{want}");
+        }
+    }
+}
+
 fn certificate(case: &Case) -> Certificate {
     let places = cost::places(&case.program, &case.compiled.optimised, &case.sources);
     Certificate::of(&case.compiled, &places)

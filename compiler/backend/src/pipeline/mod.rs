@@ -402,10 +402,8 @@ fn circuit(
     let ahead = options.speculate.then(placed).flatten();
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
-    let fits = |c: &Circuit| {
-        let parts = || loads::in_parts(c, loads::most(c)).map_or(u64::MAX, |c| peak(&c));
-        options.memory.is_none_or(|budget| peak(c) <= budget || parts() <= budget)
-    };
+    let fits =
+        |c: &Circuit| options.memory.is_none_or(|budget| in_parts(c.clone(), budget).is_ok());
     let better = |c: &Circuit| c.rounds() < waiting.rounds() && fits(c);
     Ok(ahead.filter(better).unwrap_or(waiting))
 }
@@ -458,7 +456,10 @@ impl Budgeted<'_> {
             let whole = self.make(1, options);
             whole.and_then(|whole| self.fitting(whole, bytes)).is_ok()
         };
-        std::iter::once(fewer).chain(doubled).map(rounded).find(is_enough)
+        let mut tried: Vec<u64> =
+            [fewer, peak(whole)].into_iter().chain(doubled).map(rounded).collect();
+        tried.sort_unstable();
+        tried.into_iter().filter(|&bytes| bytes > budget).find(is_enough)
     }
 }
 

@@ -35,7 +35,9 @@ impl Builder<'_> {
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Val> {
         match self.list(e)? {
             (v, None) => Ok(v),
-            _ => unreachable!("the checker refuses an uneven comprehension outside a reduction"),
+            // The checker refuses an uneven comprehension outside of a reduction. The inner ones of several generators may be
+            // uneven all the same.
+            (v, Some(mask)) => self.counted(&v, mask),
         }
     }
 
@@ -472,6 +474,18 @@ impl Builder<'_> {
         let v = self.close(&v, &axes);
         let mask = if masks.is_empty() { None } else { Some(self.mask(&masks, &axes, body.span)?) };
         Ok((v, mask))
+    }
+
+    /// The entries of a list that count, of which there are as many everywhere.
+    fn counted(&mut self, list: &Val, mask: Mask) -> Result<Val> {
+        let entries = self.own(list).first().copied().unwrap_or(1).max(1) as usize;
+        let rows = mask.data.chunks(entries);
+        let data: Vec<f64> =
+            rows.flat_map(|row| (0..row.len()).filter(|&i| row[i]).map(|i| i as f64)).collect();
+        let mut shape: Vec<u64> = mask.over.iter().map(|&a| self.size(a)).collect();
+        shape.push(data.len() as u64 / shape.iter().product::<u64>().max(1));
+        let node = self.constant(Table { shape, data: data.into() }, Elem::Int);
+        self.gather(list, &Val { node, axes: mask.over })
     }
 
     /// The masks of a comprehension's generators as one.

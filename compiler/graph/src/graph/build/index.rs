@@ -457,7 +457,7 @@ impl Builder<'_> {
     }
 
     /// General indexing of the leading own dimension by a public integer tensor.
-    fn gather(&mut self, v: &Val, at: &Val) -> Result<Val> {
+    pub(super) fn gather(&mut self, v: &Val, at: &Val) -> Result<Val> {
         // Shared batch axes come first on both sides; axes of v alone stay before the dimension.
         let shared: Vec<Axis> = v.axes.iter().copied().filter(|a| at.axes.contains(a)).collect();
         let lone: Vec<Axis> = v.axes.iter().copied().filter(|a| !at.axes.contains(a)).collect();
