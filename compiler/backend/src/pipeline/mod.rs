@@ -456,8 +456,11 @@ impl Budgeted<'_> {
             let whole = self.make(1, options);
             whole.and_then(|whole| self.fitting(whole, bytes)).is_ok()
         };
-        let mut tried: Vec<u64> =
-            [fewer, peak(whole)].into_iter().chain(doubled).map(rounded).collect();
+        // What it takes without a budget is enough, where no vectors of proofs are counted beside values.
+        let without = self.make(1, Options { memory: None, ..self.options });
+        let without = without.map_or(fewer, |circuit| peak(&circuit));
+        let tried = [fewer, without].into_iter().chain(doubled);
+        let mut tried: Vec<u64> = tried.map(rounded).collect();
         tried.sort_unstable();
         tried.into_iter().filter(|&bytes| bytes > budget).find(is_enough)
     }
