@@ -202,7 +202,7 @@ fn invariant_14_masks_are_used_once() {
                 c.layers[2].exchange[0].op = Op::OpenMasked { x: v(85), mask: v(106) };
             },
             (2, 0),
-            104,
+            106,
         );
     }
 }
