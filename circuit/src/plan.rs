@@ -140,7 +140,7 @@ pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
 
 /// The local instructions of layer l that its exchange needs, and the others. `read` says of each value in which
 /// layer something needs it, the last one so far.
-fn split(layer: &Layer, l: usize, read: &mut [Option<usize>]) -> (Vec<usize>, Vec<usize>) {
+pub fn split(layer: &Layer, l: usize, read: &mut [Option<usize>]) -> (Vec<usize>, Vec<usize>) {
     let mut mark = |op: &Op| op.values(&mut |v| read[v.index()] = Some(l));
     layer.exchange.iter().for_each(|i| mark(&i.op));
     let mut needed = vec![false; layer.local.len()];

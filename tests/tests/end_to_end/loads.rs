@@ -6,14 +6,14 @@ use slvr_circuit::verify::verify;
 use slvr_circuit::{Circuit, Instr, Op};
 use slvr_compiler::cost::peak_memory;
 use slvr_compiler::pipeline::Options;
-use slvr_compiler::schedule::loads;
+use slvr_compiler::schedule::Loads;
 use slvr_compiler::syntax::embedded::{GALLERY, PREDICATES};
 use slvr_tests::long::effort;
 use slvr_tests::{Case, attempt, distance, predicate, random_inputs, sizes};
 
 /// The case with the circuit in parts.
 fn in_parts(case: &Case, count: u64) -> Option<Case> {
-    let circuit = loads::in_parts(case.circuit(), count)?;
+    let circuit = Loads::of(case.circuit()).in_parts(count)?;
     let (program, mut compiled) = (case.program.clone(), case.compiled.clone());
     compiled.circuit = circuit;
     Some(Case::new(program, compiled, case.sources.clone()))
@@ -79,7 +79,7 @@ fn every_predicate_reveals_the_same() {
             if whole.circuit().layers.iter().flat_map(|l| &l.local).any(is_random) {
                 continue;
             }
-            let count = loads::most(whole.circuit()).min(2 + n as u64 % 3);
+            let count = Loads::of(whole.circuit()).most().min(2 + n as u64 % 3);
             let Some(parts) = in_parts(&whole, count) else { continue };
             if let Err(e) = verify(parts.circuit()) {
                 // Some proofs are about the whole of what is in parts.

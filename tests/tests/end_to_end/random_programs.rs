@@ -14,7 +14,7 @@ use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{Fine, Options};
-use slvr_compiler::schedule::loads::in_parts;
+use slvr_compiler::schedule::Loads;
 use slvr_runtime::clear::Evaluator;
 use slvr_runtime::share::encode::Inputs;
 use slvr_tests::generate::{Generated, program};
@@ -70,7 +70,7 @@ fn round(case: &mut Case, seed: u64, last: bool, why: &dyn Fn(&str) -> String) {
     assert_eq!(before, clear, "{}", why("circuit in the clear"));
     assert_eq!(before.outputs, parties, "{}", why("three parties"));
 
-    if let Some(parts) = in_parts(case.circuit(), 2) {
+    if let Some(parts) = Loads::of(case.circuit()).in_parts(2) {
         match Evaluator::new(&parts) {
             Ok(parts) => {
                 let clear = case.evaluated_round(&parts, &inputs, coins, seed);

@@ -17,7 +17,7 @@ mod segments;
 
 use crate::cost;
 use crate::lower::{Family, Target};
-use crate::schedule::{Checks, loads};
+use crate::schedule::{Checks, Loads};
 use crate::{lower, schedule};
 use slvr_circuit::Circuit;
 use slvr_circuit::verify::{VerifyError, verify};
@@ -403,7 +403,7 @@ fn circuit(
     let waiting = schedule::schedule(graph, draft);
     // What would need another block has no place in this one.
     let fits =
-        |c: &Circuit| options.memory.is_none_or(|budget| in_parts(c.clone(), budget).is_ok());
+        |c: &Circuit| options.memory.is_none_or(|budget| within_parts(c.clone(), budget).is_ok());
     let better = |c: &Circuit| c.rounds() < waiting.rounds() && fits(c);
     Ok(ahead.filter(better).unwrap_or(waiting))
 }
@@ -488,7 +488,7 @@ fn within(
     let mut least = u64::MAX;
     let mut in_vain = 0;
     loop {
-        let peak = match in_parts(circuit, budget) {
+        let peak = match within_parts(circuit, budget) {
             Ok(circuit) => return Ok(circuit),
             Err(least) => least,
         };
@@ -511,13 +511,14 @@ fn within(
 /// # Errors
 ///
 /// The least bytes that were found.
-fn in_parts(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
-    let most = loads::most(&circuit);
+fn within_parts(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
+    let loads = Loads::of(&circuit);
+    let most = loads.most();
     let mut fits = segments::fitting(circuit.clone(), budget);
     let mut count = 1;
     while let Err(least) = fits {
         count = most.min(2 * count).max(count + 1);
-        let parts = if count > most { None } else { loads::in_parts(&circuit, count) };
+        let parts = if count > most { None } else { loads.in_parts(count) };
         // A proof may be about a whole of what is in parts here.
         let Some(parts) = parts.filter(|c| verify(c).is_ok()) else { return Err(least) };
         fits = segments::fitting(parts, budget).map_err(|other| least.min(other));
@@ -548,7 +549,8 @@ fn beyond(target: Target, budget: u64, enough: Option<u64>, at: Span) -> Diagnos
 
 /// Where most of the values are made that a party holds at the peak, with as little as possible of the inputs.
 fn left(whole: &Circuit) -> String {
-    let parts = loads::in_parts(whole, loads::most(whole));
+    let loads = Loads::of(whole);
+    let parts = loads.in_parts(loads.most());
     let circuit = parts.filter(|c| verify(c).is_ok()).unwrap_or_else(|| whole.clone());
     let held = cost::Cost::of(&circuit).peak_by_site;
     let most = held.iter().zip(&circuit.sites).max_by_key(|(bytes, _)| **bytes);

@@ -12,6 +12,7 @@
 //! `dup`. What clients gave is read once in each layer that reads it.
 
 use super::drop_dead;
+use slvr_circuit::plan::split;
 use slvr_circuit::verify::infer;
 use slvr_circuit::{Circuit, From, Hold, Instr, Layer, Op, SplitPart, Type, ValueId};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -20,33 +21,6 @@ use std::ops::Range;
 /// Inputs that have less than a part in so many of the elements of the largest one stay as they are, as does what has less
 /// than that of the input it is made of.
 const SMALL: u64 = 16;
-
-/// The most parts that a circuit's inputs can be loaded in.
-pub fn most(circuit: &Circuit) -> u64 {
-    let large = Separable::of(circuit).axis;
-    let members = circuit.inputs.iter().filter(|i| large.contains_key(&i.value));
-    members.filter_map(|i| circuit.ty(i.value).shape.first().copied()).max().unwrap_or(1)
-}
-
-/// The circuit with its large inputs loaded in (at most) so many parts; none if no input can be.
-pub fn in_parts(circuit: &Circuit, count: u64) -> Option<Circuit> {
-    let separable = Separable::of(circuit);
-    if separable.axis.is_empty() || count < 2 {
-        return None;
-    }
-    let mut rewrite =
-        Rewrite { circuit, separable, count, types: circuit.types.clone(), local: Vec::new() };
-    let mut layers = Vec::with_capacity(circuit.layers.len());
-    for layer in &circuit.layers {
-        rewrite.layer(layer)?;
-        let local = std::mem::take(&mut rewrite.local);
-        layers.push(Layer { local, exchange: layer.exchange.clone(), drop: Vec::new() });
-    }
-    let mut new = Circuit { types: rewrite.types, layers, ..circuit.clone() };
-    compact(&mut new);
-    drop_dead(&mut new);
-    Some(new)
-}
 
 /// What becomes of a local instruction that reads parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,18 +33,50 @@ enum Made {
     Members(u64, u64),
 }
 
-/// Which values are worked on in parts.
-struct Separable {
+/// Which values of a circuit are worked on in parts.
+pub struct Loads<'a> {
+    circuit: &'a Circuit,
     /// The axis of the members, of inputs that are loaded and of what is as large and made of them member by member.
     axis: BTreeMap<ValueId, usize>,
     /// What makes them, inputs excepted.
     makers: BTreeMap<ValueId, Instr>,
     /// What is made of these and is not one of them.
     ends: BTreeMap<ValueId, Made>,
+    /// What instructions read that is not in parts and has something for each member, by result and operand: the axis.
+    cuts: BTreeMap<(ValueId, ValueId), usize>,
 }
 
-impl Separable {
-    fn of(circuit: &Circuit) -> Separable {
+impl<'a> Loads<'a> {
+    /// The most parts that inputs can be loaded in; 1 if none can be.
+    pub fn most(&self) -> u64 {
+        let inputs = self.circuit.inputs.iter().filter(|i| self.axis.contains_key(&i.value));
+        let members = inputs.filter_map(|i| self.circuit.ty(i.value).shape.first().copied());
+        members.max().unwrap_or(1)
+    }
+
+    /// The circuit with its large inputs loaded in (at most) so many parts; none if no input can be.
+    pub fn in_parts(&self, count: u64) -> Option<Circuit> {
+        if self.axis.is_empty() || count < 2 {
+            return None;
+        }
+        let circuit = self.circuit;
+        let types = circuit.types.clone();
+        let mut rewrite = Rewrite { of: self, count, types, local: Vec::new() };
+        let mut read = vec![None; circuit.types.len()];
+        let mut layers = Vec::with_capacity(circuit.layers.len());
+        for (l, layer) in circuit.layers.iter().enumerate() {
+            rewrite.layer(layer, &needed(layer, l, &mut read))?;
+            let local = std::mem::take(&mut rewrite.local);
+            layers.push(Layer { local, exchange: layer.exchange.clone(), drop: Vec::new() });
+        }
+        let mut new = Circuit { types: rewrite.types, layers, ..circuit.clone() };
+        compact(&mut new);
+        drop_dead(&mut new);
+        Some(new)
+    }
+
+    /// Of a circuit.
+    pub fn of(circuit: &'a Circuit) -> Loads<'a> {
         let secret = circuit.inputs.iter().filter(|i| matches!(i.from, From::Each(_)));
         let size = |v: ValueId| circuit.ty(v).elements();
         let largest = secret.clone().map(|i| size(i.value)).max().unwrap_or(0);
@@ -85,7 +91,7 @@ impl Separable {
         // What something reads that does not work member by member is made as a whole.
         let mut whole: BTreeSet<ValueId> = BTreeSet::new();
         loop {
-            let (found, read) = Separable::found(circuit, &inputs, &whole);
+            let (found, read) = Loads::found(circuit, &inputs, &whole);
             inputs.retain(|v, _| !read.contains(v));
             if read.is_empty() {
                 return found;
@@ -96,13 +102,14 @@ impl Separable {
 
     /// With these inputs in parts and these values as wholes; also what else is to be a whole.
     fn found(
-        circuit: &Circuit,
+        circuit: &'a Circuit,
         inputs: &BTreeMap<ValueId, u32>,
         whole: &BTreeSet<ValueId>,
-    ) -> (Separable, BTreeSet<ValueId>) {
-        let mut axis: BTreeMap<ValueId, usize> = inputs.keys().map(|&v| (v, 0)).collect();
+    ) -> (Loads<'a>, BTreeSet<ValueId>) {
+        let axis = inputs.keys().map(|&v| (v, 0)).collect();
+        let (makers, ends, cuts) = Default::default();
+        let mut found = Loads { circuit, axis, makers, ends, cuts };
         let mut sets = inputs.clone();
-        let (mut makers, mut ends) = (BTreeMap::new(), BTreeMap::new());
         let mut read = BTreeSet::new();
         let largest = |set: u32| {
             let of = inputs.iter().filter(|(_, s)| **s == set);
@@ -113,50 +120,60 @@ impl Separable {
                 let parts: BTreeSet<u32> =
                     instr.op.operands().iter().filter_map(|v| sets.get(v).copied()).collect();
                 let Some(&set) = parts.first() else { continue };
-                let made = (parts.len() == 1).then(|| made(circuit, instr, &axis)).flatten();
-                let (Some(made), Some(out)) = (made, instr.out) else {
-                    read.extend(instr.op.operands().into_iter().filter(|v| axis.contains_key(v)));
+                let way = (parts.len() == 1).then(|| way(circuit, instr, &found.axis)).flatten();
+                let (Some(Way { made, cuts }), Some(out)) = (way, instr.out) else {
+                    let operands = instr.op.operands().into_iter();
+                    read.extend(operands.filter(|v| found.axis.contains_key(v)));
                     continue;
                 };
+                found.cuts.extend(cuts.into_iter().map(|(v, at)| ((out, v), at)));
                 let is_large = circuit.ty(out).elements().saturating_mul(SMALL) >= largest(set);
                 match made {
                     Made::Along(at) if is_large && !whole.contains(&out) => {
-                        axis.insert(out, at);
-                        makers.insert(out, instr.clone());
+                        found.axis.insert(out, at);
+                        found.makers.insert(out, instr.clone());
                         sets.insert(out, set);
                     }
-                    made => drop(ends.insert(out, made)),
+                    made => drop(found.ends.insert(out, made)),
                 }
             }
             let sent = layer.exchange.iter().flat_map(|i| i.op.operands());
-            read.extend(sent.filter(|v| axis.contains_key(v)));
+            read.extend(sent.filter(|v| found.axis.contains_key(v)));
         }
-        (Separable { axis, makers, ends }, read)
+        (found, read)
     }
 }
 
-/// What becomes of an instruction of which some operands have the members along an axis; none if it does not work
-/// member by member.
-fn made(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Option<Made> {
+/// How an instruction works member by member.
+struct Way {
+    made: Made,
+    /// Operands that are not in parts and have something for each member, with the axis.
+    cuts: Vec<(ValueId, usize)>,
+}
+
+/// How an instruction of which some operands have the members along an axis works member by member; none if it does not.
+fn way(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Option<Way> {
     let out = circuit.ty(instr.out?);
     let shape = |v: ValueId| &circuit.ty(v).shape[..];
     let of = |v: ValueId| axis.get(&v).copied();
-    let first = instr.op.operands().into_iter().find_map(|v| Some((v, of(v)?)))?;
-    let (x, at) = first;
+    let (x, at) = instr.op.operands().into_iter().find_map(|v| Some((v, of(v)?)))?;
     let members = shape(x)[at];
-    // Whether an operand has the members there, or can be cut there, or is the same for all.
-    let plain = |v: ValueId| {
-        let ty = circuit.ty(v);
-        ty.groups == 0 && matches!(ty.hold, Hold::Rep | Hold::Public | Hold::Add3)
+    // With these axes of operands as those of the members, where an operand has one entry it is the same for all.
+    let aligned = |operands: &[(ValueId, usize)], same: bool| {
+        let mut cuts = Vec::new();
+        for &(v, at) in operands {
+            let ty = circuit.ty(v);
+            let plain = ty.groups == 0 && matches!(ty.hold, Hold::Rep | Hold::Public | Hold::Add3);
+            match (of(v), ty.shape.get(at)) {
+                (Some(own), _) if own == at => {}
+                (None, Some(&n)) if plain && n == members => cuts.push((v, at)),
+                (None, Some(1)) if plain && same => {}
+                _ => return None,
+            }
+        }
+        Some(cuts)
     };
-    let cut = |v: ValueId, at: usize| match of(v) {
-        Some(own) => own == at,
-        None => plain(v) && shape(v).get(at) == Some(&members),
-    };
-    let fits = |v: ValueId, at: usize| {
-        cut(v, at) || of(v).is_none() && plain(v) && shape(v).get(at) == Some(&1)
-    };
-    let along = |at: usize| Some(Made::Along(at));
+    let along = |at: usize, cuts| Some(Way { made: Made::Along(at), cuts });
     let done = match &instr.op {
         Op::Neg(_)
         | Op::Scale(..)
@@ -164,10 +181,10 @@ fn made(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Op
         | Op::Not(_)
         | Op::Narrow(..)
         | Op::Raise(..)
-        | Op::AsAdd3(_) => along(at),
-        Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) => {
-            let alike = shape(*a).len() == shape(*b).len();
-            (alike && fits(*a, at) && fits(*b, at)).then_some(Made::Along(at))
+        | Op::AsAdd3(_)
+        | Op::Broadcast(..) => along(at, Vec::new()),
+        Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) if shape(*a).len() == shape(*b).len() => {
+            along(at, aligned(&[(*a, at), (*b, at)], true)?)
         }
         Op::Reshape(_, to) => {
             let before: u64 = shape(x)[..at].iter().product();
@@ -177,53 +194,45 @@ fn made(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Op
                 product *= d;
                 here
             });
-            place.map(Made::Along)
+            along(place?, Vec::new())
         }
-        Op::Transpose(_, perm) => perm.iter().position(|&p| p == at as u64).map(Made::Along),
-        Op::Broadcast(..) => along(at),
+        Op::Transpose(_, perm) => along(perm.iter().position(|&p| p == at as u64)?, Vec::new()),
         Op::Slice { axis, start, len, step, .. } => match (*axis == at as u64, step) {
-            (false, _) => along(at),
-            (true, 1) if *len >= 1 => Some(Made::Members(*start, *len)),
+            (false, _) => along(at, Vec::new()),
+            (true, 1) if *len >= 1 => {
+                Some(Way { made: Made::Members(*start, *len), cuts: Vec::new() })
+            }
             (true, _) => None,
         },
+        Op::Sum { axes, .. } if axes.contains(&(at as u64)) => {
+            Some(Way { made: Made::Summed, cuts: Vec::new() })
+        }
         Op::Sum { axes, .. } => {
             let before = axes.iter().filter(|&&a| a < at as u64).count();
-            let is_in = axes.contains(&(at as u64));
-            Some(if is_in { Made::Summed } else { Made::Along(at - before) })
+            along(at - before, Vec::new())
         }
-        Op::Concat { xs, axis } => {
-            let all = *axis != at as u64 && xs.iter().all(|&v| cut(v, at));
-            all.then_some(Made::Along(at))
+        Op::Concat { xs, axis } if *axis != at as u64 => {
+            let all: Vec<(ValueId, usize)> = xs.iter().map(|&v| (v, at)).collect();
+            along(at, aligned(&all, false)?)
         }
         Op::MatMul { a, b, trans_b } => {
             let (inner, columns) = if *trans_b { (2, 1) } else { (1, 2) };
-            let same = |v: ValueId| of(v).is_none();
-            if fits(*a, 0)
-                && fits(*b, 0)
-                && (cut(*a, 0) || cut(*b, 0))
-                && members > 1
-                && [*a, *b].into_iter().filter_map(of).all(|own| own == 0)
-            {
-                along(0)
-            } else if of(*a) == Some(1) && same(*b) {
-                along(1)
-            } else if of(*b) == Some(columns) && same(*a) {
-                along(2)
-            } else if cut(*a, 2) && cut(*b, inner) {
-                Some(Made::Summed)
-            } else {
-                None
-            }
+            let batches = || Some((Made::Along(0), aligned(&[(*a, 0), (*b, 0)], true)?));
+            let rows = || (of(*a) == Some(1) && of(*b).is_none()).then(|| (Made::Along(1), vec![]));
+            let columns =
+                || (of(*b) == Some(columns) && of(*a).is_none()).then(|| (Made::Along(2), vec![]));
+            let summed = || Some((Made::Summed, aligned(&[(*a, 2), (*b, inner)], false)?));
+            let (made, cuts) = batches().or_else(rows).or_else(columns).or_else(summed)?;
+            Some(Way { made, cuts })
         }
-        Op::Project { .. } if at == 0 => return along(0),
+        Op::Project { .. } if at == 0 => return along(0, Vec::new()),
         _ => None,
     };
     done.filter(|_| out.groups == 0 && matches!(out.hold, Hold::Rep | Hold::Add3))
 }
 
 struct Rewrite<'a> {
-    circuit: &'a Circuit,
-    separable: Separable,
+    of: &'a Loads<'a>,
     count: u64,
     types: Vec<Type>,
     /// Of the layer at hand.
@@ -236,23 +245,23 @@ type Parts = HashMap<Op, ValueId>;
 impl Rewrite<'_> {
     /// The local instructions of a layer. What is made of parts is made together as far as it can be, so that a part is
     /// loaded once for all of it.
-    fn layer(&mut self, layer: &Layer) -> Option<()> {
-        let needed = needed(layer);
-        let is_part = |i: &Instr| i.out.is_some_and(|v| self.separable.axis.contains_key(&v));
-        let mut rest: Vec<(Instr, bool)> =
-            layer.local.iter().cloned().zip(needed).filter(|(i, _)| !is_part(i)).collect();
+    fn layer(&mut self, layer: &Layer, needed: &[bool]) -> Option<()> {
+        let of = self.of;
+        let is_part = |i: &Instr| i.out.is_some_and(|v| of.axis.contains_key(&v));
+        let all = layer.local.iter().zip(needed.iter().copied());
+        let mut rest: Vec<(&Instr, bool)> = all.filter(|(i, _)| !is_part(i)).collect();
         while !rest.is_empty() {
-            let ends = |i: &Instr| i.out.filter(|v| self.separable.ends.contains_key(v));
+            let ends = |i: &Instr| i.out.filter(|v| of.ends.contains_key(v));
             let mut missing: BTreeSet<ValueId> = rest.iter().filter_map(|(i, _)| ends(i)).collect();
             let (mut later, mut waiting) = (Vec::new(), [Vec::new(), Vec::new()]);
             for (instr, needed) in std::mem::take(&mut rest) {
-                if self.outside(&instr).iter().any(|v| missing.contains(v)) {
+                if self.outside(instr).iter().any(|v| missing.contains(v)) {
                     missing.extend(instr.out);
                     later.push((instr, needed));
-                } else if ends(&instr).is_some() {
+                } else if ends(instr).is_some() {
                     waiting[usize::from(needed)].push(instr);
                 } else {
-                    self.local.push(instr);
+                    self.local.push(instr.clone());
                 }
             }
             // A party works first on what the exchange needs: what it does not need has parts of its own.
@@ -270,7 +279,7 @@ impl Rewrite<'_> {
         let mut todo = instr.op.operands();
         let mut seen = BTreeSet::new();
         while let Some(v) = todo.pop() {
-            match self.separable.makers.get(&v) {
+            match self.of.makers.get(&v) {
                 Some(by) if seen.insert(v) => todo.extend(by.op.operands()),
                 Some(_) => {}
                 None => all.push(v),
@@ -280,9 +289,9 @@ impl Rewrite<'_> {
     }
 
     /// Makes of parts what these instructions make, part by part.
-    fn make(&mut self, waiting: Vec<Instr>) -> Option<()> {
+    fn make(&mut self, waiting: Vec<&Instr>) -> Option<()> {
         let made: Vec<Made> =
-            waiting.iter().filter_map(|i| self.separable.ends.get(&i.out?).copied()).collect();
+            waiting.iter().filter_map(|i| self.of.ends.get(&i.out?).copied()).collect();
         let members = waiting.iter().map(|i| self.members(i)).max().unwrap_or(0);
         let count = self.count.min(members).max(1);
         let mut pieces: Vec<Vec<ValueId>> = vec![Vec::new(); waiting.len()];
@@ -322,7 +331,7 @@ impl Rewrite<'_> {
                     }
                 },
             };
-            let ty = self.circuit.ty(instr.out?);
+            let ty = self.of.circuit.ty(instr.out?);
             let op = match instr.op {
                 Op::Project { part: SplitPart::Own(groups), .. } => Op::OwnOf(whole, groups),
                 Op::Project { part: SplitPart::Dup(groups), .. } => Op::DupOf(whole, groups),
@@ -336,8 +345,8 @@ impl Rewrite<'_> {
     /// How many members the operand in parts has.
     fn members(&self, instr: &Instr) -> u64 {
         let found = instr.op.operands().into_iter().find_map(|v| {
-            let at = *self.separable.axis.get(&v)?;
-            self.circuit.ty(v).shape.get(at).copied()
+            let at = *self.of.axis.get(&v)?;
+            self.of.circuit.ty(v).shape.get(at).copied()
         });
         found.unwrap_or(1)
     }
@@ -345,29 +354,26 @@ impl Rewrite<'_> {
     /// The members `range` of a value that is in parts.
     fn part(&mut self, v: ValueId, range: &Range<u64>, parts: &mut Parts) -> Option<ValueId> {
         let (start, len) = (range.start, range.end - range.start);
-        let Some(instr) = self.separable.makers.get(&v).cloned() else {
-            let load = Op::Load { x: v, start, len };
-            return self.once(load, self.first_site(v), parts);
-        };
-        self.piece(&instr, range, parts)
+        let of = self.of;
+        match of.makers.get(&v) {
+            Some(instr) => self.piece(instr, range, parts),
+            None => self.once(Op::Load { x: v, start, len }, self.first_site(v), parts),
+        }
     }
 
     /// What an instruction makes of the members `range` of its operands.
     fn piece(&mut self, instr: &Instr, range: &Range<u64>, parts: &mut Parts) -> Option<ValueId> {
         let (start, len) = (range.start, range.end - range.start);
-        let members = self.members(instr);
+        let (of, out) = (self.of, instr.out?);
         let mut places = BTreeMap::new();
         for v in instr.op.operands() {
-            let place = match self.separable.axis.contains_key(&v) {
-                true => self.part(v, range, parts)?,
-                false => match self.cut_at(instr, v, members) {
-                    Some(axis) => {
-                        let x = v;
-                        let slice = Op::Slice { x, axis: axis as u64, start, len, step: 1 };
-                        self.once(slice, instr.site, parts)?
-                    }
-                    None => v,
-                },
+            let place = match (of.axis.contains_key(&v), of.cuts.get(&(out, v))) {
+                (true, _) => self.part(v, range, parts)?,
+                (false, Some(&axis)) => {
+                    let slice = Op::Slice { x: v, axis: axis as u64, start, len, step: 1 };
+                    self.once(slice, instr.site, parts)?
+                }
+                (false, None) => v,
             };
             places.insert(v, place);
         }
@@ -386,35 +392,15 @@ impl Rewrite<'_> {
     /// The axis of the members in the result of an instruction.
     fn result_axis(&self, instr: &Instr) -> Option<usize> {
         let out = instr.out?;
-        match (self.separable.axis.get(&out), self.separable.ends.get(&out)) {
+        match (self.of.axis.get(&out), self.of.ends.get(&out)) {
             (Some(&at), _) | (None, Some(&Made::Along(at))) => Some(at),
             _ => None,
         }
     }
 
-    /// Where an operand that is not in parts is cut, if it has something for each member.
-    fn cut_at(&self, instr: &Instr, v: ValueId, members: u64) -> Option<usize> {
-        let shape = &self.circuit.ty(v).shape;
-        let of = |x: &ValueId| self.separable.axis.get(x).copied();
-        let at = match &instr.op {
-            Op::Add(a, b) | Op::Sub(a, b) | Op::Mul(a, b) => of(a).or(of(b)),
-            Op::Concat { xs, .. } => xs.iter().find_map(of),
-            Op::MatMul { a, b, trans_b } => {
-                let inner = if *trans_b { 2 } else { 1 };
-                match self.separable.ends.get(&instr.out?) {
-                    Some(Made::Summed) => Some(if v == *a { 2 } else { inner }),
-                    _ if of(a).or(of(b)) == Some(0) => Some(0),
-                    _ => None,
-                }
-            }
-            _ => None,
-        };
-        at.filter(|&at| shape.get(at) == Some(&members))
-    }
-
     /// The line that first reads an input.
     fn first_site(&self, v: ValueId) -> u32 {
-        let mut local = self.circuit.layers.iter().flat_map(|l| &l.local);
+        let mut local = self.of.circuit.layers.iter().flat_map(|l| &l.local);
         local.find(|i| i.op.operands().contains(&v)).map_or(0, |i| i.site)
     }
 
@@ -438,25 +424,22 @@ impl Rewrite<'_> {
     }
 }
 
-/// Which local instructions a layer's exchange needs, or what is made of the same projections as one of them.
-fn needed(layer: &Layer) -> Vec<bool> {
-    let mut read: BTreeSet<ValueId> = layer.exchange.iter().flat_map(|i| i.op.operands()).collect();
-    let mut projected = BTreeSet::new();
-    let mut needed = vec![false; layer.local.len()];
-    for (n, instr) in layer.local.iter().enumerate().rev() {
-        needed[n] = instr.out.is_some_and(|v| read.contains(&v));
-        if needed[n] {
-            read.extend(instr.op.operands());
-        }
-        if let (Op::Project { x, coin, .. }, true) = (&instr.op, needed[n]) {
-            projected.insert((*x, *coin));
-        }
-    }
-    for (needed, instr) in needed.iter_mut().zip(&layer.local) {
-        if let Op::Project { x, coin, .. } = instr.op {
-            *needed |= projected.contains(&(x, coin));
-        }
-    }
+/// Which local instructions a layer's exchange needs, or what is made of the same projections as one of them. `read` is
+/// kept from layer to layer.
+fn needed(layer: &Layer, l: usize, read: &mut [Option<usize>]) -> Vec<bool> {
+    let projected = |i: &Instr| match i.op {
+        Op::Project { x, coin, .. } => Some((x, coin)),
+        _ => None,
+    };
+    let (first, _) = split(layer, l, read);
+    let projections: BTreeSet<_> =
+        first.iter().filter_map(|&i| projected(&layer.local[i])).collect();
+    let mut needed: Vec<bool> = layer
+        .local
+        .iter()
+        .map(|i| projected(i).is_some_and(|of| projections.contains(&of)))
+        .collect();
+    first.into_iter().for_each(|i| needed[i] = true);
     needed
 }
 

@@ -12,10 +12,11 @@
 //! [`speculative()`] does not wait for the checks of inputs either: what they gate comes as early as it
 //! can, reveals come after them. [`together()`] waits for them, and opens all outputs in one layer.
 
-pub mod loads;
+mod loads;
 mod speculation;
 mod together;
 
+pub use loads::Loads;
 pub use speculation::{Checks, speculative};
 pub use together::together;
 
