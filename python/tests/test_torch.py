@@ -224,17 +224,26 @@ def test_a_model_that_computes_something_else_is_refused(monkeypatch: pytest.Mon
         slvr.torch.export(net, torch.zeros(2, 4))
 
 
+def _layer_and(torch: Any, function: Any) -> Any:
+    """A module of one layer, and what a function makes of its result and the input."""
+
+    class Net(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.fc = torch.nn.Linear(4, 4)
+
+        def forward(self, x: Any) -> Any:
+            return function(self.fc(x), x)
+
+    return Net()
+
+
 def test_what_is_no_arithmetic_of_real_numbers_is_refused() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     import slvr.torch
 
-    class Net(torch.nn.Module):
-        def __init__(self, function: Any) -> None:
-            super().__init__()
-            self.fc, self.function = torch.nn.Linear(4, 4), function
-
-        def forward(self, x: Any) -> Any:
-            return self.fc(x) + self.function(x).float()
+    def net(function: Any) -> Any:
+        return _layer_and(torch, lambda y, x: y + function(x).float())
 
     wrong = {
         "adds bits": lambda x: (x > 50) + (x > 30),
@@ -245,10 +254,10 @@ def test_what_is_no_arithmetic_of_real_numbers_is_refused() -> None:
     }
     for text, function in wrong.items():
         with pytest.raises(ExportError, match=text):
-            slvr.torch.export(Net(function), torch.zeros(2, 4))
+            slvr.torch.export(net(function), torch.zeros(2, 4))
     # An example that the module changes is left alone.
     example = torch.ones(2, 4)
-    slvr.torch.export(Net(lambda x: x.clone().add_(1)), example)
+    slvr.torch.export(net(lambda x: x.clone().add_(1)), example)
     assert bool((example == 1).all())
 
 
@@ -455,13 +464,8 @@ def test_numbers_that_no_model_has_are_told() -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     import slvr.torch
 
-    class Net(torch.nn.Module):
-        def __init__(self, function: Any) -> None:
-            super().__init__()
-            self.fc, self.function = torch.nn.Linear(4, 4), function
-
-        def forward(self, x: Any) -> Any:
-            return self.function(self.fc(x))
+    def net(function: Any) -> Any:
+        return _layer_and(torch, lambda y, _: function(y))
 
     of_the_batch = {
         "mul": lambda x: x * x.size(0),
@@ -474,17 +478,17 @@ def test_numbers_that_no_model_has_are_told() -> None:
     }
     for name, function in of_the_batch.items():
         with pytest.raises(ExportError, match=rf"aten\.{name}: it computes with the size of the batch"):
-            slvr.torch.export(Net(function), torch.zeros(2, 4))
+            slvr.torch.export(net(function), torch.zeros(2, 4))
     for function in (lambda x: x * x.size(0) ** 0.5, lambda x: x[:, x.size(0) - 1]):
         with pytest.raises(ExportError, match="computes with the size of the batch"):
-            slvr.torch.export(Net(function), torch.zeros(2, 4))
+            slvr.torch.export(net(function), torch.zeros(2, 4))
     # As a size it is none of the numbers that are computed with.
-    slvr.torch.export(Net(lambda x: x[: x.size(0)] + torch.full((x.size(0), 1), 2.0)), torch.zeros(2, 4))
+    slvr.torch.export(net(lambda x: x[: x.size(0)] + torch.full((x.size(0), 1), 2.0)), torch.zeros(2, 4))
     for function, number in ((lambda x: x.clamp(-np.inf, 1), "-inf"), (lambda x: x * np.nan, "nan")):
         with pytest.raises(ExportError, match=f"one of its numbers is {number}"):
-            slvr.torch.export(Net(function), torch.zeros(2, 4))
+            slvr.torch.export(net(function), torch.zeros(2, 4))
     with pytest.raises(ExportError, match="constant that is complex, infinite"):
-        slvr.torch.export(Net(lambda x: x + torch.full((4,), np.inf)), torch.zeros(2, 4))
+        slvr.torch.export(net(lambda x: x + torch.full((4,), np.inf)), torch.zeros(2, 4))
 
 
 def test_layers_with_more_than_they_have_by_themselves_keep_it() -> None:

@@ -33,45 +33,39 @@ pub fn sums(m: u64, n: u64, layers: u64, state: bool) -> Circuit {
     if state {
         return running(m, n, layers, false);
     }
-    let mut out = format!(
-        "circuit \"Sums\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
-         input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [{n}] : A64[{m},{n}]\n\
-         input %1 \"scale\" from public int(0, 10) [1] : pub.A64[1]\n\
-         output 0 \"total\" to 1 [{n}] ring 64 frac 16 factor 1.0 divisor 1.0\n\
-         site 0 \"s\" line 1\n\
-         layer 0:\n  %2 = sum %0 axes [0] : A64[{n}] @0\n  %3 = mul %2 %1 : A64[{n}] @0\n"
-    );
+    let mut out = head("Sums", m, n);
+    out += &format!("  %2 = sum %0 axes [0] : A64[{n}] @0\n  %3 = mul %2 %1 : A64[{n}] @0\n");
     finish(&mut out, (3, 0), &format!("[{n}]"), layers);
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
-/// The task of sums with the vectors of half of the clients loaded in the first layer, and those of the others in the last one.
-fn parts(m: u64, n: u64, layers: u64) -> Circuit {
-    let half = m / 2;
-    let mut out = format!(
-        "circuit \"Parts\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
+/// The declarations of a task that reveals a sum.
+fn head(name: &str, m: u64, n: u64) -> String {
+    format!(
+        "circuit \"{name}\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
          input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [{n}] : A64[{m},{n}]\n\
          input %1 \"scale\" from public int(0, 10) [1] : pub.A64[1]\n\
          output 0 \"total\" to 1 [{n}] ring 64 frac 16 factor 1.0 divisor 1.0\n\
          site 0 \"s\" line 1\n\
-         layer 0:\n  %2 = load %0 start 0 len {half} : A64[{half},{n}] @0\n  %3 = sum %2 axes [0] : A64[{n}] @0\n"
-    );
-    let mut last = 3;
-    for l in 0..layers {
-        let (add, next) = (last + 1, last + 2);
-        out += &format!(
-            "  %{add} = as_add3 %{last} : add3.A64[{n}] @0\n  exchange:\n  %{next} = reshare %{add} : A64[{n}] @0\nlayer {}:\n",
-            l + 1
-        );
-        last = next;
-    }
-    let [load, sum, both, all, open] = [1, 2, 3, 4, 5].map(|i| last + i);
+         layer 0:\n"
+    )
+}
+
+/// The task of sums with the vectors of half of the clients loaded in the first layer, and those of the others in the last one.
+fn parts(m: u64, n: u64, layers: u64) -> Circuit {
+    let (half, shape) = (m / 2, format!("[{n}]"));
     let rest = m - half;
+    let mut out = head("Parts", m, n);
     out += &format!(
-        "  %{load} = load %0 start {half} len {rest} : A64[{rest},{n}] @0\n  %{sum} = sum %{load} axes [0] : A64[{n}] @0\n\
-         \x20 %{both} = add %{last} %{sum} : A64[{n}] @0\n  %{all} = mul %{both} %1 : A64[{n}] @0\n\
-         \x20 %{open} = as_add3 %{all} : add3.A64[{n}] @0\n  exchange:\n  open_to %{open} output 0 @0\n"
+        "  %2 = load %0 start 0 len {half} : A64[{half},{n}] @0\n  %3 = sum %2 axes [0] : A64{shape} @0\n"
     );
+    let last = reshared(&mut out, (3, 0), &shape, layers);
+    let [load, sum, both, all] = [1, 2, 3, 4].map(|i| last + i);
+    out += &format!(
+        "  %{load} = load %0 start {half} len {rest} : A64[{rest},{n}] @0\n  %{sum} = sum %{load} axes [0] : A64{shape} @0\n\
+         \x20 %{both} = add %{last} %{sum} : A64{shape} @0\n  %{all} = mul %{both} %1 : A64{shape} @0\n"
+    );
+    finish(&mut out, (all, layers), &shape, 0);
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
@@ -140,8 +134,8 @@ fn own(m: u64, n: u64) -> Circuit {
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }
 
-/// Shares a value anew in each layer from one on, and reveals it after the last.
-fn finish(out: &mut String, (mut last, first): (u64, u64), n: &str, layers: u64) {
+/// Shares a value anew in each layer from one on; the number of the last one.
+fn reshared(out: &mut String, (mut last, first): (u64, u64), n: &str, layers: u64) -> u64 {
     for l in first..first + layers {
         let (add, next) = (last + 1, last + 2);
         *out += &format!(
@@ -150,6 +144,12 @@ fn finish(out: &mut String, (mut last, first): (u64, u64), n: &str, layers: u64)
         );
         last = next;
     }
+    last
+}
+
+/// The same, and reveals it after the last.
+fn finish(out: &mut String, from: (u64, u64), n: &str, layers: u64) {
+    let last = reshared(out, from, n, layers);
     *out += &format!(
         "  %{} = as_add3 %{last} : add3.A64{n} @0\n  exchange:\n  open_to %{} output 0 @0\n",
         last + 1,
