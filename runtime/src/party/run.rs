@@ -20,7 +20,8 @@ use std::collections::BTreeSet;
 
 impl Party<'_> {
     /// Runs the circuit on what this party holds of the inputs, in declaration order: `One` for a
-    /// public input, `Rep` for a secret one.
+    /// public input, `Rep` for a secret one. In place of one that is loaded in parts stands any `One` if
+    /// [`Uploads::source`](super::Uploads) has it.
     ///
     /// # Errors
     ///
