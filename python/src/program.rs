@@ -1,6 +1,6 @@
 //! Programs: built, explained, evaluated, certified and run.
 
-use crate::arrays::{given, revealed};
+use crate::arrays::{Given, revealed};
 use crate::error::raised;
 use crate::watched::{Watch, watched};
 use pyo3::exceptions::PyValueError;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use serde_json::{Value, json};
 use slvr::build::{Build, security};
-use slvr::certify::{self, Given};
+use slvr::certify;
 use slvr::cohort::{Cohort, Invalid};
 use slvr::coins::coins;
 use slvr::error::Usage;
@@ -17,7 +17,7 @@ use slvr::explain::Report;
 use slvr::notes::{Note, silent};
 use slvr::program::{self, Loaded};
 use slvr::report::{IN_MEMORY, hex, openings, to_json};
-use slvr::tensors::{Arrays, States, Submitted, Values, stand_in};
+use slvr::tensors::{Arrays, States, Submitted, stand_in};
 use slvr::{Error, memory, net, run};
 use slvr_circuit::{Encoding, From, artifact};
 use slvr_compiler::cost::{NetProfile, peak_in_the_clear};
@@ -56,11 +56,10 @@ impl Program {
     fn cohort(
         &self,
         watch: &Watch,
-        arrays: &Arrays,
+        submitted: Submitted,
         invalid: Option<Invalid>,
     ) -> Result<(Cohort, Value), Error> {
         let circuit = self.loaded.circuit();
-        let submitted = arrays.submitted(circuit, Values::Declared)?;
         let unusable = submitted.missing.iter().map(|m| {
             let set = circuit.parties.get(m.set).map_or("?", |p| &p.name);
             json!({ "set": set, "member": m.member, "why": m.what() })
@@ -197,13 +196,15 @@ impl Program {
         seed: u64,
         on_invalid: &str,
     ) -> PyResult<Answer<'py>> {
-        let (arrays, invalid) = (given(public, sets)?, invalid(on_invalid)?);
-        let (cohort, unusable, outputs, drawn, how) = watched(py, None, |watch| {
-            let how = if exact { How::Exact } else { How::Floating }.of(&self.loaded);
-            if how == How::Exact {
-                memory::must_fit(peak_in_the_clear(self.loaded.circuit()), "its evaluation")?;
-            }
-            let (cohort, unusable) = self.cohort(watch, &arrays, invalid)?;
+        let invalid = invalid(on_invalid)?;
+        let how = if exact { How::Exact } else { How::Floating }.of(&self.loaded);
+        if how == How::Exact {
+            let of_evaluation = peak_in_the_clear(self.loaded.circuit());
+            memory::must_fit(of_evaluation, "its evaluation").map_err(|e| raised(py, e))?;
+        }
+        let submitted = Given::new(public, sets)?.submitted(py, self.loaded.circuit())?;
+        let (cohort, unusable, outputs, drawn) = watched(py, None, |watch| {
+            let (cohort, unusable) = self.cohort(watch, submitted, invalid)?;
             let (circuit, mut inputs) = (cohort.circuit(), cohort.inputs.clone());
             let drawn = self::coins(circuit, &coins, seed)?;
             let encoded = Encoded::new(circuit, &inputs).map_err(|e| Arrays::locate(circuit, e))?;
@@ -211,7 +212,7 @@ impl Program {
             let mut states = States::default();
             let from = ((&inputs, encoded), (drawn.as_slice(), seed));
             let outputs = eval::evaluate(&cohort.loaded, how, from.0, from.1, &mut states)?;
-            Ok((cohort, unusable, outputs, drawn, how))
+            Ok((cohort, unusable, outputs, drawn))
         })?;
         let drawn: Vec<String> = drawn.iter().map(|c| format!("{c:032x}")).collect();
         // Whoever is not left out is replaced.
@@ -233,24 +234,30 @@ impl Program {
         seed: u64,
         confidence: f64,
     ) -> PyResult<(String, String)> {
-        let arrays = given(public, sets)?;
+        let Loaded::Source(source) = &*self.loaded else {
+            let why = "a compiled circuit says nothing of its program: certify takes a program";
+            return Err(raised(py, Usage(why.into()).into()));
+        };
+        let circuit = self.loaded.circuit();
+        memory::must_fit(certify::memory(&source.compiled), "its evaluation with bounds")
+            .map_err(|e| raised(py, e))?;
+        let submitted = Given::new(public, sets)?.submitted(py, circuit)?;
         watched(py, None, |watch| {
-            let Loaded::Source(source) = &*self.loaded else {
-                let why = "a compiled circuit says nothing of its program: certify takes a program";
-                return Err(Usage(why.into()).into());
-            };
-            let circuit = self.loaded.circuit();
             let coins = self::coins(circuit, &coins, seed)?;
-            memory::must_fit(certify::memory(&source.compiled), "its evaluation with bounds")?;
-            let Submitted { inputs, missing, surplus } =
-                arrays.submitted(circuit, Values::Declared)?;
+            let Submitted { inputs, missing, surplus } = submitted;
             if let Some(missing) = missing.first() {
                 return Err(Error::Input(missing.what().into()));
             }
             surplus.iter().for_each(|note| watch.tell(Note::Note(note)));
             let encoded = Encoded::new(circuit, &inputs).map_err(|e| Arrays::locate(circuit, e))?;
-            let given =
-                Given { name: "arrays".into(), about: None, inputs, coins, seed, confidence };
+            let given = certify::Given {
+                name: "arrays".into(),
+                about: None,
+                inputs,
+                coins,
+                seed,
+                confidence,
+            };
             let report = certify::certify(source, given, &encoded)?;
             Ok((report.to_text(), report.to_json()))
         })
@@ -273,13 +280,13 @@ impl Program {
         let of_run = memory::of_run(self.loaded.circuit());
         memory::must_fit(of_run, "a run of the three parties on this machine")
             .map_err(|e| raised(py, e))?;
-        let (arrays, invalid) = (given(public, sets)?, invalid(on_invalid)?);
+        let invalid = invalid(on_invalid)?;
         let deadline = Duration::try_from_secs_f64(deadline).ok().filter(|d| !d.is_zero());
         let deadline =
             deadline.ok_or_else(|| PyValueError::new_err("deadline is a number of seconds"))?;
+        let submitted = Given::new(public, sets)?.submitted(py, self.loaded.circuit())?;
         let (cohort, unusable, mut report) = watched(py, progress, |watch| {
-            let (mut cohort, unusable) = self.cohort(watch, &arrays, invalid)?;
-            drop(arrays);
+            let (mut cohort, unusable) = self.cohort(watch, submitted, invalid)?;
             let count = |done: usize, all: usize| {
                 watch.done[1].store(all, Ordering::Relaxed);
                 watch.done[0].store(done, Ordering::Relaxed);

@@ -2,6 +2,7 @@
 
 use crate::error::{InternalError, SlvrError, raised};
 use pyo3::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use slvr::notes::Note;
 use slvr_compiler::diagnostic::render;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,25 +20,44 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 /// Marks this process as a forked child.
 #[pyfunction]
 pub fn forked() {
-    FORKED.store(POOL.get().is_some(), Ordering::Release);
+    FORKED.store(POOLS.get().is_some(), Ordering::Release);
 }
 
 /// None of them is one that Python knows.
-static POOL: OnceLock<rayon::ThreadPool> = OnceLock::new();
+static POOLS: OnceLock<Pools> = OnceLock::new();
 
-/// The threads that compute.
-pub fn pool() -> PyResult<&'static rayon::ThreadPool> {
+struct Pools {
+    /// The threads that compute.
+    compute: ThreadPool,
+    /// Those that read arrays. Whoever has them read holds the interpreter, and cannot wait for a run.
+    read: ThreadPool,
+}
+
+fn pools() -> PyResult<&'static Pools> {
     if FORKED.load(Ordering::Acquire) {
         let why = "this process was made by fork() after SLVR had started threads, which it does not have: start a new \
                    process (spawn) for it";
         return Err(SlvrError::new_err(why));
     }
-    if let Some(pool) = POOL.get() {
-        return Ok(pool);
+    if let Some(pools) = POOLS.get() {
+        return Ok(pools);
     }
-    let made = rayon::ThreadPoolBuilder::new().thread_name(|i| format!("slvr-{i}")).build();
-    let made = made.map_err(|e| SlvrError::new_err(format!("no threads can be started: {e}")))?;
-    Ok(POOL.get_or_init(|| made))
+    let pool = |name: &'static str| {
+        let made = ThreadPoolBuilder::new().thread_name(move |i| format!("{name}-{i}")).build();
+        made.map_err(|e| SlvrError::new_err(format!("no threads can be started: {e}")))
+    };
+    let made = Pools { compute: pool("slvr")?, read: pool("slvr-read")? };
+    Ok(POOLS.get_or_init(|| made))
+}
+
+/// Reads arrays on several threads, while the caller holds the interpreter.
+pub fn reading<T: Send>(read: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let pool = &pools()?.read;
+    catch_unwind(AssertUnwindSafe(|| pool.install(read))).map_err(|_| panicked())
+}
+
+fn panicked() -> PyErr {
+    InternalError::new_err("a bug of SLVR: what failed is on standard error")
 }
 
 /// What work may ask for and tell.
@@ -70,7 +90,7 @@ pub fn watched<T: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T, slvr::Error> + Send,
 ) -> PyResult<T> {
-    let pool = pool()?;
+    let pool = &pools()?.compute;
     let watch = Watch {
         cancel: AtomicBool::new(false),
         done: [AtomicUsize::new(0), AtomicUsize::new(0)],
@@ -111,7 +131,6 @@ pub fn watched<T: Send>(
     if let Some(e) = stopped {
         return Err(e);
     }
-    let panicked = || InternalError::new_err("a bug of SLVR: what failed is on standard error");
     match done {
         Ok(Ok(Ok(done))) => done.map_err(|e| raised(py, e)),
         _ => Err(panicked()),

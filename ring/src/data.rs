@@ -1,6 +1,6 @@
 //! A flat tensor: words or bits, without a shape.
 
-use super::elementwise::{map_assign, map_to, zip_assign};
+use super::elementwise::{copy, map_assign, map_to, zip_assign};
 use super::{Planes, Word, Words, bits, each_word, with_width, xors, zip_words};
 use slvr_circuit::Dom;
 use std::fmt;
@@ -219,7 +219,7 @@ impl Data {
     pub fn put(&mut self, at: usize, o: &Data) {
         match (&mut *self, o) {
             (Data::Ring(a), Data::Ring(b)) => zip_words!((a, b), (a, b) => {
-                a[at..at + b.len()].copy_from_slice(b)
+                copy(&mut a[at..at + b.len()], b)
             }),
             (Data::Bits(a), Data::Bits(b)) if a.width() == b.width() => {
                 assert!(at + b.len() <= a.len(), "range out of bounds");

@@ -15,6 +15,15 @@ pub(super) fn zip_assign<T: Word>(a: &mut [T], b: &[T], f: impl Fn(T, T) -> T + 
     }
 }
 
+/// a_i = b_i; the slices have equal lengths.
+pub(super) fn copy<T: Word>(a: &mut [T], b: &[T]) {
+    if a.len() < PARALLEL {
+        a.copy_from_slice(b);
+    } else {
+        threads::each(a.chunks_mut(PART).zip(b.chunks(PART)), &|(a, b)| a.copy_from_slice(b));
+    }
+}
+
 /// a_i = f(a_i).
 pub(super) fn map_assign<T: Word>(a: &mut [T], f: impl Fn(T) -> T + Sync) {
     if a.len() < PARALLEL {

@@ -64,6 +64,23 @@ impl<'a> Intake<'a> {
         self.shares[1].clear();
     }
 
+    /// The first components, for members of this process to deal to.
+    pub(super) fn firsts(&mut self) -> &mut BTreeMap<u64, Data> {
+        &mut self.shares[0]
+    }
+
+    /// What a member of this process dealt is at its place; nothing if it gave nothing.
+    pub(super) fn dealt(&mut self, set: usize, member: usize, received: Option<Received>) {
+        self.note((set as u32, member as u64), received.ok_or(Why::Missing));
+    }
+
+    fn note(&mut self, client: (u32, u64), taken: Result<Received, Why>) {
+        match taken {
+            Ok(received) => drop(self.uploads.received.insert(client, received)),
+            Err(why) => drop(self.uploads.unusable.insert(client, why)),
+        }
+    }
+
     /// What came of a member of a party set; nothing if it gave nothing. A member that the circuit does
     /// not have is ignored.
     pub fn take(&mut self, set: usize, member: usize, upload: Option<&Upload>) {
@@ -72,7 +89,6 @@ impl<'a> Intake<'a> {
             return;
         }
         let layout = layout(self.circuit, set);
-        let client = (set as u32, member as u64);
         let taken = match upload {
             None => Err(Why::Missing),
             Some(u) => match u.expand(self.me, self.run, &layout, member, &mut self.shares) {
@@ -83,10 +99,7 @@ impl<'a> Intake<'a> {
         if let (Some(kept), Ok(_), Some(upload)) = (&mut self.kept, &taken, upload) {
             kept.insert((set, member), upload.clone());
         }
-        match taken {
-            Ok(received) => drop(self.uploads.received.insert(client, received)),
-            Err(why) => drop(self.uploads.unusable.insert(client, why)),
-        }
+        self.note((set as u32, member as u64), taken);
     }
 
     /// What the party holds of the inputs, in declaration order, and what it knows of the uploads. Of a

@@ -5,7 +5,7 @@
 //! | `engine` | [`Party`], and the state of its run: registers, counters, how it talks to the others |
 //! | `run` | [`Party::run`]: handshake, layers, closing |
 //! | `local`, `exchange`, `registers` | local instructions; messages of a layer; what a party holds |
-//! | `uploads`, `intake`, `submissions`, `loads` | clients' uploads, whose inputs are used, and inputs that are loaded in parts |
+//! | `dealer`, `uploads`, `intake`, `submissions`, `loads` | how inputs are dealt on this machine; clients' uploads, whose inputs are used, and inputs that are loaded in parts |
 //! | `guard`, `barrier`, `vouching` | against a malicious party: what is kept for proofs, the proofs, and how openings are vouched for |
 //! | `speculation` | layers that are computed again when a client fails a check |
 //! | `hello`, `receiver`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), the [`Transcript`] hook, [`RunError`] |
@@ -36,6 +36,7 @@
 //! unless all three parties agree.
 
 mod barrier;
+mod dealer;
 mod doors;
 mod engine;
 mod error;

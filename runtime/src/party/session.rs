@@ -1,6 +1,7 @@
 //! A run on this machine: the clients' inputs are dealt, three parties and the receivers run as
 //! threads, their links are queues in memory.
 
+use super::dealer::{Encode, Source};
 use super::intake::Intake;
 use super::uploads::Uploads;
 use super::{
@@ -10,11 +11,11 @@ use crate::link::cancel::Cancellable;
 use crate::link::memory::{Memory, Mesh, mesh};
 use crate::link::shaped::{Line, Network};
 use crate::link::{Link, Peer};
-use crate::share::deal::{Dealt, Upload, layout};
+use crate::share::deal::Upload;
 use crate::share::encode::{Encoded, InputError, Inputs, Member};
 use crate::share::reveal::Revealed;
 use crate::share::state::Kept;
-use crate::share::{Held, PairSeeds, Prg, Prss, Purpose, RunId, Seed, Stream, next};
+use crate::share::{Held, PairSeeds, Prss, Purpose, RunId, Seed, Stream, next};
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op};
 use slvr_ring::{Data, threads};
@@ -22,6 +23,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+
+pub use super::dealer::Dealer;
 
 /// Wraps the link of a party.
 pub type WrapLink<'a> = dyn Fn(usize, Memory) -> Box<dyn Link> + Sync + 'a;
@@ -80,7 +83,7 @@ impl Default for Options<'_> {
 }
 
 impl Options<'_> {
-    fn is_cancelled(&self) -> bool {
+    pub(super) fn is_cancelled(&self) -> bool {
         self.cancel.is_some_and(|cancel| cancel.load(Ordering::Acquire))
     }
 }
@@ -247,12 +250,19 @@ fn outcome<G: Send>(
     if options.compare_inputs {
         intakes.iter_mut().for_each(Intake::firsts_alone);
     }
-    let upload_bytes = dealer.deal(circuit, members, encode, options, |set, member, uploads| {
-        let uploads = uploads.map_or([None, None, None], |u| u.map(Some));
-        threads::each(intakes.iter_mut().zip(uploads), &|(intake, upload)| {
-            intake.take(set, member, upload.as_ref());
-        });
-    })?;
+    // What is loaded in parts is kept as it is uploaded.
+    let in_place =
+        options.compare_inputs && options.doors.tamper.is_none() && circuit.loaded().is_empty();
+    let upload_bytes = if in_place {
+        dealer.deal_in_place(circuit, members, encode, options, &mut intakes)?
+    } else {
+        dealer.deal(circuit, members, encode, options, |set, member, uploads| {
+            let uploads = uploads.map_or([None, None, None], |u| u.map(Some));
+            threads::each(intakes.iter_mut().zip(uploads), &|(intake, upload)| {
+                intake.take(set, member, upload.as_ref());
+            });
+        })?
+    };
     let mut given = intakes.map(|i| i.finish(&public));
     if options.compare_inputs {
         share_components(&mut given);
@@ -415,117 +425,5 @@ impl Outcome {
                 _ => None,
             },
         })
-    }
-}
-
-/// What a member shares, from what it gives: its inputs as (index of the input, elements).
-pub type Encode<'a, G> = dyn Fn(G) -> Result<Vec<(u64, Data)>, InputError> + Sync + 'a;
-
-/// Deals a run's inputs.
-pub struct Dealer {
-    /// The run's public name.
-    pub run: RunId,
-    source: Source,
-    seeds: [Seed; 3],
-}
-
-impl Dealer {
-    /// Draws a run's name and the parties' seeds.
-    ///
-    /// # Errors
-    ///
-    /// No randomness.
-    pub fn new(options: &Options<'_>) -> Result<Self, RunError> {
-        let mut source = Source::new(options.seed);
-        let run = RunId(*source.seed()?.expose());
-        let seeds = [source.seed()?, source.seed()?, source.seed()?];
-        Ok(Dealer { run, source, seeds })
-    }
-
-    /// What each party gets for its pairwise randomness.
-    pub fn pairs(&self) -> [PairSeeds; 3] {
-        PairSeeds::of_all(&self.seeds)
-    }
-
-    /// Deals every client's inputs. `members` gives those of a party set, and nothing of one that gives nothing; what they
-    /// give is encoded right before it is dealt, and let go of once it is. Hands out, for each member of each party set in
-    /// order, what the three parties get of it, or that it gave nothing. The result are the bytes that each client uploads,
-    /// by party set and member; 0 for one that gave nothing.
-    ///
-    /// # Errors
-    ///
-    /// No randomness; those of `members` and `encode`.
-    pub fn deal<G: Send>(
-        mut self,
-        circuit: &Circuit,
-        mut members: impl FnMut(usize) -> Result<Vec<Option<G>>, InputError>,
-        encode: &Encode<'_, G>,
-        options: &Options<'_>,
-        mut hand_out: impl FnMut(usize, usize, Option<[Upload; 3]>),
-    ) -> Result<Vec<Vec<u64>>, RunError> {
-        let mut upload_bytes = Vec::new();
-        for (s, set) in circuit.parties.iter().enumerate() {
-            let size = if layout(circuit, s).is_empty() { 0 } else { set.size as usize };
-            let mut sizes = Vec::with_capacity(size);
-            let mut given = members(s)?;
-            given.resize_with(size, || None);
-            let mut given = given.into_iter();
-            while sizes.len() < size {
-                if options.is_cancelled() {
-                    return Err(RunError::Cancelled);
-                }
-                // As many at a time as there are threads. Seeds are drawn in the order of the members.
-                let mut some = Vec::new();
-                for given in given.by_ref().take(threads::count()) {
-                    some.push(match given {
-                        None => None,
-                        Some(given) => Some((given, self.source.seed()?, self.source.seed()?)),
-                    });
-                }
-                let run = self.run;
-                let dealt = threads::map(some.into_iter(), &|given| {
-                    let deal =
-                        |(given, seed0, seed1)| Ok(Dealt::new(seed0, seed1, run, encode(given)?));
-                    given.map(deal).transpose()
-                });
-                for dealt in dealt {
-                    let dealt: Option<Dealt> = dealt.map_err(RunError::Input)?;
-                    let i = sizes.len();
-                    sizes.push(dealt.as_ref().map_or(0, Dealt::upload_bytes));
-                    let mut parts = dealt.map(|d| d.uploads());
-                    if let (Some(tamper), Some(parts)) = (options.doors.tamper, &mut parts) {
-                        tamper(s, i, parts);
-                    }
-                    hand_out(s, i, parts);
-                }
-            }
-            upload_bytes.push(sizes);
-        }
-        Ok(upload_bytes)
-    }
-}
-
-/// Seeds from the operating system or from a number.
-struct Source {
-    fixed: Option<Prg>,
-    drawn: u64,
-}
-
-impl Source {
-    fn new(seed: Option<u64>) -> Self {
-        let fixed = seed.map(|n| {
-            let mut bytes = [0; 16];
-            bytes[..8].copy_from_slice(&n.to_le_bytes());
-            Prg::new(&Seed::new(bytes), RunId([0; 16]))
-        });
-        Source { fixed, drawn: 0 }
-    }
-
-    fn seed(&mut self) -> Result<Seed, RunError> {
-        self.drawn += 1;
-        match &self.fixed {
-            Some(g) => Ok(Seed::new(g.bytes(Stream::new(self.drawn, Purpose::Setup)))),
-            None => Ok(Seed::random()?),
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::loads::Source;
 use crate::share::deal::{Layout, Part, Upload};
-use crate::share::{Held, Rep};
+use crate::share::{Held, Rep, Seed, next};
 use serde::{Deserialize, Serialize};
 use slvr_ring::Data;
 use std::collections::BTreeMap;
@@ -95,6 +95,25 @@ impl Received {
             *hash.finalize().as_bytes()
         };
         Received([one(|r| &r.first), one(|r| &r.second)])
+    }
+
+    /// Of what a member of this process dealt right to its place in the parties' first components: what each of them would
+    /// say of its upload.
+    pub(super) fn of_places(
+        seeds: &[Seed; 2],
+        explicit: &BTreeMap<u64, Data>,
+        layout: &Layout,
+        member: usize,
+    ) -> [Received; 3] {
+        let mut hash = blake3::Hasher::new();
+        for &(j, _, n) in layout {
+            if let Some(x) = explicit.get(&j) {
+                absorb(&mut hash, x, member * n, n);
+            }
+        }
+        let [first, second] = seeds.each_ref().map(|s| *blake3::hash(s.expose()).as_bytes());
+        let of = [first, second, *hash.finalize().as_bytes()];
+        [0, 1, 2].map(|me| Received([of[me], of[next(me)]]))
     }
 
     /// The hash of the first or second component.

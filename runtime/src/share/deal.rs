@@ -123,6 +123,29 @@ impl Dealt {
     }
 }
 
+/// Shares a member's encoded inputs among three parties of this process, as [`Dealt`] and [`Upload::expand`] do among
+/// others: x_i goes to the member's place in the first components of P_i, by index of the input.
+pub(crate) fn deal_to(
+    [p0, p1, p2]: [&mut BTreeMap<u64, Data>; 3],
+    member: usize,
+    seeds: &[Seed; 2],
+    run: RunId,
+    inputs: Vec<(u64, Data)>,
+) {
+    let [g0, g1] = seeds.each_ref().map(|seed| Prg::new(seed, run));
+    for (index, mut x) in inputs {
+        let components = (p0.get_mut(&index), p1.get_mut(&index), p2.get_mut(&index));
+        let (Some(x0), Some(x1), Some(x2)) = components else { continue };
+        let (n, s) = (x.len(), Stream::new(index, Purpose::Deal));
+        let at = member * n;
+        for (g, of) in [(&g0, x0), (&g1, x1)] {
+            g.draw_to(s, n, of, at);
+            x.sub_part(of, at..at + n);
+        }
+        x2.put(at, &x);
+    }
+}
+
 /// A party's first and its second component of inputs with all members' elements, each by index of the input.
 pub type Components = [BTreeMap<u64, Data>; 2];
 
@@ -258,6 +281,23 @@ mod tests {
         let uploads = dealt.uploads();
         let [a, b, c] = [0, 1, 2].map(|i| expand(&uploads[i], i, &layout, 0).unwrap().remove(0));
         assert_eq!(reconstruct([&a, &b, &c]).unwrap(), x);
+    }
+
+    #[test]
+    fn parties_of_one_process_get_the_components_of_others() {
+        let (xs, layout, dealt) = dealt();
+        let zeros = |&(j, dom, n): &(u64, Dom, usize)| (j, Data::zeros(dom, 2 * n));
+        let mut firsts = [(); 3].map(|()| layout.iter().map(zeros).collect::<BTreeMap<_, _>>());
+        let given: Vec<_> = [0, 2, 5].into_iter().zip(xs).collect();
+        let seeds = [dealt.seed0.clone(), dealt.seed1.clone()];
+        deal_to(firsts.each_mut(), 1, &seeds, RUN, given);
+        for (i, upload) in dealt.uploads().iter().enumerate() {
+            let expanded = expand(upload, i, &layout, 1).unwrap();
+            for (&(j, dom, n), want) in layout.iter().zip(expanded) {
+                assert!(firsts[i][&j].slice(n..2 * n) == *want.first);
+                assert!(firsts[i][&j].slice(0..n) == Data::zeros(dom, n), "the other member's");
+            }
+        }
     }
 
     #[test]

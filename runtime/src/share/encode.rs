@@ -44,31 +44,6 @@ impl RawData {
             RawData::I64(v) => v.iter().map(|&x| x as f64).collect(),
         }
     }
-
-    /// Makes room for so many more elements, where there is any.
-    pub fn reserve(&mut self, more: usize) {
-        let _ = match self {
-            RawData::F32(v) => v.try_reserve_exact(more),
-            RawData::F64(v) => v.try_reserve_exact(more),
-            RawData::I64(v) => v.try_reserve_exact(more),
-        };
-    }
-
-    /// Appends elements. Of two types of real numbers it becomes the longer one. Whether both are real, or neither.
-    pub fn append(&mut self, more: &RawData) -> bool {
-        match (&mut *self, more) {
-            (RawData::F32(all), RawData::F32(more)) => all.extend_from_slice(more),
-            (RawData::F64(all), RawData::F64(more)) => all.extend_from_slice(more),
-            (RawData::I64(all), RawData::I64(more)) => all.extend_from_slice(more),
-            (all, more) if all.is_real() && more.is_real() => {
-                let mut both = all.to_f64();
-                both.extend(more.to_f64());
-                *self = RawData::F64(both);
-            }
-            _ => return false,
-        }
-        true
-    }
 }
 
 impl RawTensor {

@@ -1,46 +1,45 @@
 //! Tensors that are in memory, by giver and name.
 
-use super::elements::Stored;
+use super::elements::{Elements, Stored};
 use super::stored::Tensors;
 use super::{
     Expected, Giver, Read, Source, Submitted, Values, expect, not_read, placed, submitted,
 };
 use crate::error::{Error, Result, refuse};
 use slvr_circuit::{Circuit, From, PartySet};
-use slvr_runtime::share::encode::{InputError, RawData, RawTensor};
-use std::borrow::Cow;
+use slvr_runtime::share::encode::{InputError, RawTensor};
 use std::collections::BTreeMap;
 
 /// An array.
-pub struct Array {
+pub struct Array<'a> {
     /// Sizes of its axes.
     pub shape: Vec<u64>,
     /// The type of its elements, as messages call it.
     pub kind: String,
     /// Its elements, row by row; nothing of a type that no input has.
-    pub data: Option<RawData>,
+    pub data: Option<Elements<'a>>,
 }
 
 /// What a member of a party set gives.
-pub enum Submission {
+pub enum Submission<'a> {
     /// Nothing.
     None,
     /// Something that cannot be read, and why.
     Unreadable(String),
     /// Arrays by name.
-    Arrays(BTreeMap<String, Array>),
+    Arrays(BTreeMap<String, Array<'a>>),
 }
 
 /// What was submitted, under the names that the tensors of files have.
 #[derive(Default)]
-pub struct Arrays {
+pub struct Arrays<'a> {
     /// The public inputs.
-    pub public: BTreeMap<String, Array>,
+    pub public: BTreeMap<String, Array<'a>>,
     /// By party set what each member gives.
-    pub sets: BTreeMap<String, Vec<Submission>>,
+    pub sets: BTreeMap<String, Vec<Submission<'a>>>,
 }
 
-impl Arrays {
+impl Arrays<'_> {
     /// Gathers what was submitted, as [`read_submitted`](super::read_submitted) does from files.
     ///
     /// # Errors
@@ -64,7 +63,7 @@ impl Arrays {
     }
 
     /// What a member gives.
-    fn of(&self, set: &str, member: u64) -> &Submission {
+    fn of(&self, set: &str, member: u64) -> &Submission<'_> {
         let members = self.sets.get(set).map_or(&[][..], Vec::as_slice);
         members.get(member as usize).unwrap_or(&Submission::None)
     }
@@ -78,7 +77,7 @@ impl Arrays {
 pub fn member_of(
     circuit: &Circuit,
     set: usize,
-    arrays: &BTreeMap<String, Array>,
+    arrays: &BTreeMap<String, Array<'_>>,
 ) -> Result<(BTreeMap<String, RawTensor>, Option<String>)> {
     taken(circuit, From::Each(set as u32), "the client's inputs", arrays)
 }
@@ -90,7 +89,7 @@ pub fn member_of(
 /// As [`member_of`].
 pub fn public_of(
     circuit: &Circuit,
-    arrays: &BTreeMap<String, Array>,
+    arrays: &BTreeMap<String, Array<'_>>,
 ) -> Result<(BTreeMap<String, RawTensor>, Option<String>)> {
     taken(circuit, From::Public, "the public inputs", arrays)
 }
@@ -99,7 +98,7 @@ fn taken(
     circuit: &Circuit,
     from: From,
     place: &str,
-    arrays: &BTreeMap<String, Array>,
+    arrays: &BTreeMap<String, Array<'_>>,
 ) -> Result<(BTreeMap<String, RawTensor>, Option<String>)> {
     let inputs = circuit.inputs.iter().filter(|i| i.from == from);
     let expected: Vec<Expected<'_>> = inputs.flat_map(Expected::of).collect();
@@ -107,7 +106,7 @@ fn taken(
     Ok((tensors, not_read(circuit, &[(place.into(), surplus)])))
 }
 
-struct Named<'a>(&'a BTreeMap<String, Array>);
+struct Named<'a>(&'a BTreeMap<String, Array<'a>>);
 
 impl Tensors for Named<'_> {
     fn names(&self) -> Vec<String> {
@@ -118,12 +117,12 @@ impl Tensors for Named<'_> {
         Ok(self.0.get(name).map(|a| Stored {
             shape: a.shape.clone(),
             kind: a.kind.clone(),
-            data: a.data.as_ref().map(Cow::Borrowed),
+            data: a.data.as_ref().map(Elements::lent),
         }))
     }
 }
 
-impl Source for Arrays {
+impl Source for Arrays<'_> {
     fn suits(&self, set: &PartySet) -> Result<()> {
         match self.sets.get(&set.name) {
             None => {

@@ -14,13 +14,13 @@ mod written;
 use crate::error::{About as _, Error, Result, refuse};
 use crate::notes::{Note, Notes};
 pub use arrays::{Array, Arrays, Submission, member_of, public_of};
+pub use elements::Elements;
 use elements::{Stored, fits};
 use safetensors::tensor::SafeTensors;
 use slvr_circuit::{Circuit, Encoding, From, Input, PartySet};
 use slvr_compiler::diagnostic::plain::name as shown;
 use slvr_ring::threads;
 use slvr_runtime::share::encode::{InputError, Inputs, Member, Problem, RawData, RawTensor};
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -479,15 +479,14 @@ fn expect(file: &mut dyn Tensors, at: &str, expected: &[Expected<'_>]) -> Result
                 out.insert(e.name.clone(), RawTensor { shape: e.shape.to_vec(), data });
             }
             None => {
-                let n = elements_of(e.shape);
-                let mut flat = RawTensor { shape: vec![n], data: data.into_owned() };
-                flat.data.reserve(elements_of(&e.input.shape).saturating_sub(n) as usize);
+                let data = data.first_of(elements_of(&e.input.shape) as usize);
+                let flat = RawTensor { shape: vec![elements_of(e.shape)], data };
                 out.insert(e.input.name.clone(), flat);
             }
             Some((shape, all)) => {
                 *shape = vec![elements_of(shape).saturating_add(elements_of(e.shape))];
                 // `one` holds every field to the kind of the input.
-                if !all.append(&data) {
+                if !data.append_to(all) {
                     refuse!("{at}: tensor `{}`: not of the kind of other fields", e.name);
                 }
             }
@@ -513,7 +512,7 @@ fn one<'f>(
     names: &[String],
     e: &Expected,
     all: &[Expected],
-) -> std::result::Result<Cow<'f, RawData>, String> {
+) -> std::result::Result<Elements<'f>, String> {
     let Some(Stored { shape, kind, data }) = file.get(&e.name, e.shape)? else {
         return Err(format!(
             "missing, the circuit expects {} {}{}",

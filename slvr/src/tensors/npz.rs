@@ -3,10 +3,9 @@
 //! Of an array the header is read first, and its entries only if they are as many as the circuit declares: what a
 //! compressed file claims to hold never decides how much memory is taken.
 
-use super::elements::{Stored, elements, fits, size_of};
+use super::elements::{Elements, Stored, elements, fits, size_of};
 use safetensors::Dtype;
 use slvr_runtime::share::encode::RawData;
-use std::borrow::Cow;
 use std::io::{Cursor, Read};
 use zip::ZipArchive;
 use zip::result::ZipError;
@@ -82,7 +81,7 @@ impl<'b> Npz<'b> {
             (true, RawData::F64(v)) => RawData::F64(by_rows(&v, &shape)),
             (true, RawData::I64(v)) => RawData::I64(by_rows(&v, &shape)),
         });
-        Ok(Some(Stored { shape, kind, data: data.map(Cow::Owned) }))
+        Ok(Some(Stored { shape, kind, data: data.map(Elements::from) }))
     }
 }
 

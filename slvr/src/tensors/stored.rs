@@ -1,11 +1,10 @@
 //! Files of tensors by name, as safetensors and as npz.
 
-use super::elements::{Stored, elements};
+use super::elements::{Elements, Stored, elements};
 use super::npz::Npz;
 use safetensors::{SafeTensorError, SafeTensors};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use slvr_compiler::diagnostic::plain::name as shown;
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::fmt::Formatter;
 use std::path::{Path, PathBuf};
@@ -57,7 +56,7 @@ impl Tensors for File<'_> {
             File::Safetensors(file) => Ok(file.tensor(name).ok().map(|view| Stored {
                 shape: view.shape().iter().map(|&d| d as u64).collect(),
                 kind: format!("{:?}", view.dtype()),
-                data: elements(view.dtype(), view.data()).map(Cow::Owned),
+                data: elements(view.dtype(), view.data()).map(Elements::from),
             })),
         }
     }
