@@ -91,7 +91,7 @@ impl Build {
     }
 
     /// How the compiler is told.
-    pub(crate) fn how(&self) -> pipeline::Options {
+    pub fn how(&self) -> pipeline::Options {
         let family = match self.protocols {
             Some(Family::T1) => lower::Family::T1,
             _ => lower::Family::T2(self.network().tuning()),

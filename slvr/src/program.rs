@@ -75,6 +75,13 @@ pub struct Source {
     pub(crate) others: Others,
 }
 
+impl Source {
+    /// A program with its circuit.
+    pub fn new(checked: Checked, compiled: Compiled) -> Source {
+        Source { checked, compiled, others: Others::default() }
+    }
+}
+
 /// The same program for other numbers of members: each is compiled once.
 #[derive(Default)]
 pub(crate) struct Others(Mutex<BTreeMap<Bindings, Arc<Loaded>>>);
@@ -115,8 +122,7 @@ pub fn load(build: &Build, notes: Notes<'_>) -> Result<Loaded> {
     let checked = check(build, Sizes::Required)?;
     notes(Note::Warnings(&checked.warnings, &checked.sources));
     let compiled = checked.compile(notes)?;
-    let others = Others::default();
-    Ok(Loaded::Source(Box::new(Source { checked, compiled, others })))
+    Ok(Loaded::Source(Box::new(Source::new(checked, compiled))))
 }
 
 /// The circuit of the bytes of an artifact, which [`Build::file`] names.

@@ -4,14 +4,14 @@ use super::document::Document;
 use super::names::DefKind;
 use super::position::Lines;
 use super::problem::{Place, Problem, Where};
-use super::typed::{Typed, key};
+use super::typed::{Predicate, Typed, key};
 use crate::cost;
 use crate::diagnostic::{Diagnostic, codes};
 use crate::pipeline;
 use crate::report::certificate::Certificate;
 use crate::report::upward::upward;
 use crate::syntax::ast::{Block, FileId, Ident, ItemKind};
-use crate::syntax::{Sources, embedded, embedded::Embedded};
+use crate::syntax::{Loader, Sources, embedded, embedded::Embedded};
 use crate::types::model::Model;
 use crate::types::{self, Checked, Options, Program, Stmt};
 
@@ -20,6 +20,21 @@ const MOST: usize = 8;
 
 /// Longer texts are parsed, not typed, while they are written.
 const MAX_TEXT: usize = 1 << 18;
+
+/// A message of a check, as an editor shows it.
+fn problem(d: &Document, sources: &Sources, file: FileId, found: &Diagnostic) -> Problem {
+    d.problem_in(found, |span| {
+        if span.file == file {
+            let inside = (span.start as usize) < d.text.len().max(1);
+            return inside.then(|| Place { file: Where::Here, range: d.range(span) });
+        }
+        let name = sources.name(span.file);
+        let lists = [embedded::STD, embedded::MODELS];
+        let (name, text) = lists.into_iter().flatten().find(|(n, _)| *n == name)?;
+        let range = Lines::new(text).range(text, span);
+        Some(Place { file: Where::Library(name), range })
+    })
+}
 
 /// Appended to the text of a file so that one of its models is typed.
 const MODEL_CHECK: &str = "\npredicate Check_[M_: model]() {
@@ -30,25 +45,32 @@ const MODEL_CHECK: &str = "\npredicate Check_[M_: model]() {
 }\n";
 
 impl Document {
-    /// Types what is in the file, for the smallest sizes that fit.
+    /// Types what is in the file for the smallest sizes that fit, and compiles it.
     pub fn check(&self) -> Typed {
-        if self.has_syntax_errors() || self.library {
+        let mut typed = self.types(&[], &mut Embedded);
+        for predicate in typed.predicates.clone() {
+            let compiled = pipeline::compile(&predicate.program, &predicate.sources);
+            typed.certify(self, &predicate, compiled.as_ref());
+        }
+        typed
+    }
+
+    /// Types what is in the file with what is bound of the names of each predicate; other sizes are the smallest that fit.
+    pub fn types(&self, bindings: &[(String, String)], loader: &mut dyn Loader) -> Typed {
+        if self.has_syntax_errors() || self.library || self.text.len() > MAX_TEXT {
             return Typed::default();
         }
-        check(self)
+        check(self, bindings, loader)
     }
 }
 
-fn check(document: &Document) -> Typed {
+fn check(document: &Document, given: &[(String, String)], loader: &mut dyn Loader) -> Typed {
     let mut typed = Typed::default();
-    if document.text.len() > MAX_TEXT {
-        return typed;
-    }
     let mut predicates = Vec::new();
     let mut models = Vec::new();
     for item in &document.tree.items {
         match &item.kind {
-            ItemKind::Predicate(p) => predicates.push(p.name.name.clone()),
+            ItemKind::Predicate(p) => predicates.push(p),
             ItemKind::Block(b) if b.is_model && b.sizes.iter().all(|s| s.default.is_some()) => {
                 models.push(b.name.name.clone());
             }
@@ -59,15 +81,21 @@ fn check(document: &Document) -> Typed {
     let bare = predicates.is_empty() && models.is_empty();
     let one = |p: String| Options { predicate: Some(p), defaults: true, ..Options::default() };
     for predicate in predicates.into_iter().take(MOST) {
-        typed.add(document, &document.text, &one(predicate));
+        let sizes = predicate.sizes.iter().map(|s| &s.name.name);
+        let names: Vec<&String> =
+            sizes.chain(predicate.params.iter().map(|p| &p.name.name)).collect();
+        let bindings = given.iter().filter(|(name, _)| names.contains(&name)).cloned().collect();
+        let options = Options { bindings, ..one(predicate.name.name.clone()) };
+        typed.add(document, &document.text, &options, loader);
     }
     let with_check = format!("{}{MODEL_CHECK}", document.text);
     for model in models.into_iter().take(MOST) {
         let bindings = vec![("M_".to_owned(), model)];
-        typed.add(document, &with_check, &Options { bindings, ..one("Check_".to_owned()) });
+        let options = Options { bindings, ..one("Check_".to_owned()) };
+        typed.add(document, &with_check, &options, loader);
     }
     if bare {
-        typed.add(document, &document.text, &Options::default());
+        typed.add(document, &document.text, &Options::default(), loader);
     }
     typed.problems.sort_by_key(|p| p.range);
     typed
@@ -75,29 +103,31 @@ fn check(document: &Document) -> Typed {
 
 impl Typed {
     /// Adds what one check of a text finds; the text is the document's with something behind it.
-    fn add(&mut self, document: &Document, text: &str, options: &Options) {
+    fn add(&mut self, document: &Document, text: &str, options: &Options, loader: &mut dyn Loader) {
         let mut sources = Sources::new();
         let file = sources.add(&document.name, text);
-        let found = match types::check(&mut sources, file, options, &mut Embedded) {
-            Ok(Checked { program, mut warnings, .. }) => {
+        let found = match types::check(&mut sources, file, options, loader) {
+            Ok(Checked { program, warnings, chosen }) => {
                 self.learn(document, file, &program);
-                match pipeline::compile(&program, &sources) {
-                    Ok(compiled) => {
-                        self.certify(file, &program, &sources, &compiled);
-                        warnings.extend(compiled.warnings);
-                    }
-                    Err(refused) => warnings.extend(refused),
+                if text.len() == document.text.len() {
+                    let sources = sources.clone();
+                    self.predicates.push(Predicate { program, sources, file, chosen });
                 }
                 warnings
             }
             Err(errors) => errors,
         };
+        self.say(document, &sources, file, &found);
+    }
+
+    /// Adds messages about a document.
+    fn say(&mut self, document: &Document, sources: &Sources, file: FileId, found: &[Diagnostic]) {
         for diagnostic in found {
             // A file without a predicate is a library: no error in an editor.
             if diagnostic.code == codes::NO_PREDICATE {
                 continue;
             }
-            let problem = self.problem(document, &sources, file, &diagnostic);
+            let problem = problem(document, sources, file, diagnostic);
             let known = |p: &Problem| p.range == problem.range && p.code == problem.code;
             if !self.problems.iter().any(known) {
                 self.problems.push(problem);
@@ -105,35 +135,20 @@ impl Typed {
         }
     }
 
-    fn problem(
-        &self,
-        d: &Document,
-        sources: &Sources,
-        file: FileId,
-        found: &Diagnostic,
-    ) -> Problem {
-        d.problem_in(found, |span| {
-            if span.file == file {
-                let inside = (span.start as usize) < d.text.len().max(1);
-                return inside.then(|| Place { file: Where::Here, range: d.range(span) });
-            }
-            let name = sources.name(span.file);
-            let lists = [embedded::STD, embedded::MODELS];
-            let (name, text) = lists.into_iter().flatten().find(|(n, _)| *n == name)?;
-            let range = Lines::new(text).range(text, span);
-            Some(Place { file: Where::Library(name), range })
-        })
-    }
-
-    /// Notes what is known of each statement's line before it runs: the interval and the error of its
-    /// values, and what it costs.
-    fn certify(
+    /// Notes what a compiled predicate of a document tells: warnings or errors, and of each statement's line the interval
+    /// and the error of its values, and what it costs.
+    pub fn certify(
         &mut self,
-        file: FileId,
-        program: &Program,
-        sources: &Sources,
-        compiled: &pipeline::Compiled,
+        document: &Document,
+        of: &Predicate,
+        compiled: Result<&pipeline::Compiled, &Vec<Diagnostic>>,
     ) {
+        let Predicate { program, sources, file, .. } = of;
+        let file = *file;
+        let said = compiled.map_or_else(|refused| refused, |compiled| &compiled.warnings);
+        self.say(document, sources, file, said);
+        self.problems.sort_by_key(|p| p.range);
+        let Ok(compiled) = compiled else { return };
         if cost::home(program) != Some(file) {
             return;
         }

@@ -2,9 +2,9 @@
 
 use super::names::{self, Names, Target};
 use super::position::{Lines, Position, Range};
-use super::problem::{Place, Problem, Where};
+use super::problem::{Fix, Place, Problem, Where};
 use super::typed::Typed;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{self, Diagnostic};
 use crate::source::{FileId, Span};
 use crate::syntax::ast::File;
 use crate::syntax::{self, embedded, parse};
@@ -55,6 +55,14 @@ impl Document {
         self.lines.offset(&self.text, at)
     }
 
+    /// What a comment `// slvr: M=DigitsNet m=10 net=lan` says, in which every word is a name, `=` and a value: for which
+    /// sizes and which network the file is looked at. None of them without such a comment.
+    pub fn sizes(&self) -> Vec<(String, String)> {
+        let said = self.text.lines().find_map(|l| l.trim_start().strip_prefix("// slvr:"));
+        let words = said.unwrap_or_default().split_whitespace().filter_map(|w| w.split_once('='));
+        words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    }
+
     /// Whether the text has syntax errors: [`Document::check`] then finds nothing else.
     pub fn has_syntax_errors(&self) -> bool {
         !self.syntax.is_empty()
@@ -95,11 +103,21 @@ impl Document {
                 related.push((at, text.clone()));
             }
         }
-        for hint in &d.hints {
-            message = format!("{message}\nhint: {hint}");
+        for hint in d.hints.iter().filter(|h| !h.text.is_empty()) {
+            message = format!("{message}\nhint: {}", hint.text);
         }
+        let here = |e: &diagnostic::Edit| {
+            let at = place(e.at).filter(|p| p.file == Where::Here)?;
+            Some(Edit { range: at.range, text: e.text.clone() })
+        };
+        let file = d.labels.first().map_or(FileId(0), |(span, _)| span.file);
+        let fixes = d.fixes(file).filter_map(|(title, edits)| {
+            let edits = edits.iter().map(here).collect::<Option<Vec<Edit>>>()?;
+            Some(Fix { title: title.to_owned(), edits })
+        });
+        let fixes = fixes.collect();
         let range = range.unwrap_or_default();
-        Problem { range, severity: d.severity, code: d.code.to_string(), message, related }
+        Problem { range, severity: d.severity, code: d.code.to_string(), message, related, fixes }
     }
 
     pub(super) fn range(&self, span: Span) -> Range {

@@ -5,8 +5,9 @@
 //! is the rule, so nothing here fails or panics because of what a text says. May not live here: the
 //! language server protocol and I/O (the binary's `lsp` verb), and rules of the language.
 //!
-//! A [`Document`] is what parsing alone tells, at once. [`Document::check`] types the predicates and
-//! models in it, which takes longer; what it finds makes answers better but is not needed for them.
+//! A [`Document`] is what parsing alone tells, at once. [`Document::types`] types the predicates and models in it, which
+//! takes longer, and [`Typed::certify`] learns from the compiled ones, which takes longest; what they find makes answers
+//! better but is not needed for them.
 //!
 //! | file | does |
 //! |---|---|
@@ -19,6 +20,11 @@
 //! | `check.rs` | types, for the smallest sizes that fit |
 //! | `hover.rs` | what is said of a name |
 //! | `complete.rs` | what may stand at a place |
+//! | `usages.rs` | where a name is used, and what renames it |
+//! | `symbols.rs` | what a file defines |
+//! | `signature.rs` | the parameters of the function that is being called |
+//! | `tokens.rs` | what each word is, for highlighting |
+//! | `ranges.rs` | what folds, and what is selected next |
 //! | `doc/` | Markdown pages of the library and of predicates |
 
 mod check;
@@ -30,7 +36,12 @@ pub mod library;
 mod names;
 mod position;
 mod problem;
+mod ranges;
+mod signature;
+mod symbols;
+mod tokens;
 mod typed;
+mod usages;
 
 #[cfg(test)]
 mod tests;
@@ -39,8 +50,13 @@ pub use complete::{Completion, CompletionKind};
 pub use document::{Document, Edit};
 pub use hover::Hover;
 pub use position::{Lines, Position, Range};
-pub use problem::{Place, Problem, Where};
-pub use typed::Typed;
+pub use problem::{Fix, Place, Problem, Where};
+pub use ranges::Fold;
+pub use signature::Signature;
+pub use symbols::{Symbol, SymbolKind};
+pub use tokens::{Token, TokenKind};
+pub use typed::{Predicate, Typed};
+pub use usages::Usage;
 
 /// What is wrong with a text.
 pub fn diagnostics(name: &str, text: &str) -> Vec<Problem> {

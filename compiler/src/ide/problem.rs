@@ -1,5 +1,6 @@
 //! What is wrong with a text, as an editor shows it.
 
+use super::document::Edit;
 use super::position::Range;
 use crate::diagnostic::Severity;
 
@@ -16,6 +17,17 @@ pub struct Problem {
     pub message: String,
     /// Other places, and what they have to do with it.
     pub related: Vec<(Place, String)>,
+    /// What can be done about it in this file.
+    pub fixes: Vec<Fix>,
+}
+
+/// Edits that do what a hint says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What they do.
+    pub title: String,
+    /// All of them at once.
+    pub edits: Vec<Edit>,
 }
 
 /// A place in some file.

@@ -1,7 +1,8 @@
 //! What typing tells of a document.
 
 use super::problem::Problem;
-use crate::source::Span;
+use crate::source::{FileId, Sources, Span};
+use crate::types::Program;
 use std::collections::BTreeMap;
 
 /// What typing tells of a document.
@@ -10,6 +11,21 @@ pub struct Typed {
     pub(super) problems: Vec<Problem>,
     /// By the place of the name: what is known of a definition, one entry per instance.
     pub(super) facts: BTreeMap<(u32, u32), Facts>,
+    /// The predicates of the file that are right, in its order.
+    pub predicates: Vec<Predicate>,
+}
+
+/// A predicate of a document, for some sizes.
+#[derive(Clone, Debug)]
+pub struct Predicate {
+    /// The predicate.
+    pub program: Program,
+    /// What it is made of.
+    pub sources: Sources,
+    /// The document among them.
+    pub file: FileId,
+    /// Some size was not given.
+    pub chosen: bool,
 }
 
 /// What is known of a definition.

@@ -6,6 +6,7 @@ mod report;
 mod text;
 
 pub use report::{Phase, Report, Rounds};
+pub use text::beside;
 
 use crate::error::{Result, refuse};
 use slvr_compiler::analysis::privacy;

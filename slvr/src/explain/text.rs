@@ -124,6 +124,25 @@ fn heading(certified: bool) -> String {
     format!("{:>6}  {:>5}  {:>8}  {:>8}  {:>8}{more}", "rounds", "waits", "bytes", "MACs", "memory")
 }
 
+/// What stands behind a line in an editor: the rounds that wait for it, bytes, range and error as in the listing. Nothing
+/// of a line of which there is none of these to say.
+pub fn beside(row: &LineRow) -> Option<String> {
+    let mut parts = Vec::new();
+    if row.critical > 0 {
+        parts.push(format!("waits {}", row.critical));
+    }
+    if mean(row.bytes) > 0 {
+        parts.push(per_party(row.bytes));
+    }
+    let range = row.range.as_deref().unwrap_or("");
+    match row.error.map(error) {
+        Some(error) => parts.push(format!("{range} ± {error}").trim_start().to_owned()),
+        None if !range.is_empty() => parts.push(range.to_owned()),
+        None => {}
+    }
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
 fn columns(row: &LineRow, certified: bool) -> String {
     // What is nothing is left blank, so that what is something stands out.
     let some = |n: u64, text: String| if n == 0 { String::new() } else { text };

@@ -1,28 +1,36 @@
 //! `slvrc check`: parses, types and certifies a program.
 
-use crate::fail::{print, say, warn};
+use crate::fail::{Usage, note, print, say, warn};
 use crate::target::Target;
 use anyhow::Context;
 use serde_json::json;
-use slvr::Build;
 use slvr::program::{self, Checked};
+use slvr::{Build, Error, files};
 use slvr_circuit::{Circuit, From, PartySet};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
-use slvr_compiler::diagnostic::render;
+use slvr_compiler::diagnostic::{self, Diagnostic, render};
 use slvr_compiler::report::certificate::Certificate;
+use slvr_compiler::syntax::Sources;
 use slvr_compiler::types::{Program, Stmt};
+use std::path::Path;
 
 /// Arguments.
 #[derive(clap::Args)]
 pub struct Check {
     #[command(flatten)]
     target: Target,
+    /// Writes into the file what the hints of its messages say to write, as often as that leaves others to do.
+    #[arg(long)]
+    fix: bool,
 }
 
 impl Check {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let build = self.target.build()?;
+        if self.fix {
+            fix(&build)?;
+        }
         let checked = program::check(&build, program::Sizes::OrSmallest)?;
         // Ranges, errors and failure: what does not hold is an error with a place in the source.
         let compiled = checked.compile(&print)?;
@@ -104,6 +112,56 @@ impl Check {
         let whole: String = whole.chain(shaped).collect();
         say(&format!("{}: ok with {}{how}\n{noise}{numbers}{whole}", p.name, sizes(&checked)))
     }
+}
+
+/// Most times that a file is fixed and checked again.
+const MOST_FIXED: usize = 16;
+
+/// Does what the hints of a program's messages say, in its file.
+fn fix(build: &Build) -> anyhow::Result<()> {
+    let path = Path::new(&build.file);
+    if !path.is_file() {
+        return Err(
+            Usage(format!("{}: --fix writes a file, and there is none here", build.file)).into()
+        );
+    }
+    let (mut build, mut all) = (build.clone(), 0);
+    for _ in 0..MOST_FIXED {
+        let (found, sources) = said(&build)?;
+        let Some(file) = sources.find(&build.file) else { break };
+        let first = found.iter().filter_map(|d| d.fixes(file).next());
+        let (text, done) =
+            diagnostic::fix::apply(sources.text(file), first.map(|(_, edits)| edits));
+        if done == 0 {
+            break;
+        }
+        all += done;
+        build.texts.insert(build.file.clone(), text);
+    }
+    if let Some(text) = build.texts.get(&build.file).filter(|_| all > 0) {
+        files::write(path, text.as_bytes())?;
+    }
+    let places = if all == 1 { "place" } else { "places" };
+    note(&format!("{}: {all} {places} fixed", build.file));
+    Ok(())
+}
+
+/// All that is said of a program, whether it is refused or not.
+fn said(build: &Build) -> anyhow::Result<(Vec<Diagnostic>, Sources)> {
+    let refused = |e| match e {
+        Error::Rejected(r) => Ok((r.diagnostics, r.sources)),
+        other => Err(other.into()),
+    };
+    let checked = match program::check(build, program::Sizes::OrSmallest) {
+        Ok(checked) => checked,
+        Err(e) => return refused(e),
+    };
+    let mut found = checked.warnings.clone();
+    match checked.stages(checked.encoding()) {
+        Ok(compiled) => found.extend(compiled.warnings),
+        Err(errors) => found.extend(errors),
+    }
+    Ok((found, checked.sources))
 }
 
 /// The party sets of which no member may be missing from a round of a program with a state.

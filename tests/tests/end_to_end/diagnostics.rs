@@ -5,7 +5,8 @@
 //! command line does; without it the smallest sizes that fit are chosen. The file's name begins with
 //! a code that must be among the messages.
 
-use slvr_compiler::diagnostic::{Severity, render};
+use slvr_compiler::diagnostic::{Diagnostic, Severity, fix, render};
+use slvr_compiler::source::FileId;
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
 use std::collections::BTreeSet;
@@ -44,8 +45,8 @@ fn options(text: &str) -> Options {
     Options { bindings, predicate: None, defaults: args.is_none() }
 }
 
-/// What the checker says: rendered, and the codes of it.
-fn messages(name: &str, text: &str) -> (String, Vec<u16>, bool) {
+/// What the checker says, in which texts, and whether it accepts the program.
+fn said(name: &str, text: &str) -> (Vec<Diagnostic>, Sources, bool) {
     let mut sources = Sources::new();
     let file = sources.add(name, text);
     let mut no_files = |_: &str| Err(LoadError::NotFound);
@@ -53,6 +54,12 @@ fn messages(name: &str, text: &str) -> (String, Vec<u16>, bool) {
         Ok(Checked { warnings, .. }) => (warnings, true),
         Err(errors) => (errors, false),
     };
+    (found, sources, accepted)
+}
+
+/// The same rendered, and the codes of it.
+fn messages(name: &str, text: &str) -> (String, Vec<u16>, bool) {
+    let (found, sources, accepted) = said(name, text);
     if !accepted {
         assert!(found.iter().any(|d| d.severity == Severity::Error), "{name}: rejected silently");
     }
@@ -86,6 +93,44 @@ fn fail() {
     assert!(wrong.is_empty(), "{wrong}");
     let missing: Vec<u16> = COVERED.iter().copied().filter(|c| !seen.contains(c)).collect();
     assert!(missing.is_empty(), "no program in fail/ shows {missing:?}");
+}
+
+/// Each hint with edits, done alone, leaves a program of which the message is not said any more; all at once, as often as
+/// there are any, they come to an end.
+#[test]
+fn hints_with_edits_do_away_with_their_messages() {
+    let mut done = 0;
+    for path in programs("fail") {
+        let name = stem(&path);
+        let text = fs::read_to_string(&path).expect("a readable program");
+        let (found, sources, _) = said(&name, &text);
+        let file = sources.find(&name).unwrap_or(FileId(0));
+        for d in &found {
+            let same = |all: &[Diagnostic]| {
+                all.iter().filter(|o| o.code == d.code && o.title == d.title).count()
+            };
+            for (what, edits) in d.fixes(file) {
+                let (fixed, _) = fix::apply(&text, [edits]);
+                let after = said(&name, &fixed).0;
+                assert!(same(&after) < same(&found), "{name}: {what}\n{}\n{fixed}", d.title);
+                done += 1;
+            }
+        }
+        let mut all = text;
+        for round in 0.. {
+            assert!(round < 16, "{name} is fixed for ever:\n{all}");
+            let (found, sources, _) = said(&name, &all);
+            let file = sources.find(&name).unwrap_or(FileId(0));
+            let first = found.iter().filter_map(|d| d.fixes(file).next());
+            let (fixed, count) = fix::apply(&all, first.map(|(_, edits)| edits));
+            if count == 0 {
+                break;
+            }
+            all = fixed;
+        }
+    }
+    println!("{done} hints with edits");
+    assert!(done > 30, "only {done}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! A value that may leave its ring (E0028) is shown where it is computed: the operation, not the comprehension around it,
 //! and for what the library computes also the call.
 
-use slvr_compiler::diagnostic::codes;
+use slvr_compiler::diagnostic::{Diagnostic, codes};
 use slvr_compiler::pipeline::Options;
 use slvr_tests::{Refused, attempt};
 
@@ -32,12 +32,17 @@ fn the_operation_is_underlined_not_the_comprehension_around_it() {
     assert_eq!(found, ["norm(exp(x[i]) * 30000)", "sqrt(norm_sq(x))"]);
 }
 
+/// What the hints of a message say.
+fn hinted(error: &Diagnostic) -> Vec<String> {
+    error.hints.iter().map(|h| h.text.clone()).collect()
+}
+
 /// What stands at each place of the first error, if there is one.
 fn first_error(text: &str) -> Option<(Vec<[String; 2]>, Vec<String>)> {
     let Refused { said, sources } = refused(text)?;
     let error = said.into_iter().next()?;
     let label = |(span, what): &(_, String)| [sources.snippet(*span).to_owned(), what.clone()];
-    Some((error.labels.iter().map(label).collect(), error.hints))
+    Some((error.labels.iter().map(label).collect(), hinted(&error)))
 }
 
 /// The operand of a function of the library is too large, and not what the function makes of it: both are named, with the
@@ -84,7 +89,7 @@ fn with_state(range: &str, start: &str, value: &str) -> Result<(), String> {
     );
     let Some(Refused { said: errors, .. }) = refused(&text) else { return Ok(()) };
     assert!(errors.iter().all(|e| e.code == codes::OVERFLOW), "{errors:?}");
-    errors.first().map_or(Ok(()), |e| Err(e.hints.join("; ")))
+    errors.first().map_or(Ok(()), |e| Err(hinted(e).join("; ")))
 }
 
 /// A range that is advised for a state is one in which it begins, and with it the program compiles: nothing is said

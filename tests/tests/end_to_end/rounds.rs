@@ -212,7 +212,7 @@ fn refused(stmts: &str) -> Vec<Diagnostic> {
 /// What a hint says to write is a state that compiles.
 #[test]
 fn hints_of_states_are_followed() {
-    let hint = |stmts: &str| refused(stmts).remove(0).hints.remove(0);
+    let hint = |stmts: &str| refused(stmts).remove(0).hints.remove(0).text;
     let bit = "a bit is 0 or 1: `state s: secret bit = 0;`";
     assert_eq!(hint("state s: secret bit = 2; store s as s;"), bit);
     assert_eq!(hint("state s: secret bit = 0.5; store s as s;"), bit);

@@ -4,12 +4,14 @@
 //! A range is advised only if the program compiles with it, by the same steps; and only if it still has many
 //! values that words tell apart.
 
+use super::written;
 use slvr_graph::analysis::guard::{self, Long};
 use slvr_graph::analysis::interval::size;
 use slvr_graph::analysis::ranges::Basis;
 use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{Giver, Graph, build};
 use slvr_graph::passes::{self, saturation};
+use slvr_language::diagnostic::{Edit, Hint};
 use slvr_language::syntax::Sources;
 use slvr_language::types::{Elem, Program, VarId};
 
@@ -36,7 +38,12 @@ pub(super) struct How<'a> {
 /// A narrower range of one input with which every value fits; `graph` is the graph as it is built.
 ///
 /// States come last, because what is stored beyond a narrower range changes: and only ranges in which the state begins.
-pub(super) fn narrower(graph: &Graph, how: &How<'_>) -> Option<String> {
+pub(super) fn narrower(
+    program: &Program,
+    sources: &Sources,
+    graph: &Graph,
+    how: &How<'_>,
+) -> Option<Hint> {
     let start = |i: usize| match graph.inputs[i].from {
         Giver::State(start) => Some(start),
         Giver::Public | Giver::Each(_) | Giver::Present(_) => None,
@@ -78,18 +85,21 @@ pub(super) fn narrower(graph: &Graph, how: &How<'_>) -> Option<String> {
         }
         let (lo, hi) = with(high);
         let name = &input.name;
-        (found == Fit::Well).then(|| match start(i) {
+        let said = (found == Fit::Well).then(|| match start(i) {
             None => format!("declare `{name}` in {lo}..{hi}: then every value fits"),
             Some(_) => format!(
                 "declare the state `{name}` in {lo}..{hi}: then every value fits, and what is stored beyond becomes the \
                  nearer end"
             ),
+        });
+        said.map(|text| {
+            Hint::from(text).edit(written::range(program, sources, name, (lo, hi)))
         })
     })
 }
 
 /// Ranges of carried values with which every value fits: of one of them, or of all that have none.
-pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>) -> Option<String> {
+pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>) -> Option<Hint> {
     let mut carried: Vec<VarId> = Vec::new();
     program.clone().loops_mut(&mut |i| {
         let number = |v: VarId| program.vars[v.0 as usize].ty.elem != Elem::Bit;
@@ -112,12 +122,21 @@ pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>)
         let most = f64::from(power).exp2();
         let names: Vec<String> =
             vars.iter().map(|v| format!("`{} in -{most}..{most} = ..`", name(v))).collect();
-        format!(
+        // A value with a type has its range behind that.
+        let bare = |v: &VarId| {
+            let span = program.vars[v.0 as usize].span;
+            let rest = sources.text(span.file).get(span.end as usize..).unwrap_or_default();
+            let bare = rest.trim_start().starts_with('=') && !rest.trim_start().starts_with("==");
+            bare.then(|| Edit::after(span, format!(" in -{most}..{most}")))
+        };
+        let edits: Option<Vec<Edit>> = vars.iter().map(bare).collect();
+        Hint::from(format!(
             "from step to step the bounds of what the loop carries grow: declare a range, which values outside do not \
              leave, {}: then every value fits. A narrower range that the values stay in, such as -1..1 for a unit \
              vector, is more exact",
             names.join(" and ")
-        )
+        ))
+        .edit(edits.unwrap_or_default())
     };
     for var in carried.iter().take(MOST_CARRIED) {
         let var = std::slice::from_ref(var);

@@ -4,12 +4,14 @@
 //! That is a condition which no range excludes, so a program that bounds its failure has to accept it by name, with
 //! `require cut >= 16`.
 
+use super::written;
 use slvr_graph::analysis::cuts;
 use slvr_graph::analysis::interval::size;
 use slvr_graph::analysis::ranges::Ranges;
 use slvr_graph::graph::{Graph, NodeId, Op};
 use slvr_graph::passes::saturation::Cut;
 use slvr_language::diagnostic::{Diagnostic, codes};
+use slvr_language::syntax::Sources;
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{Bounded, Program};
 
@@ -23,7 +25,7 @@ pub struct Fitted<'a> {
 /// If values may reach a cut and the program does not accept that: a warning, and an error if it bounds its failure. An
 /// error too if it wants them cut further out. Products with a reciprocal are cut at half of what gates are: what a
 /// program accepts is the lowest of all cuts.
-pub fn check(program: &Program, fitted: &Fitted) -> Vec<Diagnostic> {
+pub fn check(program: &Program, sources: &Sources, fitted: &Fitted) -> Vec<Diagnostic> {
     let reached = cuts::reached(fitted.graph, &fitted.ranges.raw);
     let lowest = reached.iter().copied().min_by_key(|&id| top_of(fitted.graph, id));
     let (Some(lowest), Some(cut)) = (lowest, fitted.cut) else { return Vec::new() };
@@ -32,7 +34,10 @@ pub fn check(program: &Program, fitted: &Fitted) -> Vec<Diagnostic> {
     let accepted = of(Bounded::Cut).next().is_some();
     let mut found = match accepted {
         true => Vec::new(),
-        false => vec![warning(fitted, &reached, least, cut)],
+        false => {
+            let accept = written::demand(program, sources, &format!("cut >= {least}"));
+            vec![warning(fitted, &reached, least, cut).edit(accept)]
+        }
     };
     for demand in of(Bounded::Cut).filter(|d| d.bound > least) {
         let title = format!("values are cut at {least}, and {} is demanded", demand.bound);
@@ -51,9 +56,12 @@ pub fn check(program: &Program, fitted: &Fitted) -> Vec<Diagnostic> {
     if !accepted && let Some(demand) = of(Bounded::Failure).next() {
         let title = format!("values are cut at {least}, which the program does not accept");
         let label = "what is certified holds where values stay within";
-        found.push(Diagnostic::error(codes::CERTIFICATE, title, demand.span, label).hint(format!(
+        let hint = format!(
             "write `require cut >= {least};` to accept it, or declare ranges that keep values within"
-        )));
+        );
+        let accept = written::demand(program, sources, &format!("cut >= {least}"));
+        let error = Diagnostic::error(codes::CERTIFICATE, title, demand.span, label);
+        found.push(error.hint(hint).edit(accept));
     }
     found
 }

@@ -14,6 +14,7 @@ mod malicious;
 mod precision;
 mod privacy;
 mod segments;
+mod written;
 
 use crate::cost;
 use crate::lower::{Family, Target};
@@ -210,7 +211,7 @@ pub fn compile_encoded(
         let how = advice::How { ways: &ways, most, stated: &stated };
         if let Some(d) = refused.iter_mut().find(|d| d.code == codes::OVERFLOW) {
             let loops = advice::bounded_loops(program, sources, &how);
-            let hints = loops.into_iter().chain(advice::narrower(&graph, &how));
+            let hints = loops.into_iter().chain(advice::narrower(program, sources, &graph, &how));
             d.hints.splice(0..0, hints);
         }
         if let Some(bits) = options.ring {
@@ -365,15 +366,21 @@ fn unproven(why: &str, at: Span, what: &str) -> Diagnostic {
 /// What a refusal may have to do with one width for all words that was asked for.
 fn named_ring(d: &mut Diagnostic, bits: u32) {
     if d.code == codes::OVERFLOW && bits < 128 {
-        d.hints.push(format!(
+        d.hints.push(
+            format!(
             "`--ring {bits}` makes all words that short; without it, words of 128 bits are taken where they are needed"
-        ));
+            )
+            .into(),
+        );
     }
     if d.code == codes::UNPROVEN && bits > 64 {
-        d.hints.push(format!(
+        d.hints.push(
+            format!(
             "`--ring {bits}` makes all words that long; without it, words of 64 bits, whose products of matrices have \
              proofs, are taken where they are enough"
-        ));
+            )
+            .into(),
+        );
     }
 }
 
@@ -592,7 +599,7 @@ pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec
     let given = Given { guards: coarse, fine, own: guards, level, stated };
     refused.extend(check_error_demands(program, sources, given));
     let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, cut: compiled.cut };
-    refused.extend(cut::check(program, &fitted));
+    refused.extend(cut::check(program, sources, &fitted));
     refused.extend(passes::rounded_constants(optimised));
     refused.extend(decisions::check(optimised, &compiled.ranges, guards, stated));
     let line_of = || cost::places(program, optimised, sources);

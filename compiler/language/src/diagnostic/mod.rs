@@ -1,17 +1,19 @@
 //! One small structure renders every message of the compiler: a code, a title, labels that point at
 //! the source, and hints that say what to write instead.
 //!
-//! Lives here: [`Diagnostic`], the table of error codes ([`codes`]), what each of them means
+//! Lives here: [`Diagnostic`], the edits that hints name ([`fix`]), the table of error codes ([`codes`]), what each of them means
 //! ([`explain`]), near names ([`near`]), text fit for a terminal ([`plain`]) and rendering ([`render`]). May not live here: the decision what
 //! is an error. Each room makes its own diagnostics.
 
 pub mod codes;
 pub mod explain;
+pub mod fix;
 pub mod near;
 pub mod plain;
 pub mod render;
 
 pub use codes::Code;
+pub use fix::{Edit, Hint};
 
 use crate::source::Span;
 
@@ -36,7 +38,7 @@ pub struct Diagnostic {
     /// Places; the first is where the mistake is.
     pub labels: Vec<(Span, String)>,
     /// What to write instead, and other help, in order.
-    pub hints: Vec<String>,
+    pub hints: Vec<Hint>,
 }
 
 impl Diagnostic {
@@ -68,8 +70,19 @@ impl Diagnostic {
     }
 
     /// With a hint.
-    pub fn hint(mut self, text: impl Into<String>) -> Self {
-        self.hints.push(text.into());
+    pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// With edits that do what the last hint says, or, if there is none, what the label says.
+    pub fn edit(mut self, edits: impl IntoIterator<Item = Edit>) -> Self {
+        if self.hints.is_empty() {
+            self.hints.push(String::new().into());
+        }
+        if let Some(last) = self.hints.last_mut() {
+            last.edits.extend(edits);
+        }
         self
     }
 }

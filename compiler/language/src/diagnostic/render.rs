@@ -72,8 +72,13 @@ fn report<'a>(diagnostic: &Diagnostic, sources: &'a Sources) -> (Report<usize>, 
         .with_code(diagnostic.code.to_string())
         .with_message(message(&diagnostic.title))
         .with_labels(labels.collect())
-        .with_notes(diagnostic.hints.iter().map(|h| format!("hint: {}", message(h))).collect());
+        .with_notes(said(diagnostic).map(|h| format!("hint: {}", message(h))).collect());
     (report, cut)
+}
+
+/// What the hints say.
+fn said(diagnostic: &Diagnostic) -> impl Iterator<Item = &str> {
+    diagnostic.hints.iter().map(|h| h.text.as_str()).filter(|text| !text.is_empty())
 }
 
 /// All files with long lines cut around these places, which are moved along; `None` if no line is long.
@@ -141,7 +146,7 @@ pub fn to_json(diagnostic: &Diagnostic, sources: &Sources) -> Value {
         "title": diagnostic.title,
         "file": first("file"), "line": first("line"), "column": first("column"),
         "labels": labels,
-        "hints": diagnostic.hints,
+        "hints": said(diagnostic).collect::<Vec<_>>(),
     })
 }
 

@@ -1,10 +1,12 @@
 //! Common mistakes that a change of one token repairs, so that the parse can go on behind them.
 
 use super::actions::Failure;
-use super::message::{Context, Found, fixed, one_of, starts_item, starts_statement, words};
+use super::message::{
+    Context, Found, fixed, one_of, starts_item, starts_statement, words, written,
+};
 use super::token::{KEYWORDS, Token, shorten};
 use crate::diagnostic::near::{did_you_mean, habit};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Edit, codes};
 use crate::source::Span;
 
 /// A change of one token, by its index, that lets the parse go on.
@@ -42,12 +44,42 @@ impl<'s> Context<'_, 's> {
     /// What would mend an error, with its message, if that is clear.
     pub fn mend(&self, failure: &Failure<'s>) -> Option<(Mend<'s>, Diagnostic)> {
         let found = &self.look(failure)?;
-        self.keyword(found)
+        // What is compared may have been meant to be named: the author decides.
+        if let Some(mended) = self.named_argument(found) {
+            return Some(mended);
+        }
+        let (mend, error) = self
+            .keyword(found)
             .or_else(|| self.equals(found))
             .or_else(|| self.surplus(found))
             .or_else(|| self.bracket(found))
             .or_else(|| self.semicolon(found))
-            .or_else(|| self.reserved(found))
+            .or_else(|| self.reserved(found))?;
+        let edit = self.edit(&mend);
+        Some((mend, error.edit(edit)))
+    }
+
+    /// What an author writes to the same effect.
+    fn edit(&self, mend: &Mend<'s>) -> Option<Edit> {
+        let span = |at: usize| self.tokens.get(at).map(|t| self.span(t.0, t.2));
+        Some(match mend {
+            // `let x = ..` begins where the name does.
+            Mend::Insert(at, token @ Token::Let) => {
+                Edit::before(span(*at)?, format!("{} ", written(token)?))
+            }
+            Mend::Insert(at, token) => {
+                let before = at.checked_sub(1).and_then(span).unwrap_or(self.span(0, 0));
+                Edit::after(before, written(token)?)
+            }
+            Mend::Replace(at, Token::Ident(word)) => Edit::replace(span(*at)?, format!("`{word}`")),
+            Mend::Replace(at, token) => Edit::replace(span(*at)?, written(token)?),
+            Mend::Delete(at) => {
+                let gone = span(*at)?;
+                let behind = self.text.get(gone.end as usize..).unwrap_or_default();
+                let blanks = behind.len() - behind.trim_start_matches([' ', '\t']).len();
+                Edit::replace(Span { end: gone.end + blanks as u32, ..gone }, "")
+            }
+        })
     }
 
     /// Positions of brackets that are open before a token, innermost last.
@@ -108,13 +140,17 @@ impl<'s> Context<'_, 's> {
         Some((Mend::Replace(at, fixed(meant)?), error))
     }
 
-    /// `=` for `==`, and a named argument in parentheses.
-    fn equals(&self, found: &Found<'_, 's>) -> Option<(Mend<'s>, Diagnostic)> {
+    /// Whether a `=` stands where `==` could.
+    fn compares(&self, found: &Found<'_, 's>) -> bool {
+        found.token == Some(&Token::Eq)
+            && found.expects("==")
+            && !matches!(self.token(found.at + 1), Some(Token::Gt | Token::Lt))
+    }
+
+    /// A named argument in parentheses.
+    fn named_argument(&self, found: &Found<'_, 's>) -> Option<(Mend<'s>, Diagnostic)> {
         let at = found.at;
-        if found.token != Some(&Token::Eq)
-            || !found.expects("==")
-            || matches!(self.token(at + 1), Some(Token::Gt | Token::Lt))
-        {
+        if !self.compares(found) {
             return None;
         }
         let mend = Mend::Replace(at, Token::EqEq);
@@ -134,6 +170,17 @@ impl<'s> Context<'_, 's> {
             };
             return Some((mend, error.hint(hint)));
         }
+        None
+    }
+
+    /// `=` for `==`, or for a definition.
+    fn equals(&self, found: &Found<'_, 's>) -> Option<(Mend<'s>, Diagnostic)> {
+        let at = found.at;
+        if !self.compares(found) {
+            return None;
+        }
+        let mend = Mend::Replace(at, Token::EqEq);
+        let argument = at.checked_sub(2).and_then(|i| self.token(i));
         let first = |t: Option<&Token>| matches!(t, Some(Token::LBrace | Token::Semi));
         if let Some(Token::Ident(name)) = at.checked_sub(1).and_then(|i| self.token(i))
             && first(argument)

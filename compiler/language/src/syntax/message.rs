@@ -241,6 +241,12 @@ pub(super) fn fixed(word: &str) -> Option<Token<'static>> {
     Token::lexer(word).next()?.ok()
 }
 
+/// How a token is written that is always the same.
+pub(super) fn written(token: &Token) -> Option<&'static str> {
+    let is = |w: &&&str| Token::lexer(w).next().is_some_and(|t| t.as_ref() == Ok(token));
+    KEYWORDS.iter().chain(SIGNS).find(is).copied()
+}
+
 pub(super) fn starts_item(token: &Token) -> bool {
     use Token::*;
     matches!(token, Use | Const | Fn | Block | Model | Predicate | Extern)

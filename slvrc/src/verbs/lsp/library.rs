@@ -1,18 +1,29 @@
-//! Files of the library, put where an editor can open them: they are part of the binary.
+//! What is part of the binary, put where an editor can open it: files of the library, and what codes mean.
 
+use slvr_compiler::diagnostic::{codes, explain};
 use slvr_compiler::syntax::embedded;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// The URI of a library file, which is written to the user's cache if it is not there yet.
 pub fn uri(name: &str) -> Option<String> {
-    file_uri(&library_file(name).ok()?)
+    file_uri(&kept(name, embedded::get(name)?, true).ok()?)
 }
 
-/// The path of a library file in the user's cache, written there if it is not yet, and read-only: an
-/// edit would change nothing. Each version of the compiler has a folder of its own.
-fn library_file(name: &str) -> io::Result<PathBuf> {
-    let text = embedded::get(name).ok_or(io::ErrorKind::NotFound)?;
+/// The URI of what `slvrc explain E0007` says of a code.
+pub fn explanation(code: &str) -> Option<String> {
+    let (known, _) = codes::ALL.iter().find(|(known, _)| known.to_string() == code)?;
+    file_uri(&kept(&format!("explain/{code}.md"), explain::markdown(*known)?, true).ok()?)
+}
+
+/// The URI of a page that was made for a program; the next one of that name takes its place.
+pub fn page(name: &str, text: &str) -> Option<String> {
+    file_uri(&kept(&format!("pages/{name}.html"), text, false).ok()?)
+}
+
+/// The path of a text in the user's cache, written there if it is not yet; and read-only, where an edit would change
+/// nothing. Each version of the compiler has a folder of its own.
+fn kept(name: &str, text: &str, fixed: bool) -> io::Result<PathBuf> {
     let path = cache().join("slvrc").join(env!("CARGO_PKG_VERSION")).join(name);
     if fs::read_to_string(&path).is_ok_and(|there| there == text) {
         return Ok(path);
@@ -24,7 +35,7 @@ fn library_file(name: &str) -> io::Result<PathBuf> {
     let write = || {
         fs::write(&beside, text)?;
         let mut permissions = fs::metadata(&beside)?.permissions();
-        permissions.set_readonly(true);
+        permissions.set_readonly(fixed);
         fs::set_permissions(&beside, permissions)?;
         fs::rename(&beside, &path)
     };
@@ -44,6 +55,23 @@ fn cache() -> PathBuf {
         folder("XDG_CACHE_HOME").or_else(|| home().map(|h| h.join(".cache")))
     };
     found.unwrap_or_else(env::temp_dir)
+}
+
+/// The path of `file:///..`.
+pub fn path(uri: &str) -> Option<PathBuf> {
+    let mut bytes = Vec::new();
+    let mut rest = uri.strip_prefix("file://")?.bytes();
+    while let Some(byte) = rest.next() {
+        let digit = |b: Option<u8>| Some(char::from(b?).to_digit(16)? as u8);
+        bytes.push(match byte {
+            b'%' => digit(rest.next())? << 4 | digit(rest.next())?,
+            byte => byte,
+        });
+    }
+    let text = String::from_utf8(bytes).ok()?;
+    // `/C:/x` is `C:/x`.
+    let drive = text.as_bytes().get(2) == Some(&b':');
+    Some(PathBuf::from(if drive { text.get(1..)? } else { &text }))
 }
 
 /// `file:///..` of an absolute path.

@@ -10,15 +10,39 @@ pub mod method {
     pub const DID_OPEN: &str = "textDocument/didOpen";
     pub const DID_CHANGE: &str = "textDocument/didChange";
     pub const DID_CLOSE: &str = "textDocument/didClose";
+    pub const DID_CONFIGURE: &str = "workspace/didChangeConfiguration";
     pub const PUBLISH_DIAGNOSTICS: &str = "textDocument/publishDiagnostics";
     pub const HOVER: &str = "textDocument/hover";
     pub const DEFINITION: &str = "textDocument/definition";
+    pub const REFERENCES: &str = "textDocument/references";
+    pub const HIGHLIGHT: &str = "textDocument/documentHighlight";
+    pub const PREPARE_RENAME: &str = "textDocument/prepareRename";
+    pub const RENAME: &str = "textDocument/rename";
     pub const COMPLETION: &str = "textDocument/completion";
+    pub const SIGNATURE: &str = "textDocument/signatureHelp";
     pub const FORMATTING: &str = "textDocument/formatting";
+    pub const SYMBOLS: &str = "textDocument/documentSymbol";
+    pub const ALL_SYMBOLS: &str = "workspace/symbol";
+    pub const TOKENS: &str = "textDocument/semanticTokens/full";
+    pub const FOLDS: &str = "textDocument/foldingRange";
+    pub const SELECTIONS: &str = "textDocument/selectionRange";
+    pub const ACTIONS: &str = "textDocument/codeAction";
+    pub const HINTS: &str = "textDocument/inlayHint";
+    pub const LENSES: &str = "textDocument/codeLens";
+    pub const EXECUTE: &str = "workspace/executeCommand";
+    pub const REFRESH_HINTS: &str = "workspace/inlayHint/refresh";
+    pub const REFRESH_LENSES: &str = "workspace/codeLens/refresh";
+    pub const SHOW: &str = "window/showDocument";
 }
 
-/// `TextDocumentSyncKind.Full`: a change brings the whole text.
-pub const SYNC_FULL: u8 = 1;
+/// `TextDocumentSyncKind.Incremental`: a change brings what is written over a range.
+pub const SYNC_INCREMENTAL: u8 = 2;
+
+/// The command of a lens: writes the page of `slvrc explain --html` and opens it.
+pub const EXPLAIN: &str = "slvr.explain";
+/// The code action that does all fixes of a file.
+pub const FIX_ALL: &str = "source.fixAll";
+pub const QUICK_FIX: &str = "quickfix";
 
 /// `CompletionItemKind`.
 pub mod completion {
@@ -33,6 +57,7 @@ pub mod completion {
 /// `DiagnosticSeverity`.
 pub const ERROR: u8 = 1;
 pub const WARNING: u8 = 2;
+pub const INFORMATION: u8 = 3;
 
 /// A place in a text: line and UTF-16 code unit, from 0.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -41,13 +66,13 @@ pub struct Position {
     pub character: u32,
 }
 
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub struct Range {
     pub start: Position,
     pub end: Position,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub struct Location {
     pub uri: String,
     pub range: Range,
@@ -72,6 +97,50 @@ pub struct AtPosition {
 #[serde(rename_all = "camelCase")]
 pub struct OfDocument {
     pub text_document: TextDocument,
+}
+
+/// Parameters of renaming.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Rename {
+    #[serde(flatten)]
+    pub at: AtPosition,
+    pub new_name: String,
+}
+
+/// Parameters of code actions and inlay hints.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct InRange {
+    pub text_document: TextDocument,
+    pub range: Range,
+    #[serde(default)]
+    pub context: Context,
+}
+
+#[derive(Default, Deserialize)]
+pub struct Context {
+    /// Kinds of code actions that are asked for.
+    pub only: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Selections {
+    pub text_document: TextDocument,
+    pub positions: Vec<Position>,
+}
+
+#[derive(Deserialize)]
+pub struct Query {
+    pub query: String,
+}
+
+#[derive(Deserialize)]
+pub struct Execute {
+    pub command: String,
+    #[serde(default)]
+    pub arguments: Vec<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -102,6 +171,8 @@ pub struct Version {
 
 #[derive(Deserialize)]
 pub struct Change {
+    /// What the text is written over; everything without it.
+    pub range: Option<Range>,
     pub text: String,
 }
 
@@ -113,19 +184,27 @@ pub struct PublishDiagnostics {
     pub version: Option<i32>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Diagnostic {
     pub range: Range,
     pub severity: u8,
     pub code: String,
+    /// Where the code is explained.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code_description: Option<Link>,
     pub source: &'static str,
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_information: Vec<Related>,
 }
 
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
+pub struct Link {
+    pub href: String,
+}
+
+#[derive(Clone, Serialize)]
 pub struct Related {
     pub location: Location,
     pub message: String,

@@ -318,5 +318,5 @@ fn flat_sums_have_as_many_terms_as_trees_have_levels() {
     assert_eq!(titles(&sum(250)), Vec::<&str>::new());
     let errors = sum(300);
     assert_eq!(titles(&errors), ["more than 256 operators and brackets one inside the other"]);
-    assert!(errors[0].hints[0].contains("sum([a, b, c])"), "{:?}", errors[0].hints);
+    assert!(errors[0].hints[0].text.contains("sum([a, b, c])"), "{:?}", errors[0].hints);
 }

@@ -4,9 +4,12 @@ use super::checker::Checker;
 use super::expr::secrecy_word;
 use super::index::{count_entries, decided};
 use super::value::{Env, IntVal, Loop, R, Reported, Val, in_place, typed};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Edit, codes};
 use crate::syntax::ast::{self, Secrecy, Span};
 use crate::types::{BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Gen, Index, Ty};
+
+/// How hints begin that say to choose by a bit.
+const SELECT: &str = "write `select(c, a, b)`";
 
 impl Checker<'_> {
     /// A comprehension. Its first dimension may be uneven or empty: see [`Self::even`].
@@ -184,7 +187,7 @@ impl Checker<'_> {
                         0) for i in n)`, or multiply by the bit",
                     )
                 } else {
-                    error.hint("write `select(c, a, b)`: a where c holds, else b").hint(
+                    error.hint(format!("{SELECT}: a where c holds, else b")).hint(
                         "both sides are computed, whatever the condition: nobody may \
                             see which one counts",
                     )
@@ -221,7 +224,7 @@ impl Checker<'_> {
                         c.span,
                         "true for some, false for others",
                     )
-                    .hint("write `select(c, a, b)`: both sides are computed for each")
+                    .hint(format!("{SELECT}: both sides are computed for each"))
                     .hint("or put the condition into the loop: `for j in n if j != i`"),
                 )),
             },
@@ -233,11 +236,24 @@ impl Checker<'_> {
     pub(super) fn choose(
         &mut self,
         env: &mut Env,
-        c: &ast::Expr,
-        a: &ast::Expr,
-        b: &ast::Expr,
+        whole: Span,
+        [c, a, b]: [&ast::Expr; 3],
     ) -> R<Val> {
+        let said = self.diags.len();
         // Only the side taken is checked: the other may not even have a shape for these sizes.
-        if self.condition(env, c)? { self.expr(env, a) } else { self.expr(env, b) }
+        match self.condition(env, c) {
+            Ok(true) => self.expr(env, a),
+            Ok(false) => self.expr(env, b),
+            Err(Reported) => {
+                let new = self.diags.get_mut(said..).unwrap_or_default().iter_mut();
+                let mut hints =
+                    new.filter(|d| d.code == codes::SECRET_CONDITION).flat_map(|d| &mut d.hints);
+                if let Some(hint) = hints.find(|h| h.text.starts_with(SELECT)) {
+                    let [c, a, b] = [c, a, b].map(|e| self.sources.snippet(e.span));
+                    hint.edits.push(Edit::replace(whole, format!("select({c}, {a}, {b})")));
+                }
+                Err(Reported)
+            }
+        }
     }
 }

@@ -6,7 +6,7 @@ use super::value::{
 };
 use super::world::{ItemId, STD, item_kind};
 use crate::diagnostic::near::{did_you_mean, habit};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Edit, codes};
 use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
 use crate::types::number::{Number, NumberError};
 use crate::types::{Dim, Elem, Expr, ExprKind, Index, SetId, Ty};
@@ -34,7 +34,7 @@ impl Checker<'_> {
             CallGen(f, body, gens) => self.call_comp(env, f, body, gens, e.span),
             Unary(op, a) => self.unary(env, *op, a, e.span),
             Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
-            If(c, a, b) => self.choose(env, c, a, b),
+            If(c, a, b) => self.choose(env, e.span, [c, a, b]),
             _ => self.others(env, e),
         }
     }
@@ -453,13 +453,21 @@ impl Checker<'_> {
                 format!("here are: {}", names.join(", "))
             }
         };
+        // The whole name, where it stands as such.
+        let written =
+            Span { start: name.span.end.saturating_sub(prefix.len() as u32), ..name.span };
+        let meant = near.filter(|near| {
+            let parts = |name: &str| name.matches('.').count();
+            self.sources.snippet(written) == prefix && parts(near) == parts(&prefix)
+        });
+        let edit = meant.map(|near| Edit::replace(written, near));
         let error = Diagnostic::error(
             codes::UNKNOWN_NAME,
             format!("model {} has no parameter `{prefix}`", self.models[m.0 as usize].name),
             name.span,
             "not defined",
         );
-        Err(self.fail(error.hint(hint)))
+        Err(self.fail(error.hint(hint).edit(edit)))
     }
 
     /// The next parts of parameter names below a prefix.

@@ -2,8 +2,8 @@
 
 use super::checker::Checker;
 use super::value::{Env, R, Reported, Val, typed};
-use crate::diagnostic::{Diagnostic, codes};
-use crate::syntax::ast::{self, BinaryOp, Giver, Ident, Secrecy, TypeKind};
+use crate::diagnostic::{Diagnostic, Edit, codes};
+use crate::syntax::ast::{self, BinaryOp, Giver, Ident, Secrecy, Span, TypeKind};
 use crate::types::{Dim, Elem, ExprKind, Index, SetId, Stmt, Ty};
 
 /// Taken where a `fix` input has no range.
@@ -27,13 +27,14 @@ impl Checker<'_> {
                 let write = if from.is_some() { "secret" } else { "public" };
                 self.fail(
                     Diagnostic::error(codes::SECRECY, title(), ty.span, "`public` or `secret`?")
-                        .hint(format!("write `{}: {write} {}`", name.name, self.text(ty.span))),
+                        .hint(format!("write `{}: {write} {}`", name.name, self.text(ty.span)))
+                        .edit([Edit::before(ty.span, format!("{write} "))]),
                 );
                 if from.is_some() { Secrecy::Secret } else { Secrecy::Public }
             }
         };
         // Every part is checked before giving up, so that one run reports all.
-        let set = self.giver(env, name, secrecy, from);
+        let set = self.giver(env, name, secrecy, (ty, range, from));
         let shape = self.input_ty(env, ty, secrecy);
         let elem = match &shape {
             Ok(ty) => Some(ty.elem),
@@ -57,7 +58,7 @@ impl Checker<'_> {
                 )),
             ));
         }
-        let range = self.input_range(env, name, elem, secrecy, range);
+        let range = self.input_range(env, name, elem, secrecy, (ty.span, range));
         let (set, mut ty, range) = (set?, shape?, range?);
         if let Some((set, _)) = set {
             let size = self.set_size(set);
@@ -85,7 +86,7 @@ impl Checker<'_> {
         env: &Env,
         name: &Ident,
         secrecy: Secrecy,
-        from: Option<&Giver>,
+        (ty, range, from): (&ast::Type, Option<&ast::Expr>, Option<&Giver>),
     ) -> R<Option<(SetId, bool)>> {
         match (secrecy, from) {
             (Secrecy::Public, None) => Ok(None),
@@ -100,7 +101,9 @@ impl Checker<'_> {
                     name.span,
                     "from whom?",
                 );
-                Err(self.fail(error.hint(format!("add `from each {set}`"))))
+                let end = range.map_or(ty.span, |r| r.span);
+                let add = Edit::after(end, format!(" from each {set}"));
+                Err(self.fail(error.hint(format!("add `from each {set}`")).edit([add])))
             }
             (Secrecy::Secret, Some(giver)) => {
                 let set = self.party(env, &giver.set)?;
@@ -117,7 +120,8 @@ impl Checker<'_> {
                             giver.set.span,
                             "more than one party",
                         )
-                        .hint(format!("write `from each {set}`: one from each member")),
+                        .hint(format!("write `from each {set}`: one from each member"))
+                        .edit([Edit::before(giver.set.span, "each ")]),
                     ));
                 }
                 Ok(Some((set, giver.each)))
@@ -154,7 +158,7 @@ impl Checker<'_> {
         name: &Ident,
         elem: Option<Elem>,
         secrecy: Secrecy,
-        range: Option<&ast::Expr>,
+        (ty, range): (Span, Option<&ast::Expr>),
     ) -> R<(f64, f64)> {
         let Some(range) = range else {
             return match (elem, secrecy) {
@@ -174,7 +178,8 @@ impl Checker<'_> {
                         .hint(format!(
                             "write `in {lo}..{hi}` or another range: a client \
                             outside it counts as zero"
-                        )),
+                        ))
+                        .edit([Edit::after(ty, format!(" in {lo}..{hi}"))]),
                     );
                     Ok(DEFAULT_RANGE)
                 }
@@ -188,14 +193,16 @@ impl Checker<'_> {
                     .hint(
                         "write for example `in 0..10` (the end is excluded): the range \
                         decides how many bits it is compared on",
-                    ),
+                    )
+                    .edit([Edit::after(ty, " in 0..10")]),
                 )),
             };
         };
         if elem == Some(Elem::Bit) {
             return Err(self.fail(
                 Diagnostic::error(codes::RANGE, "a bit has no range", range.span, "it is 0 or 1")
-                    .hint("leave out `in`"),
+                    .hint("leave out `in`")
+                    .edit([Edit::replace(Span { start: ty.end, ..range.span }, "")]),
             ));
         }
         let ast::ExprKind::Binary(BinaryOp::Range, lo, hi) = &range.kind else {

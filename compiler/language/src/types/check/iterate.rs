@@ -56,7 +56,13 @@ impl Checker<'_> {
                 None => None,
                 Some(range) => {
                     let secrecy = ast::Secrecy::Public;
-                    Some(self.input_range(env, &c.name, Some(elem), secrecy, Some(range))?)
+                    Some(self.input_range(
+                        env,
+                        &c.name,
+                        Some(elem),
+                        secrecy,
+                        (c.name.span, Some(range)),
+                    )?)
                 }
             };
             carried.push(Carried { var, start, range });

@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::value::{Env, IntVal, LayerSpec, R, Reported, SizeArg, SpecKind, Val, count};
 use super::world::{ItemId, STD};
-use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::diagnostic::{Diagnostic, Edit, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, ItemKind, Span};
 use crate::types::Index;
 use crate::types::layer::{DefaultSize, LAYERS, Rule, Size};
@@ -261,7 +261,9 @@ impl Checker<'_> {
                             "no such size",
                         );
                         self.fail(match did_you_mean(&given.name, sizes.iter().map(|s| s.name)) {
-                            Some(near) => error.hint(format!("did you mean `{near} = ..`?")),
+                            Some(near) => error
+                                .hint(format!("did you mean `{near} = ..`?"))
+                                .edit([Edit::replace(given.span, near)]),
                             None => error.hint(format!("write `{}`", rule.example)),
                         })
                     })?

@@ -7,7 +7,7 @@ use super::layers::is_layer;
 use super::scope::Scope;
 use super::world::{ItemId, World, item_kind};
 use crate::diagnostic::near::{by_meaning, did_you_mean, habit};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
 use crate::syntax::ast::{
     BinaryOp, Expr, ExprKind, Gen, Ident, Item, ItemKind, Iterate, Let, Param, Size, Span, Stmt,
     StmtKind, Type, TypeKind,
@@ -253,7 +253,9 @@ impl Names<'_, '_> {
                         other => did_you_mean(other, ["fix", "int", "bit"]),
                     };
                     self.diags.push(match meant {
-                        Some(meant) => error.hint(format!("did you mean `{meant}`?")),
+                        Some(meant) => error
+                            .hint(format!("did you mean `{meant}`?"))
+                            .edit([Edit::replace(base.span, meant)]),
                         None => error.hint(
                             "types are `fix` (a real number), `int`, `bit`, \
                             tensors of them such as `fix[d]`, and `weights M`",
@@ -293,45 +295,49 @@ impl Names<'_, '_> {
         }
         let std = &self.world.modules[super::world::STD].names;
         let own = &self.world.modules[self.module].names;
+        let imports = &self.world.modules[self.module].imports;
         let is_block = |name: &str| {
             let item = std.get(name).map(|id| &self.world.items[id.0].item.kind);
             matches!(item, Some(ItemKind::Block(_)))
         };
-        let hint = if is_block(name) {
-            "it is a layer, and layers stand in a `block` or `model`".to_owned()
+        let hint: Hint = if is_block(name) {
+            "it is a layer, and layers stand in a `block` or `model`".into()
         } else if std.contains_key(name) {
-            format!("it is in the library: write `use std::{{{name}}};`")
+            Hint::from(format!("it is in the library: write `use std::{{{name}}};`"))
+                .edit([imports.add("std", name)])
         } else if self.world.models.contains_key(name) {
-            format!("it is a library model: write `use models::{{{name}}};`")
+            Hint::from(format!("it is a library model: write `use models::{{{name}}};`"))
+                .edit([imports.add("models", name)])
         } else if is_layer(name) {
-            "it is a layer, and layers stand in a `block` or `model`".to_owned()
+            "it is a layer, and layers stand in a `block` or `model`".into()
         } else if matches!(name, "failure" | "error" | "cut" | "epsilon") {
             "it belongs at the left of `require failure <= ..;`, `require error(x) <= ..;`, `require \
              epsilon(1e-5, 100) <= ..;` or `require cut >= ..;`"
-                .to_owned()
-        } else if let Some(hint) = self.meant(name) {
+                .into()
+        } else if let Some(hint) = self.meant(name, span) {
             hint
         } else if let Some(hint) = habit(name) {
-            hint.to_owned()
+            hint.into()
         } else {
             let locals = self.scope.names().rev();
             let layers = LAYERS.iter().map(|rule| rule.name).filter(|_| self.block);
             let visible = locals.chain(own.keys().map(String::as_str)).chain(layers);
             match (did_you_mean(name, visible), did_you_mean(name, std.keys().map(String::as_str)))
             {
-                (Some(near), _) => format!("did you mean `{near}`?"),
-                (None, Some(near)) => {
-                    format!("the library has a function `{near}`: `use std::{{{near}}};`")
-                }
+                (Some(near), _) => Hint::from(format!("did you mean `{near}`?"))
+                    .edit([Edit::replace(span, near)]),
+                (None, Some(near)) => self.of_std(near, span),
                 (None, None) if what == "party set" => {
                     format!(
                         "declare it: `parties {name};` or, with m members, `parties {name}[m];`"
                     )
+                    .into()
                 }
                 (None, None) if self.layers.iter().any(|l| l.range() == span.range()) => {
                     format!(
                         "a layer of your own is a block of the same file, or one that it imports: `block {name}(x) {{ .. }}`"
                     )
+                    .into()
                 }
                 (None, None) => {
                     "define it with `let`, as a size in brackets, or as an `input`".into()
@@ -341,8 +347,17 @@ impl Names<'_, '_> {
         self.diags.push(error.hint(hint));
     }
 
+    /// A function of the library in the place of a name.
+    fn of_std(&self, name: &str, span: Span) -> Hint {
+        let imports = &self.world.modules[self.module].imports;
+        let known = self.world.visible(self.module, self.block, name).is_some();
+        let import = (!known).then(|| imports.add("std", name));
+        Hint::from(format!("the library has a function `{name}`: `use std::{{{name}}};`"))
+            .edit(import.into_iter().chain([Edit::replace(span, name)]))
+    }
+
     /// What a name of another library is here.
-    fn meant(&self, name: &str) -> Option<String> {
+    fn meant(&self, name: &str, span: Span) -> Option<Hint> {
         let std = &self.world.modules[super::world::STD].names;
         let layers = LAYERS.iter().map(|rule| rule.name).chain([super::layers::PARAM]);
         let meant = by_meaning(name, layers.chain(std.keys().map(String::as_str)))?;
@@ -350,12 +365,13 @@ impl Names<'_, '_> {
             .get(meant)
             .is_some_and(|id| matches!(self.world.items[id.0].item.kind, ItemKind::Fn(_)));
         Some(match (self.block, function && !is_layer(meant)) {
-            (true, _) => format!("did you mean `{meant}`?"),
-            (false, true) => {
-                format!("the library has a function `{meant}`: `use std::{{{meant}}};`")
+            (true, _) => {
+                Hint::from(format!("did you mean `{meant}`?")).edit([Edit::replace(span, meant)])
             }
+            (false, true) => self.of_std(meant, span),
             (false, false) => {
                 format!("did you mean the layer `{meant}`? Layers stand in a `block` or `model`")
+                    .into()
             }
         })
     }

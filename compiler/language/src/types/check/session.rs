@@ -57,7 +57,8 @@ pub fn check(
     let sizes: Vec<String> = sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
     for d in &mut outcome.1 {
         if d.severity == Severity::Error && SIZED.contains(&d.code) {
-            d.hints.push(format!("sizes were not given; this is for {}", sizes.join(" ")));
+            let text = format!("sizes were not given; this is for {}", sizes.join(" "));
+            d.hints.push(text.into());
         }
     }
     session.finish(outcome, true)
@@ -387,7 +388,7 @@ fn sorted(mut diags: Vec<Diagnostic>) -> Vec<Diagnostic> {
     if errors > MAX_DIAGNOSTICS
         && let Some(last) = diags.iter_mut().rfind(|d| is_error(d))
     {
-        last.hints.push(format!("{} more errors follow", errors - MAX_DIAGNOSTICS));
+        last.hints.push(format!("{} more errors follow", errors - MAX_DIAGNOSTICS).into());
     }
     diags
 }

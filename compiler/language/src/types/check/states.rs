@@ -58,7 +58,7 @@ impl Checker<'_> {
         let missing = range.is_none() && elem != Some(Elem::Bit);
         let between = match missing {
             true => Ok(DEFAULT_RANGE),
-            false => self.input_range(env, name, elem, secrecy, range),
+            false => self.input_range(env, name, elem, secrecy, (ty.span, range)),
         };
         let start_at = match (&start.kind, elem) {
             // A bit may begin with a word as well as with a number.

@@ -1,6 +1,7 @@
 //! Files as modules: which items there are and which names each file sees.
 
-use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use super::imports::Imports;
+use crate::diagnostic::{Diagnostic, Edit, codes, near::did_you_mean};
 use crate::syntax::ast::{self, FileId, Ident, Item, ItemKind, Span, UseTree};
 use crate::syntax::{self, Sources, embedded};
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub(super) struct Module {
     pub names: BTreeMap<String, ItemId>,
     /// Own items, in order.
     pub own: Vec<ItemId>,
+    /// Where it imports names.
+    pub imports: Imports,
 }
 
 /// Every item the compilation can see.
@@ -138,7 +141,9 @@ impl World {
                 "not found",
             );
             match near {
-                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                Some(near) => error
+                    .hint(format!("did you mean `{near}`?"))
+                    .edit([Edit::replace(name.span, near)]),
                 None if head.name == "models" => {
                     let all: Vec<&str> = self.models.keys().map(String::as_str).collect();
                     error.hint(format!("the models are: {}", all.join(", ")))
@@ -150,6 +155,7 @@ impl World {
 
     fn define(&mut self, module: usize, tree: ast::File, diags: &mut Vec<Diagnostic>) {
         let mut uses = Vec::new();
+        self.modules[module].imports = Imports::of(&tree);
         for item in tree.items {
             if let ItemKind::Use(tree) = item.kind {
                 uses.push(tree);
@@ -242,11 +248,13 @@ impl World {
                     span,
                     if library { "what of it?" } else { "from where?" },
                 );
-                diags.push(error.hint(match first {
-                    "std" => "write for example `use std::{norm, sum};`".to_owned(),
-                    "models" => "write for example `use models::{DigitsNet};`".to_owned(),
-                    first => format!("write `use std::{{{first}}};`"),
-                }));
+                diags.push(match first {
+                    "std" => error.hint("write for example `use std::{norm, sum};`"),
+                    "models" => error.hint("write for example `use models::{DigitsNet};`"),
+                    first => error
+                        .hint(format!("write `use std::{{{first}}};`"))
+                        .edit([Edit::replace(span, format!("std::{{{first}}}"))]),
+                });
             }
             [head, second, ..] => diags.push(
                 Diagnostic::error(

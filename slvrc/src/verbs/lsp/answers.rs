@@ -1,0 +1,334 @@
+//! Answers to requests.
+
+use super::convert::{edit, from, location, range};
+use super::params;
+use super::protocol::{
+    AtPosition, EXPLAIN, Execute, FIX_ALL, InRange, OfDocument, Position, QUICK_FIX, Query, Range,
+    Rename, Selections, completion, method,
+};
+use super::state::Shared;
+use super::{costs, library};
+use lsp_server::{ErrorCode, Request};
+use serde_json::{Value, json};
+use slvr_compiler::ide::{
+    self, CompletionKind, Document, Fix, Place, Symbol, SymbolKind, TokenKind, Typed, Where,
+};
+use slvr_compiler::syntax::embedded;
+use std::sync::Arc;
+
+type Answer = Result<Value, (ErrorCode, String)>;
+
+/// The answer to a request.
+pub fn answer(shared: &Shared, request: Request) -> Answer {
+    let Request { method, params: given, .. } = request;
+    match method.as_str() {
+        method::HOVER => at(shared, given, hover),
+        method::DEFINITION => at(shared, given, definition),
+        method::REFERENCES => at(shared, given, references),
+        method::HIGHLIGHT => at(shared, given, highlights),
+        method::PREPARE_RENAME => {
+            at(shared, given, |f, p| json!(f.document.renamable(from(p.position)).map(range)))
+        }
+        method::RENAME => rename(shared, given),
+        method::COMPLETION => at(shared, given, complete),
+        method::SIGNATURE => at(shared, given, signature),
+        method::FORMATTING => of(shared, given, |f| {
+            // Syntax errors are shown already: no edits rather than an error for each save.
+            let edits: Vec<_> = f.document.format().iter().map(edit).collect();
+            json!(edits)
+        }),
+        method::SYMBOLS => of(shared, given, |f| f.document.symbols().iter().map(symbol).collect()),
+        method::ALL_SYMBOLS => {
+            let query: Query = params(given)?;
+            Ok(all_symbols(shared, &query.query))
+        }
+        method::TOKENS => of(shared, given, |f| tokens(&f.document)),
+        method::FOLDS => of(shared, given, |f| {
+            let one = |f: ide::Fold| {
+                let kind = if f.comment { "comment" } else { "region" };
+                json!({ "startLine": f.first, "endLine": f.last, "kind": kind })
+            };
+            f.document.folds().into_iter().map(one).collect()
+        }),
+        method::SELECTIONS => {
+            let p: Selections = params(given)?;
+            let Some(f) = file(shared, &p.text_document.uri) else { return Ok(Value::Null) };
+            Ok(p.positions.into_iter().map(|at| selection(&f.document, at)).collect())
+        }
+        method::ACTIONS => in_range(shared, given, actions),
+        method::HINTS => in_range(shared, given, hints),
+        method::LENSES => of(shared, given, lenses),
+        method::EXECUTE => execute(shared, params(given)?),
+        _ => Err((ErrorCode::MethodNotFound, format!("`{method}` is not supported"))),
+    }
+}
+
+/// An open file and what is known of it.
+struct File {
+    uri: String,
+    document: Arc<Document>,
+    typed: Option<Arc<Typed>>,
+    costs: Option<Arc<costs::Costs>>,
+}
+
+fn file(shared: &Shared, uri: &str) -> Option<File> {
+    shared.file(uri, |f| File {
+        uri: uri.to_owned(),
+        document: Arc::clone(&f.document),
+        typed: f.typed.clone(),
+        costs: f.costs.clone(),
+    })
+}
+
+fn of(shared: &Shared, given: Value, answer: impl FnOnce(&File) -> Value) -> Answer {
+    let p: OfDocument = params(given)?;
+    Ok(file(shared, &p.text_document.uri).map_or(Value::Null, |f| answer(&f)))
+}
+
+fn at(shared: &Shared, given: Value, answer: impl FnOnce(&File, &AtPosition) -> Value) -> Answer {
+    let p: AtPosition = params(given)?;
+    Ok(file(shared, &p.text_document.uri).map_or(Value::Null, |f| answer(&f, &p)))
+}
+
+fn in_range(
+    shared: &Shared,
+    given: Value,
+    answer: impl FnOnce(&File, &InRange) -> Value,
+) -> Answer {
+    let p: InRange = params(given)?;
+    Ok(file(shared, &p.text_document.uri).map_or(Value::Null, |f| answer(&f, &p)))
+}
+
+fn hover(f: &File, p: &AtPosition) -> Value {
+    let hover = f.document.hover(from(p.position), f.typed.as_deref()).map(|h| {
+        let contents = json!({ "kind": "markdown", "value": h.text });
+        json!({ "contents": contents, "range": range(h.range) })
+    });
+    hover.unwrap_or(Value::Null)
+}
+
+fn complete(f: &File, p: &AtPosition) -> Value {
+    let one = |c: ide::Completion| {
+        let kind = match c.kind {
+            CompletionKind::Name => completion::VARIABLE,
+            CompletionKind::Function => completion::FUNCTION,
+            CompletionKind::Layer => completion::CONSTRUCTOR,
+            CompletionKind::Type => completion::CLASS,
+            CompletionKind::Field => completion::FIELD,
+            CompletionKind::Keyword => completion::KEYWORD,
+        };
+        json!({
+            "label": c.label, "kind": kind, "detail": c.detail, "insertText": c.insert,
+            "documentation": { "kind": "markdown", "value": c.doc },
+        })
+    };
+    f.document.complete(from(p.position)).into_iter().map(one).collect()
+}
+
+fn definition(f: &File, p: &AtPosition) -> Value {
+    let place = f.document.definition(from(p.position));
+    place.and_then(|place| location(&f.uri, place)).map_or(Value::Null, |l| json!(l))
+}
+
+fn references(f: &File, p: &AtPosition) -> Value {
+    let place = |u: ide::Usage| location(&f.uri, Place { file: Where::Here, range: u.range });
+    let all = f.document.usages(from(p.position)).into_iter().filter_map(place);
+    all.map(|l| json!(l)).collect()
+}
+
+fn highlights(f: &File, p: &AtPosition) -> Value {
+    // `DocumentHighlightKind`: what is read is 2, what is written 3.
+    let one =
+        |u: ide::Usage| json!({ "range": range(u.range), "kind": if u.defines { 3 } else { 2 } });
+    f.document.usages(from(p.position)).into_iter().map(one).collect()
+}
+
+fn rename(shared: &Shared, given: Value) -> Answer {
+    let p: Rename = params(given)?;
+    let Some(f) = file(shared, &p.at.text_document.uri) else { return Ok(Value::Null) };
+    let edits = f.document.rename(from(p.at.position), &p.new_name);
+    let edits = edits.map_err(|why| (ErrorCode::InvalidParams, why))?;
+    Ok(changes(&f.uri, &edits))
+}
+
+/// A `WorkspaceEdit` of one file.
+fn changes(uri: &str, edits: &[ide::Edit]) -> Value {
+    let edits: Vec<_> = edits.iter().map(edit).collect();
+    json!({ "changes": { uri: edits } })
+}
+
+fn signature(f: &File, p: &AtPosition) -> Value {
+    let Some(s) = f.document.signature(from(p.position)) else { return Value::Null };
+    let params: Vec<Value> = s.params.iter().map(|p| json!({ "label": p })).collect();
+    let doc = json!({ "kind": "markdown", "value": s.doc });
+    json!({
+        "signatures": [{ "label": s.label, "documentation": doc, "parameters": params }],
+        "activeSignature": 0,
+        "activeParameter": s.active,
+    })
+}
+
+/// `SymbolKind` of the protocol.
+fn number(kind: SymbolKind) -> u8 {
+    match kind {
+        SymbolKind::Predicate => 5,
+        SymbolKind::Model => 23,
+        SymbolKind::Function => 12,
+        SymbolKind::Constant => 14,
+        SymbolKind::Value => 13,
+        SymbolKind::Parties => 10,
+        SymbolKind::Layer => 8,
+        SymbolKind::Reveal => 24,
+    }
+}
+
+fn symbol(s: &Symbol) -> Value {
+    let inside: Vec<Value> = s.inside.iter().map(symbol).collect();
+    json!({
+        "name": s.name, "kind": number(s.kind), "detail": s.detail, "range": range(s.whole),
+        "selectionRange": range(s.at), "children": inside,
+    })
+}
+
+/// Symbols of the open files and of the library whose names hold a text.
+fn all_symbols(shared: &Shared, query: &str) -> Value {
+    let wanted = query.to_lowercase();
+    let found = |s: &Symbol| s.name.to_lowercase().contains(&wanted);
+    let mut out = Vec::new();
+    for (uri, document) in shared.documents() {
+        for s in document.symbols() {
+            let all = std::iter::once(&s).chain(&s.inside).filter(|s| found(s));
+            out.extend(all.map(|i| {
+                let at = json!({ "uri": uri, "range": range(i.at) });
+                let inside = (i.name != s.name).then_some(&s.name);
+                json!({ "name": i.name, "kind": number(i.kind), "location": at, "containerName": inside })
+            }));
+        }
+    }
+    for (name, text) in [embedded::STD, embedded::MODELS].into_iter().flatten() {
+        let named = Document::new(name, text).symbols().into_iter().filter(found);
+        out.extend(named.filter_map(|s| {
+            let place = Place { file: Where::Library(name), range: s.at };
+            let at = location("", place)?;
+            Some(json!({ "name": s.name, "kind": number(s.kind), "location": at, "containerName": name }))
+        }));
+    }
+    Value::Array(out)
+}
+
+/// Five numbers for each word: lines and units from the one before, its length, its kind, nothing.
+fn tokens(document: &Document) -> Value {
+    let mut data: Vec<u32> = Vec::new();
+    let mut last = Position { line: 0, character: 0 };
+    for token in document.tokens() {
+        let Range { start, end } = range(token.range);
+        let kind = TokenKind::ALL.iter().position(|(kind, _)| *kind == token.kind);
+        let down = start.line - last.line;
+        let right = if down == 0 { start.character - last.character } else { start.character };
+        data.extend([down, right, end.character - start.character, kind.unwrap_or(0) as u32, 0]);
+        last = start;
+    }
+    json!({ "data": data })
+}
+
+fn selection(document: &Document, at: Position) -> Value {
+    let outwards = document.selections(from(at)).into_iter().rev();
+    outwards.fold(Value::Null, |parent, r| match parent {
+        Value::Null => json!({ "range": range(r) }),
+        parent => json!({ "range": range(r), "parent": parent }),
+    })
+}
+
+/// What can be done about the problems in a range, and about all of the file.
+fn actions(f: &File, p: &InRange) -> Value {
+    let wants = |kind: &str| {
+        let only = p.context.only.as_ref();
+        only.is_none_or(|all| all.iter().any(|o| kind == o || kind.starts_with(&format!("{o}."))))
+    };
+    let problems = f.document.problems(f.typed.as_deref());
+    let (start, end) = (from(p.range.start), from(p.range.end));
+    let mut out = Vec::new();
+    let here = problems.iter().filter(|q| q.range.start <= end && start <= q.range.end);
+    for (problem, fix) in here.flat_map(|q| q.fixes.iter().map(move |fix| (q, fix))) {
+        let diagnostic = json!({
+            "range": range(problem.range), "message": problem.message, "code": problem.code, "source": "slvrc",
+        });
+        out.push(json!({
+            "title": fix.title, "kind": QUICK_FIX, "diagnostics": [diagnostic],
+            "edit": changes(&f.uri, &fix.edits),
+        }));
+    }
+    out.retain(|_| wants(QUICK_FIX));
+    let all = apart(problems.iter().filter_map(|q| q.fixes.first()));
+    if wants(FIX_ALL) && !all.is_empty() {
+        let title = "Do what all hints of this file say";
+        out.push(json!({ "title": title, "kind": FIX_ALL, "edit": changes(&f.uri, &all) }));
+    }
+    Value::Array(out)
+}
+
+/// The edits of fixes, without fixes that overlap earlier ones.
+fn apart<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<ide::Edit> {
+    let mut all: Vec<ide::Edit> = Vec::new();
+    for fix in fixes {
+        let clear = |e: &ide::Edit| {
+            all.iter().all(|o| {
+                (o.range.end <= e.range.start || e.range.end <= o.range.start) && o.range != e.range
+            })
+        };
+        if fix.edits.iter().all(clear) {
+            all.extend(fix.edits.iter().cloned());
+        }
+    }
+    all
+}
+
+/// What stands behind lines. What is of an earlier text is marked, and stays until it is computed anew.
+fn hints(f: &File, p: &InRange) -> Value {
+    let Some(costs) = &f.costs else { return json!([]) };
+    let stale = !Arc::ptr_eq(&costs.of, &f.document);
+    let moved = costs.moved(&f.document);
+    let lines: Vec<&str> = f.document.text().lines().collect();
+    let hint = |(line, label, about): &(u32, String, String)| {
+        let line = moved(*line).filter(|l| (p.range.start.line..=p.range.end.line).contains(l))?;
+        let end = lines.get(line as usize)?.encode_utf16().count();
+        let (mark, said) = if stale { ("~ ", "of the text before; ") } else { ("", "") };
+        Some(json!({
+            "position": { "line": line, "character": end }, "label": format!("{mark}{label}"),
+            "tooltip": format!("{said}{about}"), "paddingLeft": true,
+        }))
+    };
+    costs.lines.iter().filter_map(hint).collect()
+}
+
+fn lenses(f: &File) -> Value {
+    let Some(costs) = &f.costs else { return json!([]) };
+    let stale = !Arc::ptr_eq(&costs.of, &f.document);
+    let moved = costs.moved(&f.document);
+    let lens = |l: &costs::Lens| {
+        let at = Position { line: moved(l.line)?, character: 0 };
+        let title = if stale { format!("~ {}", l.title) } else { l.title.clone() };
+        let command =
+            json!({ "title": title, "command": EXPLAIN, "arguments": [f.uri, l.predicate] });
+        Some(json!({ "range": Range { start: at, end: at }, "command": command }))
+    };
+    costs.lenses.iter().filter_map(lens).collect()
+}
+
+fn execute(shared: &Shared, p: Execute) -> Answer {
+    let wrong = |why: &str| (ErrorCode::InvalidParams, why.to_owned());
+    let text = |i: usize| p.arguments.get(i).and_then(Value::as_str);
+    if p.command != EXPLAIN {
+        return Err(wrong("no such command"));
+    }
+    let (Some(uri), Some(predicate)) = (text(0), text(1)) else {
+        return Err(wrong("a file and a predicate"));
+    };
+    let Some(f) = file(shared, uri) else { return Err(wrong("the file is not open")) };
+    let sizes = shared.sizes(&f.document);
+    let page = f.typed.and_then(|typed| costs::page(&f.document, &typed, &sizes, predicate));
+    let page = page.ok_or_else(|| wrong("the predicate does not compile"))?;
+    let uri = library::page(predicate, &page).ok_or_else(|| wrong("the page cannot be written"))?;
+    shared.ask(method::SHOW, json!({ "uri": uri, "external": true }));
+    Ok(json!(uri))
+}

@@ -1,0 +1,341 @@
+//! Open files, and the threads that look at them.
+
+use super::convert::report;
+use super::costs::{Beside, Cancel, Costs, Sizes, costs};
+use super::params;
+use super::protocol::{
+    Change, Diagnostic, DidChange, DidOpen, OfDocument, PublishDiagnostics, method,
+};
+use lsp_server::{Message, Notification, Request, RequestId};
+use serde_json::Value;
+use slvr_compiler::ide::{Document, Lines, Typed};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+/// Stack of the threads that look at texts: a text may nest deeper than what people write.
+const STACK: usize = 64 << 20;
+
+/// A thread that types one text for longer than this is replaced, and one that compiles a text that is no longer there.
+/// Usual texts take milliseconds.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Most threads of each kind, given up ones included.
+const MAX_WORKERS: u32 = 4;
+
+/// An open file.
+pub struct Open {
+    version: i32,
+    pub document: Arc<Document>,
+    /// What typing found, if it is done with this text, and compiling, if that is.
+    pub typed: Option<Arc<Typed>>,
+    /// Of this text or an earlier one.
+    pub costs: Option<Arc<Costs>>,
+    /// Work that nobody has begun with.
+    waiting: [bool; 2],
+    /// Syntax errors are shown.
+    red: bool,
+    /// Stops the compilation of this text.
+    cancel: Cancel,
+}
+
+/// What a thread does.
+#[derive(Clone, Copy)]
+enum Work {
+    Types = 0,
+    Costs = 1,
+}
+
+/// Threads of one kind.
+#[derive(Default)]
+struct Worker {
+    /// Which one is the present one; earlier ones were given up.
+    number: u32,
+    /// Since when it looks at one text, and what tells it to stop.
+    busy: Option<(Instant, Cancel)>,
+}
+
+struct State {
+    files: BTreeMap<String, Open>,
+    /// `None` once the client has left.
+    send: Option<Box<dyn Fn(Message) + Send>>,
+    workers: [Worker; 2],
+    /// What the editor says of sizes.
+    usual: String,
+    /// Requests of the server to the client.
+    asked: i32,
+}
+
+/// All that the threads share.
+pub struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// What the client fetches again when it is told to.
+    refreshed: Vec<&'static str>,
+}
+
+impl Shared {
+    /// Starts the threads.
+    pub fn start(client: &Value, send: Box<dyn Fn(Message) + Send>) -> io::Result<Arc<Shared>> {
+        let refresh =
+            |what: &str| client.pointer(&format!("/capabilities/workspace/{what}/refreshSupport"));
+        let all = [("inlayHint", method::REFRESH_HINTS), ("codeLens", method::REFRESH_LENSES)];
+        let refreshed = all.iter().filter(|(w, _)| refresh(w) == Some(&Value::Bool(true)));
+        let usual = client.pointer("/initializationOptions/sizes").and_then(Value::as_str);
+        let state = State {
+            files: BTreeMap::new(),
+            send: Some(send),
+            workers: Default::default(),
+            usual: usual.unwrap_or_default().to_owned(),
+            asked: 0,
+        };
+        let refreshed = refreshed.map(|(_, method)| *method).collect();
+        let shared = Arc::new(Shared { state: Mutex::new(state), wake: Condvar::new(), refreshed });
+        start_worker(&shared, Work::Types, 0)?;
+        start_worker(&shared, Work::Costs, 0)?;
+        Ok(shared)
+    }
+
+    /// Starts other threads in the place of those that do not come back.
+    pub fn replace_stuck(shared: &Arc<Shared>) -> io::Result<()> {
+        let mut state = shared.lock();
+        for work in [Work::Types, Work::Costs] {
+            let worker = &mut state.workers[work as usize];
+            let stuck = worker.busy.as_ref().is_some_and(|(since, cancel)| {
+                since.elapsed() > PATIENCE && (matches!(work, Work::Types) || cancel.is_set())
+            });
+            if stuck && worker.number + 1 < MAX_WORKERS {
+                worker.number += 1;
+                worker.busy = None;
+                start_worker(shared, work, worker.number)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The client has left.
+    pub fn leave(&self) {
+        let mut state = self.lock();
+        state.send = None;
+        state.files.values().for_each(|f| f.cancel.now());
+        self.wake.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics with the lock held; if it does, the files are whole all the same.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks at an open file.
+    pub fn file<T>(&self, uri: &str, look: impl FnOnce(&Open) -> T) -> Option<T> {
+        self.lock().files.get(uri).map(look)
+    }
+
+    /// All open files.
+    pub fn documents(&self) -> Vec<(String, Arc<Document>)> {
+        let state = self.lock();
+        state.files.iter().map(|(uri, f)| (uri.clone(), Arc::clone(&f.document))).collect()
+    }
+
+    /// The sizes that a text is looked at with.
+    pub fn sizes(&self, document: &Document) -> Sizes {
+        Sizes::of(document, &self.lock().usual)
+    }
+
+    /// Asks the client for something whose answer does not matter.
+    pub fn ask(&self, method: &str, params: Value) {
+        self.lock().ask(method, params);
+    }
+
+    pub fn notified(&self, n: Notification) {
+        match n.method.as_str() {
+            method::DID_OPEN => {
+                if let Ok(p) = params::<DidOpen>(n.params) {
+                    let d = p.text_document;
+                    self.change(d.uri, d.version, &d.text);
+                }
+            }
+            method::DID_CHANGE => {
+                if let Ok(p) = params::<DidChange>(n.params) {
+                    let d = p.text_document;
+                    let text = self.file(&d.uri, |f| f.document.text().to_owned());
+                    let text = changed(text.unwrap_or_default(), p.content_changes);
+                    self.change(d.uri, d.version, &text);
+                }
+            }
+            method::DID_CLOSE => {
+                if let Ok(p) = params::<OfDocument>(n.params) {
+                    let uri = p.text_document.uri;
+                    let mut state = self.lock();
+                    if let Some(closed) = state.files.remove(&uri) {
+                        closed.cancel.now();
+                    }
+                    state.publish(uri, None, Vec::new());
+                }
+            }
+            method::DID_CONFIGURE => {
+                let sizes = n.params.pointer("/settings/slvr/sizes").and_then(Value::as_str);
+                let mut state = self.lock();
+                state.usual = sizes.unwrap_or_default().to_owned();
+                for file in state.files.values_mut() {
+                    file.cancel.now();
+                    file.cancel = Cancel::default();
+                    file.waiting[Work::Types as usize] = !file.red;
+                }
+                self.wake.notify_all();
+            }
+            _ => {}
+        }
+    }
+
+    /// A file has this text now. Syntax errors are shown at once; what typing finds, when it is
+    /// done: until then its earlier findings stay, because they are mostly still right.
+    fn change(&self, uri: String, version: i32, text: &str) {
+        let document = Document::new(&uri, text);
+        let mut state = self.lock();
+        let before = state.files.remove(&uri);
+        if let Some(before) = &before {
+            before.cancel.now();
+        }
+        let red = document.has_syntax_errors();
+        if red || before.as_ref().is_some_and(|f| f.red) {
+            let problems = report(&uri, &document, None);
+            state.publish(uri.clone(), Some(version), problems);
+        }
+        let open = Open {
+            version,
+            document: Arc::new(document),
+            typed: None,
+            costs: before.and_then(|f| f.costs),
+            waiting: [!red, false],
+            red,
+            cancel: Cancel::default(),
+        };
+        state.files.insert(uri, open);
+        self.wake.notify_all();
+    }
+
+    /// Does what waits for it, until the client has left or another worker took its place.
+    fn work(&self, work: Work, number: u32) {
+        let kind = work as usize;
+        let mut state = self.lock();
+        while state.send.is_some() && state.workers[kind].number == number {
+            let Some((uri, file)) = state.files.iter_mut().find(|(_, f)| f.waiting[kind]) else {
+                state = self.wake.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            file.waiting[kind] = false;
+            let (uri, document) = (uri.clone(), Arc::clone(&file.document));
+            let (typed, cancel) = (file.typed.clone(), file.cancel.clone());
+            state.workers[kind].busy = Some((Instant::now(), cancel.clone()));
+            let sizes = Sizes::of(&document, &state.usual);
+            drop(state);
+            let found = match work {
+                Work::Types => catch_unwind(AssertUnwindSafe(|| {
+                    let typed = document.types(&sizes.bindings, &mut Beside::of(&uri));
+                    (typed, None)
+                }))
+                .ok(),
+                Work::Costs => catch_unwind(AssertUnwindSafe(|| {
+                    let mut typed = typed.map_or_else(Typed::default, |t| Typed::clone(&t));
+                    let costs = costs(&document, &mut typed, &sizes, &cancel);
+                    (typed, Some(costs))
+                }))
+                .ok(),
+            };
+            let mut problems =
+                found.as_ref().map(|(typed, _)| report(&uri, &document, Some(typed)));
+            if let (Some(problems), Some((_, Some(costs)))) = (&mut problems, &found) {
+                problems.extend(costs.leaks.iter().cloned());
+            }
+            state = self.lock();
+            if state.workers[kind].number == number {
+                state.workers[kind].busy = None;
+            }
+            // The text may be another one by now, or the file closed.
+            let Some(file) = state.files.get_mut(&uri) else { continue };
+            if cancel.is_set() || !Arc::ptr_eq(&file.document, &document) {
+                continue;
+            }
+            let (typed, costs) = found.unwrap_or_default();
+            let (version, compiled) = (file.version, costs.is_some());
+            file.waiting[Work::Costs as usize] |= !compiled && !typed.predicates.is_empty();
+            file.typed = Some(Arc::new(typed));
+            if let Some(costs) = costs {
+                file.costs = Some(Arc::new(costs));
+            }
+            state.publish(uri, Some(version), problems.unwrap_or_default());
+            if compiled {
+                self.refreshed.iter().for_each(|what| state.ask(what, Value::Null));
+            }
+            self.wake.notify_all();
+        }
+    }
+}
+
+fn start_worker(shared: &Arc<Shared>, work: Work, number: u32) -> io::Result<()> {
+    let shared = Arc::clone(shared);
+    let name = match work {
+        Work::Types => "types",
+        Work::Costs => "costs",
+    };
+    let thread = thread::Builder::new().name(name.into()).stack_size(STACK);
+    thread.spawn(move || shared.work(work, number)).map(drop)
+}
+
+/// A text after changes, one after another.
+fn changed(mut text: String, changes: Vec<Change>) -> String {
+    for change in changes {
+        let Some(range) = change.range else {
+            text = change.text;
+            continue;
+        };
+        let lines = Lines::new(&text);
+        let at = |p| lines.offset(&text, super::convert::from(p));
+        let (start, end) = (at(range.start), at(range.end));
+        text.replace_range(start..end.max(start), &change.text);
+    }
+    text
+}
+
+impl State {
+    fn publish(&self, uri: String, version: Option<i32>, diagnostics: Vec<Diagnostic>) {
+        if let Some(send) = &self.send {
+            let params = PublishDiagnostics { uri, diagnostics, version };
+            send(Notification::new(method::PUBLISH_DIAGNOSTICS.to_owned(), params).into());
+        }
+    }
+
+    fn ask(&mut self, method: &str, params: Value) {
+        self.asked = self.asked.wrapping_add(1);
+        if let Some(send) = &self.send {
+            send(Request::new(RequestId::from(self.asked), method.to_owned(), params).into());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn changes_are_done_one_after_another() {
+        let change = |at: Value, text: &str| {
+            serde_json::from_value(json!({ "range": at, "text": text })).expect("a change")
+        };
+        let range = |l: u32, a: u32, m: u32, b: u32| json!({ "start": { "line": l, "character": a }, "end": { "line": m, "character": b } });
+        // Units are UTF-16, and each change is about the text that the one before made.
+        let changes = vec![
+            change(range(0, 2, 0, 3), "b"),
+            change(range(0, 3, 1, 0), ""),
+            change(range(9, 0, 9, 9), "!"),
+        ];
+        assert_eq!(changed("𝒳a\ncd".into(), changes), "𝒳bcd!");
+        let backwards = vec![change(range(0, 3, 0, 1), "x")];
+        assert_eq!(changed("abcd".into(), backwards), "abcxd");
+        assert_eq!(changed("abc".into(), vec![change(Value::Null, "new")]), "new");
+    }
+}
