@@ -1,0 +1,143 @@
+//! Random edits of many files: the server survives, answers, and ends up with what `slvrc check` says.
+
+use super::client::Client;
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
+use serde_json::{Value, json};
+use slvr_compiler::syntax::embedded;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
+/// What is typed in.
+const WORDS: [&str; 14] =
+    ["x", "(", ")", ";", "let y = 1;", "norm(", "]", " ", "\n", "0", "é𝒳", "input ", "}", "// "];
+
+struct File {
+    uri: String,
+    text: String,
+    version: i64,
+}
+
+impl File {
+    /// A change of a range, which this side does with its own count of lines and units.
+    fn edit(&mut self, client: &mut Client, rng: &mut ChaCha12Rng) {
+        let mut below = |n: usize| (rng.next_u64() % n.max(1) as u64) as usize;
+        let places: Vec<usize> =
+            self.text.char_indices().map(|(i, _)| i).chain([self.text.len()]).collect();
+        let first = below(places.len());
+        let last = (first + if below(2) == 0 { 0 } else { below(6) }).min(places.len() - 1);
+        let new = WORDS[below(WORDS.len())];
+        let at = |byte: usize| {
+            let line = self.text[..byte].matches('\n').count();
+            let start = self.text[..byte].rfind('\n').map_or(0, |i| i + 1);
+            json!({ "line": line, "character": self.text[start..byte].encode_utf16().count() })
+        };
+        let range = json!({ "start": at(places[first]), "end": at(places[last]) });
+        self.text.replace_range(places[first]..places[last], new);
+        self.send(client, json!([{ "range": range, "text": new }]));
+    }
+
+    fn send(&mut self, client: &mut Client, changes: Value) {
+        self.version += 1;
+        let document = json!({ "uri": self.uri, "version": self.version });
+        let params = json!({ "textDocument": document, "contentChanges": changes });
+        client.notify("textDocument/didChange", params);
+    }
+}
+
+/// Codes and first places of what `slvrc check` says; nothing if it says more than an editor does: of larger sizes, or that
+/// there is not one predicate.
+fn checked(text: &str) -> Option<Vec<(String, u64)>> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.slvr");
+    std::fs::write(&path, text).expect("a file");
+    let mut check = Command::new(env!("CARGO_BIN_EXE_slvrc"));
+    let out = check.args(["check", "--json"]).arg(&path).output().expect("slvrc starts");
+    let said: Value = serde_json::from_slice(&out.stdout).expect("one object");
+    let found = said["diagnostics"].as_array().cloned().unwrap_or_default();
+    let larger = said["error"].as_str().is_some_and(|e| e.contains("it is ok with"));
+    if larger || found.iter().any(|d| d["code"] == "E0029") {
+        return None;
+    }
+    let one = |d: &Value| {
+        (d["code"].as_str().unwrap_or("").to_owned(), d["line"].as_u64().unwrap_or(0).max(1))
+    };
+    let mut all: Vec<_> = found.iter().map(one).collect();
+    all.sort();
+    all.dedup();
+    Some(all)
+}
+
+/// `SLVR_COUNT` edits of 40 files, from `SLVR_SEED` on.
+#[test]
+fn random_edits_end_with_what_check_says() {
+    let (count, seed) = (number("SLVR_COUNT", 120), number("SLVR_SEED", 1));
+    let mut rng = ChaCha12Rng::seed_from_u64(seed);
+    let all = embedded::PREDICATES.iter().chain(embedded::GALLERY);
+    let most = if count > 1000 { 40 } else { 6 };
+    let mut client = Client::start();
+    let mut files: Vec<File> = Vec::new();
+    for (name, text) in all.take(most) {
+        let uri = format!("file:///home/me/{name}");
+        client.open(&uri, text);
+        files.push(File { uri, text: (*text).to_owned(), version: 1 });
+    }
+    let mut slowest = Duration::ZERO;
+    let mut sizes = Vec::new();
+    for i in 0..count {
+        let which = (rng.next_u64() % files.len() as u64) as usize;
+        let file = &mut files[which];
+        file.edit(&mut client, &mut rng);
+        // Now and then everything is taken back, so that there is something to compile.
+        if i % 5 == 4 {
+            let (_, text) =
+                embedded::PREDICATES.iter().chain(embedded::GALLERY).nth(which).expect("a file");
+            file.text = (*text).to_owned();
+            let whole = json!([{ "text": text }]);
+            file.send(&mut client, whole);
+        }
+        let begun = Instant::now();
+        let at = json!({ "line": i % 30, "character": 6 });
+        let params = json!({ "textDocument": { "uri": file.uri }, "position": at });
+        let method = ["hover", "definition", "completion", "references", "signatureHelp"];
+        client.request(&format!("textDocument/{}", method[i as usize % method.len()]), params);
+        for of in ["documentSymbol", "semanticTokens/full", "foldingRange", "codeLens"] {
+            let params = json!({ "textDocument": { "uri": file.uri } });
+            client.request(&format!("textDocument/{of}"), params);
+        }
+        slowest = slowest.max(begun.elapsed());
+        if i % (count / 10).max(1) == 0 {
+            sizes.extend(client.memory());
+        }
+    }
+    let mut compared = 0;
+    for file in &mut files {
+        let wanted = checked(&file.text);
+        // The last word of the last text: a change that changes nothing.
+        file.version += 1;
+        let document = json!({ "uri": file.uri, "version": file.version });
+        let params = json!({ "textDocument": document, "contentChanges": [{ "text": file.text }] });
+        client.notify("textDocument/didChange", params);
+        let Some(wanted) = wanted else { continue };
+        let found = client.settled(&file.uri, file.version);
+        let one = |d: &Value| {
+            let line = d["range"]["start"]["line"].as_u64().expect("a line") + 1;
+            (d["code"].as_str().expect("a code").to_owned(), line)
+        };
+        let mut found: Vec<_> = found.iter().map(one).filter(|(code, _)| code != "leak").collect();
+        found.sort();
+        found.dedup();
+        assert_eq!(found, wanted, "seed {seed}: {}\n{}", file.uri, file.text);
+        compared += 1;
+    }
+    println!(
+        "{count} edits of {} files, seed {seed}: slowest five answers {slowest:.1?}; memory in kB {sizes:?}; \
+         {compared} files compared",
+        files.len()
+    );
+    client.shutdown();
+}
