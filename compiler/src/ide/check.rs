@@ -5,7 +5,7 @@ use super::names::DefKind;
 use super::position::Lines;
 use super::problem::{Place, Problem, Where};
 use super::typed::{Predicate, Typed, key};
-use crate::cost;
+use crate::cost::{self, LineRow};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::pipeline;
 use crate::report::certificate::Certificate;
@@ -50,7 +50,16 @@ impl Document {
         let mut typed = self.types(&[], &mut Embedded);
         for predicate in typed.predicates.clone() {
             let compiled = pipeline::compile(&predicate.program, &predicate.sources);
-            typed.certify(self, &predicate, compiled.as_ref());
+            match &compiled {
+                Ok(c) => {
+                    typed.compiled(self, &predicate, &c.warnings);
+                    let places = cost::places(&predicate.program, &c.optimised, &predicate.sources);
+                    let total = cost::Cost::of(&c.circuit);
+                    let rows = cost::rows_by_line(&total, &places, &self.text);
+                    typed.certify(&predicate, &Certificate::of(c, &places), &rows);
+                }
+                Err(refused) => typed.compiled(self, &predicate, refused),
+            }
         }
         typed
     }
@@ -135,28 +144,21 @@ impl Typed {
         }
     }
 
-    /// Notes what a compiled predicate of a document tells: warnings or errors, and of each statement's line the interval
-    /// and the error of its values, and what it costs.
-    pub fn certify(
-        &mut self,
-        document: &Document,
-        of: &Predicate,
-        compiled: Result<&pipeline::Compiled, &Vec<Diagnostic>>,
-    ) {
+    /// Adds what is said of a predicate of a document when it is compiled.
+    pub fn compiled(&mut self, document: &Document, of: &Predicate, said: &[Diagnostic]) {
+        self.say(document, &of.sources, of.file, said);
+        self.problems.sort_by_key(|p| p.range);
+    }
+
+    /// Notes what is known of each statement's line of a predicate before it runs: the interval and the error of its values,
+    /// and what it costs.
+    pub fn certify(&mut self, of: &Predicate, known: &Certificate, rows: &[LineRow]) {
         let Predicate { program, sources, file, .. } = of;
         let file = *file;
-        let said = compiled.map_or_else(|refused| refused, |compiled| &compiled.warnings);
-        self.say(document, sources, file, said);
-        self.problems.sort_by_key(|p| p.range);
-        let Ok(compiled) = compiled else { return };
         if cost::home(program) != Some(file) {
             return;
         }
         let text = sources.text(file);
-        let places = cost::places(program, &compiled.optimised, sources);
-        let known = Certificate::of(compiled, &places);
-        let total = cost::Cost::of(&compiled.circuit);
-        let rows = cost::rows_by_line(&total, &places, text);
         for stmt in &program.body {
             let defined = match stmt {
                 Stmt::Let { var, .. }

@@ -6,7 +6,7 @@ use super::protocol::{
     AtPosition, EXPLAIN, Execute, FIX_ALL, InRange, OfDocument, Position, QUICK_FIX, Query, Range,
     Rename, Selections, completion, method,
 };
-use super::state::Shared;
+use super::state::{STACK, Shared};
 use super::{costs, library};
 use lsp_server::{ErrorCode, Request};
 use serde_json::{Value, json};
@@ -15,11 +15,12 @@ use slvr_compiler::ide::{
 };
 use slvr_compiler::syntax::embedded;
 use std::sync::Arc;
+use std::thread;
 
 type Answer = Result<Value, (ErrorCode, String)>;
 
 /// The answer to a request.
-pub fn answer(shared: &Shared, request: Request) -> Answer {
+pub fn answer(shared: &Arc<Shared>, request: Request) -> Answer {
     let Request { method, params: given, .. } = request;
     match method.as_str() {
         method::HOVER => at(shared, given, hover),
@@ -315,7 +316,8 @@ fn lenses(f: &File) -> Value {
     costs.lenses.iter().filter_map(lens).collect()
 }
 
-fn execute(shared: &Shared, p: Execute) -> Answer {
+/// Makes a page and shows it, once it is there: a compilation may take longer than an editor waits.
+fn execute(shared: &Arc<Shared>, p: Execute) -> Answer {
     let wrong = |why: &str| (ErrorCode::InvalidParams, why.to_owned());
     let text = |i: usize| p.arguments.get(i).and_then(Value::as_str);
     if p.command != EXPLAIN {
@@ -326,9 +328,15 @@ fn execute(shared: &Shared, p: Execute) -> Answer {
     };
     let Some(f) = file(shared, uri) else { return Err(wrong("the file is not open")) };
     let sizes = shared.sizes(&f.document);
-    let page = f.typed.and_then(|typed| costs::page(&f.document, &typed, &sizes, predicate));
-    let page = page.ok_or_else(|| wrong("the predicate does not compile"))?;
-    let uri = library::page(predicate, &page).ok_or_else(|| wrong("the page cannot be written"))?;
-    shared.ask(method::SHOW, json!({ "uri": uri, "external": true }));
-    Ok(json!(uri))
+    let Some(typed) = f.typed else { return Err(wrong("the predicate is not right")) };
+    let (shared, predicate) = (Arc::clone(shared), predicate.to_owned());
+    let make = move || {
+        let page = costs::page(&typed, &sizes, &predicate);
+        if let Some(uri) = page.and_then(|page| library::page(&predicate, &page)) {
+            shared.ask(method::SHOW, json!({ "uri": uri, "external": true }));
+        }
+    };
+    let thread = thread::Builder::new().name("page".into()).stack_size(STACK);
+    thread.spawn(make).map_err(|_| wrong("no thread"))?;
+    Ok(Value::Null)
 }

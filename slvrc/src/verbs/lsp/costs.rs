@@ -7,6 +7,7 @@ use slvr::explain::{Report, beside};
 use slvr::program::{Checked, Loaded, Source};
 use slvr::{files, units};
 use slvr_compiler::cost::NetProfile;
+use slvr_compiler::diagnostic::Diagnostic as Diagnosis;
 use slvr_compiler::ide::{Document, Predicate, Typed};
 use slvr_compiler::pipeline;
 use slvr_compiler::report::leaks::{Level, What};
@@ -104,34 +105,26 @@ impl Cancel {
     }
 }
 
-/// The report of a predicate, or why there is none.
+/// The report of a predicate with what else is said of it, or why there is none.
 fn report(
-    document: &Document,
     of: &Predicate,
     sizes: &Sizes,
-    typed: Option<&mut Typed>,
     cancel: &Cancel,
-) -> Option<Report> {
+) -> Result<(Report, Vec<Diagnosis>), Vec<Diagnosis>> {
     let build =
         Build { file: of.sources.name(of.file).into(), net: sizes.net.clone(), ..Build::default() };
     let how = build.how();
     let see = |_: &_, _: &_| cancel.check();
     cancel.check();
-    let compiled = pipeline::compile_encoded(&of.program, &of.sources, how, None, see);
+    let compiled = pipeline::compile_encoded(&of.program, &of.sources, how, None, see)?;
     cancel.check();
-    if let Some(typed) = typed {
-        typed.certify(document, of, compiled.as_ref());
-        cancel.check();
-    }
+    let warnings = compiled.warnings.clone();
     let (program, sources) = (of.program.clone(), of.sources.clone());
     let checked =
         Checked { program, sources, warnings: Vec::new(), chosen: of.chosen, how, clients: None };
-    let source = Source::new(checked, compiled.ok()?);
-    Some(Report::of(
-        &build,
-        Loaded::Source(Box::new(source)),
-        vec![NetProfile::lan(), NetProfile::wan()],
-    ))
+    let source = Source::new(checked, compiled);
+    let nets = vec![NetProfile::lan(), NetProfile::wan()];
+    Ok((Report::of(&build, Loaded::Source(Box::new(source)), nets), warnings))
 }
 
 /// Compiles the predicates of a text; `typed` learns what that says of it. Unwinds with [`Cancelled`] if it is told to.
@@ -143,8 +136,18 @@ pub fn costs(document: &Arc<Document>, typed: &mut Typed, sizes: &Sizes, cancel:
         leaks: Vec::new(),
     };
     for of in typed.predicates.clone() {
-        let Some(r) = report(document, &of, sizes, Some(typed), cancel) else { continue };
+        let (r, warnings) = match report(&of, sizes, cancel) {
+            Ok(found) => found,
+            Err(refused) => {
+                typed.compiled(document, &of, &refused);
+                continue;
+            }
+        };
         cancel.check();
+        typed.compiled(document, &of, &warnings);
+        if let Some(certificate) = &r.certificate {
+            typed.certify(&of, certificate, &r.lines);
+        }
         let sizes: Vec<String> = r.circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
         let sizes = sizes.join(" ");
         for row in r.lines.iter().filter(|row| row.line > 0) {
@@ -167,9 +170,9 @@ pub fn costs(document: &Arc<Document>, typed: &mut Typed, sizes: &Sizes, cancel:
 }
 
 /// The page of `slvrc explain --html` of a predicate.
-pub fn page(document: &Document, typed: &Typed, sizes: &Sizes, predicate: &str) -> Option<String> {
+pub fn page(typed: &Typed, sizes: &Sizes, predicate: &str) -> Option<String> {
     let of = typed.predicates.iter().find(|p| p.program.name == predicate)?;
-    Some(report(document, of, sizes, None, &Cancel::default())?.to_html())
+    report(of, sizes, &Cancel::default()).ok().map(|(r, _)| r.to_html())
 }
 
 fn title(r: &Report, sizes: &str) -> String {

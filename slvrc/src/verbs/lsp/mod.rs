@@ -125,7 +125,7 @@ fn answer(connection: &Connection, shared: &Arc<Shared>) -> anyhow::Result<()> {
     Err(anyhow!("the client closed standard input without a shutdown"))
 }
 
-fn respond(shared: &Shared, request: Request) -> Response {
+fn respond(shared: &Arc<Shared>, request: Request) -> Response {
     let id = request.id.clone();
     match catch_unwind(AssertUnwindSafe(|| answers::answer(shared, request))) {
         Ok(Ok(value)) => Response::new_ok(id, value),

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 /// Stack of the threads that look at texts: a text may nest deeper than what people write.
-const STACK: usize = 64 << 20;
+pub const STACK: usize = 64 << 20;
 
 /// A thread that types one text for longer than this is replaced, and one that compiles a text that is no longer there.
 /// Usual texts take milliseconds.

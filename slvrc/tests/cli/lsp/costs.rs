@@ -158,6 +158,6 @@ fn leaks_and_margins_have_severities_and_explanations_of_their_own() {
     let link = found[0]["codeDescription"]["href"].as_str().expect("a link");
     let path = link.strip_prefix("file://").expect("a file");
     let said = std::fs::read_to_string(path).expect("it is there");
-    assert!(path.ends_with("E0004.md") && said.contains("E0004"), "{said}");
+    assert!(path.ends_with("E0004.md") && said.contains("before it is used"), "{said}");
     client.shutdown();
 }

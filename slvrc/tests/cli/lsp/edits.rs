@@ -141,3 +141,70 @@ fn random_edits_end_with_what_check_says() {
     );
     client.shutdown();
 }
+
+/// Milliseconds that the threads of the server with these names have worked.
+#[cfg(target_os = "linux")]
+fn worked(client: &Client, names: &[&str]) -> f64 {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", client.child.id())).expect("tasks");
+    let of = |path: std::path::PathBuf| {
+        let name = std::fs::read_to_string(path.join("comm")).ok()?;
+        let stat = std::fs::read_to_string(path.join("schedstat")).ok()?;
+        let known = names.contains(&name.trim());
+        stat.split(' ').next().and_then(|ns| ns.parse::<f64>().ok()).filter(|_| known)
+    };
+    tasks.filter_map(|t| of(t.ok()?.path())).sum::<f64>() / 1e6
+}
+
+/// Milliseconds that processes which have ended have worked for this one, in steps of ten.
+#[cfg(target_os = "linux")]
+fn children() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux");
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or("").split_whitespace().collect();
+    let ticks = |i: usize| fields.get(i).and_then(|t| t.parse::<f64>().ok()).unwrap_or(0.0);
+    10.0 * (ticks(13) + ticks(14))
+}
+
+/// Prints for every predicate and gallery file how long the processor works from a keystroke to diagnostics and to hints, and
+/// for `slvrc build`.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "measures"]
+fn work_per_keystroke() {
+    const TIMES: u32 = 5;
+    let mut client = Client::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    println!("{:40} {:>11} {:>8} {:>8}", "ms", "diagnostics", "hints", "build");
+    let (mut slowest, mut most) = (0.0f64, 0.0f64);
+    for (name, text) in embedded::PREDICATES.iter().chain(embedded::GALLERY) {
+        let uri = format!("file:///home/me/{name}");
+        client.open(&uri, text);
+        client.settled(&uri, 1);
+        let before = [&["slvrc", "types"][..], &["costs"]].map(|n| worked(&client, n));
+        for version in 2..2 + i64::from(TIMES) {
+            client.change(&uri, version, &format!("{text}//{}", "x".repeat(version as usize)));
+            client.settled(&uri, version);
+        }
+        let after = [&["slvrc", "types"][..], &["costs"]].map(|n| worked(&client, n));
+        let [types, costs] = [0, 1].map(|i| (after[i] - before[i]) / f64::from(TIMES));
+        let lens =
+            client.request("textDocument/codeLens", json!({ "textDocument": { "uri": uri } }));
+        let title = lens[0]["command"]["title"].as_str().unwrap_or("()").to_owned();
+        let (_, sizes) = title.trim_end_matches(')').rsplit_once('(').expect("sizes");
+        let begun = children();
+        for _ in 0..TIMES {
+            let mut build = Command::new(env!("CARGO_BIN_EXE_slvrc"));
+            build.args(["build", name.trim_end_matches(".slvr"), "-o"]);
+            let out = build.arg(folder.path().join("a.slvrb")).args(sizes.split_whitespace());
+            assert!(out.output().expect("slvrc starts").status.success(), "{name}");
+        }
+        let build = (children() - begun) / f64::from(TIMES);
+        println!("{name:40} {types:11.1} {:8.1} {build:8.1}", types + costs);
+        slowest = slowest.max(types);
+        most = most.max((types + costs) / build.max(1.0));
+        client.notify("textDocument/didClose", json!({ "textDocument": { "uri": uri } }));
+    }
+    println!(
+        "at most {slowest:.1} ms to diagnostics, and to hints {most:.2} times as long as a build"
+    );
+    client.shutdown();
+}
