@@ -10,7 +10,11 @@ async function start() {
     "slvr",
     "SLVR",
     { command, args: ["lsp"] },
-    { documentSelector: [{ language: "slvr" }] },
+    {
+      documentSelector: [{ language: "slvr" }],
+      initializationOptions: { sizes: workspace.getConfiguration("slvr").get("sizes") },
+      synchronize: { configurationSection: "slvr" },
+    },
   );
   try {
     await client.start();
