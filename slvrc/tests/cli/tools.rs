@@ -246,3 +246,41 @@ fn editors_know_the_keywords_and_layers() {
     }
     json("language-configuration.json");
 }
+
+/// A file as `slvrc check --fix` leaves it, and what `slvrc check` says of it then.
+fn fixed(text: &str) -> (String, Output) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("a.slvr");
+    fs::write(&path, text).expect("a file");
+    let file = path.display().to_string();
+    let first = slvrc(&["check", "--fix", &file]);
+    assert!(stderr(&first).contains(" fixed\n"), "{}", stderr(&first));
+    (fs::read_to_string(&path).expect("a file"), slvrc(&["check", "--json", &file]))
+}
+
+#[test]
+fn check_fix_does_what_hints_say() {
+    let head = "predicate P[m]() {\n    parties Client[m];\n    parties Server;\n\n    input x: ";
+    let rest = "    reveal sum(x) to Server as y;\n}\n";
+    let wrong = format!("{head}fix in -8..8 from each Clien;\n{rest}");
+    let (text, after) = fixed(&wrong);
+    let right = format!("use std::{{sum}};\n\n{head}secret fix in -8..8 from each Client;\n{rest}");
+    assert_eq!(text, right);
+    assert!(after.status.success(), "{}", stdout(&after));
+
+    // What the compiler finds behind the types: a range with which every value fits, and a cut.
+    let wide = format!(
+        "use std::{{norm, sum}};\n\n{head}secret fix in -1000..1000 from each Client;\n\n    \
+         let z = [norm([x[i]^3, x[i]]) for i in Client];\n{rest}"
+    );
+    let wide = wide.replace("sum(x)", "sum(z)");
+    let (text, after) = fixed(&wide);
+    assert!(!text.contains("-1000..1000") && after.status.success(), "{text}\n{}", stdout(&after));
+    let cut = syntax::embedded::GALLERY.iter().find(|(name, _)| name.contains("backdoor_trigger"));
+    let (text, after) = fixed(cut.expect("a file").1);
+    assert!(text.contains("{\n    require cut >= "), "{text}");
+    assert!(!stdout(&after).contains("E0028"), "{}", stdout(&after));
+
+    let none = slvrc(&["check", "--fix", "krum"]);
+    assert_eq!(none.status.code(), Some(2), "{}", stderr(&none));
+}

@@ -212,3 +212,43 @@ fn work_per_keystroke() {
     );
     client.shutdown();
 }
+
+/// Prints how long the processor works for a keystroke in a file of 2,000 lines, of which all are checked.
+#[cfg(target_os = "linux")]
+#[test]
+#[ignore = "measures"]
+fn work_in_a_long_file() {
+    const TIMES: u32 = 20;
+    let functions: String = (0..500)
+        .map(|i| format!("// Number {i}.\nfn f{i}[n](x: fix[n]) -> fix {{\n    sum(x) + {i}\n}}\n"))
+        .collect();
+    let text = format!(
+        "use std::{{sum}};\n\n{functions}\npredicate P[m]() {{\n    parties Client[m];\n    parties Server;\n\n    input x: \
+         secret fix[4] in -8..8 from each Client;\n\n    reveal [f7(x[i]) for i in Client] to Server as y;\n}}\n"
+    );
+    let uri = "file:///home/me/long.slvr";
+    let mut client = Client::start();
+    client.open(uri, &text);
+    client.settled(uri, 1);
+    let before = [&["slvrc"][..], &["types"], &["costs"]].map(|n| worked(&client, n));
+    for version in 2..2 + i64::from(TIMES) {
+        let at = json!({ "line": 2, "character": 3 });
+        let change = json!({ "range": { "start": at, "end": at }, "text": "x" });
+        let document = json!({ "uri": uri, "version": version });
+        let params = json!({ "textDocument": document, "contentChanges": [change] });
+        client.notify("textDocument/didChange", params);
+        let of = json!({ "textDocument": { "uri": uri } });
+        client.request("textDocument/semanticTokens/full", of);
+        client.settled(uri, version);
+    }
+    let after = [&["slvrc"][..], &["types"], &["costs"]].map(|n| worked(&client, n));
+    let ms = |i: usize| (after[i] - before[i]) / f64::from(TIMES);
+    println!(
+        "{} lines: {:.1} ms to take a change and colour all words, {:.1} ms to diagnostics, {:.1} ms to hints",
+        text.lines().count(),
+        ms(0),
+        ms(1),
+        ms(2)
+    );
+    client.shutdown();
+}
