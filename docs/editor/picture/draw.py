@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-COLUMNS, LINES = 150, 20
+COLUMNS, LINES = 150, 17
 WIDTH, HEIGHT = 8.4, 19
 HERE = pathlib.Path(__file__).parent
 
