@@ -5,6 +5,7 @@ use super::names::{Def, DefKind, Target};
 use super::position::{Position, Range};
 use crate::source::Span;
 use crate::syntax::KEYWORDS;
+use crate::syntax::ast::{Ident, ItemKind, UseTree};
 
 /// A place where a name stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,14 +65,38 @@ impl Document {
             let both = renamed.is_none_or(|r| item(r) || item(d) || around(r) == around(d));
             d.name == name && both && d.kind != DefKind::Reveal
         };
-        if renamed.is_some_and(|r| r.name != name && r.kind != DefKind::Reveal)
-            && let Some(other) = self.names.defs.iter().find(clashes)
-        {
-            let line = self.range(other.at).start.line + 1;
-            return Err(format!("`{name}` is defined in line {line}"));
+        if renamed.is_some_and(|r| r.name != name && r.kind != DefKind::Reveal) {
+            let line = |at: Span| self.range(at).start.line + 1;
+            if let Some(other) = self.names.defs.iter().find(clashes) {
+                return Err(format!("`{name}` is defined in line {}", line(other.at)));
+            }
+            if let Some(at) = self.from_elsewhere(name) {
+                return Err(format!("`{name}` is something else in line {}", line(at)));
+            }
         }
         let edit = |u: Usage| Edit { range: u.range, text: name.to_owned() };
         Ok(self.usages(at).into_iter().map(edit).collect())
+    }
+
+    /// Where a name is imported, or stands for something of the library or the compiler.
+    fn from_elsewhere(&self, name: &str) -> Option<Span> {
+        let imports = self.tree.items.iter().filter_map(|item| match &item.kind {
+            ItemKind::Use(tree) => imported(tree, name),
+            _ => None,
+        });
+        let refs = self.names.refs.iter().filter(|(at, target)| {
+            !matches!(target, Target::Here(_)) && self.text().get(at.range()) == Some(name)
+        });
+        imports.chain(refs.map(|(at, _)| *at)).next()
+    }
+}
+
+fn imported(tree: &UseTree, name: &str) -> Option<Span> {
+    let named = |n: &Ident| (n.name == name).then_some(n.span);
+    match tree {
+        UseTree::Name(one) => named(one),
+        UseTree::Group(names) => names.iter().find_map(named),
+        UseTree::Path(_, rest) => imported(rest, name),
     }
 }
 
