@@ -4,7 +4,7 @@ use super::library;
 use super::protocol::{Diagnostic, INFORMATION, Position, Range, WARNING};
 use slvr::build::Build;
 use slvr::explain::{Report, beside};
-use slvr::program::{Checked, Loaded, Source};
+use slvr::program::{self, Checked, Loaded, Source};
 use slvr::{files, units};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::diagnostic::Diagnostic as Diagnosis;
@@ -119,12 +119,28 @@ fn report(
     let compiled = pipeline::compile_encoded(&of.program, &of.sources, how, None, see)?;
     cancel.check();
     let warnings = compiled.warnings.clone();
-    let (program, sources) = (of.program.clone(), of.sources.clone());
-    let checked =
-        Checked { program, sources, warnings: Vec::new(), chosen: of.chosen, how, clients: None };
-    let source = Source::new(checked, compiled);
+    let source = Source::new(checked(of, how), compiled);
     let nets = vec![NetProfile::lan(), NetProfile::wan()];
     Ok((Report::of(&build, Loaded::Source(Box::new(source)), nets), warnings))
+}
+
+/// Where sizes were chosen, the predicate for those that `slvrc check` tries besides: with a single member all is a leak.
+fn larger(of: &Predicate, sizes: &Sizes) -> Option<Predicate> {
+    if !of.chosen {
+        return None;
+    }
+    let file = of.sources.name(of.file).to_owned();
+    let predicate = Some(of.program.name.clone());
+    let build = Build { file, predicate, bindings: sizes.bindings.clone(), ..Build::default() };
+    let build = build.frozen(&of.sources);
+    let found = program::larger(&build, &checked(of, build.how())).ok()??;
+    let file = found.sources.find(&build.file)?;
+    Some(Predicate { program: found.program, sources: found.sources, file, chosen: true })
+}
+
+fn checked(of: &Predicate, how: pipeline::Options) -> Checked {
+    let (program, sources) = (of.program.clone(), of.sources.clone());
+    Checked { program, sources, warnings: Vec::new(), chosen: of.chosen, how, clients: None }
 }
 
 /// Compiles the predicates of a text; `typed` learns what that says of it. Unwinds with [`Cancelled`] if it is told to.
@@ -136,6 +152,7 @@ pub fn costs(document: &Arc<Document>, typed: &mut Typed, sizes: &Sizes, cancel:
         leaks: Vec::new(),
     };
     for of in typed.predicates.clone() {
+        let of = larger(&of, sizes).unwrap_or(of);
         let (r, warnings) = match report(&of, sizes, cancel) {
             Ok(found) => found,
             Err(refused) => {
@@ -172,7 +189,8 @@ pub fn costs(document: &Arc<Document>, typed: &mut Typed, sizes: &Sizes, cancel:
 /// The page of `slvrc explain --html` of a predicate.
 pub fn page(typed: &Typed, sizes: &Sizes, predicate: &str) -> Option<String> {
     let of = typed.predicates.iter().find(|p| p.program.name == predicate)?;
-    report(of, sizes, &Cancel::default()).ok().map(|(r, _)| r.to_html())
+    let of = larger(of, sizes).unwrap_or_else(|| of.clone());
+    report(&of, sizes, &Cancel::default()).ok().map(|(r, _)| r.to_html())
 }
 
 fn title(r: &Report, sizes: &str) -> String {
