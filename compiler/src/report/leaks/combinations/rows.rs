@@ -200,7 +200,7 @@ impl<'a> Reader<'a> {
                 let mut right = self.read(t, 1, &[batch(b), 0, across])?;
                 left.lanes.push((inner, 1));
                 right.lanes.push((inner, along));
-                self.product(t, left, right)
+                self.products(t, left, right)
             }
             Op::Conv2d(conv) if self.is_known(g.arg(id, 1)) => self.window(t, *conv),
             _ => {
@@ -261,6 +261,23 @@ impl<'a> Reader<'a> {
         };
         let by = self.factor(&known)?;
         Ok(Some(if by.is_zero() { Vec::new() } else { vec![other.times(by)] }))
+    }
+
+    /// A sum of products along lanes that the result does not have: where the factor is another along one of these, the sum
+    /// is cut, and not the result.
+    fn products(&mut self, t: &Term, a: Term, b: Term) -> Result<Option<Vec<Term>>, Cut> {
+        let (lane, how) = match self.product(t, a.clone(), b.clone()) {
+            Err((lane, how)) if lane >= t.lanes.len() => (lane, how),
+            done => return done,
+        };
+        let mut out = Vec::new();
+        for (a, b) in a.cut(lane, how).into_iter().zip(b.cut(lane, how)) {
+            match self.products(t, a, b)? {
+                Some(terms) => out.extend(terms),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(out))
     }
 
     /// Of a convolution with a known kernel: entry by entry.

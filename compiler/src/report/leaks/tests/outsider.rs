@@ -198,3 +198,20 @@ fn a_masked_sum_is_found_behind_functions() {
         assert!(!notes(value), "{value}");
     }
 }
+
+/// Weights that the receiver knows are no one number along the sums of a product of matrices.
+#[test]
+fn a_layer_of_the_receivers_own_weights() {
+    let of = |value: &str| {
+        let text = format!(
+            "use std::sum;\n\
+             model Net(x: fix[6]) -> fix[3] {{ head: linear[6, 3]; x |> head }}\n\
+             predicate A[m]() {{ parties Client[m]; parties Server; input w: secret weights Net in -1..1 from Server;\n\
+             input x: secret fix[6] in 0..1 from each Client; reveal {value} to Server as v; }}\n"
+        );
+        leaks_in(&found(&text, &[("m", "5")]))
+    };
+    assert_ne!(of("[Net(w, x[i]) for i in Client]"), []);
+    assert_ne!(of("sum(Net(w, x[i]) for i in Client if i < 1)"), []);
+    assert_eq!(of("sum(Net(w, x[i]) for i in Client)"), []);
+}
