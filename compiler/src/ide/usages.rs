@@ -70,7 +70,7 @@ impl Document {
             if let Some(other) = self.names.defs.iter().find(clashes) {
                 return Err(format!("`{name}` is defined in line {}", line(other.at)));
             }
-            if let Some(at) = self.from_elsewhere(name) {
+            if let Some(at) = self.elsewhere(name) {
                 return Err(format!("`{name}` is something else in line {}", line(at)));
             }
         }
@@ -79,7 +79,7 @@ impl Document {
     }
 
     /// Where a name is imported, or stands for something of the library or the compiler.
-    fn from_elsewhere(&self, name: &str) -> Option<Span> {
+    fn elsewhere(&self, name: &str) -> Option<Span> {
         let imports = self.tree.items.iter().filter_map(|item| match &item.kind {
             ItemKind::Use(tree) => imported(tree, name),
             _ => None,
