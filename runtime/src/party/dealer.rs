@@ -14,6 +14,9 @@ use slvr_ring::{Data, threads};
 /// What a member shares, from what it gives: its inputs as (index of the input, elements).
 pub(super) type Encode<'a, G> = dyn Fn(G) -> Result<Vec<(u64, Data)>, InputError> + Sync + 'a;
 
+/// What a member shares, with its seeds.
+type Given = (Vec<(u64, Data)>, [Seed; 2]);
+
 /// Deals a run's inputs.
 pub struct Dealer {
     /// The run's public name.
@@ -57,19 +60,17 @@ impl Dealer {
         mut hand_out: impl FnMut(usize, usize, Option<[Upload; 3]>),
     ) -> Result<Vec<Vec<u64>>, RunError> {
         let run = self.run;
-        self.batches(circuit, members, options, |s, first, batch| {
-            let dealt = threads::map(batch.into_iter(), &|given: Option<(G, [Seed; 2])>| {
-                let Some((given, [seed0, seed1])) = given else { return Ok(None) };
-                Ok(Some(Dealt::new(seed0, seed1, run, encode(given)?)))
+        self.batches(circuit, members, encode, options, |s, first, batch| {
+            let dealt = threads::map(batch.into_iter(), &|given: Option<Given>| {
+                given.map(|(inputs, [seed0, seed1])| Dealt::new(seed0, seed1, run, inputs))
             });
             for (i, dealt) in (first..).zip(dealt) {
-                let mut parts = dealt?.map(|d| d.uploads());
+                let mut parts = dealt.map(|d| d.uploads());
                 if let (Some(tamper), Some(parts)) = (options.doors.tamper, &mut parts) {
                     tamper(s, i, parts);
                 }
                 hand_out(s, i, parts);
             }
-            Ok(())
         })
     }
 
@@ -83,14 +84,10 @@ impl Dealer {
         intakes: &mut [Intake<'_>; 3],
     ) -> Result<Vec<Vec<u64>>, RunError> {
         let run = self.run;
-        self.batches(circuit, members, options, |s, first, batch| {
-            let encoded = threads::map(batch.into_iter(), &|given: Option<(G, [Seed; 2])>| {
-                let Some((given, seeds)) = given else { return Ok(None) };
-                Ok(Some((encode(given)?, seeds)))
-            });
+        self.batches(circuit, members, encode, options, |s, first, batch| {
             let mut dealt = Vec::new();
-            for (i, encoded) in (first..).zip(encoded) {
-                let seeds = encoded?.map(|(inputs, seeds)| {
+            for (i, given) in (first..).zip(batch) {
+                let seeds = given.map(|(inputs, seeds)| {
                     deal_to(intakes.each_mut().map(Intake::firsts), i, &seeds, run, inputs);
                     seeds
                 });
@@ -104,18 +101,18 @@ impl Dealer {
                 let each = received.map_or([None, None, None], |r| r.map(Some));
                 intakes.iter_mut().zip(each).for_each(|(intake, r)| intake.dealt(s, i, r));
             }
-            Ok(())
         })
     }
 
-    /// Has every client's inputs dealt, as many at a time as there are threads: `deal` gets the party set, the first of the
-    /// members, and of each what it gives, with its seeds.
+    /// Has every client's inputs encoded and dealt, as many at a time as there are threads: `deal` gets the party set, the
+    /// first of the members, and what each shares.
     fn batches<G: Send>(
         mut self,
         circuit: &Circuit,
         mut members: impl FnMut(usize) -> Result<Vec<Option<G>>, InputError>,
+        encode: &Encode<'_, G>,
         options: &Options<'_>,
-        mut deal: impl FnMut(usize, usize, Vec<Option<(G, [Seed; 2])>>) -> Result<(), InputError>,
+        mut deal: impl FnMut(usize, usize, Vec<Option<Given>>),
     ) -> Result<Vec<Vec<u64>>, RunError> {
         let mut uploaded = Vec::new();
         for (s, set) in circuit.parties.iter().enumerate() {
@@ -140,7 +137,11 @@ impl Dealer {
                         Some(given) => Some((given, [self.source.seed()?, self.source.seed()?])),
                     });
                 }
-                deal(s, first, batch).map_err(RunError::Input)?;
+                let encoded = threads::map(batch.into_iter(), &|given: Option<(G, [Seed; 2])>| {
+                    given.map(|(given, seeds)| Ok((encode(given)?, seeds))).transpose()
+                });
+                let encoded = encoded.into_iter().collect::<Result<_, InputError>>();
+                deal(s, first, encoded.map_err(RunError::Input)?);
             }
             uploaded.push(sizes);
         }

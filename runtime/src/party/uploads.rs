@@ -86,13 +86,10 @@ impl Received {
     /// Of shares: BLAKE3 of each component of a member's inputs, packed.
     pub(super) fn of_shares(inputs: &[Held], layout: &Layout, member: usize) -> Self {
         let one = |pick: fn(&Rep) -> &Data| {
-            let mut hash = blake3::Hasher::new();
-            for &(j, _, n) in layout {
-                if let Some(Held::Rep(x)) = inputs.get(j as usize) {
-                    absorb(&mut hash, pick(x), member * n, n);
-                }
-            }
-            *hash.finalize().as_bytes()
+            packed(layout, member, |j| match inputs.get(j as usize) {
+                Some(Held::Rep(x)) => Some(pick(x)),
+                _ => None,
+            })
         };
         Received([one(|r| &r.first), one(|r| &r.second)])
     }
@@ -105,14 +102,8 @@ impl Received {
         layout: &Layout,
         member: usize,
     ) -> [Received; 3] {
-        let mut hash = blake3::Hasher::new();
-        for &(j, _, n) in layout {
-            if let Some(x) = explicit.get(&j) {
-                absorb(&mut hash, x, member * n, n);
-            }
-        }
         let [first, second] = seeds.each_ref().map(|s| *blake3::hash(s.expose()).as_bytes());
-        let of = [first, second, *hash.finalize().as_bytes()];
+        let of = [first, second, packed(layout, member, |j| explicit.get(&j))];
         [0, 1, 2].map(|me| Received([of[me], of[next(me)]]))
     }
 
@@ -126,6 +117,21 @@ impl fmt::Debug for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Received(hidden)")
     }
+}
+
+/// BLAKE3 of a component of a member's inputs, packed, by index of the input.
+fn packed<'a>(
+    layout: &Layout,
+    member: usize,
+    component: impl Fn(u64) -> Option<&'a Data>,
+) -> [u8; 32] {
+    let mut hash = blake3::Hasher::new();
+    for &(j, _, n) in layout {
+        if let Some(x) = component(j) {
+            absorb(&mut hash, x, member * n, n);
+        }
+    }
+    *hash.finalize().as_bytes()
 }
 
 /// Hashes n elements from `start` on, some at a time: an input may be larger than what is left of
