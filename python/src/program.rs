@@ -51,6 +51,11 @@ fn invalid(name: &str) -> PyResult<Option<Invalid>> {
     }
 }
 
+/// Refuses what would not fit the memory that is free.
+fn fits(py: Python<'_>, bytes: u64, what: &str) -> PyResult<()> {
+    memory::must_fit(bytes, what).map_err(|e| raised(py, e))
+}
+
 impl Program {
     /// The circuit for those who give inputs, and who gives none that can be used, and why.
     fn cohort(
@@ -200,7 +205,7 @@ impl Program {
         let how = if exact { How::Exact } else { How::Floating }.of(&self.loaded);
         if how == How::Exact {
             let of_evaluation = peak_in_the_clear(self.loaded.circuit());
-            memory::must_fit(of_evaluation, "its evaluation").map_err(|e| raised(py, e))?;
+            fits(py, of_evaluation, "its evaluation")?;
         }
         let submitted = Given::new(public, sets)?.submitted(py, self.loaded.circuit())?;
         let (cohort, unusable, outputs, drawn) = watched(py, None, |watch| {
@@ -239,8 +244,7 @@ impl Program {
             return Err(raised(py, Usage(why.into()).into()));
         };
         let circuit = self.loaded.circuit();
-        memory::must_fit(certify::memory(&source.compiled), "its evaluation with bounds")
-            .map_err(|e| raised(py, e))?;
+        fits(py, certify::memory(&source.compiled), "its evaluation with bounds")?;
         let submitted = Given::new(public, sets)?.submitted(py, circuit)?;
         watched(py, None, |watch| {
             let coins = self::coins(circuit, &coins, seed)?;
@@ -278,8 +282,7 @@ impl Program {
     ) -> PyResult<Answer<'py>> {
         // Before arrays are read, which may be larger than they look.
         let of_run = memory::of_run(self.loaded.circuit());
-        memory::must_fit(of_run, "a run of the three parties on this machine")
-            .map_err(|e| raised(py, e))?;
+        fits(py, of_run, "a run of the three parties on this machine")?;
         let invalid = invalid(on_invalid)?;
         let deadline = Duration::try_from_secs_f64(deadline).ok().filter(|d| !d.is_zero());
         let deadline =
