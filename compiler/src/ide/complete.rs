@@ -9,7 +9,6 @@ use super::library::{self, LibraryItem, Shelf};
 use super::position::Position;
 use crate::source::FileId;
 use crate::syntax::ast::ItemKind;
-use crate::syntax::ast::UseTree;
 use crate::syntax::lexer::lex;
 use crate::syntax::signature;
 use crate::syntax::token::Token;
@@ -169,7 +168,7 @@ impl Document {
 
     /// Functions of `std`. One that is not imported is written with its path; blocks know all of them.
     fn functions(&self, block: bool, out: &mut Vec<Completion>) {
-        let imported: BTreeSet<&str> = self.imported().collect();
+        let imported: BTreeSet<&str> = self.imported().map(|n| n.name.as_str()).collect();
         for item in functions() {
             let name = item.name.name.as_str();
             let mut new =
@@ -179,23 +178,6 @@ impl Document {
             }
             out.push(new);
         }
-    }
-
-    /// Names that the file imports.
-    fn imported(&self) -> impl Iterator<Item = &str> {
-        self.tree.items.iter().flat_map(|item| match &item.kind {
-            ItemKind::Use(tree) => last(tree),
-            _ => Vec::new(),
-        })
-    }
-}
-
-/// The last names of an import.
-fn last(tree: &UseTree) -> Vec<&str> {
-    match tree {
-        UseTree::Name(name) => vec![&name.name],
-        UseTree::Group(names) => names.iter().map(|n| n.name.as_str()).collect(),
-        UseTree::Path(_, rest) => last(rest),
     }
 }
 

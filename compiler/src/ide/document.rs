@@ -6,7 +6,7 @@ use super::problem::{Fix, Place, Problem, Where};
 use super::typed::Typed;
 use crate::diagnostic::{self, Diagnostic};
 use crate::source::{FileId, Span};
-use crate::syntax::ast::File;
+use crate::syntax::ast::{File, Ident, ItemKind};
 use crate::syntax::{self, embedded, parse};
 
 /// A text and what parsing tells of it.
@@ -14,7 +14,7 @@ use crate::syntax::{self, embedded, parse};
 pub struct Document {
     pub(super) name: String,
     pub(super) text: String,
-    lines: Lines,
+    pub(super) lines: Lines,
     pub(super) tree: File,
     syntax: Vec<Diagnostic>,
     pub(super) names: Names,
@@ -29,6 +29,12 @@ pub struct Edit {
     pub range: Range,
     /// The text that replaces it.
     pub text: String,
+}
+
+/// What words of a name, `=` and a value say; others say nothing.
+pub fn sizes(words: &str) -> Vec<(String, String)> {
+    let words = words.split_whitespace().filter_map(|w| w.split_once('='));
+    words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
 impl Document {
@@ -59,8 +65,15 @@ impl Document {
     /// sizes and which network the file is looked at. None of them without such a comment.
     pub fn sizes(&self) -> Vec<(String, String)> {
         let said = self.text.lines().find_map(|l| l.trim_start().strip_prefix("// slvr:"));
-        let words = said.unwrap_or_default().split_whitespace().filter_map(|w| w.split_once('='));
-        words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+        said.map(sizes).unwrap_or_default()
+    }
+
+    /// Names that the file imports.
+    pub(super) fn imported(&self) -> impl Iterator<Item = &Ident> {
+        self.tree.items.iter().flat_map(|item| match &item.kind {
+            ItemKind::Use(tree) => tree.names(),
+            _ => &[],
+        })
     }
 
     /// Whether the text has syntax errors: [`Document::check`] then finds nothing else.

@@ -47,7 +47,7 @@ mod usages;
 mod tests;
 
 pub use complete::{Completion, CompletionKind};
-pub use document::{Document, Edit};
+pub use document::{Document, Edit, sizes};
 pub use hover::Hover;
 pub use position::{Lines, Position, Range};
 pub use problem::{Fix, Place, Problem, Where};

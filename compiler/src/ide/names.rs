@@ -214,15 +214,14 @@ impl Resolver {
     }
 
     fn import(&mut self, tree: &UseTree, shelf: Option<Shelf>) {
-        let mut one = |name: &Ident| {
+        let one = |name: &Ident| {
             if let Some(item) = shelf.and_then(|s| library::get(s, &name.name)) {
                 self.names.refs.push((name.span, Target::Library(item)));
                 self.scope.push((name.name.clone(), Target::Library(item)));
             }
         };
         match tree {
-            UseTree::Name(name) => one(name),
-            UseTree::Group(names) => names.iter().for_each(one),
+            UseTree::Name(_) | UseTree::Group(_) => tree.names().iter().for_each(one),
             UseTree::Path(head, rest) => self.import(rest, library::shelf(&head.name)),
         }
     }

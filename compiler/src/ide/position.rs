@@ -39,13 +39,18 @@ impl Lines {
         Lines { starts: starts.collect() }
     }
 
+    /// The line of a byte.
+    pub(super) fn line(&self, at: usize) -> u32 {
+        self.starts.partition_point(|&s| s <= at).saturating_sub(1) as u32
+    }
+
     /// The place of a byte; that of the end for one past it, that of the character it is in.
     pub fn position(&self, text: &str, at: usize) -> Position {
         let at = floor_boundary(text, at);
-        let line = self.starts.partition_point(|&s| s <= at).saturating_sub(1);
-        let start = self.starts.get(line).copied().unwrap_or(0);
+        let line = self.line(at);
+        let start = self.starts.get(line as usize).copied().unwrap_or(0);
         let units = text.get(start..at).map_or(0, |t| t.encode_utf16().count());
-        Position { line: line as u32, character: units as u32 }
+        Position { line, character: units as u32 }
     }
 
     /// The byte at a place: the end of the line for one past it, the end of the text for a line past

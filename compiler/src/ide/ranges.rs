@@ -3,7 +3,7 @@
 use super::document::Document;
 use super::position::{Position, Range};
 use crate::source::{FileId, Span};
-use crate::syntax::lexer::lex;
+use crate::syntax::lexer::{Lexed, lex};
 
 /// Lines that fold into their first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,9 +20,9 @@ impl Document {
     /// What folds: brackets over several lines, and blocks of comments.
     pub fn folds(&self) -> Vec<Fold> {
         let lexed = lex(FileId(0), &self.text);
-        let line = |at: usize| self.range(here(at, at)).start.line;
+        let line = |at: usize| self.lines.line(at);
         let mut out = Vec::new();
-        for (start, end) in self.brackets() {
+        for (start, end) in self.brackets(&lexed) {
             let (first, last) = (line(start), line(end.saturating_sub(1)));
             // The line with the closing bracket stays.
             if last > first + 1 {
@@ -55,8 +55,8 @@ impl Document {
     pub fn selections(&self, at: Position) -> Vec<Range> {
         let byte = self.offset(at);
         let mut spans: Vec<Span> = self.names.at(byte).into_iter().map(|(span, _)| span).collect();
-        let around =
-            self.brackets().into_iter().filter(|(start, end)| (*start..=*end).contains(&byte));
+        let brackets = self.brackets(&lex(FileId(0), &self.text));
+        let around = brackets.into_iter().filter(|(start, end)| (*start..=*end).contains(&byte));
         for (start, end) in around {
             spans.extend([here(start + 1, end - 1), here(start, end)]);
         }
@@ -79,9 +79,9 @@ impl Document {
     }
 
     /// Where pairs of brackets begin and end.
-    fn brackets(&self) -> Vec<(usize, usize)> {
+    fn brackets(&self, lexed: &Lexed<'_>) -> Vec<(usize, usize)> {
         let (mut open, mut out) = (Vec::new(), Vec::new());
-        for (start, _, end) in lex(FileId(0), &self.text).tokens {
+        for &(start, _, end) in &lexed.tokens {
             match self.text.get(start..end) {
                 Some("(" | "[" | "{") => open.push(start),
                 Some(")" | "]" | "}") => out.extend(open.pop().map(|o| (o, end))),

@@ -5,7 +5,6 @@ use super::names::{Def, DefKind, Target};
 use super::position::{Position, Range};
 use crate::source::Span;
 use crate::syntax::KEYWORDS;
-use crate::syntax::ast::{Ident, ItemKind, UseTree};
 
 /// A place where a name stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,23 +79,11 @@ impl Document {
 
     /// Where a name is imported, or stands for something of the library or the compiler.
     fn elsewhere(&self, name: &str) -> Option<Span> {
-        let imports = self.tree.items.iter().filter_map(|item| match &item.kind {
-            ItemKind::Use(tree) => imported(tree, name),
-            _ => None,
-        });
+        let imports = self.imported().filter(|n| n.name == name).map(|n| n.span);
         let refs = self.names.refs.iter().filter(|(at, target)| {
             !matches!(target, Target::Here(_)) && self.text().get(at.range()) == Some(name)
         });
         imports.chain(refs.map(|(at, _)| *at)).next()
-    }
-}
-
-fn imported(tree: &UseTree, name: &str) -> Option<Span> {
-    let named = |n: &Ident| (n.name == name).then_some(n.span);
-    match tree {
-        UseTree::Name(one) => named(one),
-        UseTree::Group(names) => names.iter().find_map(named),
-        UseTree::Path(_, rest) => imported(rest, name),
     }
 }
 

@@ -32,13 +32,12 @@ pub fn check(program: &Program, sources: &Sources, fitted: &Fitted) -> Vec<Diagn
     let least = at(fitted.graph, lowest);
     let of = |what: Bounded| program.demands.iter().filter(move |d| d.what == what);
     let accepted = of(Bounded::Cut).next().is_some();
-    let mut found = match accepted {
-        true => Vec::new(),
-        false => {
-            let accept = written::demand(program, sources, &format!("cut >= {least}"));
-            vec![warning(fitted, &reached, least, cut).edit(accept)]
-        }
-    };
+    let mut found = Vec::new();
+    let mut accept = None;
+    if !accepted {
+        accept = written::demand(program, sources, &format!("cut >= {least}"));
+        found.push(warning(fitted, &reached, least, cut).edit(accept.clone()));
+    }
     for demand in of(Bounded::Cut).filter(|d| d.bound > least) {
         let title = format!("values are cut at {least}, and {} is demanded", demand.bound);
         let (place, what) = place(fitted, lowest);
@@ -59,7 +58,6 @@ pub fn check(program: &Program, sources: &Sources, fitted: &Fitted) -> Vec<Diagn
         let hint = format!(
             "write `require cut >= {least};` to accept it, or declare ranges that keep values within"
         );
-        let accept = written::demand(program, sources, &format!("cut >= {least}"));
         let error = Diagnostic::error(codes::CERTIFICATE, title, demand.span, label);
         found.push(error.hint(hint).edit(accept));
     }

@@ -2,7 +2,7 @@
 
 use crate::cost;
 use slvr_language::diagnostic::Edit;
-use slvr_language::syntax::ast::{ItemKind, Predicate, StmtKind};
+use slvr_language::syntax::ast::{ItemKind, Predicate, Span, StmtKind};
 use slvr_language::syntax::{self, Sources};
 use slvr_language::types::Program;
 
@@ -28,13 +28,11 @@ pub(super) fn range(
 /// Puts a demand before everything else that the predicate says.
 pub(super) fn demand(program: &Program, sources: &Sources, demand: &str) -> Option<Edit> {
     let predicate = predicate(program, sources)?;
-    let first = predicate.body.first()?;
-    // Above the comment of the statement.
-    let text = sources.text(first.span.file);
-    let head = predicate.name.span.end as usize;
-    let open = (head + text.get(head..)?.find('{')?) as u32;
-    let at = first.span;
-    let at = slvr_language::source::Span { start: open, end: open + 1, ..at };
+    predicate.body.first()?;
+    let name = predicate.name.span;
+    // Right behind the brace: the first statement may have a comment above it.
+    let brace = sources.text(name.file).get(name.end as usize..)?.find('{')? as u32;
+    let at = Span { end: name.end + brace + 1, ..name };
     Some(Edit::after(at, format!("\n    require {demand};")))
 }
 

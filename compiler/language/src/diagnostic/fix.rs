@@ -2,6 +2,7 @@
 
 use super::Diagnostic;
 use crate::source::{FileId, Span};
+use std::ops::Range;
 
 /// What to write instead, or other help.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,23 +67,32 @@ impl Diagnostic {
     }
 }
 
-/// A text with edits done, and how many groups of them were: one that overlaps an earlier group is left out as a whole.
-pub fn apply<'e>(text: &str, groups: impl IntoIterator<Item = &'e [Edit]>) -> (String, usize) {
-    let mut done: Vec<&Edit> = Vec::new();
+/// The edits of groups, and how many groups: one that overlaps an earlier one is left out as a whole. `at` is where an edit
+/// is.
+pub fn apart<'e, E, P: PartialOrd>(
+    groups: impl IntoIterator<Item = &'e [E]>,
+    at: impl Fn(&E) -> Range<P>,
+) -> (Vec<&'e E>, usize) {
+    let mut done: Vec<&E> = Vec::new();
     let mut count = 0;
     for group in groups {
-        let clear = |e: &Edit| {
-            text.get(e.at.range()).is_some()
-                && done.iter().all(|d| {
-                    d.at.end <= e.at.start && d.at.range() != e.at.range()
-                        || e.at.end <= d.at.start && d.at.range() != e.at.range()
-                })
+        let clear = |e: &E| {
+            let e = at(e);
+            let apart = |d: Range<P>| (d.end <= e.start || e.end <= d.start) && d != e;
+            done.iter().all(|d| apart(at(d)))
         };
         if group.iter().all(clear) {
             done.extend(group);
             count += 1;
         }
     }
+    (done, count)
+}
+
+/// A text with those edits of it done that are [`apart`], and how many groups of them were.
+pub fn apply<'e>(text: &str, groups: impl IntoIterator<Item = &'e [Edit]>) -> (String, usize) {
+    let inside = |group: &&[Edit]| group.iter().all(|e| text.get(e.at.range()).is_some());
+    let (mut done, count) = apart(groups.into_iter().filter(inside), |e| e.at.range());
     done.sort_by_key(|e| (e.at.start, e.at.end));
     let mut out = String::new();
     let mut at = 0;

@@ -84,6 +84,17 @@ pub enum UseTree {
     Path(Ident, Box<UseTree>),
 }
 
+impl UseTree {
+    /// The last names: what is imported.
+    pub fn names(&self) -> &[Ident] {
+        match self {
+            UseTree::Name(name) => std::slice::from_ref(name),
+            UseTree::Group(names) => names,
+            UseTree::Path(_, rest) => rest.names(),
+        }
+    }
+}
+
 /// A size parameter, in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size {

@@ -10,8 +10,9 @@ use super::state::{STACK, Shared};
 use super::{costs, library};
 use lsp_server::{ErrorCode, Request};
 use serde_json::{Value, json};
+use slvr_compiler::diagnostic::fix::apart;
 use slvr_compiler::ide::{
-    self, CompletionKind, Document, Fix, Place, Symbol, SymbolKind, TokenKind, Typed, Where,
+    self, CompletionKind, Document, Place, Symbol, SymbolKind, TokenKind, Typed, Where,
 };
 use slvr_compiler::syntax::embedded;
 use std::sync::Arc;
@@ -153,8 +154,8 @@ fn rename(shared: &Shared, given: Value) -> Answer {
 }
 
 /// A `WorkspaceEdit` of one file.
-fn changes(uri: &str, edits: &[ide::Edit]) -> Value {
-    let edits: Vec<_> = edits.iter().map(edit).collect();
+fn changes<'e>(uri: &str, edits: impl IntoIterator<Item = &'e ide::Edit>) -> Value {
+    let edits: Vec<_> = edits.into_iter().map(edit).collect();
     json!({ "changes": { uri: edits } })
 }
 
@@ -260,28 +261,13 @@ fn actions(f: &File, p: &InRange) -> Value {
         }));
     }
     out.retain(|_| wants(QUICK_FIX));
-    let all = apart(problems.iter().filter_map(|q| q.fixes.first()));
+    let first = problems.iter().filter_map(|q| Some(q.fixes.first()?.edits.as_slice()));
+    let (all, _) = apart(first, |e| e.range.start..e.range.end);
     if wants(FIX_ALL) && !all.is_empty() {
         let title = "Do what all hints of this file say";
-        out.push(json!({ "title": title, "kind": FIX_ALL, "edit": changes(&f.uri, &all) }));
+        out.push(json!({ "title": title, "kind": FIX_ALL, "edit": changes(&f.uri, all) }));
     }
     Value::Array(out)
-}
-
-/// The edits of fixes, without fixes that overlap earlier ones.
-fn apart<'f>(fixes: impl Iterator<Item = &'f Fix>) -> Vec<ide::Edit> {
-    let mut all: Vec<ide::Edit> = Vec::new();
-    for fix in fixes {
-        let clear = |e: &ide::Edit| {
-            all.iter().all(|o| {
-                (o.range.end <= e.range.start || e.range.end <= o.range.start) && o.range != e.range
-            })
-        };
-        if fix.edits.iter().all(clear) {
-            all.extend(fix.edits.iter().cloned());
-        }
-    }
-    all
 }
 
 /// What stands behind lines. What is of an earlier text is marked, and stays until it is computed anew.

@@ -8,7 +8,7 @@ use slvr::program::{self, Checked, Loaded, Source};
 use slvr::{files, units};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::diagnostic::Diagnostic as Diagnosis;
-use slvr_compiler::ide::{Document, Predicate, Typed};
+use slvr_compiler::ide::{self, Document, Predicate, Typed};
 use slvr_compiler::pipeline;
 use slvr_compiler::report::leaks::{Level, What};
 use slvr_compiler::syntax::embedded::Embedded;
@@ -52,8 +52,7 @@ impl Sizes {
     pub fn of(document: &Document, usual: &str) -> Sizes {
         let mut bindings = document.sizes();
         if bindings.is_empty() {
-            let words = usual.split_whitespace().filter_map(|w| w.split_once('='));
-            bindings = words.map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
+            bindings = ide::sizes(usual);
         }
         let net = bindings.iter().find(|(n, _)| n == "net").and_then(|(_, v)| NetProfile::named(v));
         bindings.retain(|(n, _)| n != "net");
@@ -74,10 +73,7 @@ impl Beside {
 
 impl Loader for Beside {
     fn load(&mut self, path: &str) -> Result<String, LoadError> {
-        let Ok(text) = files::read_text(&self.0.join(path), MAX_SOURCE as u64) else {
-            return Embedded.load(path);
-        };
-        Ok(text)
+        files::read_text(&self.0.join(path), MAX_SOURCE as u64).or_else(|_| Embedded.load(path))
     }
 }
 

@@ -232,24 +232,20 @@ impl Shared {
             state.workers[kind].busy = Some((Instant::now(), cancel.clone()));
             let sizes = Sizes::of(&document, &state.usual);
             drop(state);
-            let found = match work {
-                Work::Types => catch_unwind(AssertUnwindSafe(|| {
-                    let typed = document.types(&sizes.bindings, &mut Beside::of(&uri));
-                    (typed, None)
-                }))
-                .ok(),
-                Work::Costs => catch_unwind(AssertUnwindSafe(|| {
-                    let mut typed = typed.map_or_else(Typed::default, |t| Typed::clone(&t));
-                    let costs = costs(&document, &mut typed, &sizes, &cancel);
-                    (typed, Some(costs))
-                }))
-                .ok(),
+            let look = || {
+                let (typed, costs) = match work {
+                    Work::Types => (document.types(&sizes.bindings, &mut Beside::of(&uri)), None),
+                    Work::Costs => {
+                        let mut typed = typed.map_or_else(Typed::default, |t| Typed::clone(&t));
+                        let costs = costs(&document, &mut typed, &sizes, &cancel);
+                        (typed, Some(costs))
+                    }
+                };
+                let mut problems = report(&uri, &document, Some(&typed));
+                problems.extend(costs.iter().flat_map(|c| c.leaks.iter().cloned()));
+                (typed, costs, problems)
             };
-            let mut problems =
-                found.as_ref().map(|(typed, _)| report(&uri, &document, Some(typed)));
-            if let (Some(problems), Some((_, Some(costs)))) = (&mut problems, &found) {
-                problems.extend(costs.leaks.iter().cloned());
-            }
+            let found = catch_unwind(AssertUnwindSafe(look));
             state = self.lock();
             if state.workers[kind].number == number {
                 state.workers[kind].busy = None;
@@ -259,14 +255,14 @@ impl Shared {
             if cancel.is_set() || !Arc::ptr_eq(&file.document, &document) {
                 continue;
             }
-            let (typed, costs) = found.unwrap_or_default();
+            let (typed, costs, problems) = found.unwrap_or_default();
             let (version, compiled) = (file.version, costs.is_some());
             file.waiting[Work::Costs as usize] |= !compiled && !typed.predicates.is_empty();
             file.typed = Some(Arc::new(typed));
             if let Some(costs) = costs {
                 file.costs = Some(Arc::new(costs));
             }
-            state.publish(uri, Some(version), problems.unwrap_or_default());
+            state.publish(uri, Some(version), problems);
             if compiled {
                 self.refreshed.iter().for_each(|what| state.ask(what, Value::Null));
             }

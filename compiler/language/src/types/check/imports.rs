@@ -36,12 +36,11 @@ impl Imports {
 
     /// What imports a name of a library as well.
     pub fn add(&self, library: &str, name: &str) -> Edit {
-        let group = self.groups.iter().find(|(of, names)| of == library && !names.is_empty());
-        if let Some((_, names)) = group {
-            return match (names.iter().find(|n| n.name.as_str() > name), names.last()) {
-                (Some(next), _) => Edit::before(next.span, format!("{name}, ")),
-                (None, Some(last)) => Edit::after(last.span, format!(", {name}")),
-                (None, None) => Edit::default(),
+        let mut groups = self.groups.iter().filter(|(of, _)| of == library);
+        if let Some((names, last)) = groups.find_map(|(_, names)| Some((names, names.last()?))) {
+            return match names.iter().find(|n| n.name.as_str() > name) {
+                Some(next) => Edit::before(next.span, format!("{name}, ")),
+                None => Edit::after(last.span, format!(", {name}")),
             };
         }
         match self.last.end {
@@ -60,10 +59,9 @@ pub(super) fn unused(sources: &Sources, file: FileId) -> Vec<Diagnostic> {
     let mut behind = 0;
     for item in &tree.items {
         if let ItemKind::Use(tree) = &item.kind {
-            let mut all = Vec::new();
-            imported(tree, &mut all);
+            let all = tree.names();
             let alone = all.len() == 1;
-            names.extend(all.into_iter().map(|name| (name, alone.then_some(item.span))));
+            names.extend(all.iter().map(|name| (name, alone.then_some(item.span))));
             let range = item.span.range();
             words.extend(words_of(text.get(behind..range.start).unwrap_or_default()));
             behind = range.end;
@@ -90,14 +88,6 @@ fn listed(text: &str, name: Span) -> Span {
     match before.trim_end().strip_suffix(',') {
         Some(rest) => Span { start: rest.len() as u32, ..name },
         None => name,
-    }
-}
-
-fn imported<'t>(tree: &'t UseTree, names: &mut Vec<&'t Ident>) {
-    match tree {
-        UseTree::Name(name) => names.push(name),
-        UseTree::Group(all) => names.extend(all),
-        UseTree::Path(_, rest) => imported(rest, names),
     }
 }
 

@@ -215,14 +215,11 @@ impl World {
         path: &mut Vec<&'t Ident>,
         diags: &mut Vec<Diagnostic>,
     ) {
-        let names: Vec<&Ident> = match tree {
-            UseTree::Path(head, rest) => {
-                path.push(head);
-                return self.import(module, rest, path, diags);
-            }
-            UseTree::Name(name) => vec![name],
-            UseTree::Group(names) => names.iter().collect(),
-        };
+        if let UseTree::Path(head, rest) = tree {
+            path.push(head);
+            return self.import(module, rest, path, diags);
+        }
+        let names = tree.names();
         match path.as_slice() {
             [head] => {
                 for name in names {
