@@ -44,7 +44,6 @@ pub enum ArtifactError {
     Length {
         /// By its header.
         expected: u64,
-        /// Its size.
         found: u64,
     },
     /// The content is not what was written.

@@ -69,7 +69,6 @@ pub enum Draws {
 /// What the result of an interactive instruction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The operand.
     Operand,
     /// The first operand less the second.
     Difference,

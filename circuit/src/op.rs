@@ -73,9 +73,7 @@ pub enum Op {
     },
     /// Sum over the listed axes (ascending), which disappear. Holders as for layouts.
     Sum {
-        /// Operand.
         x: ValueId,
-        /// Axes.
         #[serde(deserialize_with = "crate::bounded::shape")]
         axes: Vec<u64>,
     },
@@ -111,7 +109,6 @@ pub enum Op {
         start: u32,
         /// Distance.
         step: u32,
-        /// How many.
         count: u32,
     },
     /// Some planes, in this order, at least one.
@@ -127,9 +124,7 @@ pub enum Op {
     Transpose(ValueId, #[serde(deserialize_with = "crate::bounded::shape")] Vec<u64>),
     /// Every `step`-th of the indices start, start + step, ... (len of them) along one axis.
     Slice {
-        /// Operand.
         x: ValueId,
-        /// Axis.
         axis: u64,
         /// First index.
         start: u64,
@@ -143,7 +138,6 @@ pub enum Op {
         /// Operands, at least one; all other axes are equal.
         #[serde(deserialize_with = "crate::bounded::values")]
         xs: Vec<ValueId>,
-        /// Axis.
         axis: u64,
     },
     /// Axes of size 1 repeated to the given shape (same rank).
@@ -152,7 +146,6 @@ pub enum Op {
     /// `out[b, p, k, r] = x[b, p, index[b, k], r]`. The first `batch` axes B are shared; n is axis
     /// `axis` of x. An index must be below n.
     Gather {
-        /// Operand.
         x: ValueId,
         /// `Public`, over a ring.
         index: ValueId,
@@ -245,7 +238,6 @@ pub enum Op {
     MaskProducts {
         /// The masks, over bits.
         x: ValueId,
-        /// Which products.
         gates: MultiAnd,
     },
     /// Products of many bits at once: `Dup open, Add2 mask, Add2 products` -> `Add2`. Each factor is m xor l,
@@ -261,7 +253,6 @@ pub enum Op {
         products: ValueId,
         /// All nodes, of which the factors are opened.
         nodes: Option<ValueId>,
-        /// Which products.
         gates: MultiAnd,
     },
     /// A lookup table for each element, rotated by x: `Own` x and a `Public` table of 2^n entries, n 1 to 12, one for
@@ -280,7 +271,6 @@ pub enum Op {
     Entry {
         /// 2^n words in the last axis, or 2^n planes.
         table: ValueId,
-        /// Which.
         index: ValueId,
     },
     /// The last axis becomes planes: bits `[.., c]` with w planes -> `[.., 1]` with w c planes, plane w
@@ -291,7 +281,6 @@ pub enum Op {
     /// From public coins (`Public A128[]`), for each of n members k distinct others, uniformly:
     /// `Public A32[n, k]`.
     Committee {
-        /// The coins.
         coin: ValueId,
         /// Members of the set.
         n: u64,
@@ -315,7 +304,6 @@ pub enum Op {
     /// (the runtime's `protocol::signs` says how). Linear in x. Of a `Rep` x it also gives one part of the split of
     /// the result, without that of x in memory.
     Project {
-        /// Operand.
         x: ValueId,
         /// The coins. They must be drawn after x is fixed.
         coin: ValueId,
@@ -345,7 +333,6 @@ pub enum Op {
     /// `Add3 ->` the receiver of output number `output`: each party sends its word, masked by a
     /// share of zero: k bits per element each.
     OpenTo {
-        /// Operand.
         x: ValueId,
         /// Index into [`super::Circuit::outputs`].
         output: u32,
@@ -357,7 +344,6 @@ pub enum Op {
     /// both learn x - a: k bits per element each. A mask is used once, by one such instruction,
     /// and x does not depend on it.
     OpenMasked {
-        /// Operand.
         x: ValueId,
         /// A result of [`Op::Mask`].
         mask: ValueId,
@@ -370,7 +356,6 @@ pub enum Op {
     /// A table of the pairs of n members, 2 to 2^16, by its rule: `Public` words. The rules are those of
     /// [`PairTable`]; -1 is the largest word.
     Pairs {
-        /// Which table.
         table: PairTable,
         /// Members.
         n: u64,
@@ -403,7 +388,6 @@ pub enum Op {
     /// From public coins (`Public A128[]`), rows of k distinct numbers below n, each uniformly and independently:
     /// `Public A32[rows, k]`.
     Draw {
-        /// The coins.
         coin: ValueId,
         /// How often.
         rows: u64,
@@ -415,7 +399,6 @@ pub enum Op {
     /// Where a public index has each number below n: `Public` words `[.., k]` -> `Public` words `[.., n]`, of each
     /// number the last of its places, and k where it has none.
     Places {
-        /// The index.
         index: ValueId,
         /// Numbers from this one on are nowhere.
         n: u64,

@@ -39,7 +39,6 @@ pub struct Opening {
     pub to: Learns,
     /// What it is.
     pub what: Opened,
-    /// Its shape.
     pub shape: Shape,
     /// Bits of all its elements.
     pub bits: u64,

@@ -13,7 +13,6 @@ pub struct Progress {
     pub doing: &'static str,
     /// Layers that are done.
     pub done: usize,
-    /// All layers.
     pub layers: usize,
     /// For which node it waits, and since when.
     pub waits: Option<(usize, Instant)>,
@@ -26,7 +25,6 @@ pub struct Shown {
     pub doing: &'static str,
     /// Layers that are done.
     pub layer: usize,
-    /// All layers.
     pub layers: usize,
     /// For which node it waits.
     #[serde(skip_serializing_if = "Option::is_none")]

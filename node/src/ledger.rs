@@ -24,7 +24,6 @@ struct Slot {
 /// A round before a step and after it; the same twice if the step was taken before.
 #[derive(Debug)]
 pub struct Stepped {
-    /// Before.
     pub before: Arc<Round>,
     /// After, as a whole, even if it has ended.
     pub after: Arc<Round>,

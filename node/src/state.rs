@@ -25,7 +25,6 @@ use thiserror::Error;
 /// Which round of which task.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RoundKey {
-    /// The task.
     pub task: String,
     /// Its number, which the coordinator chooses, at most [`RoundKey::LAST`].
     pub round: u64,
@@ -50,7 +49,6 @@ impl fmt::Display for RoundKey {
 /// What a round is: its opening, as a coordinator has signed it for all three nodes and every client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
-    /// Which.
     pub key: RoundKey,
     /// Hash of the circuit for all clients that may come.
     pub circuit: Hash,
@@ -81,7 +79,6 @@ pub struct Spec {
 pub struct Signature {
     /// Its public key.
     pub coordinator: Hex<32>,
-    /// The signature.
     pub signature: Hex<64>,
 }
 
@@ -89,7 +86,6 @@ pub struct Signature {
 /// more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mandate {
-    /// Its signature.
     #[serde(flatten)]
     pub signed: Signature,
     /// How often each of the three nodes has been told that the round is run again ([`Round::permits`]). Each of them compares its
@@ -138,9 +134,7 @@ impl fmt::Display for Phase {
 /// A complete submission, as nodes compare it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
-    /// Whose.
     pub client: String,
-    /// Its name.
     pub submission: Hex<16>,
     /// Hash of its manifest.
     pub digest: Hash,
@@ -152,9 +146,7 @@ pub struct Entry {
 /// A client whose submission does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excluded {
-    /// Which.
     pub client: String,
-    /// Why.
     pub why: String,
 }
 
@@ -211,7 +203,6 @@ impl Agreement {
 /// An attempt that came to nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Which.
     pub attempt: u32,
     /// Why: the cause, the layer and the peer.
     pub why: String,
@@ -232,7 +223,6 @@ pub struct Retry {
 /// same. The round goes on without these clients.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The attempt.
     pub attempt: u32,
     /// Whose inputs do not count, and why.
     pub gone: Vec<Excluded>,
@@ -241,7 +231,6 @@ pub struct Verdict {
 /// What a node knows of an attempt that it has finished. Nothing of it is secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// Which.
     pub attempt: u32,
     /// The run's public name.
     pub run: Hex<16>,
@@ -336,7 +325,6 @@ pub enum Step {
     Retry(u32),
     /// A coordinator orders it.
     Ordered {
-        /// What.
         order: Order,
         /// With this signature.
         by: Mandate,

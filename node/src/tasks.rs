@@ -44,7 +44,6 @@ impl fmt::Debug for Circuits {
 /// What a node knows of a circuit that it does not keep.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// Its hash.
     pub hash: Hash,
     /// What clients have to know of it.
     pub interface: Hash,
@@ -69,7 +68,6 @@ impl Summary {
 /// A circuit and what it takes.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    /// The circuit.
     pub circuit: Circuit,
     /// Most bytes that values and proofs take, by party.
     pub memory: [u64; 3],
@@ -77,9 +75,7 @@ pub struct Compiled {
 
 /// A circuit that the node may run.
 pub struct Ready {
-    /// The circuit.
     pub circuit: Circuit,
-    /// Its hash.
     pub hash: Hash,
     /// What clients have to know of it.
     pub interface: Hash,
@@ -89,7 +85,6 @@ pub struct Ready {
     pub clients: u64,
     /// Other party sets that give inputs: number, name and size.
     pub others: Vec<(usize, String, u64)>,
-    /// Its artifact.
     pub artifact: hyper::body::Bytes,
     /// Most bytes that values take in this node.
     pub memory: u64,

@@ -23,7 +23,6 @@ pub const SHORT: u64 = 64 << 10;
 /// What is wrong with a frame.
 #[derive(Debug, Error)]
 pub enum FrameError {
-    /// The connection.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// It announces more bytes than are admitted.
@@ -77,9 +76,7 @@ pub fn read_frame<T: DeserializeOwned>(from: &mut impl Read, most: u64) -> Resul
 /// An attempt at a round.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunName {
-    /// Which round.
     pub key: RoundKey,
-    /// Which attempt.
     pub attempt: u32,
 }
 
@@ -110,7 +107,6 @@ pub enum Purpose {
     },
     /// The messages of a run.
     Run {
-        /// Which.
         name: RunName,
         /// What the caller says.
         hello: RunHello,
@@ -146,7 +142,6 @@ pub enum Ask {
     Ordered {
         /// Of which round.
         key: RoundKey,
-        /// What.
         order: Order,
         /// Its signature.
         by: Mandate,
@@ -155,14 +150,12 @@ pub enum Ask {
     Agree {
         /// Of which round.
         key: RoundKey,
-        /// Which.
         agreement: Agreement,
     },
     /// Begin an attempt.
     Start(RunName),
     /// A round that was aborted is run again.
     Retry {
-        /// Which.
         key: RoundKey,
         /// Attempts that node 0 has made.
         attempt: u32,
@@ -177,14 +170,12 @@ pub enum Ask {
     Abort {
         /// Of which round.
         key: RoundKey,
-        /// Why.
         why: String,
         /// The coordinator's order, if it is one.
         order: Option<Mandate>,
     },
 }
 
-/// An answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
     /// It is done.
@@ -197,7 +188,6 @@ pub enum Answer {
     Complete(Vec<Entry>),
     /// The round stands there.
     Stands {
-        /// Where.
         phase: Phase,
         /// The last attempt.
         attempt: u32,

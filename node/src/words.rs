@@ -45,9 +45,7 @@ pub fn words(bytes: &[u8]) -> Option<(RunId, Words)> {
 /// three nodes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Revealing {
-    /// The task.
     pub task: String,
-    /// The round.
     pub round: u64,
     /// The member's name.
     pub client: String,

@@ -9,7 +9,6 @@ include!(concat!(env!("OUT_DIR"), "/embedded.rs"));
 /// C. Kaynak, UCI Machine Learning Repository, 1998, CC BY 4.0.
 pub const DIGITS_IMAGES: &[u8] = include_bytes!("../data/digits-images-idx3-ubyte.gz");
 
-/// Their labels.
 pub const DIGITS_LABELS: &[u8] = include_bytes!("../data/digits-labels-idx1-ubyte.gz");
 
 /// The text of a file by its name, e.g. `std/stats.slvr`, `models/lenet5.slvr` or `krum.slvr`.

@@ -15,12 +15,10 @@ use std::ops::Range;
 pub enum Data {
     /// Words of Z_2^k.
     Ring(Words),
-    /// Bits.
     Bits(Planes),
 }
 
 impl Data {
-    /// n zeros.
     pub fn zeros(dom: Dom, n: usize) -> Data {
         match dom {
             Dom::Ring(k) => Data::Ring(Words::zeros(k, n)),

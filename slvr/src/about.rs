@@ -30,7 +30,6 @@ pub struct About {
 pub struct Attack {
     /// The party set.
     pub of: String,
-    /// The member.
     pub member: u64,
     /// What it does.
     pub what: String,

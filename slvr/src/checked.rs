@@ -17,7 +17,6 @@ use std::path::Path;
 pub struct Checked {
     /// With all its sizes.
     pub program: Program,
-    /// Its texts.
     pub sources: Sources,
     /// What is said of it.
     pub warnings: Vec<Diagnostic>,

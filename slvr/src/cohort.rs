@@ -125,7 +125,6 @@ impl Cohort {
         self.exclude(out, notes)
     }
 
-    /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         self.loaded.circuit()
     }

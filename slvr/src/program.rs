@@ -48,7 +48,6 @@ pub enum Loaded {
 }
 
 impl Loaded {
-    /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         match self {
             Loaded::Source(s) => &s.compiled.circuit,
@@ -67,9 +66,7 @@ impl Loaded {
 
 /// A program with its circuit.
 pub struct Source {
-    /// The program.
     pub checked: Checked,
-    /// The circuit.
     pub compiled: Compiled,
     /// The same for other numbers of members.
     pub(crate) others: Others,

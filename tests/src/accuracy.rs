@@ -127,7 +127,6 @@ impl Classifier {
         Classifier { case, net, batch }
     }
 
-    /// The model.
     pub fn model(&self) -> &Model {
         &self.case.program.models[0]
     }

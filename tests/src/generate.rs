@@ -22,9 +22,7 @@ const MORE: usize = 24;
 /// A generated program.
 #[derive(Clone, Debug)]
 pub struct Generated {
-    /// Its text.
     pub text: String,
-    /// Its sizes.
     pub bindings: Vec<(String, String)>,
 }
 

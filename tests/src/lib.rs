@@ -284,7 +284,6 @@ impl Case {
         Case { program, compiled, sources, noise: Words::default(), left: Left::default() }
     }
 
-    /// The circuit.
     pub fn circuit(&self) -> &Circuit {
         &self.compiled.circuit
     }

@@ -12,7 +12,6 @@ const MANY_PRODUCTS: usize = 16;
 pub struct Statement {
     /// Number of the instruction in the circuit, local and interactive ones counted.
     pub instr: u64,
-    /// Its layer.
     pub layer: u32,
     /// The replicated value that it defines.
     pub out: ValueId,
@@ -28,7 +27,6 @@ pub struct Statement {
 /// A replicated value with the shards in which owners know a part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cut {
-    /// The value.
     pub x: ValueId,
     /// Where its shards are cut, as [`crate::Type::groups`].
     pub groups: u32,
@@ -60,7 +58,6 @@ pub enum Claim {
     /// A `reshare` of a sum of products x y of each element and of replicated values z:
     /// sum (x1 y2 + y1 x2) = (w + F1 - sum x1 y1 - sum z1) - F2, with w the word that was sent, out1.
     Products {
-        /// The products.
         terms: Vec<Term>,
         /// The values z.
         plus: Vec<ValueId>,
@@ -70,7 +67,6 @@ pub enum Claim {
     /// is V1 of the one and V2 of the other: sum x y = F + m, with m the word that the other verifier received. It
     /// finds m from what it holds: the sum of its components of the result, less what it sent itself.
     Exchange {
-        /// The products.
         terms: Vec<Term>,
         /// Values that are added, and whether only what the party r knows of each is.
         plus: Vec<(ValueId, bool)>,
@@ -107,7 +103,6 @@ pub enum Claim {
 /// lies in one group ([`Statement::groups`]), so that shards of products become shards of sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pooled {
-    /// The shape.
     pub shape: Shape,
     /// Its axes, ascending.
     pub axes: Vec<u64>,
@@ -146,14 +141,12 @@ pub struct Parted {
 pub enum Inner {
     /// Fewer than each has products: one after another, each with one coefficient.
     Long {
-        /// How many.
         count: usize,
         /// Products of each.
         sums: usize,
     },
     /// Many: as so many statements with as many terms as each has products.
     Short {
-        /// How many.
         count: usize,
         /// Products of each.
         sums: usize,
@@ -213,7 +206,6 @@ impl Term {
 /// first and the second one, and a = p + q is its part of the split.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Own {
-    /// Bits.
     Bits(Bits),
     /// The thermometer code T of a number in blocks of bits: bit j of a block is the sum of all T_v with v a
     /// multiple of 2^j, and T_(h+v) = T_h (T_v + T_h + T_(h+v)) for each power h of two and v below it, first

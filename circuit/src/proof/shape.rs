@@ -222,7 +222,6 @@ impl Shape {
         Kind::ALL.into_iter().zip(&self.folds).map(of).fold(0, u64::saturating_add)
     }
 
-    /// Rounds.
     pub fn rounds(&self) -> usize {
         if self.is_empty() {
             return 0;

@@ -1,6 +1,5 @@
 //! Tokens of one line.
 
-/// A token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Token<'a> {
     /// One of `[ ] ( ) , : =`.

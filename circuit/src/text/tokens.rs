@@ -96,7 +96,6 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// A number.
     pub(crate) fn number<T: FromStr>(&mut self) -> Parsed<T> {
         number(self.word()?)
     }

@@ -31,14 +31,10 @@ impl fmt::Display for Place {
 pub enum VerifyError {
     /// Invariant 19.
     #[error("{place}: nothing is proven in a circuit for parties that follow the protocol")]
-    NothingToProve {
-        /// Where.
-        place: Place,
-    },
+    NothingToProve { place: Place },
     /// Invariant 20.
     #[error("state `{name}`: {why}")]
     BadState {
-        /// Its name.
         name: String,
         /// What is wrong.
         why: &'static str,
@@ -48,42 +44,28 @@ pub enum VerifyError {
     TooMany(&'static str),
     /// Invariant 1.
     #[error("party set {set} has {size} members")]
-    PartySize {
-        /// Its index.
-        set: usize,
-        /// Its size.
-        size: u64,
-    },
+    PartySize { set: usize, size: u64 },
     /// Invariant 2.
     #[error("{value}: {error}")]
     BadType {
-        /// Which value.
         value: ValueId,
         /// What is wrong.
         error: TypeError,
     },
     /// Invariant 3.
     #[error("{place}: there is no value {value}")]
-    NoValue {
-        /// Where.
-        place: Place,
-        /// The id.
-        value: ValueId,
-    },
+    NoValue { place: Place, value: ValueId },
     /// Invariant 3.
     #[error("{place}: there is no {what} {index}")]
     NoIndex {
-        /// Where.
         place: Place,
         /// A site, an output or a check.
         what: &'static str,
-        /// The index.
         index: u32,
     },
     /// Invariant 4.
     #[error("{value} is defined twice, again by {by}")]
     Redefined {
-        /// Which value.
         value: ValueId,
         /// The second definition.
         by: String,
@@ -93,46 +75,27 @@ pub enum VerifyError {
     Undefined(ValueId),
     /// Invariant 5.
     #[error("{place}: {value} is not defined yet")]
-    NotYet {
-        /// Where.
-        place: Place,
-        /// The operand.
-        value: ValueId,
-    },
+    NotYet { place: Place, value: ValueId },
     /// Invariant 6.
     #[error("{place}: {value} was dropped before")]
-    Dropped {
-        /// Where.
-        place: Place,
-        /// The operand.
-        value: ValueId,
-    },
+    Dropped { place: Place, value: ValueId },
     /// Invariants 6 and 16.
     #[error("layer {layer} cannot drop {value}: {why}")]
     BadDrop {
         /// In which layer.
         layer: usize,
-        /// Which value.
         value: ValueId,
-        /// Why not.
         why: &'static str,
     },
     /// Invariant 7.
     #[error("{place}: this operation does not belong in this part of a layer")]
-    Section {
-        /// Where.
-        place: Place,
-    },
+    Section { place: Place },
     /// Invariant 8.
     #[error("{place}: it has a result where it must not, or none where it must")]
-    Result {
-        /// Where.
-        place: Place,
-    },
+    Result { place: Place },
     /// Invariant 9.
     #[error("{place}: {error}")]
     Operands {
-        /// Where.
         place: Place,
         /// What is wrong.
         error: TypeError,
@@ -140,9 +103,7 @@ pub enum VerifyError {
     /// Invariant 9.
     #[error("{place}: {value} is declared {declared}, but its operation gives {found}")]
     WrongType {
-        /// Where.
         place: Place,
-        /// The result.
         value: ValueId,
         /// Its type in the circuit, as text.
         declared: String,
@@ -152,9 +113,7 @@ pub enum VerifyError {
     /// Invariant 10.
     #[error("input {index} (`{name}`): {why}")]
     BadInput {
-        /// Its index.
         index: usize,
-        /// Its name.
         name: String,
         /// What is wrong.
         why: &'static str,
@@ -170,9 +129,7 @@ pub enum VerifyError {
     /// Invariant 12.
     #[error("{place}: index {index} is out of range for an axis of size {size}")]
     Index {
-        /// Where.
         place: Place,
-        /// The index.
         index: u128,
         /// Size of the axis.
         size: u64,
@@ -180,36 +137,23 @@ pub enum VerifyError {
     /// Invariant 13.
     #[error("output {index} (`{name}`): {why}")]
     BadOutput {
-        /// Its index.
         index: usize,
-        /// Its name.
         name: String,
         /// What is wrong.
         why: &'static str,
     },
     /// Invariant 14.
     #[error("{place}: {value} is not a fresh mask, or masks another exchange too")]
-    Mask {
-        /// Where.
-        place: Place,
-        /// The mask.
-        value: ValueId,
-    },
+    Mask { place: Place, value: ValueId },
     /// Invariant 14.
     #[error(
         "{place}: what it opens depends on its own mask {mask}, which might cancel: the parties could learn \
          an input"
     )]
-    OwnMask {
-        /// Where.
-        place: Place,
-        /// The mask.
-        mask: ValueId,
-    },
+    OwnMask { place: Place, mask: ValueId },
     /// Invariant 21.
     #[error("{place}: {value} is not a secret input of a party set that is read by loads alone")]
     Load {
-        /// Where.
         place: Place,
         /// What is read.
         value: ValueId,
@@ -217,7 +161,6 @@ pub enum VerifyError {
     /// Invariant 15.
     #[error("check {index}: {why}")]
     BadCheck {
-        /// Its index.
         index: usize,
         /// What is wrong.
         why: &'static str,
@@ -225,17 +168,13 @@ pub enum VerifyError {
     /// Invariant 16.
     #[error("{place}: {why}")]
     Speculation {
-        /// Where.
         place: Place,
         /// What is wrong.
         why: &'static str,
     },
     /// Invariant 17.
     #[error("{place}: it opens to the parties what is not the bits of a check")]
-    Opening {
-        /// Where.
-        place: Place,
-    },
+    Opening { place: Place },
     /// Invariant 18.
     #[error("{0}")]
     Name(&'static str),

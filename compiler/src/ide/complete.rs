@@ -20,9 +20,7 @@ use std::collections::BTreeSet;
 pub enum CompletionKind {
     /// A name that is defined above.
     Name,
-    /// A function.
     Function,
-    /// A layer.
     Layer,
     /// A type, a model or a block.
     Type,
@@ -77,9 +75,7 @@ enum Place {
     Declaration,
     /// A layer that a block declares.
     Layer,
-    /// A type.
     Type,
-    /// A field.
     Field,
     /// A name that is imported.
     Import,

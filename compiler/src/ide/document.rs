@@ -51,7 +51,6 @@ impl Document {
         Document { name: name.into(), text: text.into(), lines, tree, syntax, names, library }
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }

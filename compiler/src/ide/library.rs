@@ -8,9 +8,7 @@ use std::sync::OnceLock;
 /// Which library an item is imported from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shelf {
-    /// `std`.
     Std,
-    /// `models`.
     Models,
 }
 
@@ -19,7 +17,6 @@ pub enum Shelf {
 pub struct LibraryFile {
     /// Its name: `std/stats.slvr`.
     pub name: &'static str,
-    /// Its text.
     pub text: &'static str,
     /// Its tree; spans are of file 0.
     pub tree: File,
@@ -31,9 +28,7 @@ pub struct LibraryFile {
 pub struct LibraryItem {
     /// Where it stands.
     pub file: &'static LibraryFile,
-    /// The item.
     pub item: &'static Item,
-    /// Its name.
     pub name: &'static Ident,
 }
 

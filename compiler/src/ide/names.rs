@@ -16,15 +16,10 @@ pub enum DefKind {
     Size,
     /// A parameter in parentheses; the input of a block.
     Param,
-    /// `parties`.
     Parties,
-    /// `input`.
     Input,
-    /// `let`.
     Let,
-    /// `state`.
     State,
-    /// `sample`.
     Sample,
     /// The variable of a `for`.
     Loop,
@@ -41,7 +36,6 @@ pub enum DefKind {
 pub struct Def {
     /// What it is.
     pub kind: DefKind,
-    /// Its name.
     pub name: String,
     /// Where the name stands.
     pub at: Span,
@@ -119,7 +113,6 @@ const BUILTINS: &[(&str, &str, &str)] = &[
 /// A name of the compiler.
 #[derive(Clone, Debug)]
 pub struct Builtin {
-    /// The name.
     pub name: &'static str,
     /// How it is written.
     pub usage: String,

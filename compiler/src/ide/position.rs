@@ -5,7 +5,6 @@ use crate::source::{Span, floor_boundary};
 /// A place in a text, both from 0. Editors count UTF-16 units: `é` is one, `𝒳` is two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// Line.
     pub line: u32,
     /// UTF-16 units before it on its line.
     pub character: u32,

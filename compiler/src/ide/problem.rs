@@ -7,7 +7,6 @@ use crate::diagnostic::Severity;
 /// A problem, as an editor shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where.
     pub range: Range,
     /// How bad it is.
     pub severity: Severity,

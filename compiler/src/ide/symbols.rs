@@ -10,11 +10,9 @@ use crate::syntax::signature;
 /// What is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
-    /// A predicate.
     Predicate,
     /// A model or a block.
     Model,
-    /// A function.
     Function,
     /// A constant, a size or a parameter.
     Constant,
@@ -22,7 +20,6 @@ pub enum SymbolKind {
     Value,
     /// A party set.
     Parties,
-    /// A layer.
     Layer,
     /// What is revealed.
     Reveal,
@@ -31,7 +28,6 @@ pub enum SymbolKind {
 /// A definition, with those inside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// Its name.
     pub name: String,
     /// What it is.
     pub kind: SymbolKind,

@@ -14,13 +14,9 @@ use crate::syntax::token::Token as Word;
 pub enum TokenKind {
     /// A word of the language.
     Keyword,
-    /// A number.
     Number,
-    /// A text.
     Text,
-    /// A comment.
     Comment,
-    /// A function.
     Function,
     /// A type, a model, a block or a layer of the compiler.
     Type,

@@ -18,7 +18,6 @@ pub struct Typed {
 /// A predicate of a document, for some sizes.
 #[derive(Clone, Debug)]
 pub struct Predicate {
-    /// The predicate.
     pub program: Program,
     /// What it is made of.
     pub sources: Sources,

@@ -9,7 +9,6 @@ use crate::syntax::KEYWORDS;
 /// A place where a name stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Where.
     pub range: Range,
     /// It is defined there.
     pub defines: bool,

@@ -34,7 +34,6 @@ pub struct Certificate {
     pub failure: Failure,
     /// How each input is held to its range.
     pub inputs: Vec<InputRow>,
-    /// Each reveal.
     pub error: Vec<RevealRow>,
     /// Each source line that computes something.
     pub lines: Vec<LineRow>,
@@ -60,10 +59,8 @@ pub struct Certificate {
     pub rings: BTreeMap<u32, u64>,
 }
 
-/// An input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InputRow {
-    /// Its name.
     pub name: String,
     /// How it is enforced.
     pub how: String,
@@ -80,7 +77,6 @@ pub struct InputRow {
 /// A reveal, or a state that is stored.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RevealRow {
-    /// Its name.
     pub name: String,
     /// It is a state that is stored for the next round, and revealed to nobody.
     pub state: bool,
@@ -95,7 +91,6 @@ pub struct RevealRow {
 /// A line of the source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LineRow {
-    /// Its number.
     pub line: u32,
     /// The interval of all values computed there.
     pub range: (f64, f64),
@@ -128,7 +123,6 @@ pub struct DecisionRow {
 pub struct SaturationRow {
     /// Its source line.
     pub line: u32,
-    /// The function.
     pub function: String,
     /// For which operands, and at what.
     pub what: String,

@@ -54,7 +54,6 @@ impl Share {
 /// Decisions of a line of the source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GivenLine {
-    /// Its number.
     pub line: u32,
     /// The step of the source.
     pub step: String,
@@ -75,7 +74,6 @@ pub struct Bucket {
     pub from: f64,
     /// Less than this; `None` if there is no end.
     pub to: Option<f64>,
-    /// How many.
     pub decisions: u64,
 }
 
@@ -107,10 +105,8 @@ pub struct KeepBit {
     pub depends_on: Option<u64>,
 }
 
-/// A reveal.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GivenReveal {
-    /// Its name.
     pub name: String,
     /// The largest deviation of any entry from the program on the encoded inputs, whatever is decided.
     pub off: f64,
@@ -122,9 +118,7 @@ const ENDS: [f64; 8] = [1.0, 2.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0];
 /// A decision: of a node, one for each entry.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Decided {
-    /// Which node.
     pub node: NodeId,
-    /// Which entry.
     pub entry: u64,
     /// What the program decides: a bit, or an index.
     pub program: f64,

@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 pub struct PrecisionRow {
     /// The source line.
     pub line: u32,
-    /// The step.
     pub step: String,
     /// The most fraction bits.
     pub fraction: u32,
@@ -25,9 +24,7 @@ pub struct PrecisionRow {
 /// An input that has no more fraction bits than others although what is revealed is made of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KeptRow {
-    /// Its name.
     pub input: String,
-    /// Why.
     pub why: String,
 }
 

@@ -65,19 +65,15 @@ pub enum CallError {
     /// No answer.
     #[error("node {node} at {address}: {why}")]
     Unreachable {
-        /// Which node.
         node: usize,
         /// Where it was looked for.
         address: String,
-        /// Why.
         why: String,
     },
     /// The node says no.
     #[error("{} ({code})", named(*.node, .message))]
     Refused {
-        /// Which node.
         node: usize,
-        /// The status.
         status: u16,
         /// One word.
         code: String,

@@ -31,16 +31,10 @@ const LONGEST: u64 = 64 << 20;
 pub enum ConfigError {
     /// A file that cannot be read.
     #[error("{}: cannot be read: {why}", path.display())]
-    Read {
-        /// Which.
-        path: PathBuf,
-        /// Why.
-        why: io::Error,
-    },
+    Read { path: PathBuf, why: io::Error },
     /// A file that says something else.
     #[error("{}: {why}", path.display())]
     Content {
-        /// Which.
         path: PathBuf,
         /// What is wrong with it.
         why: String,
@@ -135,7 +129,6 @@ pub struct Peer {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Task {
-    /// Its name.
     pub name: String,
     /// The program: a file, or a predicate that comes with the compiler.
     pub program: String,

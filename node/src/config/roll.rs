@@ -19,7 +19,6 @@ pub struct Clients {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enrolled {
-    /// Its name.
     pub name: String,
     /// The party set whose inputs it gives; without it the clients'.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,6 @@ pub type Body = Full<Bytes>;
 /// An error that a caller is told: status, code, what is wrong.
 #[derive(Debug)]
 pub struct Refused {
-    /// The status.
     pub status: StatusCode,
     /// One word by which a program can tell it.
     pub code: &'static str,
@@ -55,7 +54,6 @@ pub fn bytes(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> 
     response
 }
 
-/// An object.
 pub fn object<T: Serialize>(status: u16, value: &T) -> Response<Body> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     bytes(status, "application/json", serde_json::to_vec(value).unwrap_or_default())

@@ -60,9 +60,7 @@ pub struct Uploads {
 pub struct About<'a> {
     /// Of which round.
     pub key: RoundKey,
-    /// Its name.
     pub submission: &'a str,
-    /// Whose.
     pub client: &'a Enrolled,
 }
 

@@ -19,7 +19,6 @@ pub enum KeysError {
     Io {
         /// What was touched.
         path: PathBuf,
-        /// Why.
         why: io::Error,
     },
     /// No key or certificate could be made.

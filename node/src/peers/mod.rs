@@ -57,17 +57,14 @@ pub enum AskError {
     /// It is not there, or not who it should be.
     #[error("node {peer} at {address}: {why}")]
     Unreachable {
-        /// Which.
         peer: usize,
         /// Where it was looked for.
         address: String,
-        /// Why.
         why: io::Error,
     },
     /// Its answer makes no sense.
     #[error("node {peer}: {why}")]
     Answer {
-        /// Which.
         peer: usize,
         /// What is wrong with it.
         why: FrameError,

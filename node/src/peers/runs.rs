@@ -18,12 +18,7 @@ use thiserror::Error;
 pub enum LinksError {
     /// A node that is not there.
     #[error("handshake, node {peer}: {why}")]
-    Late {
-        /// Which.
-        peer: usize,
-        /// Why.
-        why: String,
-    },
+    Late { peer: usize, why: String },
     /// The operating system.
     #[error("handshake: {0}")]
     Io(#[from] io::Error),

@@ -77,7 +77,6 @@ pub enum StoreError {
     Io {
         /// What was touched.
         path: PathBuf,
-        /// Why.
         why: io::Error,
     },
     /// The database refused.
@@ -140,10 +139,7 @@ pub enum StoreError {
     #[error(
         "the part of client {client} is damaged: it is mended once the client submits the same again"
     )]
-    Part {
-        /// Whose.
-        client: String,
-    },
+    Part { client: String },
     /// Another version wrote it.
     #[error(
         "the data is of version {0}, this program keeps version {VERSION}: see the guide on upgrades"

@@ -86,11 +86,8 @@ pub enum SubmissionError {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The task.
     pub task: String,
-    /// The round.
     pub round: u64,
-    /// The client.
     pub client: String,
     /// The submission's name.
     pub submission: Hex<16>,

@@ -21,7 +21,6 @@ impl<T> std::fmt::Debug for Vector<T> {
 }
 
 impl<T: Scalar> Vector<T> {
-    /// Zeros.
     pub fn zeros(n: usize) -> Vector<T> {
         Vector { n, rows: vec![T::ZERO; n * DEGREE] }
     }

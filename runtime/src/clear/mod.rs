@@ -71,7 +71,6 @@ pub enum ClearError {
     Index {
         /// In which layer.
         layer: usize,
-        /// Which index.
         source: IndexOutOfRange,
     },
 }

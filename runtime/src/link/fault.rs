@@ -35,7 +35,6 @@ pub struct Fault {
     pub layer: Option<u32>,
     /// The addressee.
     pub to: Peer,
-    /// What happens.
     pub kind: FaultKind,
 }
 

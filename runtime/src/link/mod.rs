@@ -53,7 +53,6 @@ pub enum Kind {
 /// The frame in front of a message. Not counted as traffic of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Header {
-    /// What follows.
     pub kind: Kind,
     /// Index of the layer, with [`Header::REPEATED`] when it is repeated; 0 for the other kinds (for an abort: the layer the sender stopped in; for
     /// the comparison of inputs: its step).
@@ -173,7 +172,6 @@ pub enum LinkError {
     Unexpected {
         /// What the circuit says comes next.
         expected: Header,
-        /// What came.
         found: Header,
     },
     /// Bytes that are not a frame.

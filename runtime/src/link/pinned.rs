@@ -22,7 +22,6 @@ pub type Known = dyn Fn(&[u8]) -> bool + Send + Sync;
 
 /// Which certificates are accepted from the other end.
 pub struct Expected {
-    /// Which.
     pub known: Box<Known>,
     /// What the other end and the log are told of any other certificate.
     pub refusal: &'static str,

@@ -44,7 +44,6 @@ pub enum RunError {
     /// A message was late, short, long or out of order, or the peer stopped.
     #[error("{phase}{}, {peer}: {problem}", in_proof(*.proof))]
     Link {
-        /// When.
         phase: Phase,
         /// Of a message of a proof, what is opened behind it.
         proof: Option<&'static str>,
@@ -55,28 +54,17 @@ pub enum RunError {
     },
     /// A message has the right length but is not a packing of elements.
     #[error("{phase}, {peer}: the message is not a packing of ring elements")]
-    Malformed {
-        /// When.
-        phase: Phase,
-        /// The sender.
-        peer: Peer,
-    },
+    Malformed { phase: Phase, peer: Peer },
     /// A peer runs something else.
     #[error("handshake, {peer}: has {what}")]
     Mismatch {
-        /// Who.
         peer: Peer,
         /// What differs: another circuit, other public inputs, another run.
         what: &'static str,
     },
     /// A public index points outside the axis it indexes.
     #[error("{phase}: {source}")]
-    Index {
-        /// When.
-        phase: Phase,
-        /// Which index.
-        source: IndexOutOfRange,
-    },
+    Index { phase: Phase, source: IndexOutOfRange },
     /// The circuit is not well formed.
     #[error("the circuit is not well formed: {0}")]
     Circuit(#[from] VerifyError),
@@ -121,13 +109,11 @@ pub enum RunError {
     /// What a client gave cannot be read once more, where the circuit loads it in parts.
     #[error("{phase}: what client {member} of party set {set} gave is lost: {why}")]
     Lost {
-        /// When.
         phase: Phase,
         /// The client's party set.
         set: u32,
         /// Which of its members.
         member: u64,
-        /// Why.
         why: String,
     },
     /// Not all parties have the same of a client, in a circuit against a malicious party.
@@ -135,7 +121,6 @@ pub enum RunError {
         "{phase}, {peer}: does not have the same of client {member} of party set {set} as this party"
     )]
     Client {
-        /// When.
         phase: Phase,
         /// Who has something else.
         peer: Peer,
@@ -154,7 +139,6 @@ pub enum RunError {
     /// A party in another process stopped.
     #[error("party {party}: {why}")]
     Stopped {
-        /// Which.
         party: usize,
         /// What it said.
         why: String,
@@ -164,7 +148,6 @@ pub enum RunError {
     /// The process of a party ended, or no longer makes sense.
     #[error("party {party}: its process ended before the run was over, {}", place(*.layers))]
     Gone {
-        /// Which.
         party: usize,
         /// How many layers it had done when it was last heard of.
         layers: usize,
@@ -172,7 +155,6 @@ pub enum RunError {
     /// The process of a party does not end and says nothing: it has been stopped, or its machine has.
     #[error("party {party}: its process has said nothing for {after:.1?}, {}", place(*.layers))]
     Silent {
-        /// Which.
         party: usize,
         /// For how long.
         after: Duration,

@@ -37,7 +37,6 @@ impl Submitted for BTreeMap<(usize, usize), Upload> {
 pub struct Source {
     /// Under which name the clients dealt.
     pub dealt: RunId,
-    /// Their uploads.
     pub from: Arc<dyn Submitted>,
 }
 

@@ -75,7 +75,6 @@ struct Cx<'a> {
     circuit: &'a Circuit,
     me: usize,
     regs: &'a Registers,
-    /// The result.
     out: ValueId,
 }
 

@@ -42,7 +42,6 @@ pub enum JoinError {
     Malformed {
         /// Of which output.
         name: String,
-        /// Whose.
         party: usize,
     },
     /// One party does not vouch for what the next one says.

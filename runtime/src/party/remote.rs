@@ -181,7 +181,6 @@ pub enum Said {
         set: usize,
         /// The encoded header.
         header: Vec<u8>,
-        /// The body.
         body: Vec<u8>,
     },
     /// What it keeps for the next round: secret.
@@ -192,7 +191,6 @@ pub enum Said {
     Invalid(Vec<Replaced>),
     /// It has stopped.
     Stopped {
-        /// Why.
         why: String,
         /// Where that comes from.
         origin: Origin,

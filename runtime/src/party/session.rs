@@ -100,7 +100,6 @@ pub struct Report {
     pub admitted: Vec<(u32, Vec<bool>)>,
     /// Clients whose inputs were replaced by zeros, by party set and member. All parties found the same.
     pub replaced: Vec<Replaced>,
-    /// Rounds.
     pub rounds: usize,
     /// Bytes sent by each party, frames excluded.
     pub bytes_sent: [u64; 3],
@@ -142,7 +141,6 @@ impl Report {
 /// How every participant of a run ended.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The parties.
     pub parties: [Result<PartyReport, RunError>; 3],
     /// The receivers, by index of the party set.
     pub receivers: Vec<(usize, Result<Vec<Revealed>, RunError>)>,

@@ -25,11 +25,9 @@ pub struct Event<'a> {
     pub instr: u64,
     /// Name of the operation.
     pub op: &'static str,
-    /// Which way.
     pub direction: Direction,
     /// The other end.
     pub peer: Peer,
-    /// What travelled.
     pub bytes: &'a [u8],
 }
 
@@ -54,11 +52,9 @@ pub struct Recorded {
     pub instr: u64,
     /// Name of the operation.
     pub op: &'static str,
-    /// Which way.
     pub direction: Direction,
     /// The other end.
     pub peer: Peer,
-    /// What travelled.
     pub bytes: Vec<u8>,
 }
 

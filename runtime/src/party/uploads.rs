@@ -35,7 +35,6 @@ impl fmt::Display for Why {
 pub struct Replaced {
     /// Its party set (index in the circuit).
     pub set: u32,
-    /// Which member.
     pub member: u64,
     /// The reason; the first of several.
     pub why: Why,

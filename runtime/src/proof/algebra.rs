@@ -81,7 +81,6 @@ pub trait Algebra {
 
     /// Elements of a vector.
     fn len(v: &Self::V) -> usize;
-    /// Zeros.
     fn zeros(n: usize) -> Self::V;
     /// Element t.
     fn at(v: &Self::V, t: usize) -> Self::E;
@@ -118,7 +117,6 @@ pub trait Algebra {
     fn sum_base(c: &[u64], words: &[Self::Base], blocks: usize) -> Vec<Self::E>;
 }
 
-/// Over bits.
 #[derive(Debug)]
 pub struct OverBits;
 

@@ -84,7 +84,6 @@ pub(super) struct Blocks<'a, B> {
 }
 
 impl<B> Blocks<'_, B> {
-    /// Their words.
     pub(super) fn words(&self) -> Vec<&[B]> {
         let mut copied = self.copied.chunks_exact(self.n.max(1));
         let place = |place: &Option<_>| place.or_else(|| copied.next()).unwrap_or(&[]);
@@ -114,7 +113,6 @@ impl<'a, B: Copy + Default> Chunk<'a, B> {
         self.terms.iter().map(|c| c.one().into_owned()).collect()
     }
 
-    /// Terms.
     pub fn terms(&self) -> usize {
         self.terms.len()
     }

@@ -57,7 +57,6 @@ pub type Reshared<'a> = dyn Fn(u64, Dom, usize, Range<usize>) -> Data + Sync + '
 
 /// What a party knows of the statements.
 pub struct View<'a> {
-    /// The circuit.
     pub circuit: &'a Circuit,
     /// This party.
     pub me: usize,
@@ -594,7 +593,6 @@ impl View<'_> {
         (bits as usize - s.found.len()) * n.div_ceil(64)
     }
 
-    /// Adds planes.
     pub(super) fn add_planes(out: &mut [u64], code: &Planes, planes: &[u32]) {
         for &j in planes {
             out.iter_mut().zip(code.plane(j as usize)).for_each(|(o, x)| *o ^= x);

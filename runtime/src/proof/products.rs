@@ -14,7 +14,6 @@ type Tensor = (Data, Shape);
 
 /// The statement of a reshared product, as one of the three sees it.
 pub struct Long {
-    /// Which product.
     pub claim: Claim,
     /// This party's component of the factors.
     pub operands: [Tensor; 2],

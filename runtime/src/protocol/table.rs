@@ -14,7 +14,6 @@ pub struct Operands<'a> {
     /// What it holds of each, in order. A party may have forgotten an operand when it makes the result,
     /// unless the instruction's row in the table of interactions says that it is read again.
     pub held: Vec<Option<&'a Held>>,
-    /// Their domain.
     pub dom: Dom,
     /// Where their shards lie.
     pub lanes: Lanes,

@@ -15,7 +15,6 @@ use thiserror::Error;
 pub struct RawTensor {
     /// Sizes of the axes, empty for a scalar.
     pub shape: Shape,
-    /// The elements.
     pub data: RawData,
 }
 
@@ -106,7 +105,6 @@ pub enum Problem {
     /// The number of elements does not follow from its own shape.
     #[error("has {found} elements, its shape {shape:?} has {expected}")]
     Elements {
-        /// Its shape.
         shape: Shape,
         /// Elements of that shape.
         expected: u64,
@@ -137,10 +135,7 @@ pub enum Problem {
     },
     /// Every element is in its range, and all together are too long.
     #[error("is longer than the allowed Euclidean norm {allowed}")]
-    Norm {
-        /// The limit.
-        allowed: f64,
-    },
+    Norm { allowed: f64 },
     /// Inside the declared range, but too large for the ring.
     #[error("the element at {index:?} does not fit {bits} bits")]
     Overflow {
@@ -365,9 +360,7 @@ fn declared<R>(
 pub struct Member<'a> {
     /// The party set.
     pub set: usize,
-    /// Which member.
     pub member: usize,
-    /// Its tensors.
     pub files: &'a BTreeMap<String, RawTensor>,
 }
 

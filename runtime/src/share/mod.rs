@@ -55,7 +55,6 @@ impl fmt::Debug for Rep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("parties {} and {component} hold different copies of component {component}", prev(*.component))]
 pub struct Inconsistent {
-    /// Which component.
     pub component: usize,
 }
 

@@ -11,7 +11,6 @@ pub struct Revealed {
     pub name: String,
     /// The receiving party set (index).
     pub to: u32,
-    /// Its shape.
     pub shape: Shape,
     /// The opened words.
     pub words: Data,

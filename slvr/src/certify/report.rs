@@ -9,7 +9,6 @@ use slvr_compiler::report::given::{GivenCertificate, GivenLine, Share};
 
 /// All that is said.
 pub struct Report<'a> {
-    /// The circuit.
     pub circuit: &'a Circuit,
     /// The folder of inputs.
     pub dir: String,

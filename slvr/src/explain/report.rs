@@ -14,7 +14,6 @@ use slvr_compiler::report::leaks::{LeakReport, leaks, leaks_of_circuit};
 
 /// See the module.
 pub struct Report {
-    /// The circuit.
     pub circuit: Circuit,
     /// The name of the file, as given.
     pub file: String,
@@ -140,7 +139,6 @@ impl Report {
 
 /// Rounds of a run that wait for the same: the one of a layer, or those of a proof.
 pub struct Rounds {
-    /// How many.
     pub count: usize,
     /// Bytes sent in all of them by the three parties, by [`Kind`], in the order of [`Kind::ALL`].
     pub kinds: [u64; Kind::ALL.len()],
@@ -185,9 +183,7 @@ pub struct Phase {
     pub first: usize,
     /// Last round.
     pub last: usize,
-    /// The line.
     pub line: u32,
-    /// The statement.
     pub name: String,
     /// Bytes sent in these rounds by the three parties, of all lines.
     pub bytes: u64,

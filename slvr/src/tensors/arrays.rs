@@ -10,7 +10,6 @@ use slvr_circuit::{Circuit, From, PartySet};
 use slvr_runtime::share::encode::{InputError, RawTensor};
 use std::collections::BTreeMap;
 
-/// An array.
 pub struct Array<'a> {
     /// Sizes of its axes.
     pub shape: Vec<u64>,
@@ -22,7 +21,6 @@ pub struct Array<'a> {
 
 /// What a member of a party set gives.
 pub enum Submission<'a> {
-    /// Nothing.
     None,
     /// Something that cannot be read, and why.
     Unreadable(String),

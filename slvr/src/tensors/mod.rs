@@ -52,7 +52,6 @@ pub enum Values {
 pub struct Missing {
     /// The party set, by number.
     pub set: usize,
-    /// Which member.
     pub member: usize,
     /// Both, e.g. `Client 3`.
     giver: String,

@@ -8,7 +8,6 @@ use serde_json::json;
 /// Arguments.
 #[derive(clap::Args)]
 pub struct Completions {
-    /// The shell.
     shell: Shell,
 }
 

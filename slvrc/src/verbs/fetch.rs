@@ -14,9 +14,7 @@ pub struct Fetch {
     /// The client's configuration: client.toml, as `slvrc keys` makes it.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The task.
     task: String,
-    /// The round.
     #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
     round: u64,
     /// The safetensors file that is written.

@@ -14,7 +14,6 @@ use std::fmt::Write;
 pub struct Print {
     #[command(flatten)]
     target: Target,
-    /// Which representation.
     #[arg(long, value_enum, default_value_t = Stage::Graph)]
     stage: Stage,
     /// The graph after this pass (`build` for the graph before all of them).

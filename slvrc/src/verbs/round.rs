@@ -29,7 +29,6 @@ pub struct Round {
 /// Which round.
 #[derive(clap::Args)]
 struct Which {
-    /// The task.
     task: String,
     /// The round's number.
     #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]

@@ -15,9 +15,7 @@ pub struct Submit {
     /// The client's configuration: client.toml, as `slvrc keys` makes it.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The task.
     task: String,
-    /// The round.
     #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
     round: u64,
     /// The inputs: a safetensors file or an `.npz` file of NumPy.

@@ -66,7 +66,6 @@ enum Hit {
 /// What a stranger does once it is connected.
 #[derive(Clone, Copy, Debug)]
 enum Stranger {
-    /// Nothing.
     Silent,
     /// It sends what is no protocol.
     Noise,

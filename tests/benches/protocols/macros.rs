@@ -42,7 +42,6 @@ pub struct Given {
     pub c: bool,
 }
 
-/// A macro.
 pub struct Macro {
     /// As in docs/src/protocols.md and in `measured.md` beside this file.
     pub name: &'static str,

@@ -247,7 +247,6 @@ fn softmax(x: &[f64], i: usize) -> f64 {
     below_the_largest(x, i) / (below_the_largest(x, 0) + below_the_largest(x, 1))
 }
 
-/// All rows.
 pub fn rows() -> Vec<Row> {
     use Family::{Dealer, Public, Symmetric, Words};
     let mut all = Vec::new();

@@ -21,7 +21,6 @@ pub enum TypeError {
         op: &'static str,
         /// Domains of its operands.
         found: Vec<Dom>,
-        /// The rule.
         want: &'static str,
     },
     /// Shapes that do not go together.
@@ -31,7 +30,6 @@ pub enum TypeError {
         op: &'static str,
         /// Shapes of its operands.
         found: Vec<Shape>,
-        /// The rule.
         want: &'static str,
     },
     /// A parameter out of range.
@@ -39,7 +37,6 @@ pub enum TypeError {
     Parameter {
         /// The operation.
         op: &'static str,
-        /// The rule.
         want: &'static str,
     },
     /// Not a type, or one beyond the limits.
@@ -47,7 +44,6 @@ pub enum TypeError {
     Type {
         /// The type, as text.
         ty: String,
-        /// The rule.
         want: &'static str,
     },
 }

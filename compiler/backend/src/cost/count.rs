@@ -62,7 +62,6 @@ pub struct LayerCost {
 /// The cost of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProofCost {
-    /// Its rounds.
     pub rounds: usize,
     /// Bytes sent by each party.
     pub bytes: [u64; 3],

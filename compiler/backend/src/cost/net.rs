@@ -23,33 +23,20 @@ pub enum NetError {
         "line {line}: expected `bandwidth_mbit = NUMBER` or `rtt_ms = NUMBER`, found `{found}`"
     )]
     Line {
-        /// Where.
         line: usize,
         /// What stands there.
         found: String,
     },
     /// A key that means nothing here.
     #[error("line {line}: unknown key `{key}`; a profile has `bandwidth_mbit` and `rtt_ms`")]
-    Key {
-        /// Where.
-        line: usize,
-        /// The key.
-        key: String,
-    },
+    Key { line: usize, key: String },
     /// A key that was there before.
     #[error("line {line}: `{key}` is given twice")]
-    Twice {
-        /// Where.
-        line: usize,
-        /// The key.
-        key: &'static str,
-    },
+    Twice { line: usize, key: &'static str },
     /// A number out of range.
     #[error("line {line}: `{key}` is {found}; it must be {must}")]
     Number {
-        /// Where.
         line: usize,
-        /// The key.
         key: &'static str,
         /// What stands there.
         found: String,

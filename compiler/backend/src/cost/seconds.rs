@@ -43,7 +43,6 @@ pub struct Estimate {
     pub compute: f64,
     /// Of `compute`, what is for proofs.
     pub proofs: f64,
-    /// The sum.
     pub total: f64,
 }
 

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 pub struct Emit {
     /// Type of every value.
     pub types: Vec<Type>,
-    /// The instructions.
     pub instrs: Vec<Instr>,
     /// Constant tables.
     pub consts: Vec<Const>,
@@ -32,9 +31,7 @@ pub struct Draft {
     pub emit: Emit,
     /// The block of each instruction, from 1; 0 for none.
     pub blocks: Vec<u32>,
-    /// Inputs.
     pub inputs: Vec<slvr_circuit::Input>,
-    /// Outputs.
     pub outputs: Vec<slvr_circuit::Output>,
     /// Which values say whose inputs were admitted.
     pub checks: Vec<slvr_circuit::Check>,

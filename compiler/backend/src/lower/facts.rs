@@ -11,7 +11,6 @@ use slvr_language::types::Elem;
 /// A graph with scales, and what is proven and chosen of its values.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
-    /// The graph.
     pub graph: &'a Graph,
     /// Proven ranges.
     pub ranges: &'a Ranges,

@@ -54,7 +54,6 @@ pub enum Form {
 /// A split that is right modulo 2^bits.
 #[derive(Clone, Copy, Debug)]
 pub struct LowBits {
-    /// The parts.
     pub split: Split,
     /// So many bits are right.
     pub bits: u32,

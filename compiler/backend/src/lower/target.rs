@@ -48,7 +48,6 @@ impl Target {
         }
     }
 
-    /// The family.
     pub fn family(self) -> Family {
         let (Target::SemiHonest(family) | Target::Malicious(family)) = self;
         family

@@ -11,7 +11,6 @@ use slvr_graph::graph::{Function as Elementary, Graph, NodeId, Op, Table};
 use slvr_language::noise::Noise;
 use slvr_language::types::{Elem, Lots, PairTable};
 
-/// A task.
 #[derive(Clone, Copy, Debug)]
 pub enum Task<'a> {
     /// Input number i, which is dealt before the first node.
@@ -71,11 +70,9 @@ pub enum Linear<'a> {
     Transpose(&'a [u64]),
     /// Of an axis.
     Slice {
-        /// Axis.
         axis: u64,
         /// First index.
         start: u64,
-        /// How many.
         len: u64,
         /// Distance.
         step: u64,
@@ -124,7 +121,6 @@ pub enum Sum {
 }
 
 impl Sum {
-    /// The instruction.
     pub fn instruction(self, a: ValueId, b: ValueId) -> C {
         match self {
             Sum::Add | Sum::Xor => C::Add(a, b),
@@ -148,7 +144,6 @@ pub enum Product {
 }
 
 impl Product {
-    /// The instruction.
     pub fn instruction(self, a: ValueId, b: ValueId) -> C {
         match self {
             Product::Elementwise => C::Mul(a, b),

@@ -23,7 +23,6 @@ pub struct Term {
     pub line: u32,
     /// log2 of its probability, over all clients.
     pub log2: f64,
-    /// Where.
     #[serde(skip)]
     pub span: Span,
     /// Whether it is that a false proof passes.

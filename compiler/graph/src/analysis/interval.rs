@@ -33,7 +33,6 @@ pub fn negated((lo, hi): Interval) -> Interval {
     (-hi, -lo)
 }
 
-/// Of sums.
 pub fn sum(a: Interval, b: Interval) -> Interval {
     (a.0 + b.0, a.1 + b.1)
 }
@@ -43,7 +42,6 @@ pub fn scaled((lo, hi): Interval, by: f64) -> Interval {
     (lo * by, hi * by)
 }
 
-/// Of products.
 pub fn product((a, b): Interval, (c, d): Interval) -> Interval {
     let all = [a * c, a * d, b * c, b * d];
     // 0 times an unbounded number.

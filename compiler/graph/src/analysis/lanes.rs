@@ -20,7 +20,6 @@ pub type Place = (NodeId, u64, u32);
 pub enum Uneven {
     /// A lane is more than one axis of an operand: it could be cut in two, the inner one of this size.
     Split {
-        /// Which.
         lane: usize,
         /// Size of its inner part.
         inner: u64,

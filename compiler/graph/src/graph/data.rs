@@ -18,7 +18,6 @@ pub struct Type {
     pub elem: Elem,
     /// Sizes of the axes, outermost first.
     pub shape: Vec<u64>,
-    /// Secrecy.
     pub secrecy: Secrecy,
     /// Fraction bits of the ring element that stands for the value; `None` before `scales`.
     pub frac: Option<u32>,
@@ -60,7 +59,6 @@ pub struct Places(Vec<(&'static str, Place)>);
 /// Where an operation stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// Itself.
     pub span: Span,
     /// The call of the library that it is part of, where that is in the program.
     pub call: Option<Span>,
@@ -160,7 +158,6 @@ impl Giver {
 /// A declared input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
-    /// Name.
     pub name: String,
     /// Where it comes from.
     pub from: Giver,
@@ -277,7 +274,6 @@ impl Graph {
         (0..self.nodes.len() as u32).map(NodeId::from)
     }
 
-    /// A node.
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.index()]
     }
@@ -287,12 +283,10 @@ impl Graph {
         &self.nodes[id.index()].op
     }
 
-    /// Its type.
     pub fn ty(&self, id: NodeId) -> &Type {
         &self.nodes[id.index()].ty
     }
 
-    /// Its shape.
     pub fn shape(&self, id: NodeId) -> &[u64] {
         &self.nodes[id.index()].ty.shape
     }

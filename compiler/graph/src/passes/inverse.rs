@@ -33,9 +33,7 @@ pub(super) enum Part {
     Variance,
     /// The sum of a variance and a constant, with so many fraction bits.
     Sum(u32),
-    /// The root.
     Root,
-    /// The reciprocal.
     Reciprocal,
     /// A difference that is multiplied by it.
     Centred,

@@ -60,7 +60,6 @@ pub struct Pass {
     pub name: &'static str,
     /// What it does, in one line.
     pub what: &'static str,
-    /// The rewrite.
     pub run: fn(&Graph) -> Graph,
     /// What holds after it, whatever graph it was given that satisfies what it needs.
     pub after: fn(&Graph) -> Kept,

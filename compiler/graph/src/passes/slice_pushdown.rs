@@ -11,11 +11,9 @@ use std::collections::HashMap;
 /// Some entries along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Part {
-    /// Axis.
     pub axis: usize,
     /// First entry.
     pub start: u64,
-    /// How many.
     pub len: u64,
 }
 

@@ -57,7 +57,6 @@ pub enum LawError {
 /// A distribution on the multiples of 2^-frac, known to nobody where it is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
-    /// Which distribution.
     pub law: Law,
     /// Its scale: sigma or b.
     pub scale: f64,

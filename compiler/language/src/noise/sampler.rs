@@ -28,7 +28,6 @@ const WORD: u64 = 64;
 /// A bit of what the tables give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Plane {
-    /// Which draw.
     pub draw: usize,
     /// Which bit: of the outcome, and after these the sign.
     pub bit: u32,
@@ -46,7 +45,6 @@ pub struct Term {
 /// A sampler as data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sampler {
-    /// The tables.
     pub tables: Vec<Table>,
     /// By draw its table. Draws are independent, and all tables have as many bits.
     pub draws: Vec<usize>,

@@ -30,7 +30,6 @@ impl Words {
         all
     }
 
-    /// A word.
     pub fn word(&self, number: u32, place: usize) -> u128 {
         let given = self.given.get(number as usize).and_then(|words| words.get(place));
         given.copied().unwrap_or_else(|| {

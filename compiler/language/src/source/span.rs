@@ -12,7 +12,6 @@ pub struct FileId(pub u32);
 /// A range of bytes of one file. All spans are equal to each other: see the documentation of this file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
-    /// Which file.
     pub file: FileId,
     /// First byte.
     pub start: u32,

@@ -16,7 +16,6 @@ pub struct TooMany;
 /// Errors that the parser recovered from, in order.
 #[derive(Debug, Default)]
 pub struct Recovered<'s> {
-    /// The errors.
     pub list: Vec<Failure<'s>>,
 }
 

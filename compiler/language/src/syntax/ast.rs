@@ -9,9 +9,7 @@ use std::borrow::Cow;
 /// A name and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ident {
-    /// Its text.
     pub name: String,
-    /// Where.
     pub span: Span,
 }
 
@@ -60,7 +58,6 @@ pub enum ItemKind {
     Use(UseTree),
     /// `const N = 3;`
     Const {
-        /// Name.
         name: Ident,
         /// Value, known at compile time.
         value: Expr,
@@ -69,7 +66,6 @@ pub enum ItemKind {
     Fn(Function),
     /// `block` or `model`.
     Block(Box<Block>),
-    /// `predicate`.
     Predicate(Predicate),
 }
 
@@ -98,7 +94,6 @@ impl UseTree {
 /// A size parameter, in brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Size {
-    /// Name.
     pub name: Ident,
     /// `M: model`.
     pub is_model: bool,
@@ -109,7 +104,6 @@ pub struct Size {
 /// A run-time parameter, in parentheses.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Param {
-    /// Name.
     pub name: Ident,
     /// Type; only the inputs of a block may leave it out.
     pub ty: Option<Type>,
@@ -117,10 +111,8 @@ pub struct Param {
     pub default: Option<Expr>,
 }
 
-/// A function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Name.
     pub name: Ident,
     /// Size parameters.
     pub sizes: Vec<Size>,
@@ -139,7 +131,6 @@ pub struct Require {
     pub cond: Expr,
     /// Reason, without quotes and escapes.
     pub why: Option<String>,
-    /// The whole.
     pub span: Span,
 }
 
@@ -160,7 +151,6 @@ pub struct Body {
 pub struct Let {
     /// The name, or those of the parts of a tuple.
     pub names: Vec<Ident>,
-    /// Value.
     pub value: Expr,
 }
 
@@ -185,7 +175,6 @@ impl Let {
 pub struct Block {
     /// `model` rather than `block`.
     pub is_model: bool,
-    /// Name.
     pub name: Ident,
     /// Size parameters.
     pub sizes: Vec<Size>,
@@ -199,10 +188,8 @@ pub struct Block {
     pub body: Body,
 }
 
-/// A predicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicate {
-    /// Name.
     pub name: Ident,
     /// Size parameters.
     pub sizes: Vec<Size>,
@@ -242,22 +229,15 @@ pub enum StmtKind {
     },
     /// `input x: secret fix[d] in -8..8 from each Client;`
     Input {
-        /// Name.
         name: Ident,
-        /// Type.
         ty: Type,
-        /// Range.
         range: Option<Expr>,
-        /// Giver.
         from: Option<Giver>,
     },
-    /// `let`.
     Let(Let),
     /// `state history: secret fix[m, d] in -8..8 = 0;`
     State {
-        /// Name.
         name: Ident,
-        /// Type.
         ty: Type,
         /// The range that it is kept in.
         range: Option<Expr>,
@@ -266,14 +246,11 @@ pub enum StmtKind {
     },
     /// `store EXPR as history;`
     Store {
-        /// Value.
         value: Expr,
-        /// Which state.
         name: Ident,
     },
     /// `sample committee[k] of Client for each Client;`, `sample coordinates[rounds, k] of d;`
     Sample {
-        /// Name.
         name: Ident,
         /// How often is drawn, if more than once; last how many at a time.
         counts: Vec<Expr>,
@@ -284,24 +261,19 @@ pub enum StmtKind {
     },
     /// `sample noise: fix[n] from gaussian(sigma);`
     Noise {
-        /// Name.
         name: Ident,
-        /// Type.
         ty: Type,
         /// Of which distribution.
         law: Ident,
-        /// Its scale.
         scale: Expr,
     },
     /// `reveal EXPR to PARTY as NAME;`, `reveal x[i] to Client[i] as mine;`
     Reveal {
-        /// Value.
         value: Expr,
         /// Receiver.
         to: Ident,
         /// The name of a member of the receiving set, in the value: each member gets one.
         member: Option<Ident>,
-        /// Name.
         name: Ident,
     },
     /// What error recovery skipped; a diagnostic says why.
@@ -333,7 +305,6 @@ pub struct Type {
     pub secrecy: Option<Secrecy>,
     /// What it is.
     pub kind: TypeKind,
-    /// Where.
     pub span: Span,
 }
 
@@ -349,7 +320,6 @@ pub enum TypeKind {
     },
     /// `weights M`, or `weights M[n]`: a list of them.
     Weights {
-        /// The model.
         model: Ident,
         /// Dimensions of a list; empty for one.
         dims: Vec<Dim>,
@@ -361,7 +331,6 @@ pub enum TypeKind {
 /// A dimension as written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Dim {
-    /// A size.
     Size(Expr),
     /// `..M.shape`: all sizes of a list.
     Splice(Expr),
@@ -372,14 +341,12 @@ pub enum Dim {
 pub struct Expr {
     /// What it is.
     pub kind: ExprKind,
-    /// Where.
     pub span: Span,
 }
 
 /// Kinds of expressions. Parentheses leave no node; the printer puts them where needed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
-    /// A name.
     Name(String),
     /// `std::sum`.
     Path(Ident, Ident),
@@ -433,7 +400,6 @@ pub struct Iterate {
 /// A carried value: `v: fix[n] in -8..8 = start`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carried {
-    /// Name.
     pub name: Ident,
     /// Type, if written.
     pub ty: Option<Type>,
@@ -459,7 +425,6 @@ pub struct Gen {
 pub struct Arg {
     /// `kernel =`.
     pub name: Option<Ident>,
-    /// Value.
     pub value: Expr,
 }
 

@@ -24,7 +24,6 @@ use crate::diagnostic::{Diagnostic, codes, plain};
 use crate::source::{FileId, Span};
 use logos::Logos;
 
-/// A comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comment<'s> {
     /// Byte offset of its first slash.

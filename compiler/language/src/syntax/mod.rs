@@ -53,7 +53,7 @@ pub const LEXER: &str = include_str!("token.rs");
 
 lalrpop_util::lalrpop_mod!(
     // Generated code follows its generator's style, not ours.
-    #[allow(clippy::all, missing_docs, unused_imports)]
+    #[allow(clippy::all, unused_imports)]
     grammar,
     "/syntax/grammar.rs"
 );

@@ -29,94 +29,64 @@ pub enum Token<'s> {
     #[regex(r#""([^"\\\n]|\\[^\n])*"#, priority = 3)]
     Error(&'s str),
 
-    /// `use`
     #[token("use")]
     Use,
-    /// `const`
     #[token("const")]
     Const,
-    /// `fn`
     #[token("fn")]
     Fn,
-    /// `block`
     #[token("block")]
     Block,
-    /// `model`
     #[token("model")]
     Model,
-    /// `predicate`
     #[token("predicate")]
     Predicate,
-    /// `extern`
     #[token("extern")]
     Extern,
-    /// `parties`
     #[token("parties")]
     Parties,
-    /// `input`
     #[token("input")]
     Input,
-    /// `require`
     #[token("require")]
     Require,
-    /// `let`
     #[token("let")]
     Let,
-    /// `reveal`
     #[token("reveal")]
     Reveal,
-    /// `sample`
     #[token("sample")]
     Sample,
-    /// `state`
     #[token("state")]
     State,
-    /// `store`
     #[token("store")]
     Store,
-    /// `of`
     #[token("of")]
     Of,
-    /// `public`
     #[token("public")]
     Public,
-    /// `secret`
     #[token("secret")]
     Secret,
-    /// `weights`
     #[token("weights")]
     Weights,
-    /// `from`
     #[token("from")]
     From,
-    /// `each`
     #[token("each")]
     Each,
-    /// `to`
     #[token("to")]
     To,
-    /// `as`
     #[token("as")]
     As,
-    /// `for`
     #[token("for")]
     For,
-    /// `in`
     #[token("in")]
     In,
-    /// `if`
     #[token("if")]
     If,
-    /// `else`
     #[token("else")]
     Else,
-    /// `iterate`
     #[token("iterate")]
     Iterate,
-    /// `true`
     #[token("true")]
     True,
-    /// `false`
     #[token("false")]
     False,
 

@@ -52,7 +52,6 @@ pub struct Ty {
     /// Dimensions, outermost first; none for a scalar. For a record the last one is the flat
     /// parameter vector.
     pub dims: Vec<Dim>,
-    /// Secrecy.
     pub secrecy: Secrecy,
     /// `weights M`: the last dimension is all parameters of this model, one after another.
     pub record: Option<ModelId>,
@@ -61,7 +60,6 @@ pub struct Ty {
 /// Definitions in order, and what is made of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {
-    /// Definitions.
     pub lets: Vec<Definition>,
     /// Results: one, or the parts of a tuple.
     pub values: Vec<Expr>,
@@ -72,7 +70,6 @@ pub struct Body {
 pub struct Definition {
     /// The variables; as many as the source has values.
     pub vars: Vec<VarId>,
-    /// Their values.
     pub source: Source,
 }
 
@@ -240,7 +237,6 @@ pub enum Domain {
     Range(Index, Index),
     /// A sampled committee: row `at` of a [`Stmt::Sample`](super::Stmt::Sample) variable.
     Sampled {
-        /// The sample.
         sample: VarId,
         /// Whose committee.
         at: Index,
@@ -295,7 +291,6 @@ impl Dim {
 }
 
 impl Ty {
-    /// A scalar.
     pub fn scalar(elem: Elem, secrecy: Secrecy) -> Ty {
         Ty { elem, dims: Vec::new(), secrecy, record: None }
     }

@@ -46,7 +46,6 @@ pub struct Rises {
 /// When the values of a function are not negative, as a circuit rounds them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotNegative {
-    /// Always.
     Always,
     /// Where the operand is not negative.
     WithOperand,

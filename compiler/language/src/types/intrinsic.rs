@@ -68,7 +68,6 @@ impl Intrinsic {
 pub struct Rule {
     /// Its name in programs.
     pub name: &'static str,
-    /// Its value.
     pub value: fn(f64) -> f64,
     /// Its value in IEEE 754, with infinities and NaN.
     pub ieee: fn(f64) -> f64,

@@ -88,7 +88,6 @@ pub struct Rule {
 /// A size of a layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Its name.
     pub name: &'static str,
     /// Which values it may have.
     pub allowed: Allowed,

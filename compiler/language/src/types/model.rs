@@ -38,7 +38,6 @@ pub type StepId = usize;
 /// Index into [`Model::params`].
 pub type ParamId = usize;
 
-/// One step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// What it computes.
@@ -60,7 +59,6 @@ pub enum StepKind {
     Input,
     /// A layer of the compiler.
     Layer {
-        /// The layer.
         layer: Layer,
         /// Its operand.
         x: StepId,

@@ -38,7 +38,6 @@ pub struct Program {
 /// A party set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartySet {
-    /// Name.
     pub name: String,
     /// Number of members.
     pub size: u64,
@@ -76,7 +75,6 @@ pub struct Function {
 pub enum Stmt {
     /// An input. With `from: Some(set)` the variable's first dimension ranges over that set.
     Input {
-        /// The variable.
         var: VarId,
         /// Smallest and largest allowed value, both included (for `int in a..b`: b - 1).
         range: (f64, f64),
@@ -84,24 +82,17 @@ pub enum Stmt {
         from: Option<SetId>,
     },
     /// A definition.
-    Let {
-        /// The variable.
-        var: VarId,
-        /// Its value.
-        value: Expr,
-    },
+    Let { var: VarId, value: Expr },
     /// Definitions of the parts of a tuple.
     Tuple {
         /// The variables; as many as the body has values.
         vars: Vec<VarId>,
-        /// Their values.
         body: Body,
         /// Where the value stands.
         span: Span,
     },
     /// What the parties keep shares of from round to round.
     State {
-        /// The variable.
         var: VarId,
         /// Smallest and largest value, both included: what is stored beyond becomes the nearer end.
         range: (f64, f64),
@@ -114,7 +105,6 @@ pub enum Stmt {
         state: VarId,
         /// Its value in the next round, before it is kept in the state's range.
         value: Expr,
-        /// Where.
         span: Span,
     },
     /// Public coins choose.
@@ -126,22 +116,17 @@ pub enum Stmt {
     },
     /// Noise that nobody knows: each entry by itself.
     Noise {
-        /// The variable.
         var: VarId,
-        /// Its distribution.
         noise: Noise,
         /// Its place among all noises of the program.
         number: u32,
     },
-    /// A reveal.
     Reveal {
-        /// The value.
         value: Expr,
         /// The receiver. Of a set of several members each gets an entry of the first dimension.
         to: SetId,
         /// Its name after `as`.
         name: String,
-        /// Where.
         span: Span,
     },
 }
@@ -153,7 +138,6 @@ pub struct Demand {
     pub what: Bounded,
     /// By how much, from above, but for a cut.
     pub bound: f64,
-    /// Where.
     pub span: Span,
 }
 

@@ -11,9 +11,7 @@ use super::{BinOp, Domain, Expr, ExprKind, Index, IndexOp, Intrinsic, VarId};
 /// Which entries come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum First {
-    /// The smallest.
     Smallest,
-    /// The largest.
     Largest,
 }
 

@@ -83,7 +83,6 @@ fn note(item: LibraryItem) -> Option<&'static Note> {
 /// A layer: of the compiler, or a block of `std`.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// Its name.
     pub name: &'static str,
     /// How it is written.
     pub usage: String,

@@ -40,7 +40,6 @@ pub enum What {
 pub struct Learned {
     /// What kind of thing.
     pub what: What,
-    /// Its name.
     pub name: String,
     /// Who learns it.
     pub to: String,
@@ -129,7 +128,6 @@ impl LeakKind {
 /// A reveal that may give away more than it seems to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LeakWarning {
-    /// Which way.
     pub kind: LeakKind,
     /// How much it says.
     pub level: Level,
@@ -137,7 +135,6 @@ pub struct LeakWarning {
     pub reveals: Vec<String>,
     /// Line of the (first) reveal.
     pub line: u32,
-    /// Why.
     pub why: String,
     /// What to do about it.
     pub help: String,

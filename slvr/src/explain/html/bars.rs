@@ -17,7 +17,6 @@ pub struct Bar {
     pub hint: String,
 }
 
-/// The axis.
 pub struct Axis<'a> {
     /// With the unit.
     pub title: &'a str,

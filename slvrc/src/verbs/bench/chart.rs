@@ -29,7 +29,6 @@ const STYLE: [&str; 2] = [
 ",
 ];
 
-/// One bar.
 struct Bar {
     label: String,
     seconds: f64,

@@ -28,7 +28,6 @@ pub struct Plan {
 
 /// A row of the table.
 pub struct Line {
-    /// What.
     pub row: Row,
     /// On which network.
     pub net: NetProfile,
@@ -43,7 +42,6 @@ pub struct Line {
 /// What follows from the circuit.
 #[derive(Clone, Copy)]
 pub struct Known {
-    /// Rounds.
     pub rounds: usize,
     /// Bytes sent by each party.
     pub bytes: [u64; 3],

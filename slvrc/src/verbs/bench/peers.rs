@@ -15,7 +15,6 @@ use super::job::Job;
 /// Figures of one job elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Whose.
     pub origin: Origin,
     job: Job,
     model: Option<&'static str>,
@@ -24,7 +23,6 @@ pub struct Figure {
     pub seconds: [Option<f64>; 3],
     /// Megabytes sent by one party, and by all.
     pub megabytes: [Option<f64>; 2],
-    /// Rounds.
     pub rounds: Option<u64>,
 }
 

@@ -13,26 +13,21 @@ use std::rc::Rc;
 pub enum Made {
     /// In none: it is lowered together with what reads it.
     Nothing,
-    /// Public.
     Public,
-    /// Replicated.
     Replicated,
     /// Additive among the three.
     Additive,
     /// Split, maybe with low bits that are there earlier.
     Split,
-    /// A pair.
     Pair,
 }
 
 /// What is chosen for a node.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The family.
     pub family: Family,
     /// Between how many groups its shards are cut, in family T2.
     pub groups: u32,
-    /// The form.
     pub made: Made,
     /// The way, where there are several.
     pub way: Way,
@@ -66,7 +61,6 @@ pub enum Way {
 pub struct Truth {
     /// Bits that it is of.
     pub of: usize,
-    /// Its entries.
     pub table: Vec<bool>,
     /// The bits of every element, one element after another.
     pub literals: Vec<Literal>,

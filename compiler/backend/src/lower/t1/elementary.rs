@@ -90,7 +90,6 @@ const ROOM: u32 = 61;
 /// What is known of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operand {
-    /// Its word.
     pub value: ValueId,
     /// Its fraction bits.
     pub frac: u32,

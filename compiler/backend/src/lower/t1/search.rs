@@ -32,7 +32,6 @@ pub enum Wanted {
 /// What is searched for along the last axis, and how.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
-    /// Which entries.
     pub wanted: Wanted,
     /// Which come first.
     pub first: First,

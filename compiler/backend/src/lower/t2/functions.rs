@@ -28,7 +28,6 @@ pub enum Protocol {
     Pieces {
         /// Ring that the operand is read in.
         ring: u32,
-        /// The polynomials.
         pieces: Pieces,
     },
 }

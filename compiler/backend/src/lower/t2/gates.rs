@@ -25,7 +25,6 @@ pub(crate) type Tree = Option<(Vec<Vec<u32>>, Bits)>;
 /// What the nodes of a level are joined to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Joined {
-    /// Their carry.
     Carry,
     /// Their carry, of nodes above others, and whether all are zero.
     CarryAndZero,

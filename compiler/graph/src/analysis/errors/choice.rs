@@ -25,7 +25,6 @@ pub(super) enum Choice {
     },
     /// A sum of values by their rank.
     Ranked {
-        /// Whose sum.
         values: NodeId,
         /// Sum of the absolute weights.
         entries: f64,

@@ -5,7 +5,6 @@ use crate::graph::NodeId;
 /// A sum of values by rank.
 #[derive(Clone, Debug)]
 pub(in crate::analysis) struct Ranked {
-    /// Whose sum.
     pub values: NodeId,
     /// What each kind of row has.
     pub rows: Vec<Weights>,

@@ -16,7 +16,6 @@ use crate::graph::{Function, Graph, NodeId, Op};
 pub struct Words<'a> {
     /// The graph that is lowered.
     pub graph: &'a Graph,
-    /// Its intervals.
     pub ranges: &'a Ranges,
     /// How far the protocols may be off.
     pub stated: &'a StatedErrors,

@@ -44,7 +44,6 @@ pub const ROUNDS: [u64; 4] = [1, 10, 100, 1000];
 /// What is said of the noise of a predicate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Privacy {
-    /// Each noise.
     pub noises: Vec<NoiseRow>,
     /// What one run lets through of a client; `None` if it is unbounded.
     pub loss: Option<Loss>,
@@ -54,10 +53,8 @@ pub struct Privacy {
     pub rounds: Vec<RoundsRow>,
 }
 
-/// A noise.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NoiseRow {
-    /// Its name.
     pub name: String,
     /// Its source line.
     pub line: u32,
@@ -67,7 +64,6 @@ pub struct NoiseRow {
     pub scale: f64,
     /// It is on the multiples of 2^-grid.
     pub grid: u32,
-    /// Its entries.
     pub entries: u64,
     /// No entry is larger.
     pub bound: f64,
@@ -88,11 +84,9 @@ pub struct NoiseRow {
 /// Several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RoundsRow {
-    /// How many.
     pub rounds: u64,
     /// Epsilon; `None` if the distance of the samplers alone is more than delta allows.
     pub epsilon: Option<f64>,
-    /// Delta.
     pub delta: f64,
 }
 

@@ -60,7 +60,6 @@ impl<'a> Basis<'a> {
         }
     }
 
-    /// The graph.
     pub fn graph(&self) -> &'a Graph {
         self.view.g
     }

@@ -8,7 +8,6 @@ pub const MOST_BITS: usize = 10;
 /// A bit of another node, or its complement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Literal {
-    /// The node.
     pub node: NodeId,
     /// Its element, row-major.
     pub at: usize,

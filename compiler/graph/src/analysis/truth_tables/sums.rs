@@ -9,7 +9,6 @@ use std::collections::BTreeMap;
 pub struct Value<L> {
     /// Literals with their coefficients, each literal once.
     pub terms: Vec<(L, i64)>,
-    /// The function.
     pub shape: Shape,
 }
 

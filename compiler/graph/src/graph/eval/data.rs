@@ -69,7 +69,6 @@ pub enum EvalError {
     Members {
         /// Name of the set.
         set: String,
-        /// Its size.
         expected: u64,
         /// How many there are.
         found: usize,
@@ -108,30 +107,14 @@ pub enum EvalError {
     },
     /// The coins give something else: not so many rows of distinct numbers.
     #[error("%{node}: the coins do not give the numbers that are asked for")]
-    Coin {
-        /// Node.
-        node: usize,
-    },
+    Coin { node: usize },
     /// A run-time index is beyond its axis.
     #[error("%{node}: an index is beyond its axis")]
-    Index {
-        /// Node.
-        node: usize,
-    },
+    Index { node: usize },
     /// The value of a function does not fit a word.
     #[error("%{node} = {op}: a value does not fit 64 bits")]
-    Overflow {
-        /// Node.
-        node: usize,
-        /// Its operation.
-        op: &'static str,
-    },
+    Overflow { node: usize, op: &'static str },
     /// A value has more entries than any machine could hold.
     #[error("%{node}: a tensor of {elements} entries is too large to evaluate")]
-    TooLarge {
-        /// Node.
-        node: usize,
-        /// Its size.
-        elements: u64,
-    },
+    TooLarge { node: usize, elements: u64 },
 }

@@ -11,7 +11,6 @@ pub(crate) trait Visitor {
 
     /// A number without a name.
     fn index(&mut self, x: &mut u32) -> Result<(), Self::Error>;
-    /// A number.
     fn number(&mut self, name: &'static str, x: &mut u64) -> Result<(), Self::Error>;
     /// A number that is left out where it is 1.
     fn number_or_one(&mut self, name: &'static str, x: &mut u64) -> Result<(), Self::Error>;

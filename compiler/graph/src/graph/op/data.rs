@@ -11,7 +11,6 @@ use std::sync::Arc;
 /// A constant tensor, or one number repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Table {
-    /// Its shape.
     pub shape: Vec<u64>,
     /// One entry, or as many as the shape has, row-major. Copies of a graph share it: every pass makes one.
     pub data: Arc<[f64]>,
@@ -56,7 +55,6 @@ pub enum Op {
     Draw(Lots),
     /// (): a table of the pairs of n members, by its rule.
     Pairs {
-        /// Which.
         table: PairTable,
         /// Members.
         n: u64,
@@ -67,11 +65,9 @@ pub enum Op {
     Places(u64),
     /// (): noise that nobody knows, each entry by itself, on its grid.
     Noise {
-        /// Its distribution.
         noise: Noise,
         /// Tells it from others of the same distribution.
         number: u32,
-        /// Shape.
         shape: Vec<u64>,
     },
 
@@ -160,11 +156,9 @@ pub enum Op {
     Transpose(Vec<u64>),
     /// (a): indices start, start + step, ... along an axis.
     Slice {
-        /// Axis.
         axis: u64,
         /// First.
         start: u64,
-        /// How many.
         len: u64,
         /// Distance.
         step: u64,

@@ -46,7 +46,6 @@ impl Hash for Words {
 const SAMPLES: usize = 1 << 10;
 
 impl Op {
-    /// Its key.
     pub fn key(&self) -> Key {
         Key(match self {
             Op::Const(Table { shape, data }, elem, frac) => {

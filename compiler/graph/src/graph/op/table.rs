@@ -115,7 +115,6 @@ pub struct Facts {
     pub operands: Option<usize>,
     /// Elements.
     pub elem: ElemRule,
-    /// Scales.
     pub scale: ScaleRule,
     /// When the parties talk.
     pub talk: Talk,
@@ -276,7 +275,6 @@ impl Op {
         self.facts().name
     }
 
-    /// Its class.
     pub fn class(&self) -> Class {
         self.facts().class
     }

@@ -3,7 +3,6 @@
 use super::print::is_bare;
 use super::{Result, TextError};
 
-/// A token.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     /// A bare word or number.

@@ -38,18 +38,11 @@ mod tests;
 pub enum VerifyError {
     /// Invariant 1.
     #[error("%{node}: operand %{operand} does not precede it")]
-    Order {
-        /// Node.
-        node: usize,
-        /// Operand.
-        operand: usize,
-    },
+    Order { node: usize, operand: usize },
     /// Invariant 2: the operation does not apply to its operands.
     #[error("%{node} = {op}: {why}")]
     IllTyped {
-        /// Node.
         node: usize,
-        /// Its operation.
         op: &'static str,
         /// What does not fit.
         why: String,
@@ -57,31 +50,20 @@ pub enum VerifyError {
     /// Invariant 2: the type is another one.
     #[error("%{node} = {op}: has type {found}, but gives {inferred}")]
     WrongType {
-        /// Node.
         node: usize,
-        /// Its operation.
         op: &'static str,
-        /// Its type.
         found: String,
         /// The type it should have.
         inferred: String,
     },
     /// Invariant 3, of a node.
     #[error("%{node} = {op}: there is no site {site}")]
-    Site {
-        /// Node.
-        node: usize,
-        /// Its operation.
-        op: &'static str,
-        /// Its site.
-        site: u32,
-    },
+    Site { node: usize, op: &'static str, site: u32 },
     /// Invariant 4.
     #[error("input {input} ({name}): {why}")]
     Input {
         /// Index of the input.
         input: usize,
-        /// Its name.
         name: String,
         /// What is wrong.
         why: &'static str,
@@ -91,7 +73,6 @@ pub enum VerifyError {
     Output {
         /// Index of the output.
         output: usize,
-        /// Its name.
         name: String,
         /// What is wrong.
         why: &'static str,
@@ -99,9 +80,7 @@ pub enum VerifyError {
     /// Invariant 6.
     #[error("%{node} = {op}: {why}")]
     Scale {
-        /// Node.
         node: usize,
-        /// Its operation.
         op: &'static str,
         /// What is wrong.
         why: &'static str,
@@ -109,7 +88,6 @@ pub enum VerifyError {
     /// Invariant 7.
     #[error("%{node} = const: entry {entry} is {why}")]
     Const {
-        /// Node.
         node: usize,
         /// Position in the table.
         entry: usize,
@@ -119,7 +97,6 @@ pub enum VerifyError {
     /// Invariant 8.
     #[error("%{node} = gather: {why}")]
     Index {
-        /// Node.
         node: usize,
         /// What is wrong.
         why: String,
@@ -127,9 +104,7 @@ pub enum VerifyError {
     /// Invariant 9.
     #[error("%{node} = {op}: {why}")]
     Label {
-        /// Node.
         node: usize,
-        /// Its operation.
         op: &'static str,
         /// What is wrong.
         why: &'static str,
@@ -137,9 +112,7 @@ pub enum VerifyError {
     /// Invariant 10.
     #[error("%{node} = {op}: {why}")]
     Attribute {
-        /// Node.
         node: usize,
-        /// Its operation.
         op: &'static str,
         /// What is wrong.
         why: &'static str,

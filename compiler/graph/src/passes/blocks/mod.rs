@@ -25,7 +25,6 @@ const LEVEL: u32 = 1 << 16;
 /// A graph in blocks.
 #[derive(Clone, Debug)]
 pub struct Blocked {
-    /// The graph.
     pub graph: Graph,
     /// The block of each node, from 1; 0 for what belongs to none.
     pub block: Vec<u32>,

@@ -66,7 +66,6 @@ impl Kept {
     }
 }
 
-/// Text.
 pub fn text(text: impl Into<String>) -> Doc {
     Doc::Text(text.into())
 }

@@ -275,7 +275,6 @@ impl<'s> Style<'s> {
         Doc::Seq(vec![head, group(vec![nest(4, inner), end(), text("}")])])
     }
 
-    /// A type.
     pub fn ty(self, t: &Type) -> Doc {
         let secrecy = match t.secrecy {
             Some(Secrecy::Public) => "public ",

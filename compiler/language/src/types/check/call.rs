@@ -16,9 +16,7 @@ use crate::types::{
 /// A function that is called.
 #[derive(Clone, Copy)]
 pub(super) struct Callee<'a> {
-    /// Its item.
     pub id: ItemId,
-    /// Itself.
     pub function: &'a Function,
     /// Its bracketed arguments.
     pub sizes: &'a [SizeArg],

@@ -24,7 +24,6 @@ pub(super) fn is_layer(name: &str) -> bool {
 pub(super) struct Builder {
     /// Parameters so far.
     pub params: Vec<Param>,
-    /// Their length.
     pub len: u64,
     /// Steps so far.
     pub steps: Vec<Step>,

@@ -13,7 +13,6 @@ pub(super) struct Leaf<'t> {
     pub name: String,
     /// The type declared.
     pub ty: &'t ast::Type,
-    /// The argument.
     pub arg: Expr,
 }
 

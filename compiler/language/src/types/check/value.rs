@@ -32,7 +32,6 @@ pub(super) enum SizeVal {
     Rounded(i64),
     /// A real number, by its bits: of a size whose default is one.
     Real(u64),
-    /// A model.
     Model(ModelId),
 }
 
@@ -42,7 +41,6 @@ pub(super) type SizeArg = (Option<String>, SizeVal, Span);
 /// An integer known at compile time up to loop variables.
 #[derive(Clone, Debug)]
 pub(super) struct IntVal {
-    /// Its value.
     pub index: Index,
     /// The party set whose member it is. Only the variable of a loop over that set has one; a result of
     /// arithmetic has none.
@@ -71,7 +69,6 @@ impl IntVal {
 /// A sample statement, as a name.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SampleVal {
-    /// Its variable.
     pub var: VarId,
     /// Members drawn.
     pub count: u64,
@@ -173,11 +170,9 @@ pub(super) enum Val {
     Cond(Cond),
     /// `M.shape`.
     Shape(Vec<u64>),
-    /// A model.
     Model(ModelId),
     /// A party set.
     Set(SetId),
-    /// A sample.
     Sample(SampleVal),
     /// `committee[i]`.
     Members(SampleVal, Index),
@@ -232,7 +227,6 @@ impl Val {
 /// A loop variable that encloses the expression at hand.
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
-    /// The variable.
     pub var: VarId,
     /// What it ranges over.
     pub domain: Domain,

@@ -16,7 +16,6 @@ pub(super) struct ItemId(pub usize);
 pub(super) struct ItemDef {
     /// Index into [`World::modules`].
     pub module: usize,
-    /// The item.
     pub item: Rc<Item>,
 }
 
@@ -34,7 +33,6 @@ pub(super) struct Module {
 /// Every item the compilation can see.
 #[derive(Clone, Debug, Default)]
 pub(super) struct World {
-    /// Items.
     pub items: Vec<ItemDef>,
     /// Modules; the first is `std`.
     pub modules: Vec<Module>,

@@ -44,7 +44,6 @@ pub enum EvalError {
         who: String,
         /// Name of the input.
         name: String,
-        /// Its shape.
         found: Vec<u64>,
         /// The shape declared.
         expected: Vec<u64>,

@@ -12,12 +12,10 @@ pub struct Tensor {
 }
 
 impl Tensor {
-    /// A scalar.
     pub fn scalar(value: f64) -> Tensor {
         Tensor { shape: Vec::new(), data: vec![value] }
     }
 
-    /// A vector.
     pub fn vector(data: Vec<f64>) -> Tensor {
         Tensor { shape: vec![data.len() as u64], data }
     }

@@ -141,7 +141,6 @@ impl Number {
         bounded(&self.0 / &other.0)
     }
 
-    /// The negative.
     pub fn negative(&self) -> Number {
         Number(-&self.0)
     }

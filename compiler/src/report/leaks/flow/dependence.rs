@@ -142,7 +142,6 @@ pub(super) enum Order {
 /// How a value follows from secret inputs, and which clients' inputs one of its entries depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// How.
     pub form: Form,
     /// Secret inputs, by index.
     pub inputs: BTreeSet<u32>,

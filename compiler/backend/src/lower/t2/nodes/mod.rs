@@ -19,7 +19,6 @@ use std::collections::BTreeMap;
 
 /// The family, for a network.
 pub struct T2 {
-    /// The network.
     pub tuning: Tuning,
 }
 
