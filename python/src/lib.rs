@@ -1,6 +1,6 @@
 //! The extension module of the Python package `slvr`: the library `slvr` with values of Python.
 //!
-//! The package's Python code (`python/slvr`) has what users see. Here a call takes plain values, releases the interpreter
+//! The package's Python code (`python/package/slvr`) has what users see. Here a call takes plain values, releases the interpreter
 //! while it works, and returns plain values. `error.rs` maps errors to exceptions, `arrays.rs` has arrays of NumPy,
 //! `program.rs` programs, `watched.rs` work that Ctrl-C ends, `nodes.rs` calls to the nodes of a deployment.
 
