@@ -24,6 +24,11 @@ const VERSION: u32 = 6;
 const MALICIOUS: u32 = 7;
 const HEADER: usize = 8 + 4 + 8 + 32;
 
+/// Whether a file has the name of a compiled circuit.
+pub fn is_named(file: &str) -> bool {
+    file.ends_with(".slvrb")
+}
+
 /// Largest payload, in bytes.
 pub const MAX_PAYLOAD: u64 = 1 << 30;
 

@@ -2,7 +2,7 @@
 
 use crate::clients;
 use crate::error::{Error, Result, Usage};
-use slvr_circuit::{Circuit, Security};
+use slvr_circuit::{Circuit, Security, artifact};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::{self, Target};
 use slvr_compiler::pipeline;
@@ -82,7 +82,7 @@ impl Build {
 
     /// Whether it is a compiled circuit.
     pub fn is_artifact(&self) -> bool {
-        self.file.ends_with(".slvrb")
+        artifact::is_named(&self.file)
     }
 
     /// The network that it is compiled for.

@@ -56,7 +56,7 @@ pub fn clients(task: &Task) -> Result<Option<Clients>> {
 /// The numbers of clients that a task is compiled for, or nothing and why it is for all of them only.
 /// With them the party set of the clients, if the size is the number of its members.
 fn numbers_of(task: &Task, build: &Build) -> Result<(Option<Range>, Option<usize>, String)> {
-    if task.program.ends_with(".slvrb") {
+    if build.is_artifact() {
         let why = "a compiled circuit is for all its clients, and no other can be built from it";
         return Ok((None, None, why.into()));
     }

@@ -13,7 +13,7 @@ use ring::hmac;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use serde::Deserialize;
-use slvr_circuit::Security;
+use slvr_circuit::{Security, artifact};
 use std::fmt;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -363,7 +363,7 @@ impl NodeConfig {
             // A circuit has the name of a model's file in it, so that stays as it is, the same for all nodes.
             task.folder = folder.clone();
             // A circuit that is compiled already is as it is.
-            if !task.program.ends_with(".slvrb") {
+            if !artifact::is_named(&task.program) {
                 let most = || format!("{}MB", config.limits.run_memory_mb);
                 task.memory.get_or_insert_with(most);
             }

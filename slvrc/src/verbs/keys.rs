@@ -198,7 +198,7 @@ impl Keys {
         let sized =
             |b: &&String| b.split_once('=').is_some_and(|(left, _)| left.trim() == self.size);
         // A circuit of its own is for the clients that it was built for.
-        let compiled = program.ends_with(".slvrb");
+        let compiled = artifact::is_named(program);
         let bound = self.bindings.iter().find(sized);
         if bound.is_none() && !compiled {
             return Err(Usage(format!(
