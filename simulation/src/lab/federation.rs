@@ -1,6 +1,6 @@
 //! The rounds: training, attack, inputs, aggregate.
 
-use super::attacks::{self, Attack, Told, Validation};
+use super::attacks::{self, Chosen, Told, Validation};
 use super::fill::{self, Filled, ModelShape, Role};
 use super::knowledge::Knowledge;
 use super::rule::{Declared, Rule, Step};
@@ -47,9 +47,9 @@ pub struct Cell<'a> {
     /// The model, as inputs are filled.
     pub model: &'a ModelShape,
     /// What the malicious do.
-    pub attack: &'a Attack,
-    /// Parameters and sizes of a predicate that attacks have closed forms for, as far as they are numbers. `None`
-    /// for any other: attacks ask the check instead.
+    pub attack: &'a Chosen,
+    /// Parameters and sizes of a predicate whose header names an attack, as far as they are numbers. `None` for any
+    /// other: attacks ask the check instead.
     pub params: Option<&'a BTreeMap<String, f64>>,
 }
 
@@ -102,8 +102,9 @@ impl Cell<'_> {
         rule.declare(self.world.clients(round)).map_err(FederationError::Rule)?;
         let declared = rule.declared();
         let mut offer = self.offer(&declared, round, global, last);
-        let acts = self.attack.updates.is_some() || self.attack.validation.is_some();
-        if acts && !self.world.malicious.is_empty() {
+        let attack = &self.attack.attack;
+        let acts = attack.updates.is_some() || attack.validation.is_some();
+        if acts && self.begun(round) && !self.world.malicious.is_empty() {
             self.poison(rule, &mut offer);
         }
         offer.updates.iter_mut().for_each(|update| clip(update, LARGEST));
@@ -136,7 +137,7 @@ impl Cell<'_> {
                 return self.trained(global, &world.public, round, client);
             };
             let share = world.data(client, round);
-            match self.attack.training.filter(|_| *malicious) {
+            match self.attack.attack.training.filter(|_| *malicious && self.begun(round)) {
                 Some(poison) => {
                     self.trained(global, &poison(share, world.net.classes()), round, client)
                 }
@@ -150,6 +151,11 @@ impl Cell<'_> {
         let reference = if jobs > clients { updates.pop() } else { None };
         let validation = (0..clients).map(|client| world.validation(client, round)).collect();
         Offer { round, global, last, reference, updates, validation, malicious, lost }
+    }
+
+    /// Whether the malicious have begun.
+    fn begun(&self, round: usize) -> bool {
+        round >= self.attack.from
     }
 
     /// What a client's training on some samples changes.
@@ -188,7 +194,7 @@ impl Cell<'_> {
             round: offer.round,
             filled,
             malicious: &offer.malicious,
-            forged: self.attack.forges_scores,
+            forged: self.attack.attack.forges_scores && self.begun(offer.round),
             samples: self.world.setting.validation,
         }
     }
@@ -203,7 +209,7 @@ impl Cell<'_> {
         let data: Vec<&Dataset> = world.malicious.iter().map(|&i| world.data(i, round)).collect();
         let pairs = offer.updates.iter().zip(&offer.malicious);
         let honest: Vec<&[f32]> = pairs.filter(|(_, m)| !**m).map(|(u, _)| u.as_slice()).collect();
-        let asks = self.params.is_none() || self.attack.told == Told::Answers;
+        let asks = self.params.is_none() || self.attack.attack.told == Told::Answers;
         let before = asks.then(|| self.fill(&declared, offer).flat);
         let ask = |update: &[f32]| {
             let flat =
@@ -226,6 +232,7 @@ impl Cell<'_> {
             clients: offer.updates.len(),
             reference: offer.reference.as_deref(),
             params: self.params.unwrap_or(&none),
+            values: &[],
             honest: &honest,
             range: fill::update_range(graph, roles),
             bounded: bounded.then_some(&self.model.tensors[..]),
@@ -237,7 +244,7 @@ impl Cell<'_> {
             let pairs = world.malicious.iter().zip(&sent);
             pairs.map(|(&i, sent)| validate(&knowledge, sent, &offer.validation[i])).collect()
         };
-        let samples: Vec<Dataset> = self.attack.validation.map(give).unwrap_or_default();
+        let samples: Vec<Dataset> = self.attack.attack.validation.map(give).unwrap_or_default();
         for (&i, sent) in world.malicious.iter().zip(sent) {
             offer.updates[i] = sent;
         }

@@ -1,6 +1,6 @@
 //! Shares and samples, and rounds around a rule.
 
-use super::attacks::{Attack, amplified};
+use super::attacks::{Attack, Chosen, amplified};
 use super::fast::{Fast, lots};
 use super::federation::{Cell, FederationError};
 use super::fill::{self, ModelShape, Role};
@@ -170,6 +170,7 @@ fn run(
     let net = Net::new(&digits_net()).expect("a chain");
     let world = World::new(net, &digits(), setting).expect("a world");
     let none = BTreeMap::new();
+    let attack = &Chosen::of(attack);
     let cell = Cell { world: &world, model: &check.model, attack, params: Some(&none) };
     Ok(cell.run(&mut By(check, reveal), |_, _| ())?.accuracy)
 }

@@ -4,8 +4,9 @@
 //! global model, the check and its parameters, and all that is public. Of the honest clients they know nothing, with
 //! three exceptions that are marked below.
 //!
-//! Closed forms need the parameters of a check, and these are known of the predicates that come with the compiler only. Of
-//! any other check nothing is taken from its names. There the malicious are told the honest updates, and ask the check.
+//! Closed forms need the parameters of a check. A predicate whose header names an attack (`// Attack: fang-krum`) calls them
+//! as that attack does. Of any other check nothing is taken from its names: the malicious are told the honest updates, and
+//! ask the check.
 
 use super::vectors::{dot, lower_median, mean, norm, plus, signs, times};
 use crate::data::Dataset;
@@ -40,6 +41,8 @@ pub struct Knowledge<'a> {
     pub reference: Option<&'a [f32]>,
     /// Parameters and sizes of the check, as far as they are numbers.
     pub params: &'a BTreeMap<String, f64>,
+    /// Parameters of the attack.
+    pub values: &'a [(&'static str, f64)],
     /// Updates of the honest. Three attacks look at them: the norm bound, because the paper's baseline tells all clients
     /// the threshold, which is made of their lengths; the search against SLVR, because the paper compares with "the
     /// accuracy of all benign models"; and Krum, whose source computes the scores of all with full knowledge.
@@ -48,7 +51,7 @@ pub struct Knowledge<'a> {
     pub range: (f32, f32),
     /// The tensors, as ranges of the weight vector, if the check bounds the length of each by that of the reference.
     pub bounded: Option<&'a [Range<usize>]>,
-    /// The check itself, where no closed form is known for it, or where the attack searches.
+    /// The check itself, where nothing is known of its parameters, or where the attack searches.
     pub ask: Option<&'a Ask<'a>>,
     /// Whether clients give labels to the check: without them it cannot know what is right, and asks how sure a model is.
     pub labelled: bool,
@@ -68,6 +71,11 @@ impl Knowledge<'_> {
     /// A parameter of the check by its name.
     pub fn param(&self, name: &str) -> Option<f64> {
         self.params.get(name).copied()
+    }
+
+    /// A parameter of the attack; 0 where it has none of the name.
+    pub fn value(&self, name: &str) -> f64 {
+        self.values.iter().find(|(n, _)| *n == name).map_or(0.0, |(_, value)| *value)
     }
 
     /// The mean of what they would honestly have sent: partial knowledge of the next change of the global model.

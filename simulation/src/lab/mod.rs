@@ -9,7 +9,6 @@
 //! | [`world`] | who has which data, and who is malicious |
 //! | [`shift`] | the two scenarios of shifting data, and the data that clients shift to |
 //! | [`knowledge`], `vectors` | what the malicious know; vectors of weights |
-//! | [`defence`] | what a check looks at, as far as attacks are made for it |
 //! | [`attacks`] | the attacks, a file each |
 //! | [`fill`] | which declared input is filled with what |
 //! | [`reading`] | which reveal is the aggregate, and whether it is divided |
@@ -20,7 +19,6 @@
 //! What may not live here: circuits, parties, files. How an aggregate is computed is the caller's.
 
 pub mod attacks;
-pub mod defence;
 pub mod fast;
 pub mod federation;
 pub mod fill;

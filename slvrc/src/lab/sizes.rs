@@ -14,15 +14,16 @@ use slvr::{Build, program};
 use slvr_compiler::syntax::ast::{
     Dim, Expr, ExprKind, ItemKind, Predicate, StmtKind, Type, TypeKind,
 };
-use slvr_compiler::syntax::{self, Sources, embedded};
+use slvr_compiler::syntax::{self, Sources};
+use slvr_simulation::lab::attacks::Attack;
 use std::path::Path;
 
 /// A predicate as it is written.
 pub struct Declared {
     /// The text of its file.
     pub text: String,
-    /// Its name if it comes with slvrc, unchanged.
-    pub known: Option<&'static str>,
+    /// Attacks that its header names: `Attack: fang-krum`. They call its parameters as it does.
+    pub attacks: Vec<&'static Attack>,
     predicate: Predicate,
 }
 
@@ -117,6 +118,23 @@ fn bare(e: &Expr) -> Option<&str> {
     }
 }
 
+/// The attacks that the comment at the beginning of a predicate names: `Attack: cosine`, or several with commas. The names end
+/// with the line or a full stop.
+fn named_attacks(text: &str) -> Result<Vec<&'static Attack>, String> {
+    const MARK: &str = "Attack: ";
+    let header = text.lines().map_while(|line| line.trim().strip_prefix("//"));
+    let marked = header.filter_map(|line| line.split_once(MARK));
+    let names = marked.flat_map(|(_, names)| names.split('.').next().unwrap_or("").split(','));
+    let one = |name: &str| {
+        let why = || {
+            let all: Vec<&str> = Attack::ALL.iter().map(|a| a.name).collect();
+            format!("its header names an attack `{name}`; there are {}", all.join(", "))
+        };
+        Attack::named(name).ok_or_else(why)
+    };
+    names.map(|name| one(name.trim())).collect()
+}
+
 impl Declared {
     /// Reads a predicate: a file, or the name of one that comes with slvrc; `@NAME=VALUE` behind it is left alone.
     pub fn read(named: &str) -> anyhow::Result<Declared> {
@@ -135,9 +153,8 @@ impl Declared {
             }
             return Err(Rejected { diagnostics, sources }.into());
         };
-        let mut all = embedded::PREDICATES.iter().chain(embedded::GALLERY);
-        let known = all.find(|(_, known)| *known == text).map(|(name, _)| *name);
-        Ok(Declared { text, known, predicate })
+        let attacks = named_attacks(&text).map_err(|why| Usage(format!("{file}: {why}")))?;
+        Ok(Declared { text, attacks, predicate })
     }
 
     /// Sizes and parameters.

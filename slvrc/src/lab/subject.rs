@@ -11,7 +11,6 @@ use slvr_compiler::graph::build;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_simulation::data::Dataset;
 use slvr_simulation::lab::attacks::{Attack, Needs};
-use slvr_simulation::lab::defence::Defence;
 use slvr_simulation::lab::fast::Fast;
 use slvr_simulation::lab::fill::{self, ModelShape, Role};
 use slvr_simulation::lab::reading::Reading;
@@ -69,13 +68,13 @@ pub struct Subject {
     /// Roles of its inputs.
     pub roles: Vec<Role>,
     /// Its parameters and sizes, as far as they are numbers.
-    pub params: BTreeMap<String, f64>,
+    params: BTreeMap<String, f64>,
     /// What its reveals mean.
     pub reading: Reading,
     /// Whether the user said so.
     pub said: bool,
-    /// Its name if it comes with slvrc: then attacks have closed forms that know its parameters by name.
-    pub known: Option<&'static str>,
+    /// The attacks that its header names: their closed forms know its parameters by name.
+    pub closed: Vec<&'static Attack>,
     /// What all its sizes and parameters are bound to.
     pub sizes: Vec<(String, String)>,
     checked: Checked,
@@ -150,8 +149,8 @@ impl Subject {
             Some(said) => Reading::said(fast.graph(), &bound.shape, said)?,
             None => Reading::of(&fast, &roles, &bound.shape, &bound.sample)?,
         };
-        let (known, compiled) = (declared.known, OnceLock::new());
-        Ok(Subject { fast, roles, params, reading, said, known, sizes, checked, compiled })
+        let (closed, compiled) = (declared.attacks, OnceLock::new());
+        Ok(Subject { fast, roles, params, reading, said, closed, sizes, checked, compiled })
     }
 
     /// As the rounds need it.
@@ -160,9 +159,14 @@ impl Subject {
         slvr_simulation::lab::rule::Declared { graph: fast.graph(), roles, reading }
     }
 
-    /// The attack that adapts to it.
-    pub fn adaptive(&self) -> &'static Attack {
-        Attack::adaptive(Defence::of(self.known, self.fast.graph(), &self.roles))
+    /// The attacks that adapt to it: those that its header names, and the search.
+    pub fn adaptive(&self) -> impl Iterator<Item = &'static Attack> {
+        self.closed.iter().copied().chain([Attack::SEARCH])
+    }
+
+    /// What closed forms read; `None` where attacks ask the check instead.
+    pub fn params(&self) -> Option<&BTreeMap<String, f64>> {
+        (!self.closed.is_empty()).then_some(&self.params)
     }
 
     /// Whether an attack has something to do here that it would not do elsewhere.

@@ -19,7 +19,7 @@ use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Security, artifact};
 use slvr_runtime::party::session::Report;
 use slvr_runtime::share::encode::Inputs;
-use slvr_simulation::lab::attacks::{Attack, amplified};
+use slvr_simulation::lab::attacks::{Attack, Chosen, amplified};
 use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::rule::{Declared as Predicate, Rule, Step};
 use slvr_simulation::lab::world::{Setting, World};
@@ -139,7 +139,7 @@ impl Demo {
             });
             return say_json(all);
         }
-        say(&self.summary(circuit, &checked, &results))
+        say(&self.summary(circuit, &results))
     }
 
     /// What sizes and parameters are bound to by the user.
@@ -201,7 +201,7 @@ impl Demo {
         out
     }
 
-    fn summary(&self, circuit: &Circuit, checked: &Subject, results: &[(&str, Outcome)]) -> String {
+    fn summary(&self, circuit: &Circuit, results: &[(&str, Outcome)]) -> String {
         let reports: Vec<&Report> = results.iter().flat_map(|(_, a)| &a.reports).collect();
         let seconds: Vec<f64> = reports.iter().map(|r| r.seconds).collect();
         let mut out = match &self.through {
@@ -224,11 +224,9 @@ impl Demo {
         for o in &circuit.outputs {
             let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
             // What the demo's own check reveals is known; of another one, its report of leaks says what follows.
-            let more = match checked.known {
-                Some("slvr_accuracy.slvr" | "slvr_confidence.slvr") => {
-                    "; no update, norm, accuracy, score or verdict"
-                }
-                _ => "; `slvrc explain` says what that tells of a client",
+            let more = match self.predicate {
+                None => "; no update, norm, accuracy, score or verdict",
+                Some(_) => "; `slvrc explain` says what that tells of a client",
             };
             let n = o.shape.iter().product::<u64>();
             let _ = writeln!(out, "  revealed  `{}`, {n} numbers, to {to}{more}", o.name);
@@ -310,6 +308,7 @@ impl Training<'_> {
     ) -> anyhow::Result<Vec<f64>> {
         let (world, model) = (self.world, &self.trained.shape);
         let none = BTreeMap::new();
+        let attack = &Chosen::of(attack);
         let cell = Cell { world, model, attack, params: Some(&none) };
         let curve = cell.run(rule, |round, _| seen(round + 1));
         Ok(curve.map_err(failed)?.accuracy)

@@ -117,13 +117,98 @@ fn a_check_is_attacked_alike_whatever_its_names_are() {
         let line =
             format!("lab {file} {QUICK} --attacks adaptive,fang-bound --out {file}.out --json");
         let report = place.slvrc(&line).ok();
-        assert_eq!(about(&report, file)["adaptive"], "probe");
-        ["adaptive", "fang-bound"]
+        assert_eq!(about(&report, file)["adaptive"], serde_json::json!(["probe"]));
+        ["probe", "fang-bound"]
             .map(|a| report["results"]["cells"][format!("{file} | {a} | 0")]["accuracy"].clone())
     };
     let first = run("a.slvr", "lambda");
     assert_eq!(run("b.slvr", "bound"), first);
     assert_eq!(run("c.slvr", "tau"), first);
+}
+
+/// The row of a predicate: all its cells, the adaptive attacks and the worst one.
+fn row(report: &Value, file: &str) -> Value {
+    let cells = report["results"]["cells"].as_object().expect("cells").iter();
+    let own = cells
+        .filter_map(|(k, v)| Some((k.strip_prefix(&format!("{file} | "))?.to_string(), v.clone())));
+    let own: serde_json::Map<String, Value> = own.collect();
+    assert!(!own.is_empty(), "{file}: {report}");
+    serde_json::json!([own, about(report, file)["adaptive"], report["worst"][file]])
+}
+
+#[test]
+fn a_renamed_or_copied_predicate_has_the_same_row_to_the_digit() {
+    let place = Place::new();
+    for (name, title) in [("norm_bound", "NormBound"), ("cosine_similarity", "CosineSimilarity")] {
+        let text = slvr_predicates::get(&format!("{name}.slvr")).expect("a predicate");
+        place.write("copied.slvr", text);
+        place.write("renamed.slvr", text.replace(title, "Mine"));
+        let line = format!(
+            "lab --predicate {name},copied.slvr,renamed.slvr {QUICK} --attacks none,adaptive,sign-flip --out {name} --json"
+        );
+        let report = place.slvrc(&line).ok();
+        let shipped = row(&report, name);
+        assert_eq!(row(&report, "copied.slvr"), shipped);
+        assert_eq!(row(&report, "renamed.slvr"), shipped);
+        assert_eq!(
+            shipped[1].as_array().expect("attacks").len(),
+            2,
+            "a closed form and the search"
+        );
+    }
+    // Without the header there is the search alone.
+    let bare = slvr_predicates::get("norm_bound.slvr")
+        .expect("a predicate")
+        .replace("Attack: fang-bound.", "");
+    place.write("bare.slvr", bare);
+    let report =
+        place.slvrc(&format!("lab bare.slvr {QUICK} --attacks adaptive --out bare --json")).ok();
+    assert_eq!(about(&report, "bare.slvr")["adaptive"], serde_json::json!(["probe"]));
+    place.write(
+        "odd.slvr",
+        "// Attack: krumm\n".to_string() + slvr_predicates::get("krum.slvr").expect("krum"),
+    );
+    let odd = place.slvrc(&format!("lab odd.slvr {QUICK} --out odd"));
+    assert!(odd.status == 2 && odd.stderr.contains("`krumm`; there are"), "{}", odd.stderr);
+}
+
+#[test]
+fn the_last_column_is_the_worst_and_adaptive_the_worse_of_two() {
+    let place = Place::new();
+    let line =
+        format!("lab norm_bound {QUICK} --attacks none,noise@sigma=0,sign-flip@from=2,adaptive");
+    let report = place.slvrc(&format!("{line} --json")).ok();
+    let end = |attack: &str| {
+        let cell = &report["results"]["cells"][format!("norm_bound | {attack} | 0")]["accuracy"];
+        cell.as_array().expect("accuracies").last().and_then(Value::as_f64).expect("a number")
+    };
+    let all = ["noise@sigma=0", "sign-flip@from=2", "fang-bound", "probe"].map(end);
+    let worst = report["worst"]["norm_bound"]["accuracy"].as_f64().expect("a number");
+    assert_eq!(worst, all.into_iter().fold(1.0, f64::min));
+    // Noise of no size is no attack, and one that begins in the second round leaves the first as it is.
+    let cells = &report["results"]["cells"];
+    let accuracy = |attack: &str| cells[format!("norm_bound | {attack} | 0")]["accuracy"].clone();
+    assert_eq!(accuracy("noise@sigma=0"), accuracy("none"));
+    assert_eq!(accuracy("sign-flip@from=2")[0], accuracy("none")[0]);
+    let table = place.slvrc(&format!("{line} --resume"));
+    let row =
+        table.stdout.lines().find(|l| l.starts_with("| norm_bound |")).expect("a row").to_string();
+    let adaptive = format!("| {:.1}", 100.0 * end("fang-bound").min(end("probe")));
+    assert!(
+        row.contains(&adaptive) && row.contains(&format!("| **{:.1}** ", 100.0 * worst)),
+        "{row}"
+    );
+    // Another seed that is not done yet is marked.
+    let more = place.slvrc(&format!("{line} --resume").replace("--seeds 1", "--seeds 2"));
+    assert!(more.status == 0 && !more.stdout.contains("of 2 seeds"), "{}", more.stdout);
+    let path = place.path("lab/results.json");
+    let mut cut: Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("results")).expect("JSON");
+    cut["cells"].as_object_mut().expect("cells").remove("norm_bound | none | 1");
+    std::fs::write(&path, cut.to_string()).expect("written");
+    assert_eq!(place.slvrc("lab --from lab --page page.md").status, 0);
+    let page = std::fs::read_to_string(place.path("page.md")).expect("a page");
+    assert!(page.contains("(1 of 2 seeds)"), "{page}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use slvr_compiler::graph::eval::Inputs;
 use slvr_compiler::report::given::{OnInputs, Share};
 use slvr_simulation::data::Dataset;
 use slvr_simulation::idx;
-use slvr_simulation::lab::attacks::{Attack, amplified};
+use slvr_simulation::lab::attacks::{Attack, Chosen, amplified};
 use slvr_simulation::lab::fast::Fast;
 use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::fill::{self, Role};
@@ -65,6 +65,7 @@ fn last_round(case: &Case, data: &Split, attack: &Attack, setting: Setting) -> (
     let fast = Fast::new(graph, Some(0)).expect("a tape");
     let world = World::new(net, data, setting).expect("a world");
     let none = BTreeMap::new();
+    let attack = &Chosen::of(attack);
     let cell = Cell { world: &world, model: &shape, attack, params: Some(&none) };
     let last = Inputs::default();
     let mut rule = Honest { fast: &fast, roles: &roles, reading: &reading, last };

@@ -10,7 +10,6 @@
 //!
 //! Of a check whose parameters are not known, the angle is found by asking it ([`super::probe`]).
 
-use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{dot, norm, plus, times};
 use super::probe::angle;
@@ -21,7 +20,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "in the plane spanned by the reference update and the direction of training: if the check has a threshold, the largest angle that still counts; otherwise the angle where step and weight together do most harm",
     source: "Cao et al. 2021",
     told: Told::Parameters,
-    against: Some(Defence::Cosine),
+    against: "the angle to a reference update, where lengths are made equal",
     updates: Some(updates),
     ..Attack::NONE
 };

@@ -11,6 +11,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "the same, as long as the declared range of a coordinate allows",
     source: "",
     told: Told::Parameters,
+    against: "the angle to a reference update",
     updates: Some(updates),
     ..Attack::NONE
 };

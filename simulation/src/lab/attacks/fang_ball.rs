@@ -5,7 +5,6 @@
 //! Source: the framework of Fang, Cao, Jia, Gong, USENIX Security 2020, with the paper's closed form (appendix, "Adaptive Attack
 //! to Norm bound and Norm ball").
 
-use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, plus, times};
 use super::probe::{Line, along};
@@ -16,7 +15,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "the same, just inside a ball around the reference update",
     source: "Fang et al. 2020, the paper's appendix",
     told: Told::Parameters,
-    against: Some(Defence::Ball),
+    against: "the distance from a reference update",
     updates: Some(updates),
     ..Attack::NONE
 };

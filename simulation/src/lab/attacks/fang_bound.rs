@@ -7,7 +7,6 @@
 //! coordinate. Where each tensor has a bound of its own, twice the length of that tensor of the server's update, every tensor is
 //! just below its bound. Of a check whose parameters are not known, the length is found by asking it ([`super::probe`]).
 
-use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, times};
 use super::probe::{Line, along};
@@ -18,7 +17,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "against the direction of training, just inside a norm bound, by a closed form in its parameters",
     source: "Fang et al. 2020, the paper's appendix",
     told: Told::Threshold,
-    against: Some(Defence::NormBound),
+    against: "the length of an update",
     updates: Some(updates),
     ..Attack::NONE
 };

@@ -10,7 +10,6 @@
 //! from it. So the line from the mean of the honest, u' = mean - lambda s, is searched too, and what is further against the
 //! direction is sent.
 
-use super::super::defence::Defence;
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{distance_sq, dot, mean, plus};
 use super::{Attack, Told};
@@ -21,7 +20,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "against the direction of training, as far as Krum selects",
     source: "Fang et al. 2020",
     told: Told::Updates,
-    against: Some(Defence::PairwiseDistances),
+    against: "distances of updates from each other",
     updates: Some(updates),
     ..Attack::NONE
 };

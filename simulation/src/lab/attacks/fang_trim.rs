@@ -5,7 +5,6 @@
 //! Source: Fang, Cao, Jia, Gong, USENIX Security 2020, section 3.4, partial knowledge: mu and sigma are those of what the malicious
 //! would have sent.
 
-use super::super::defence::Defence;
 use super::super::knowledge::Knowledge;
 use super::super::vectors::deviation;
 use super::Attack;
@@ -15,7 +14,7 @@ pub(super) const ATTACK: Attack = Attack {
     name: "fang-trim",
     about: "three to four standard deviations of their own updates away, in every coordinate",
     source: "Fang et al. 2020",
-    against: Some(Defence::CoordinateStatistics),
+    against: "the median or a trimmed mean of each coordinate",
     updates: Some(|k| drawn(k, &mut k.random(7))),
     ..Attack::NONE
 };

@@ -3,6 +3,7 @@
 
 pub mod amplified;
 mod backdoor;
+mod chosen;
 mod cosine;
 mod cosine_long;
 mod crafted;
@@ -27,11 +28,11 @@ pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 
-use super::defence::Defence;
 use super::knowledge::Knowledge;
 use crate::data::Dataset;
 
 pub use backdoor::{TARGET, triggered};
+pub use chosen::{Chosen, ChosenError};
 
 /// Of each malicious client the update.
 pub type Updates = fn(&Knowledge<'_>) -> Vec<Vec<f32>>;
@@ -48,10 +49,12 @@ pub struct Attack {
     pub about: &'static str,
     /// Who described it.
     pub source: &'static str,
+    /// Its parameters, with their values unless others are asked for.
+    pub params: &'static [(&'static str, f64)],
     /// What the malicious need to know.
     pub told: Told,
-    /// The defence that it was made for: there it is the adaptive attack.
-    pub against: Option<Defence>,
+    /// What decides in the checks that it was made for, as the book says it. The header of such a check names it.
+    pub against: &'static str,
     /// What a check must have, so that it does more than another attack.
     pub needs: Option<Needs>,
     /// What a malicious client trains on instead of its share, of which the number of classes is known.
@@ -70,8 +73,9 @@ impl Attack {
         name: "none",
         about: "nobody attacks",
         source: "",
+        params: &[],
         told: Told::Own,
-        against: None,
+        against: "",
         needs: None,
         training: None,
         updates: None,
@@ -108,15 +112,8 @@ impl Attack {
         Attack::ALL.iter().copied().find(|a| a.name == name)
     }
 
-    /// The one that was made for a defence.
-    pub fn adaptive(defence: Defence) -> &'static Attack {
-        Attack::ALL.iter().find(|a| a.against == Some(defence)).map_or(&probe::ATTACK, |a| a)
-    }
-
-    /// What the malicious send.
-    pub fn sent(&self, k: &Knowledge<'_>) -> Vec<Vec<f32>> {
-        self.updates.map_or_else(|| k.own.to_vec(), |updates| updates(k))
-    }
+    /// The search that suits every check.
+    pub const SEARCH: &'static Attack = &probe::ATTACK;
 }
 
 /// What the malicious need to know of the honest and of the check.

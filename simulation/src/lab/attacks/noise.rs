@@ -1,25 +1,24 @@
 //! Additive noise: u' = u + N(0, sigma^2) in every coordinate.
 //!
 //! Source: Li, Xu, Chen, Giannakis, Ling, "RSA: Byzantine-Robust Stochastic Aggregation Methods for Distributed Learning from
-//! Heterogeneous Datasets", AAAI 2019, as the paper cites it. The paper does not give sigma; [`SIGMA`] makes an update of
-//! LeNet-5 tens of times as long as an honest one.
+//! Heterogeneous Datasets", AAAI 2019, as the paper cites it. The paper does not give sigma; 0.1 makes an update of LeNet-5
+//! tens of times as long as an honest one.
 
 use super::super::knowledge::Knowledge;
 use super::Attack;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "noise",
-    about: "they add Gaussian noise of deviation 0.1 to every coordinate",
+    about: "they add Gaussian noise of deviation `sigma` to every coordinate",
     source: "Li et al. 2019",
+    params: &[("sigma", 0.1)],
     updates: Some(updates),
     ..Attack::NONE
 };
 
-const SIGMA: f64 = 0.1;
-
 fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
-    let mut random = k.random(1);
-    let mut noisy = |x: &f32| x + (SIGMA * random.normal()) as f32;
+    let (sigma, mut random) = (k.value("sigma"), k.random(1));
+    let mut noisy = |x: &f32| x + (sigma * random.normal()) as f32;
     k.own.iter().map(|u| u.iter().map(&mut noisy).collect()).collect()
 }
 

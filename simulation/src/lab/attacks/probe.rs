@@ -11,7 +11,6 @@
 //! `min-max` would send. Steps are [`COARSE`] times apart at first. The best line is tried at finer ones, and what is
 //! best in the end is made longer as long as that helps.
 
-use super::super::defence::Defence;
 use super::super::knowledge::{Ask, Knowledge};
 use super::super::vectors::{deviation, dot, norm, plus, times};
 use super::{Attack, Told, fang_krum, fang_trim, max_min};
@@ -22,7 +21,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "of many directions and lengths, what the check itself lets do the most harm",
     source: "after Fang et al. 2020, Shejwalkar and Houmansadr 2021",
     told: Told::Answers,
-    against: Some(Defence::Other),
+    against: "anything",
     updates: Some(updates),
     ..Attack::NONE
 };

@@ -4,7 +4,6 @@
 //! Source: model replacement of Bagdasaryan, Veit, Hua, Estrin, Shmatikov, "How To Backdoor Federated Learning", AISTATS
 //! 2020, equation 3, here with flipped labels instead of a backdoor.
 
-use super::super::defence::Defence;
 use super::super::knowledge::Knowledge;
 use super::super::vectors::times;
 use super::Attack;
@@ -14,7 +13,7 @@ pub(super) const ATTACK: Attack = Attack {
     name: "scaling",
     about: "they train on labels L - 1 - l, and amplify the update until it replaces the mean",
     source: "Bagdasaryan et al. 2020",
-    against: Some(Defence::Mean),
+    against: "nothing",
     training: Some(flipped),
     updates: Some(updates),
     ..Attack::NONE

@@ -10,7 +10,6 @@
 //! stronger attack. Of a check whose parameters are not known, the malicious ask it which of the accepted values does the most
 //! harm.
 
-use super::super::defence::Defence;
 use super::super::knowledge::Knowledge;
 use super::super::vectors::{norm, plus};
 use super::{Attack, Told};
@@ -23,7 +22,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "the largest step whose model is, on the attackers' own data, no worse than the median benign model",
     source: "the paper's appendix",
     told: Told::Scores,
-    against: Some(Defence::ValidationScores),
+    against: "scores on validation samples",
     updates: Some(updates),
     ..Attack::NONE
 };

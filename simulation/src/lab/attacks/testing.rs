@@ -1,6 +1,6 @@
 //! What tests of attacks look at.
 
-use super::Attack;
+use super::{Attack, Chosen};
 use crate::data::Dataset;
 use crate::idx;
 use crate::lab::knowledge::Knowledge;
@@ -41,7 +41,7 @@ impl Scene {
 
     /// What the malicious send.
     pub(super) fn sent(&self, attack: &Attack) -> Vec<Vec<f32>> {
-        self.with(|k| attack.sent(k))
+        self.with(|k| Chosen::of(attack).sent(k))
     }
 
     /// What a malicious client that sends this update gives for validation.
@@ -62,6 +62,7 @@ impl Scene {
             clients: 10,
             reference: self.reference.as_deref(),
             params: &self.params,
+            values: &[],
             honest: &honest,
             range: (-8.0, 8.0),
             bounded: self.bounded.as_deref(),

@@ -1,13 +1,13 @@
 //! The grid of cells, and what of it was already there.
 
-use super::results::{ADAPTIVE, About, Done, Ran, Results, key};
+use super::results::{About, Done, Ran, Results, key};
 use super::table;
 use crate::fail::tell;
 use crate::lab::rule::{Aggregation, Check, failed};
 use crate::lab::subject::{Bound, Subject, Trained};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
-use slvr_simulation::lab::attacks::Attack;
+use slvr_simulation::lab::attacks::Chosen;
 use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::fill;
 use slvr_simulation::lab::world::{Setting, Split, World};
@@ -46,11 +46,12 @@ impl Grid<'_> {
         let mut aggregates = 0;
         for predicate in &results.predicates {
             // A row of an earlier run that is whole needs no file any more.
-            let open = |a: &String| {
+            let open = |a: &&str| {
                 let of = |s: &u64| results.cells.contains_key(&key(predicate, a, *s));
                 !results.seeds.iter().all(of)
             };
-            if !results.attacks.iter().any(open) {
+            let whole = results.about.contains_key(predicate);
+            if whole && !results.ran(predicate).iter().any(open) {
                 continue;
             }
             let subject = subject(predicate, self.setting.clients)?;
@@ -67,9 +68,9 @@ impl Grid<'_> {
         let mut queue: VecDeque<(String, String, u64)> = VecDeque::new();
         for &seed in &results.seeds {
             for predicate in &results.predicates {
-                for attack in &results.attacks {
+                for attack in results.ran(predicate) {
                     if !results.cells.contains_key(&key(predicate, attack, seed)) {
-                        queue.push_back((predicate.clone(), attack.clone(), seed));
+                        queue.push_back((predicate.clone(), attack.to_string(), seed));
                     }
                 }
             }
@@ -127,11 +128,8 @@ impl Grid<'_> {
         bar: &ProgressBar,
     ) -> anyhow::Result<Option<Done>> {
         let first = subject(predicate, self.setting.clients)?;
-        let kind = match attack {
-            ADAPTIVE => first.adaptive(),
-            named => Attack::named(named).context("attacks were checked")?,
-        };
-        if !first.suits(kind) {
+        let chosen = Chosen::parse(attack)?;
+        if !first.suits(&chosen.attack) {
             bar.inc(self.setting.rounds as u64);
             return Ok(None);
         }
@@ -145,8 +143,8 @@ impl Grid<'_> {
                 && seed == self.setting.seed
                 && ((round + 1).is_multiple_of(self.every) || round + 1 == rounds)
         };
-        let known = Some(&first.params).filter(|_| first.known.is_some());
-        let cell = Cell { world: &world, model: &self.trained.shape, attack: kind, params: known };
+        let (attack_of, params) = (&chosen, first.params());
+        let cell = Cell { world: &world, model: &self.trained.shape, attack: attack_of, params };
         let mut rule = Aggregation::new((&subjects, first.clone()), self.fast, &parties, seed);
         let curve = cell.run(&mut rule, |_, accuracy| {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));
@@ -161,7 +159,6 @@ impl Grid<'_> {
             seconds: c.seconds,
         };
         Ok(Some(Done {
-            attack: kind.name.to_string(),
             accuracy: curve.accuracy,
             backdoor: curve.backdoor,
             cut: curve.cut,
@@ -173,12 +170,13 @@ impl Grid<'_> {
 
 /// How a predicate is put to the test.
 fn about(subject: &Subject) -> About {
-    let adaptive = subject.adaptive();
+    let asks = subject.params().is_none();
+    let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(asks)));
     let sizes: Vec<String> = subject.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
     About {
         sizes: sizes.join(" "),
         aggregate: subject.reading.to_string(),
-        adaptive: adaptive.name.to_string(),
-        told: adaptive.told.text(subject.known.is_none()).to_string(),
+        adaptive: subject.adaptive().map(|a| a.name.to_string()).collect(),
+        told: told.collect::<Vec<_>>().join("; "),
     }
 }

@@ -2,8 +2,8 @@
 //! predicate, and around it a band of one standard deviation over seeds. Lines that lie on each other are told apart by their
 //! dashes.
 
-use super::results::{Done, Results};
-use super::table::{labels, spread};
+use super::results::{Done, Results, spread};
+use super::table::labels;
 use slvr::svg::{begin, escape};
 use std::fmt::Write;
 
@@ -35,7 +35,7 @@ const STYLE: &str = "\
 
 /// The chart; `shifts` are rounds with a dotted line before them.
 pub fn svg(results: &Results, title: &str, shifts: &[usize]) -> String {
-    let any = |a: &&String| results.predicates.iter().any(|p| results.of(p, a).next().is_some());
+    let any = |a: &&String| results.predicates.iter().any(|p| !results.of(p, a).is_empty());
     let panels: Vec<&String> = results.attacks.iter().filter(any).collect();
     let columns = COLUMNS.min(panels.len().max(1));
     let rows = panels.len().div_ceil(columns);
@@ -93,7 +93,8 @@ fn panel(
     ((x0, y0), plot): ((f64, f64), (f64, f64)),
     shifts: &[usize],
 ) {
-    let longest = |p: &String| results.of(p, attack).map(|d| d.accuracy.len()).max().unwrap_or(0);
+    let longest =
+        |p: &String| results.of(p, attack).iter().map(|d| d.accuracy.len()).max().unwrap_or(0);
     let rounds = results.predicates.iter().map(longest).max().unwrap_or(0).max(2);
     let (left, top) = (x0 + LEFT, y0 + ABOVE);
     let x = |round: usize| left + plot.0 * round as f64 / (rounds - 1) as f64;
@@ -133,7 +134,7 @@ fn panel(
         );
     }
     for (i, predicate) in results.predicates.iter().enumerate() {
-        let done: Vec<&Done> = results.of(predicate, attack).collect();
+        let done: Vec<&Done> = results.of(predicate, attack);
         let points: Vec<(f64, f64)> = (0..rounds)
             .map_while(|r| {
                 spread(&done.iter().filter_map(|d| d.accuracy.get(r).copied()).collect::<Vec<_>>())

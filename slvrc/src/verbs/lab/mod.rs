@@ -29,7 +29,7 @@ use results::{ADAPTIVE, Results};
 use serde_json::json;
 use slvr::files;
 use slvr_circuit::Security;
-use slvr_simulation::lab::attacks::Attack;
+use slvr_simulation::lab::attacks::{Attack, Chosen};
 use slvr_simulation::lab::fill::Role;
 use slvr_simulation::lab::shift::{Scenario, Shift};
 use slvr_simulation::lab::world::{Setting, Split, World};
@@ -121,6 +121,7 @@ impl Lab {
         files::write(&plot, chart::svg(results, &title, &shifts).as_bytes())?;
         let markdown = self.out.join(TABLE);
         let table = table::table(results, false);
+        let table = format!("{table}{}", table::legend(&table));
         let backdoor = table::backdoors(results).map(|t| format!("\n{t}")).unwrap_or_default();
         let checks = table::checks(results);
         let (setting, about) = (table::setting(results), table::about(results));
@@ -144,9 +145,16 @@ impl Lab {
             ));
         }
         if json {
-            return say_json(
-                json!({ "results": results, "seconds": seconds, "disagreeing_runs": differ }),
-            );
+            let worst = |p: &String| {
+                let (attack, done) = results.worst(p)?;
+                let (mean, _) = results.last(&done)?;
+                Some((p.clone(), json!({ "attack": attack, "accuracy": mean })))
+            };
+            let worst: serde_json::Map<_, _> =
+                results.predicates.iter().filter_map(worst).collect();
+            return say_json(json!({
+                "results": results, "worst": worst, "seconds": seconds, "disagreeing_runs": differ,
+            }));
         }
         let ran = match checks.lines().count() {
             0..=2 => String::new(),
@@ -225,13 +233,10 @@ impl Lab {
             ("aggregate", self.aggregate.clone().unwrap_or_default()),
             ("runs among three parties", runs),
         ];
-        // A file may change between two calls; what comes with slvrc changes with it.
+        // A file may change between two calls.
         let mut texts = Vec::new();
         for name in predicates {
-            let declared = Declared::read(name)?;
-            if declared.known.is_none() {
-                texts.push(declared.text);
-            }
+            texts.push(Declared::read(name)?.text);
         }
         if let Some(file) = options::model_file(model) {
             texts.push(files::read_text(&file, 1 << 24)?);
@@ -239,9 +244,7 @@ impl Lab {
         if self.dataset != data::Name::Digits {
             all.push(("data", data::digest(data)));
         }
-        if !texts.is_empty() {
-            all.push(("files", digest(&texts)));
-        }
+        all.push(("files", digest(&texts)));
         if let Some(shift) = &self.shift {
             all.push(("shift", format!("{shift}, every {} rounds", self.shift_every)));
         }
@@ -330,17 +333,15 @@ impl Lab {
                 }
                 "paper" => all.extend(PAPER.map(String::from)),
                 ADAPTIVE => all.push(ADAPTIVE.into()),
-                name => match Attack::named(name) {
-                    Some(a) => all.push(a.name.into()),
-                    None => {
-                        let known: Vec<&str> = Attack::ALL.iter().map(|a| a.name).collect();
-                        let why = format!(
-                            "--attacks: there is no `{name}`; there are {}, {ADAPTIVE}, paper and all",
-                            known.join(", ")
-                        );
-                        return Err(Usage(why).into());
-                    }
-                },
+                name => {
+                    let known =
+                        || Attack::ALL.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
+                    let attack = Chosen::parse(name).map_err(|e| {
+                        let all = format!("there are {}, {ADAPTIVE}, paper and all", known());
+                        Usage(format!("--attacks: {e}; {all}"))
+                    })?;
+                    all.push(attack.name);
+                }
             }
         }
         let mut seen = std::collections::BTreeSet::new();

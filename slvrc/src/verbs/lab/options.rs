@@ -21,8 +21,9 @@ pub struct Lab {
     /// More predicates; `paper` stands for the six of the paper's table.
     #[arg(long, value_name = "PREDICATE,...")]
     pub(super) predicate: Vec<String>,
-    /// Attacks by their names, `adaptive` for the one that suits each predicate, `paper` for those of the paper, or `all`.
-    #[arg(long, value_name = "ATTACK", value_delimiter = ',', default_value = "paper")]
+    /// Attacks by their names, with parameters behind an @, as `noise@sigma=0.01` or `sign-flip@from=5`; `adaptive` for the
+    /// worse of those that a predicate's header names and of the search; `paper` for those of the paper, or `all`.
+    #[arg(long, value_name = "ATTACK", value_delimiter = ',', default_value = "none,paper")]
     pub(super) attacks: Vec<String>,
     /// The data.
     #[arg(long, value_enum, default_value = "digits")]

@@ -98,7 +98,8 @@ fn section(name: &str, results: &Results) -> String {
     let cells = results.predicates.len() * results.attacks.len() * results.seeds.len();
     let _ = writeln!(out, "| seeds | {} |", seeds.join(", "));
     let _ = write!(out, "| cells that are done | {} of at most {cells} |\n\n", results.cells.len());
-    out += &table::table(results, true);
+    let table = table::table(results, true);
+    let _ = write!(out, "{table}{}", table::legend(&table));
     if let Some(backdoors) = table::backdoors(results) {
         let _ = write!(out, "\n{backdoors}");
     }

@@ -9,8 +9,11 @@ use std::path::Path;
 /// Name of the file of results in the output folder.
 pub const FILE: &str = "results.json";
 
-/// The column of the attack that adapts to each predicate.
+/// The column of the attack that adapts to each predicate: the worse of those that its header names and of the search.
 pub const ADAPTIVE: &str = "adaptive";
+
+/// The column without attackers.
+pub const NONE: &str = "none";
 
 /// All that a run of the lab found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,8 +40,8 @@ pub struct About {
     pub sizes: String,
     /// What was applied to the global model.
     pub aggregate: String,
-    /// Which attack was the adaptive one.
-    pub adaptive: String,
+    /// Which attacks adapt to it.
+    pub adaptive: Vec<String>,
     /// What its attackers knew.
     pub told: String,
 }
@@ -46,8 +49,6 @@ pub struct About {
 /// A cell that is done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// Which attack it was.
-    pub attack: String,
     /// Test accuracy after every round.
     pub accuracy: Vec<f64>,
     /// Part of triggered test samples with the backdoor's class.
@@ -104,9 +105,12 @@ impl Results {
         if seeds.len() != self.seeds.len() {
             return Some("names a seed twice".into());
         }
-        let all = |(p, a): (&String, &String)| self.seeds.iter().map(|s| key(p, a, *s)).collect();
-        let pairs = self.predicates.iter().flat_map(|p| self.attacks.iter().map(move |a| (p, a)));
-        let known: BTreeSet<String> = pairs.flat_map::<Vec<String>, _>(all).collect();
+        let row = |p: &String| -> Vec<String> {
+            let pairs =
+                self.ran(p).into_iter().flat_map(|a| self.seeds.iter().map(move |s| (a, s)));
+            pairs.map(|(a, s)| key(p, a, *s)).collect()
+        };
+        let known: BTreeSet<String> = self.predicates.iter().flat_map(row).collect();
         self.cells.iter().find_map(|(name, done)| {
             let part = |x: &f64| (0.0..=1.0).contains(x);
             if !known.contains(name) {
@@ -127,8 +131,68 @@ impl Results {
         Ok(files::write(&folder.join(FILE), format!("{text}\n").as_bytes())?)
     }
 
-    /// The done cells of a row and a column, by seed.
-    pub fn of<'a>(&'a self, predicate: &'a str, attack: &'a str) -> impl Iterator<Item = &'a Done> {
-        self.seeds.iter().filter_map(move |s| self.cells.get(&key(predicate, attack, *s)))
+    /// The attacks that stand behind a column.
+    fn behind<'a>(&'a self, predicate: &str, column: &'a str) -> Vec<&'a str> {
+        match column {
+            ADAPTIVE => {
+                let about = self.about.get(predicate);
+                about.iter().flat_map(|a| &a.adaptive).map(String::as_str).collect()
+            }
+            attack => vec![attack],
+        }
     }
+
+    /// All attacks that a predicate's row needs.
+    pub fn ran<'a>(&'a self, predicate: &str) -> Vec<&'a str> {
+        let mut all = Vec::new();
+        for attack in self.attacks.iter().flat_map(|column| self.behind(predicate, column)) {
+            if !all.contains(&attack) {
+                all.push(attack);
+            }
+        }
+        all
+    }
+
+    /// The done cells of an attack on a predicate, by seed.
+    fn cells(&self, predicate: &str, attack: &str) -> Vec<&Done> {
+        self.seeds.iter().filter_map(|s| self.cells.get(&key(predicate, attack, *s))).collect()
+    }
+
+    /// Of some attacks on a predicate the one under which it ends worst.
+    fn lowest<'a>(
+        &'a self,
+        predicate: &str,
+        attacks: Vec<&'a str>,
+    ) -> Option<(&'a str, Vec<&'a Done>)> {
+        let all = attacks.into_iter().map(|a| (a, self.cells(predicate, a)));
+        let ends = all.filter_map(|(a, done)| Some((self.last(&done)?.0, a, done)));
+        ends.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, attack, done)| (attack, done))
+    }
+
+    /// The done cells of a row and a column, by seed.
+    pub fn of<'a>(&'a self, predicate: &str, column: &'a str) -> Vec<&'a Done> {
+        self.lowest(predicate, self.behind(predicate, column))
+            .map(|(_, done)| done)
+            .unwrap_or_default()
+    }
+
+    /// The attack under which a predicate ends worst.
+    pub fn worst<'a>(&'a self, predicate: &str) -> Option<(&'a str, Vec<&'a Done>)> {
+        let attacks = self.ran(predicate).into_iter().filter(|a| *a != NONE).collect();
+        self.lowest(predicate, attacks)
+    }
+
+    /// Mean and standard deviation over seeds of the accuracy at the end.
+    pub fn last(&self, done: &[&Done]) -> Option<(f64, f64)> {
+        let values: Vec<f64> = done.iter().filter_map(|d| d.accuracy.last().copied()).collect();
+        spread(&values)
+    }
+}
+
+/// Mean and standard deviation (of a sample).
+pub fn spread(values: &[f64]) -> Option<(f64, f64)> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let square = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    (!values.is_empty()).then_some((mean, square.sqrt()))
 }

@@ -1,24 +1,10 @@
 //! Results as Markdown.
 
 use super::paper;
-use super::results::{About, Done, Results};
+use super::results::{About, Done, NONE, Results, spread};
 use crate::lab::sizes;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-
-/// Mean and standard deviation over seeds of the accuracy after the last round.
-pub fn last(done: &[&Done]) -> Option<(f64, f64)> {
-    let values: Vec<f64> = done.iter().filter_map(|d| d.accuracy.last().copied()).collect();
-    spread(&values)
-}
-
-/// Mean and standard deviation (of a sample).
-pub fn spread(values: &[f64]) -> Option<(f64, f64)> {
-    let n = values.len() as f64;
-    let mean = values.iter().sum::<f64>() / n;
-    let square = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
-    (!values.is_empty()).then_some((mean, square.sqrt()))
-}
 
 /// A predicate without its folder and ending, and what is bound for it alone.
 pub fn short(predicate: &str) -> String {
@@ -58,46 +44,86 @@ pub fn setting(results: &Results) -> String {
 /// How each predicate was put to the test.
 pub fn about(results: &Results) -> String {
     let mut out = String::from(
-        "| predicate | sizes and parameters | what is applied to the model | adaptive attack | what its attackers know |\n\
+        "| predicate | sizes and parameters | what is applied to the model | adaptive attacks | what its attackers know |\n\
          |---|---|---|---|---|\n",
     );
     for (predicate, label) in rows(results) {
         let Some(about) = results.about.get(predicate) else { continue };
         let About { sizes, aggregate, adaptive, told } = about;
-        let row = format!("| {label} | {sizes} | {aggregate} | `{adaptive}` | {told} |");
+        let row = format!("| {label} | {sizes} | {aggregate} | {} | {told} |", adaptive.join(", "));
         let _ = writeln!(out, "{}", plain(&row));
     }
     out
 }
 
-/// Predicate x attack: test accuracy in percent after the last round, mean ± standard deviation; with `paper` beside the
-/// paper's figure, where it has one.
+/// More attacks than this are rows, and predicates columns.
+const BESIDE: usize = 8;
+
+/// Says in a cell that an attack helped.
+const ABOVE: &str = " ↑";
+
+/// Predicate x attack: test accuracy in percent at the end, mean ± standard deviation, and the worst of each row; with `paper`
+/// beside the paper's figure, where it has one.
 pub fn table(results: &Results, with_paper: bool) -> String {
-    let mut out = String::from("| predicate |");
-    for attack in &results.attacks {
-        let _ = write!(out, " {attack} |");
-    }
-    out += "\n|---|";
-    results.attacks.iter().for_each(|_| out += "---|");
-    out.push('\n');
+    let mut columns: Vec<String> = results.attacks.clone();
+    let attacked = results.attacks.iter().any(|a| a != NONE);
+    columns.extend(attacked.then(|| "worst".to_string()));
+    let (mut names, mut lines) = (Vec::new(), Vec::new());
     for (predicate, label) in rows(results) {
-        let _ = write!(out, "| {label} |");
-        for attack in &results.attacks {
-            let done: Vec<&Done> = results.of(predicate, attack).collect();
-            let cell = match last(&done) {
-                None => "–".to_string(),
-                Some((mean, _)) if done.len() == 1 => format!("{:.1}", 100.0 * mean),
-                Some((mean, sd)) => format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * sd),
-            };
+        let own = results.last(&results.of(predicate, NONE)).map(|(mean, _)| mean);
+        let cell = |attack: &String| {
+            let cell = figure(results, &results.of(predicate, attack), own);
             let theirs = paper::figure(results, predicate, attack).filter(|_| with_paper);
-            let _ = match theirs {
-                Some(x) => write!(out, " {cell} ({:.1}) |", 100.0 * x),
-                None => write!(out, " {cell} |"),
-            };
+            theirs.map_or(cell.clone(), |x| format!("{cell} ({:.1})", 100.0 * x))
+        };
+        let mut line: Vec<String> = results.attacks.iter().map(cell).collect();
+        if attacked {
+            let worst = results.worst(predicate);
+            let one = worst.map(|(a, done)| format!("**{}** {a}", figure(results, &done, None)));
+            line.push(one.unwrap_or_else(|| "–".into()));
         }
-        out.push('\n');
+        names.push(label);
+        lines.push(line);
+    }
+    if columns.len() <= BESIDE {
+        return markdown(("predicate", &columns), (&names, &lines));
+    }
+    let turned: Vec<Vec<String>> =
+        (0..columns.len()).map(|i| lines.iter().map(|line| line[i].clone()).collect()).collect();
+    markdown(("attack", &names), (&columns, &turned))
+}
+
+/// A table with a name before each line.
+fn markdown(
+    (corner, heads): (&str, &[String]),
+    (names, lines): (&[String], &[Vec<String>]),
+) -> String {
+    let row = |cells: &[String]| cells.iter().map(|c| format!(" {c} |")).collect::<String>();
+    let mut out = format!("| {corner} |{}\n|---|{}\n", row(heads), "---|".repeat(heads.len()));
+    for (name, line) in names.iter().zip(lines) {
+        let _ = writeln!(out, "| {name} |{}", row(line));
     }
     out
+}
+
+/// A figure of a table, where `none` is what it is compared with.
+fn figure(results: &Results, done: &[&Done], none: Option<f64>) -> String {
+    let Some((mean, sd)) = results.last(done) else { return "–".into() };
+    let seeds = match (done.len(), results.seeds.len()) {
+        (n, all) if n < all => format!(" ({n} of {all} seeds)"),
+        _ => String::new(),
+    };
+    let sd = if done.len() > 1 { format!(" ± {:.1}", 100.0 * sd) } else { String::new() };
+    let above = if none.is_some_and(|none| mean > none) { ABOVE } else { "" };
+    format!("{:.1}{sd}{above}{seeds}", 100.0 * mean)
+}
+
+/// What the marks of a table mean, if it has one.
+pub fn legend(table: &str) -> &'static str {
+    match table.contains(ABOVE) {
+        true => "\n↑ above `none`: the attack did no harm.\n",
+        false => "",
+    }
 }
 
 /// What the backdoor reached, where there was one.
@@ -107,7 +133,7 @@ pub fn backdoors(results: &Results) -> Option<String> {
         "| predicate | triggered images labelled as the backdoor wants, % |\n|---|---|\n",
     );
     for (predicate, label) in rows(results) {
-        let values: Vec<f64> = results.of(predicate, column).map(|d| d.backdoor).collect();
+        let values: Vec<f64> = results.of(predicate, column).iter().map(|d| d.backdoor).collect();
         let Some((mean, sd)) = spread(&values) else { continue };
         let _ = match values.len() {
             1 => writeln!(out, "| {label} | {:.1} |", 100.0 * mean),
@@ -121,7 +147,7 @@ pub fn backdoors(results: &Results) -> Option<String> {
 pub fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     for (predicate, label) in rows(results) {
-        let done = || results.attacks.iter().flat_map(|a| results.of(predicate, a));
+        let done = || results.ran(predicate).into_iter().flat_map(|a| results.of(predicate, a));
         let cut: usize = done().map(|d| d.cut).sum();
         if cut > 0 {
             notes.push(format!(
@@ -147,11 +173,8 @@ pub fn checks(results: &Results) -> String {
         "| predicate | runs | judged | agree | largest difference | proven tolerance |\n|---|---|---|---|---|---|\n",
     );
     for (predicate, label) in rows(results) {
-        let all: Vec<_> = results
-            .attacks
-            .iter()
-            .flat_map(|a| results.of(predicate, a).flat_map(|d| &d.checks))
-            .collect();
+        let done = results.ran(predicate).into_iter().flat_map(|a| results.of(predicate, a));
+        let all: Vec<_> = done.flat_map(|d| &d.checks).collect();
         if all.is_empty() {
             continue;
         }

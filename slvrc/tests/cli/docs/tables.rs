@@ -7,7 +7,6 @@ use slvr_compiler::pipeline;
 use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
 use slvr_simulation::lab::attacks::Attack;
-use slvr_simulation::lab::defence::Defence;
 use std::fmt::Write;
 
 /// A page with its tables computed; counts them.
@@ -36,10 +35,9 @@ fn table(name: &str) -> String {
 
 fn attacks() -> String {
     let mut out = String::from(
-        "| name | what the malicious do | source | adaptive where this decides |\n|---|---|---|---|\n",
+        "| name | what the malicious do | source | made for checks in which this decides |\n|---|---|---|---|\n",
     );
     for Attack { name, about, source, against, .. } in Attack::ALL {
-        let against = against.map_or("", Defence::text);
         let _ = writeln!(out, "| `{name}` | {about} | {source} | {against} |");
     }
     out
