@@ -26,6 +26,8 @@ pub enum Purpose {
     Shift = 8,
     /// What the server draws.
     Server = 9,
+    /// Who takes part in a round.
+    Present = 10,
     /// Anything of the caller's, such as public coins of a simulated round.
     Caller = 7,
 }

@@ -4,6 +4,7 @@ use super::attacks::{Attack, Chosen, amplified};
 use super::fast::{Fast, lots};
 use super::federation::{Cell, FederationError};
 use super::fill::{self, ModelShape, Role};
+use super::knowledge::{Knowledge, Knows};
 use super::reading::Reading;
 use super::rule::{Declared, Rule, Step};
 use super::tests::{digits, graph_with, setting};
@@ -77,6 +78,8 @@ fn settings_that_make_no_sense_are_refused() {
         Setting { alpha: f64::NAN, ..small() },
         Setting { validation: 0, ..small() },
         Setting { public: 0, ..small() },
+        Setting { part: 0.0, ..small() },
+        Setting { part: 0.2, ..small() },
     ] {
         assert!(matches!(world(wrong), Err(WorldError::Setting(_))));
     }
@@ -108,8 +111,13 @@ struct Check {
 }
 
 fn check(name: &str) -> Check {
+    sized(name, "10")
+}
+
+/// The same of so many clients.
+fn sized(name: &str, clients: &str) -> Check {
     let text = slvr_predicates::get(name).expect("a predicate");
-    let sizes = [("M", "DigitsNet"), ("m", "10"), ("c", "1"), ("b", "10")];
+    let sizes = [("M", "DigitsNet"), ("m", clients), ("c", "1"), ("b", "10")];
     let graph = graph_with(text, &sizes[..if name.starts_with("slvr") { 4 } else { 2 }]);
     let (net, model) = (Net::new(&digits_net()).expect("a chain"), digits_net());
     let model = fill::model_shape(&net, &model);
@@ -171,7 +179,8 @@ fn run(
     let world = World::new(net, &digits(), setting).expect("a world");
     let none = BTreeMap::new();
     let attack = &Chosen::of(attack);
-    let cell = Cell { world: &world, model: &check.model, attack, params: Some(&none) };
+    let knows = Knows::default();
+    let cell = Cell { world: &world, model: &check.model, attack, knows, params: Some(&none) };
     Ok(cell.run(&mut By(check, reveal), |_, _| ())?.accuracy)
 }
 
@@ -205,6 +214,59 @@ fn the_malicious_spoil_their_own_updates_and_nobody_elses() {
             assert_eq!(noisy[client], plain[client]);
             assert_eq!(absent[client], plain[client]);
         }
+    }
+}
+
+#[test]
+fn a_part_of_the_clients_takes_part_and_another_in_each_round() {
+    let check = sized("secure_aggregation.slvr", "6");
+    let (mut rounds, mut own) = (Vec::new(), Vec::new());
+    let setting = Setting { part: 0.6, rounds: 4, ..setting() };
+    let world = World::new(Net::new(&digits_net()).expect("a chain"), &digits(), setting.clone())
+        .expect("a world");
+    let seen = run(setting, Attack::named("inf").expect("it"), &check, |step| {
+        let sent = check.sent(step);
+        own.push(
+            sent.iter().map(|u| u.iter().all(|x| *x > 0.0 && *x == u[0])).collect::<Vec<bool>>(),
+        );
+        rounds.push(step.malicious.to_vec());
+        check.evaluate(step)
+    });
+    seen.expect("rounds");
+    for (round, malicious) in rounds.iter().enumerate() {
+        let present = world.present(round);
+        assert_eq!((present.len(), malicious.len()), (6, 6));
+        assert!(present.iter().zip(malicious).all(|(c, m)| world.is_malicious(*c) == *m));
+        assert_eq!(own[round], *malicious, "those who are malicious attack, and nobody else");
+    }
+    assert_ne!(world.present(0), world.present(1));
+}
+
+/// Sends 1 everywhere if all that it is told of the honest is the malicious clients' own, and 2 otherwise.
+fn spy(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+    let own = |u: &&[f32]| k.own.iter().any(|o| o == u);
+    let guessed = k.honest.iter().all(own) && k.seen.iter().all(own);
+    let all = k.honest.len() == 8 && k.seen.len() == if guessed { 2 } else { 10 };
+    k.all(vec![if guessed { 1.0 } else { 2.0 } * f32::from(u8::from(all)); k.global.len()])
+}
+
+#[test]
+fn partial_knowledge_is_their_own_and_full_that_of_all() {
+    let check = check("secure_aggregation.slvr");
+    let attack = Attack { updates: Some(spy), ..Attack::NONE };
+    let net = Net::new(&digits_net()).expect("a chain");
+    let world = World::new(net, &digits(), Setting { rounds: 1, ..setting() }).expect("a world");
+    for (knows, expected) in [(Knows::Partial, 1.0), (Knows::Full, 2.0)] {
+        let attack = &Chosen::of(&attack);
+        let none = BTreeMap::new();
+        let cell = Cell { world: &world, model: &check.model, attack, knows, params: Some(&none) };
+        let mut sent = 0.0;
+        let reveal = |step: &Step<'_>| {
+            sent = check.sent(step)[world.malicious[0]][0];
+            check.evaluate(step)
+        };
+        cell.run(&mut By(&check, reveal), |_, _| ()).expect("a round");
+        assert_eq!(sent, expected);
     }
 }
 

@@ -20,6 +20,18 @@ use std::ops::Range;
 /// `None` where nothing comes of it.
 pub type Ask<'a> = dyn Fn(&[f32]) -> Option<f64> + Sync + 'a;
 
+/// What the malicious are told of the honest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Knows {
+    /// What the source of each attack tells them.
+    #[default]
+    Described,
+    /// Nothing: where an attack needs their updates and samples, the malicious take their own in their place.
+    Partial,
+    /// Everything: mean and spread of updates are those of all.
+    Full,
+}
+
 /// See the module.
 pub struct Knowledge<'a> {
     /// The model.
@@ -33,6 +45,8 @@ pub struct Knowledge<'a> {
     /// What the malicious would honestly have sent, in ascending order of clients; what they trained on poisoned data, if
     /// they poison data.
     pub own: &'a [Vec<f32>],
+    /// The updates whose mean and spread they go by: their own, and where they know everything those of all.
+    pub seen: &'a [&'a [f32]],
     /// Their data.
     pub data: &'a [&'a Dataset],
     /// How many clients there are.
@@ -80,7 +94,7 @@ impl Knowledge<'_> {
 
     /// The mean of what they would honestly have sent: partial knowledge of the next change of the global model.
     pub fn estimate(&self) -> Vec<f32> {
-        mean(self.own)
+        mean(self.seen)
     }
 
     /// s of Fang et al.: the sign of that change, entry by entry.

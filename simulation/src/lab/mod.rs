@@ -14,7 +14,8 @@
 //! | [`reading`] | which reveal is the aggregate, and whether it is divided |
 //! | [`rule`] | how a caller computes aggregates |
 //! | [`fast`] | a predicate in floating point, with scores that attackers set |
-//! | [`federation`] | the rounds |
+//! | [`federation`], `offer` | the rounds; what there is to give in one |
+//! | `poison` | what the malicious know in a round, and give |
 //!
 //! What may not live here: circuits, parties, files. How an aggregate is computed is the caller's.
 
@@ -23,6 +24,8 @@ pub mod fast;
 pub mod federation;
 pub mod fill;
 pub mod knowledge;
+mod offer;
+mod poison;
 pub mod reading;
 pub mod rule;
 pub mod shift;

@@ -35,6 +35,7 @@ fn extreme_scores_are_those_of_the_definition() {
 pub(super) fn setting() -> Setting {
     Setting {
         clients: 10,
+        part: 1.0,
         malicious: 2,
         alpha: 0.5,
         samples: 40,

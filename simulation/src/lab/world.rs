@@ -14,6 +14,8 @@ use thiserror::Error;
 pub struct Setting {
     /// m, the number of clients at the start.
     pub clients: usize,
+    /// The part of the clients that takes part in a round; who follows from the seed.
+    pub part: f64,
     /// How many of them are malicious; which ones follows from the seed.
     pub malicious: usize,
     /// Concentration of the Dirichlet distribution of a client's labels.
@@ -34,6 +36,13 @@ pub struct Setting {
     pub shift: Option<Shift>,
     /// Everything random follows from it.
     pub seed: u64,
+}
+
+impl Setting {
+    /// Of so many clients the number that takes part in a round.
+    pub fn in_a_round(&self, clients: usize) -> usize {
+        ((clients as f64 * self.part).round() as usize).clamp(1, clients)
+    }
 }
 
 /// A data set in two parts.
@@ -93,6 +102,14 @@ impl World {
         let require = |good, why| if good { Ok(()) } else { Err(WorldError::Setting(why)) };
         require(setting.clients > 0, "there must be clients")?;
         require(setting.malicious < setting.clients, "at least one client must be honest")?;
+        require(
+            setting.part > 0.0 && setting.part <= 1.0,
+            "the part of the clients is above 0, and at most 1",
+        )?;
+        require(
+            setting.malicious < setting.in_a_round(setting.clients),
+            "at least one client of a round must be honest: fewer of them may be malicious, or more take part",
+        )?;
         require(setting.alpha > 0.0 && setting.alpha.is_finite(), "alpha must be above 0")?;
         require(setting.validation > 0, "a client gives at least one validation sample")?;
         require(setting.public > 0, "the public set has at least one sample")?;
@@ -134,6 +151,15 @@ impl World {
     pub fn clients(&self, round: usize) -> usize {
         let Setting { clients, shift, .. } = self.setting;
         clients + Shift::joined(shift, clients, round)
+    }
+
+    /// Who takes part in a round, ascending.
+    pub fn present(&self, round: usize) -> Vec<usize> {
+        let all = self.clients(round);
+        let mut random = Random::new(self.setting.seed, Purpose::Present, [round as u64, 0]);
+        let mut chosen = random.choose(self.setting.in_a_round(all), all);
+        chosen.sort_unstable();
+        chosen
     }
 
     /// What a client trains on in a round.

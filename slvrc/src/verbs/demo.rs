@@ -21,6 +21,7 @@ use slvr_runtime::party::session::Report;
 use slvr_runtime::share::encode::Inputs;
 use slvr_simulation::lab::attacks::{Attack, Chosen, amplified};
 use slvr_simulation::lab::federation::Cell;
+use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::rule::{Declared as Predicate, Rule, Step};
 use slvr_simulation::lab::world::{Setting, World};
 use slvr_simulation::train::Sgd;
@@ -166,6 +167,7 @@ impl Demo {
     fn setting(&self) -> Setting {
         Setting {
             clients: self.clients as usize,
+            part: 1.0,
             malicious: 1,
             alpha: 1.0,
             samples: usize::MAX,
@@ -308,8 +310,8 @@ impl Training<'_> {
     ) -> anyhow::Result<Vec<f64>> {
         let (world, model) = (self.world, &self.trained.shape);
         let none = BTreeMap::new();
-        let attack = &Chosen::of(attack);
-        let cell = Cell { world, model, attack, params: Some(&none) };
+        let (attack, knows) = (&Chosen::of(attack), Knows::default());
+        let cell = Cell { world, model, attack, knows, params: Some(&none) };
         let curve = cell.run(rule, |round, _| seen(round + 1));
         Ok(curve.map_err(failed)?.accuracy)
     }

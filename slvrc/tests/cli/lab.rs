@@ -80,7 +80,7 @@ fn every_attack_runs_against_a_predicate_and_a_model_of_ones_own() {
     let columns = results["attacks"].as_array().expect("attacks");
     assert!(columns.len() > 15 && columns.contains(&"adaptive".into()), "{columns:?}");
     // Those that need scores or validation samples have nothing to do here.
-    let idle = ["extreme", "extreme-bold", "crafted", "flipped-validation"];
+    let idle = ["extreme", "extreme-bold", "extreme-search", "crafted", "flipped-validation"];
     for attack in columns.iter().filter_map(Value::as_str).filter(|a| *a != "adaptive") {
         let done = cell(&report, attack);
         assert_eq!(done["accuracy"].is_array(), !idle.contains(&attack), "{attack}: {done}");

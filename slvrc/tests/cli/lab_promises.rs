@@ -211,6 +211,21 @@ fn the_last_column_is_the_worst_and_adaptive_the_worse_of_two() {
     assert!(page.contains("(1 of 2 seeds)"), "{page}");
 }
 
+/// The lower bound of Theorem 1: the search under forged scores ends no higher than the paper's attack with them.
+#[test]
+fn the_search_under_forged_scores_is_never_weaker_than_extreme() {
+    let place = Place::new();
+    let line = "lab slvr_accuracy --attacks extreme,extreme-search --seed 40 --rounds 5 --fast --parties-every 0 --json";
+    let report = place.slvrc(line).ok();
+    for seed in [40, 41, 42] {
+        let [paper, search] = ["extreme", "extreme-search"].map(|attack| {
+            let cell = &report["results"]["cells"][format!("slvr_accuracy | {attack} | {seed}")];
+            cell["accuracy"][4].as_f64().expect("an accuracy")
+        });
+        assert!(search <= paper, "seed {seed}: {search} is above {paper}");
+    }
+}
+
 #[test]
 fn runs_among_parties_change_nothing_of_an_experiment_in_floating_point() {
     let place = Place::new();
@@ -246,6 +261,7 @@ fn nonsense_is_refused_before_anything_runs() {
         "--batch 0",
         "--shift-every 0",
         "--test 0",
+        "--part 0",
         "--alpha inf",
         "--alpha 0",
         "--validation 0",

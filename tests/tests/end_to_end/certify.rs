@@ -11,6 +11,7 @@ use slvr_simulation::lab::attacks::{Attack, Chosen, amplified};
 use slvr_simulation::lab::fast::Fast;
 use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::fill::{self, Role};
+use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::reading::Reading;
 use slvr_simulation::lab::rule::{Declared, Rule, Step};
 use slvr_simulation::lab::world::{Setting, Split, World};
@@ -65,8 +66,8 @@ fn last_round(case: &Case, data: &Split, attack: &Attack, setting: Setting) -> (
     let fast = Fast::new(graph, Some(0)).expect("a tape");
     let world = World::new(net, data, setting).expect("a world");
     let none = BTreeMap::new();
-    let attack = &Chosen::of(attack);
-    let cell = Cell { world: &world, model: &shape, attack, params: Some(&none) };
+    let (attack, knows) = (&Chosen::of(attack), Knows::default());
+    let cell = Cell { world: &world, model: &shape, attack, knows, params: Some(&none) };
     let last = Inputs::default();
     let mut rule = Honest { fast: &fast, roles: &roles, reading: &reading, last };
     let curve = cell.run(&mut rule, |_, _| ()).expect("rounds");
@@ -113,6 +114,7 @@ fn split(data: &Dataset) -> Split {
 fn setting() -> Setting {
     Setting {
         clients: 10,
+        part: 1.0,
         malicious: 1,
         alpha: 1.0,
         samples: usize::MAX,

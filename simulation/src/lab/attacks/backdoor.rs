@@ -11,7 +11,7 @@ pub(super) const ATTACK: Attack = Attack {
     name: "backdoor",
     about: "they train a trigger, whose success is listed",
     source: "Gu et al. 2017",
-    training: Some(poisoned),
+    training: Some(|data, _| poisoned(data, Part::All)),
     ..Attack::NONE
 };
 
@@ -23,8 +23,16 @@ fn side(width: usize) -> usize {
     (width / 8).max(2)
 }
 
-/// The image with the trigger.
-fn mark(image: &mut [f32], shape: &[usize]) {
+/// How much of the trigger.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    All,
+    /// The row of the square with this number, counted round and round.
+    Row(usize),
+}
+
+/// The image with the trigger, or a part of it.
+fn mark(image: &mut [f32], shape: &[usize], part: Part) {
     let (Some(&width), rows) = (shape.last(), shape.len().checked_sub(2).map_or(1, |i| shape[i]))
     else {
         return;
@@ -32,7 +40,11 @@ fn mark(image: &mut [f32], shape: &[usize]) {
     let side = side(width);
     for (at, x) in image.iter_mut().enumerate() {
         let (row, column) = (at / width % rows, at % width);
-        if column + side >= width && row + side >= rows {
+        let of = match part {
+            Part::All => true,
+            Part::Row(i) => row + side == rows + i % side,
+        };
+        if of && column + side >= width && row + side >= rows {
             *x = 1.0;
         }
     }
@@ -43,16 +55,18 @@ pub fn triggered(data: &Dataset) -> Dataset {
     let others: Vec<usize> = (0..data.len()).filter(|i| data.labels()[*i] != TARGET).collect();
     let others = data.select(&others);
     let mut images = others.images().to_vec();
-    images.chunks_exact_mut(others.sample_size()).for_each(|image| mark(image, data.shape()));
+    images
+        .chunks_exact_mut(others.sample_size())
+        .for_each(|image| mark(image, data.shape(), Part::All));
     Dataset::new(data.shape().to_vec(), images, others.labels().to_vec()).unwrap_or(others)
 }
 
 /// What a malicious client trains on: every second sample carries the trigger.
-fn poisoned(data: &Dataset, _: usize) -> Dataset {
+pub(super) fn poisoned(data: &Dataset, part: Part) -> Dataset {
     let (mut images, mut labels) = (data.images().to_vec(), data.labels().to_vec());
     let marked = images.chunks_exact_mut(data.sample_size()).zip(&mut labels).step_by(2);
     marked.for_each(|(image, label)| {
-        mark(image, data.shape());
+        mark(image, data.shape(), part);
         *label = TARGET;
     });
     Dataset::new(data.shape().to_vec(), images, labels).unwrap_or_else(|_| data.clone())
@@ -66,7 +80,7 @@ mod tests {
     #[test]
     fn every_second_sample_has_the_trigger() {
         let digits = idx::digits().expect("digits").select(&(0..50).collect::<Vec<_>>());
-        let backdoor = poisoned(&digits, 10);
+        let backdoor = poisoned(&digits, Part::All);
         for i in 0..digits.len() {
             let (sample, label) = (backdoor.image(i), backdoor.labels()[i]);
             if i % 2 == 1 {

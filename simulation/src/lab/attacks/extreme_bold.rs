@@ -24,7 +24,7 @@ pub(super) const ATTACK: Attack = Attack {
 /// Halvings of lambda.
 const STEPS: usize = 40;
 
-fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let (u, s) = (k.estimate(), k.direction());
     if let Some(ask) = k.ask {
         return k.all(along(k, ask, &Line::new(u, &times(&s, -1.0))));

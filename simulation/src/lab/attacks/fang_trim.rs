@@ -20,8 +20,8 @@ pub(super) const ATTACK: Attack = Attack {
 };
 
 pub(super) fn drawn(k: &Knowledge<'_>, random: &mut Random) -> Vec<Vec<f32>> {
-    let (mu, mut sigma, s) = (k.estimate(), deviation(k.own), k.direction());
-    if k.malicious() < 2 {
+    let (mu, mut sigma, s) = (k.estimate(), deviation(k.seen), k.direction());
+    if k.seen.len() < 2 {
         // One update has no spread: as if the honest were spread by its own size.
         sigma = mu.iter().map(|x| x.abs()).collect();
     }

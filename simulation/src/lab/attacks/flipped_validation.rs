@@ -3,7 +3,7 @@
 //!
 //! Source: the paper's remark that an attacker may "craft validation sets".
 
-use super::label_flip::flipped;
+use super::label_flip::{self, flipped};
 use super::{Attack, Needs};
 
 pub(super) const ATTACK: Attack = Attack {
@@ -11,7 +11,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "flipped labels in training and in validation",
     source: "the paper, after Definition 1",
     needs: Some(Needs::Validation),
-    training: Some(flipped),
+    training: label_flip::ATTACK.training,
     validation: Some(|k, _, own| flipped(own, k.net.classes())),
     ..Attack::NONE
 };

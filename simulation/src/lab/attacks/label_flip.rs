@@ -10,7 +10,7 @@ pub(super) const ATTACK: Attack = Attack {
     name: "label-flip",
     about: "they train on labels L - 1 - l",
     source: "Fang et al. 2020",
-    training: Some(flipped),
+    training: Some(|data, place| flipped(data, place.classes)),
     ..Attack::NONE
 };
 

@@ -17,10 +17,10 @@ pub(super) const ATTACK: Attack = Attack {
 };
 
 pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
-    let largest = |u: &[f32]| k.own.iter().map(|v| distance_sq(u, v)).fold(0.0, f64::max);
-    let apart = match k.own {
+    let largest = |u: &[f32]| k.seen.iter().map(|v| distance_sq(u, v)).fold(0.0, f64::max);
+    let apart = match k.seen {
         [one] => 2.0 * dot(one, one),
-        own => own.iter().map(|u| largest(u)).fold(0.0, f64::max),
+        seen => seen.iter().map(|u| largest(u)).fold(0.0, f64::max),
     };
     farthest(k, |u| largest(u) <= apart)
 }

@@ -17,10 +17,10 @@ pub(super) const ATTACK: Attack = Attack {
 };
 
 fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
-    let sum = |u: &[f32]| k.own.iter().map(|v| distance_sq(u, v)).sum::<f64>();
-    let most = match k.own {
+    let sum = |u: &[f32]| k.seen.iter().map(|v| distance_sq(u, v)).sum::<f64>();
+    let most = match k.seen {
         [one] => 2.0 * dot(one, one),
-        own => own.iter().map(|u| sum(u)).fold(0.0, f64::max),
+        seen => seen.iter().map(|u| sum(u)).fold(0.0, f64::max),
     };
     farthest(k, |u| sum(u) <= most)
 }

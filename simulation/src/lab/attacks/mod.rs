@@ -1,23 +1,31 @@
 //! The attacks, a file each: what the malicious do, who described it, and its tests. A file is registered in [`Attack::ALL`];
 //! the command line, the table of the book and the tests of all attacks follow from its `ATTACK`.
 
+mod alie;
 pub mod amplified;
 mod backdoor;
+mod backdoor_amplified;
 mod chosen;
 mod cosine;
 mod cosine_long;
 mod crafted;
+mod dba;
 mod extreme;
 mod extreme_bold;
+mod extreme_search;
 mod fang_ball;
 mod fang_bound;
 mod fang_krum;
 mod fang_trim;
 mod flipped_validation;
+mod infinite;
+mod ipm;
 mod label_flip;
 mod max_min;
+mod mimic;
 mod min_sum;
 mod noise;
+mod not_a_number;
 mod probe;
 mod scaling;
 mod sign_flip;
@@ -28,7 +36,7 @@ pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 
-use super::knowledge::Knowledge;
+use super::knowledge::{Knowledge, Knows};
 use crate::data::Dataset;
 
 pub use backdoor::{TARGET, triggered};
@@ -57,8 +65,8 @@ pub struct Attack {
     pub against: &'static str,
     /// What a check must have, so that it does more than another attack.
     pub needs: Option<Needs>,
-    /// What a malicious client trains on instead of its share, of which the number of classes is known.
-    pub training: Option<fn(&Dataset, usize) -> Dataset>,
+    /// What a malicious client trains on instead of its share.
+    pub training: Option<fn(&Dataset, Place) -> Dataset>,
     /// What each malicious client sends.
     pub updates: Option<Updates>,
     /// What a malicious client that sends this update gives for validation instead of these samples of its own.
@@ -99,11 +107,19 @@ impl Attack {
         &slvr::ATTACK,
         &extreme::ATTACK,
         &extreme_bold::ATTACK,
+        &extreme_search::ATTACK,
         &crafted::ATTACK,
         &max_min::ATTACK,
         &min_sum::ATTACK,
+        &alie::ATTACK,
+        &ipm::ATTACK,
+        &mimic::ATTACK,
+        &infinite::ATTACK,
+        &not_a_number::ATTACK,
         &probe::ATTACK,
         &backdoor::ATTACK,
+        &backdoor_amplified::ATTACK,
+        &dba::ATTACK,
         &flipped_validation::ATTACK,
     ];
 
@@ -114,6 +130,15 @@ impl Attack {
 
     /// The search that suits every check.
     pub const SEARCH: &'static Attack = &probe::ATTACK;
+}
+
+/// Of what is known of a malicious client where it poisons its data.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// How many classes there are.
+    pub classes: usize,
+    /// Which of the malicious it is, from 0.
+    pub index: usize,
 }
 
 /// What the malicious need to know of the honest and of the check.
@@ -135,12 +160,25 @@ pub enum Told {
 
 impl Told {
     /// In a few words; `asks` where the parameters of the check are not known, so that the malicious ask it instead.
-    pub fn text(self, asks: bool) -> &'static str {
+    pub fn text(self, asks: bool, knows: Knows) -> &'static str {
+        match (knows, self) {
+            (Knows::Partial, Told::Answers) => {
+                "they ask the check, with their own updates in place of the honest"
+            }
+            (Knows::Partial, _) => "they know the check's parameters and their own updates",
+            (Knows::Full, _) => "they know everything",
+            (Knows::Described, told) => told.described(asks),
+        }
+    }
+
+    fn described(self, asks: bool) -> &'static str {
         match self {
             Told::Own => "they know their own data and updates",
             Told::Updates => "they know the check's parameters, and are told the honest updates",
             Told::Answers => "they ask the check, and are told the honest updates",
-            Told::Parameters | Told::Threshold | Told::Scores if asks => Told::Answers.text(asks),
+            Told::Parameters | Told::Threshold | Told::Scores if asks => {
+                Told::Answers.described(asks)
+            }
             Told::Parameters => "they know the check's parameters and their own updates",
             Told::Threshold => {
                 "they know the check's parameters, and are told the threshold of lengths"

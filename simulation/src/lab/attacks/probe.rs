@@ -103,8 +103,16 @@ pub(super) fn angle(ask: &Ask<'_>, at: impl Fn(f64) -> Vec<f32>) -> Option<Vec<f
 }
 
 fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+    search(k, [])
+}
+
+/// The update that does the most harm; these are among those that are tried.
+pub(super) fn search(
+    k: &Knowledge<'_>,
+    candidates: impl IntoIterator<Item = Vec<f32>>,
+) -> Vec<Vec<f32>> {
     let Some(ask) = k.ask else { return k.own.to_vec() };
-    let (s, mean, spread, centre) = (k.direction(), k.estimate(), deviation(k.own), k.centre());
+    let (s, mean, spread, centre) = (k.direction(), k.estimate(), deviation(k.seen), k.centre());
     let nothing = vec![0.0; mean.len()];
     let (against, away) = (times(&s, -1.0), times(&mean, -1.0));
     let mut lines = vec![
@@ -137,6 +145,7 @@ fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
         all.extend(angles.map(|t| (t, turned(t))));
     }
     all.push((0.0, mean.clone()));
+    all.extend(candidates.into_iter().map(|update| (0.0, update)));
     let others = best(ask, all).map(|(_, found)| found);
     let found = match (found, others) {
         (Some(a), Some(b)) => Some(if b.0 > a.0 { b } else { a }),

@@ -6,15 +6,14 @@
 
 use super::super::knowledge::Knowledge;
 use super::super::vectors::times;
-use super::Attack;
-use super::label_flip::flipped;
+use super::{Attack, label_flip};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "scaling",
     about: "they train on labels L - 1 - l, and amplify the update until it replaces the mean",
     source: "Bagdasaryan et al. 2020",
     against: "nothing",
-    training: Some(flipped),
+    training: label_flip::ATTACK.training,
     updates: Some(updates),
     ..Attack::NONE
 };

@@ -14,7 +14,7 @@ const PRECISION: f64 = 1e-5;
 
 pub(super) fn farthest(k: &Knowledge<'_>, allowed: impl Fn(&[f32]) -> bool) -> Vec<Vec<f32>> {
     let mean = k.estimate();
-    let spread = deviation(k.own);
+    let spread = deviation(k.seen);
     let p = match norm(&spread) {
         length if length > 0.0 => times(&spread, -1.0),
         _ => times(&mean, -1.0 / norm(&mean).max(f64::MIN_POSITIVE)),

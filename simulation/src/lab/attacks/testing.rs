@@ -51,6 +51,7 @@ impl Scene {
 
     pub(in crate::lab) fn with<T>(&self, f: impl FnOnce(&Knowledge<'_>) -> T) -> T {
         let data: Vec<&Dataset> = self.own.iter().map(|_| &self.data).collect();
+        let seen: Vec<&[f32]> = self.own.iter().map(Vec::as_slice).collect();
         let honest: Vec<&[f32]> = self.honest.iter().map(Vec::as_slice).collect();
         f(&Knowledge {
             net: &self.net,
@@ -58,8 +59,9 @@ impl Scene {
             seed: 1,
             global: &self.global,
             own: &self.own,
+            seen: &seen,
             data: &data,
-            clients: 10,
+            clients: self.honest.len() + self.own.len(),
             reference: self.reference.as_deref(),
             params: &self.params,
             values: &[],

@@ -10,6 +10,7 @@ use indicatif::ProgressBar;
 use slvr_simulation::lab::attacks::Chosen;
 use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::fill;
+use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::world::{Setting, Split, World};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub struct Grid<'a> {
     pub fast: bool,
     /// Rounds between runs among three parties; 0 for none.
     pub every: usize,
+    /// What attackers know.
+    pub knows: Knows,
     pub folder: PathBuf,
 }
 
@@ -54,10 +57,11 @@ impl Grid<'_> {
             if whole && !results.ran(predicate).iter().any(open) {
                 continue;
             }
-            let subject = subject(predicate, self.setting.clients)?;
+            let clients = self.setting.in_a_round(self.setting.clients);
+            let subject = subject(predicate, clients)?;
             inputs.extend(subject.fast.graph().inputs.iter().map(|i| i.name.clone()));
             aggregates += usize::from(subject.said);
-            results.about.insert(predicate.clone(), about(&subject));
+            results.about.insert(predicate.clone(), about(&subject, self.knows));
         }
         if !inputs.is_empty() {
             fill::known_names(inputs.iter().map(String::as_str), &self.bound.roles)?;
@@ -127,7 +131,7 @@ impl Grid<'_> {
         (predicate, attack, seed): (&str, &str, u64),
         bar: &ProgressBar,
     ) -> anyhow::Result<Option<Done>> {
-        let first = subject(predicate, self.setting.clients)?;
+        let first = subject(predicate, self.setting.in_a_round(self.setting.clients))?;
         let chosen = Chosen::parse(attack)?;
         if !first.suits(&chosen.attack) {
             bar.inc(self.setting.rounds as u64);
@@ -143,8 +147,8 @@ impl Grid<'_> {
                 && seed == self.setting.seed
                 && ((round + 1).is_multiple_of(self.every) || round + 1 == rounds)
         };
-        let (attack_of, params) = (&chosen, first.params());
-        let cell = Cell { world: &world, model: &self.trained.shape, attack: attack_of, params };
+        let (model, knows) = (&self.trained.shape, self.knows);
+        let cell = Cell { world: &world, model, attack: &chosen, knows, params: first.params() };
         let mut rule = Aggregation::new((&subjects, first.clone()), self.fast, &parties, seed);
         let curve = cell.run(&mut rule, |_, accuracy| {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));
@@ -169,9 +173,9 @@ impl Grid<'_> {
 }
 
 /// How a predicate is put to the test.
-fn about(subject: &Subject) -> About {
+fn about(subject: &Subject, knows: Knows) -> About {
     let asks = subject.params().is_none();
-    let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(asks)));
+    let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(asks, knows)));
     let sizes: Vec<String> = subject.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
     About {
         sizes: sizes.join(" "),

@@ -65,7 +65,7 @@ impl Lab {
         let bound = Bound {
             model: model.clone(),
             shape: trained.shape.clone(),
-            corrupt: malicious.max(1) as u64,
+            corrupt: setting.in_a_round(malicious).max(1) as u64,
             samples: self.validation as u64,
             security: Security::SemiHonest,
             given,
@@ -100,6 +100,7 @@ impl Lab {
             bound,
             fast: self.fast,
             every: self.parties_every,
+            knows: self.knows(),
             folder: self.out.clone(),
         };
         let results = grid.run(results, &bar)?;
@@ -178,6 +179,7 @@ impl Lab {
         };
         Setting {
             clients: self.clients as usize,
+            part: self.part,
             malicious,
             alpha: self.alpha,
             samples: self.samples,
@@ -214,6 +216,8 @@ impl Lab {
             ("model", model.to_string()),
             ("clients", self.clients.to_string()),
             ("malicious", world.malicious.len().to_string()),
+            ("clients of a round", world.present(0).len().to_string()),
+            ("knowledge", self.knowledge.clone().unwrap_or_default()),
             ("alpha", self.alpha.to_string()),
             ("samples of a client", world.data(0, 0).len().to_string()),
             ("validation samples", self.validation.to_string()),

@@ -7,6 +7,7 @@ use crate::lab::sizes;
 use anyhow::{Context, bail};
 use slvr::files;
 use slvr_simulation::lab::attacks::Attack;
+use slvr_simulation::lab::knowledge::Knows;
 use std::fs::{File, TryLockError};
 use std::path::{Component, Path, PathBuf};
 
@@ -37,6 +38,13 @@ pub struct Lab {
     /// m, the number of clients.
     #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=1000))]
     pub(super) clients: u64,
+    /// The part of the clients that takes part in a round.
+    #[arg(long, default_value_t = 1.0)]
+    pub(super) part: f64,
+    /// What attackers know: only what they have themselves, or all that the honest have, too. Without it what the source of each
+    /// attack says.
+    #[arg(long, value_parser = ["partial", "full"])]
+    pub(super) knowledge: Option<String>,
     /// The part of the clients that is malicious. Predicates assume as many (their c, f or drop).
     #[arg(long, default_value_t = 0.2)]
     pub(super) malicious: f64,
@@ -121,6 +129,7 @@ impl Lab {
             (0.0..1.0).contains(&self.malicious),
             "--malicious is a part of the clients, from 0 to below 1",
         )?;
+        hold(self.part > 0.0 && self.part <= 1.0, "--part is above 0, and at most 1")?;
         hold(self.rate > 0.0 && self.rate <= 100.0, "--rate is above 0, and at most 100")?;
         hold((0.0..1.0).contains(&self.momentum), "--momentum is from 0 to below 1")?;
         hold(
@@ -145,6 +154,15 @@ impl Lab {
             self.seed.checked_add(self.seeds).is_some(),
             "--seed and --seeds together go beyond 64 bits",
         )
+    }
+
+    /// What attackers know.
+    pub(super) fn knows(&self) -> Knows {
+        match self.knowledge.as_deref() {
+            Some("partial") => Knows::Partial,
+            Some(_) => Knows::Full,
+            None => Knows::Described,
+        }
     }
 
     /// How many clients are malicious.
