@@ -99,7 +99,8 @@ impl General {
             filled.resize(one * self.batch, 0.0);
             let inputs = [Arc::clone(&weights), Arc::new(filled)];
             let given = Given { inputs: &inputs, coin: &|_| Vec::new(), change: None };
-            let values = self.tape.forward(&given, keep).expect("a graph without run-time indices");
+            let values =
+                self.tape.forward(&given, |_| keep).expect("a graph without run-time indices");
             each(values, part.len() / one, at * self.batch);
         }
     }

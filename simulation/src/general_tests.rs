@@ -82,7 +82,7 @@ fn models_that_compute_have_the_gradient_of_differences() {
         let run = |weights: Vec<f64>| {
             let inputs = [Arc::new(weights), Arc::clone(&images)];
             let given = Given { inputs: &inputs, coin: &|_| Vec::new(), change: None };
-            tape.forward::<f64>(&given, true).expect("values")
+            tape.forward::<f64>(&given, |_| true).expect("values")
         };
         let values = run(weights.clone());
         let len = values[node.index()].as_ref().expect("an output").len();

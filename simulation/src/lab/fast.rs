@@ -29,6 +29,19 @@ pub struct Revealed {
     pub values: Vec<(String, Vec<f64>)>,
     /// States of the next round.
     pub kept: BTreeMap<String, Vec<f64>>,
+    /// How much each member's part of an input moves a reveal, if that was asked.
+    pub influence: Option<Vec<f64>>,
+}
+
+/// How much each member of a set moves a reveal: asked along with a round.
+#[derive(Clone, Copy, Debug)]
+pub struct Influence<'a> {
+    /// The reveal.
+    pub of: &'a str,
+    /// What the members give.
+    pub input: usize,
+    /// How many they are.
+    pub members: usize,
 }
 
 /// Malicious committee members that set scores (the paper's Definition 1).
@@ -80,6 +93,7 @@ impl Fast {
         coin: &dyn Fn(&Lots) -> Vec<Vec<u64>>,
         noise: &Words,
         forged: Option<&Forged<'_>>,
+        influence: Option<Influence<'_>>,
     ) -> Result<Revealed, TapeError> {
         let graph = self.graph();
         let change = |id: NodeId, value: &mut Vec<f64>| match (graph.op(id), forged) {
@@ -92,8 +106,22 @@ impl Fast {
             _ => {}
         };
         let change = (forged.is_some() || self.noisy).then_some(&change as Change<'_, f64>);
-        let values = self.tape.forward(&Given { inputs: flat, coin, change }, false)?;
-        let mut out = Revealed::default();
+        // Which node is asked of, and what of the values its derivative reads.
+        let asked = influence.and_then(|asked| {
+            let reveal = graph.outputs.iter().find(|o| o.state.is_none() && o.name == asked.of)?;
+            Some((asked, reveal.node, self.tape.read_back(reveal.node, asked.input)))
+        });
+        let keep = |node: usize| asked.as_ref().is_some_and(|(.., read)| read[node]);
+        let values = self.tape.forward(&Given { inputs: flat, coin, change }, keep)?;
+        let influence = asked.as_ref().map(|(asked, node, _)| {
+            // Along a random direction: along a fixed one, what is moved might cancel.
+            let mut random = Random::new(0, Purpose::Caller, [3, 0]);
+            let seed = (0..graph.elements(*node)).map(|_| random.normal()).collect();
+            let moved = self.tape.backward(&values, (*node, seed), asked.input);
+            let each = (moved.len() / asked.members.max(1)).max(1);
+            moved.chunks(each).map(|part| part.iter().map(|x| x.abs()).sum()).collect()
+        });
+        let mut out = Revealed { influence, ..Revealed::default() };
         for o in &graph.outputs {
             let value = values[o.node.index()].as_ref();
             let value = value.map_or(&[][..], |v| v.as_slice());

@@ -7,6 +7,7 @@ use super::offer::{Cut, Offer, clip_all, numbers};
 use super::rule::{Declared, Rule, Step};
 use super::world::World;
 use crate::data::Dataset;
+use crate::net::Workspace;
 use crate::random::{Purpose, Random};
 use crate::train::{descend, hits};
 use rayon::prelude::*;
@@ -18,12 +19,45 @@ use thiserror::Error;
 pub struct Curve {
     /// Test accuracy after every round, in [0, 1].
     pub accuracy: Vec<f64>,
+    /// Of every round who counted, where that is known.
+    pub counted: Vec<Option<Counted>>,
+    /// Test accuracy of every class at the end; of a class without samples 0.
+    pub classes: Vec<f64>,
     /// Part of triggered test samples that have the backdoor's class at the end.
     pub backdoor: f64,
     /// How many honest updates left the declared range or length and were cut, or held what is no number.
     pub cut: usize,
     /// Other inputs that left their declared range and were cut, and in how many rounds.
     pub squeezed: BTreeMap<String, usize>,
+}
+
+/// Whose updates moved an aggregate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counted {
+    pub honest: usize,
+    pub malicious: usize,
+    /// The part of all influence that the malicious have.
+    pub share: f64,
+}
+
+impl Counted {
+    /// A client counts if it moves the aggregate by more than this part of what the one moves it that moves it most.
+    const LEAST: f64 = 1e-6;
+
+    pub(super) fn of(influence: &[f64], malicious: &[bool]) -> Counted {
+        let most = influence.iter().copied().fold(0.0, f64::max);
+        let mut counted = Counted::default();
+        let (mut theirs, mut all) = (0.0, 0.0);
+        for (moved, malicious) in influence.iter().zip(malicious) {
+            all += moved;
+            theirs += if *malicious { *moved } else { 0.0 };
+            if *moved > Counted::LEAST * most {
+                *(if *malicious { &mut counted.malicious } else { &mut counted.honest }) += 1;
+            }
+        }
+        counted.share = if all > 0.0 { theirs / all } else { 0.0 };
+        counted
+    }
 }
 
 /// Why a federation ends early.
@@ -65,7 +99,8 @@ impl Cell<'_> {
         let mut last = vec![0.0; global.len()];
         let mut curve = Curve::default();
         for round in 0..setting.rounds {
-            let (change, cut) = self.round(rule, round, &global, &last)?;
+            let (change, cut, malicious) = self.round(rule, round, &global, &last)?;
+            curve.counted.push(rule.influence().map(|moved| Counted::of(moved, &malicious)));
             curve.cut += cut.honest;
             cut.others.into_iter().for_each(|name| *curve.squeezed.entry(name).or_default() += 1);
             global.iter_mut().zip(&change).for_each(|(w, c)| *w += c);
@@ -74,6 +109,7 @@ impl Cell<'_> {
             curve.accuracy.push(accuracy);
             seen(round, accuracy);
         }
+        curve.classes = self.classes(&global);
         let mut marked = (0, 0);
         for test in world.tests(setting.rounds.saturating_sub(1)) {
             let test = attacks::triggered(test);
@@ -92,13 +128,29 @@ impl Cell<'_> {
         tests.iter().map(right).sum::<usize>() as f64 / all.max(1) as f64
     }
 
+    /// The accuracy of each class after the last round.
+    fn classes(&self, global: &[f32]) -> Vec<f64> {
+        let (net, mut space) = (&self.world.net, Workspace::default());
+        let mut counts = vec![(0usize, 0usize); net.classes()];
+        for test in self.world.tests(self.world.setting.rounds.saturating_sub(1)) {
+            let said = net.predict(global, test.images(), &mut space);
+            for (said, label) in said.iter().zip(test.labels()) {
+                if let Some((right, all)) = counts.get_mut(usize::from(*label)) {
+                    *right += usize::from(*said == usize::from(*label));
+                    *all += 1;
+                }
+            }
+        }
+        counts.iter().map(|(right, all)| *right as f64 / (*all).max(1) as f64).collect()
+    }
+
     fn round<R: Rule + Sync>(
         &self,
         rule: &mut R,
         round: usize,
         global: &[f32],
         last: &[f32],
-    ) -> Result<(Vec<f32>, Cut), FederationError<R::Error>> {
+    ) -> Result<(Vec<f32>, Cut, Vec<bool>), FederationError<R::Error>> {
         rule.declare(self.world.setting.in_a_round(self.world.clients(round)))
             .map_err(FederationError::Rule)?;
         let declared = rule.declared();
@@ -117,7 +169,7 @@ impl Cell<'_> {
         reading
             .change(&revealed, expected)
             .filter(|c| c.iter().all(|x| x.is_finite()))
-            .map(|change| (change, cut))
+            .map(|change| (change, cut, offer.malicious))
             .ok_or(FederationError::Aggregate { round, expected })
     }
 

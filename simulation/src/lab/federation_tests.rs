@@ -1,8 +1,8 @@
 //! Shares and samples, and rounds around a rule.
 
 use super::attacks::{Attack, Chosen, amplified};
-use super::fast::{Fast, lots};
-use super::federation::{Cell, FederationError};
+use super::fast::{Fast, Influence, lots};
+use super::federation::{Cell, Counted, FederationError};
 use super::fill::{self, ModelShape, Role};
 use super::knowledge::{Knowledge, Knows};
 use super::reading::Reading;
@@ -132,7 +132,7 @@ impl Check {
     /// What is revealed in floating point.
     fn evaluate(&self, step: &Step<'_>) -> Result<Vec<f64>, &'static str> {
         let coins = lots(step.round as u64);
-        let found = self.fast.evaluate(&step.filled.flat, &coins, &Words::of(0), None);
+        let found = self.fast.evaluate(&step.filled.flat, &coins, &Words::of(0), None, None);
         let values = found.map_err(|_| "no value")?.values;
         Ok(values.into_iter().find(|(n, _)| *n == self.reading.aggregate).expect("it").1)
     }
@@ -267,6 +267,40 @@ fn partial_knowledge_is_their_own_and_full_that_of_all() {
         };
         cell.run(&mut By(&check, reveal), |_, _| ()).expect("a round");
         assert_eq!(sent, expected);
+    }
+}
+
+#[test]
+fn an_update_counts_if_it_moves_the_aggregate() {
+    let check = check("norm_bound.slvr");
+    let input = check.roles.iter().position(|r| *r == Role::Update).expect("updates");
+    let mut seen = Vec::new();
+    let attack = Attack { updates: Some(|k| k.all(vec![1.0; k.global.len()])), ..Attack::NONE };
+    let rounds = run(Setting { rounds: 2, ..setting() }, &attack, &check, |step| {
+        let asked = Influence { of: &check.reading.aggregate, input, members: 10 };
+        let (flat, coins) = (&step.filled.flat, lots(0));
+        let found =
+            check.fast.evaluate(flat, &coins, &Words::of(0), None, Some(asked)).expect("a value");
+        seen.push((found.influence.expect("it was asked"), step.malicious.to_vec()));
+        check.evaluate(step)
+    });
+    rounds.expect("rounds");
+    for (moved, malicious) in seen {
+        let longest = moved.iter().copied().fold(0.0, f64::max);
+        // Those that are kept are summed; the long ones of the malicious are not.
+        for (moved, malicious) in moved.iter().zip(&malicious) {
+            assert!(
+                *moved == 0.0 || (!malicious && (moved / longest - 1.0).abs() < 1e-9),
+                "{moved}"
+            );
+        }
+        let counted = Counted::of(&moved, &malicious);
+        let kept = moved.iter().filter(|x| **x > 0.0).count();
+        assert!(counted.honest == kept && kept > 4 && counted.malicious == 0);
+        assert_eq!(
+            Counted::of(&[2.0, 1.0, 0.0, 1.0], &[true, false, true, false]),
+            Counted { honest: 2, malicious: 1, share: 0.5 }
+        );
     }
 }
 

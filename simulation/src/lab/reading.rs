@@ -175,7 +175,7 @@ fn divisor(
         // What was sent is what was filled: ranges cut.
         let sent = graph.inputs.iter().zip(roles).position(|(_, role)| *role == Role::Update);
         let sent: Vec<f64> = sent.map_or_else(Vec::new, |i| flat[i][..model.len].to_vec());
-        let found = fast.evaluate(&flat, &lots(0), &Words::of(0), None)?.values;
+        let found = fast.evaluate(&flat, &lots(0), &Words::of(0), None, None)?.values;
         let of = |name: &str| found.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_slice());
         let Some(vector) = of(vector) else { return Ok(None) };
         left.retain_mut(|(name, telling)| {

@@ -19,6 +19,11 @@ pub trait Rule {
     /// the check as often as they like.
     fn ask(&self, round: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, Self::Error>;
 
+    /// How much each client's update moved the aggregate of the round that was revealed last, where that is known.
+    fn influence(&self) -> Option<&[f64]> {
+        None
+    }
+
     /// What it reveals, by name.
     fn reveal(&mut self, round: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, Self::Error>;
 }

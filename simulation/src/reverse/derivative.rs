@@ -10,6 +10,14 @@ use slvr_compiler::graph::{Function, Op};
 use slvr_compiler::types::Conv;
 use std::ops::Range;
 
+/// Whether an operation has no derivative but 0, whatever its operands are: nothing goes back through it.
+pub(super) fn is_step(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMax | Op::ArgMaxIs | Op::OneHot(_)
+    )
+}
+
 /// Slots for the derivatives by the operands: `None` for an operand that needs none.
 pub(super) type Slots<'a, T> = Vec<Option<&'a mut [T]>>;
 

@@ -1,6 +1,6 @@
 //! The walk over a graph, forwards and backwards.
 
-use super::derivative::{Slots, back};
+use super::derivative::{Slots, back, is_step};
 use super::number::Number;
 use super::value::{Coin, value};
 use slvr_compiler::graph::verify::{VerifyError, verify};
@@ -89,11 +89,11 @@ impl Tape {
         &self.graph
     }
 
-    /// The values that the outputs depend on; with `keep` all of them, without it each is dropped after its last use.
+    /// The values that the outputs depend on; each is dropped after its last use, unless `keep` says otherwise of the node.
     pub fn forward<T: Number>(
         &self,
         given: &Given<'_, T>,
-        keep: bool,
+        keep: impl Fn(usize) -> bool,
     ) -> Result<Values<T>, TapeError> {
         let mut values: Values<T> = vec![None; self.graph.len()];
         for id in self.graph.ids().filter(|id| self.read[id.index()]) {
@@ -103,9 +103,8 @@ impl Tape {
             }
             debug_assert_eq!(value.len() as u64, self.graph.elements(id), "%{}", id.index());
             values[id.index()] = Some(value);
-            if !keep {
-                self.last_use_of[id.index()].iter().for_each(|&dead| values[dead] = None);
-            }
+            let dead = self.last_use_of[id.index()].iter().filter(|dead| !keep(**dead));
+            dead.for_each(|&dead| values[dead] = None);
         }
         Ok(values)
     }
@@ -141,7 +140,36 @@ impl Tape {
         Ok(Arc::new(value))
     }
 
-    /// The derivative by an input of the sum of `seed` times the value of node `from`, of values that were all kept.
+    /// Whether a node has a derivative by an input: comparisons and indices end it.
+    fn moves_with(&self, input: usize) -> Vec<bool> {
+        let mut moves = vec![false; self.graph.len()];
+        for id in self.graph.ids() {
+            let op = self.graph.op(id);
+            let own = matches!(op, Op::Input(k) if *k as usize == input);
+            let through = !is_step(op) && self.args[id.index()].iter().any(|a| moves[a.index()]);
+            moves[id.index()] = own || through;
+        }
+        moves
+    }
+
+    /// Of which nodes [`Tape::backward`] from a node to an input reads the value.
+    pub fn read_back(&self, from: NodeId, input: usize) -> Vec<bool> {
+        let moves = self.moves_with(input);
+        let (mut reached, mut wanted) = (vec![false; moves.len()], vec![false; moves.len()]);
+        reached[from.index()] = true;
+        for id in self.graph.ids().rev().filter(|id| moves[id.index()]) {
+            if reached[id.index()] {
+                wanted[id.index()] = true;
+                self.args[id.index()].iter().for_each(|a| {
+                    (reached[a.index()], wanted[a.index()]) = (true, true);
+                });
+            }
+        }
+        wanted
+    }
+
+    /// The derivative by an input of the sum of `seed` times the value of node `from`; it reads the values that
+    /// [`Tape::read_back`] names.
     pub fn backward<T: Number>(
         &self,
         values: &Values<T>,
@@ -149,16 +177,10 @@ impl Tape {
         input: usize,
     ) -> Vec<T> {
         let n = self.graph.len();
-        let mut depends = vec![false; n];
-        let mut wanted = None;
-        for id in self.graph.ids() {
-            let i = id.index();
-            if matches!(self.graph.op(id), Op::Input(k) if *k as usize == input) {
-                depends[i] = true;
-                wanted = Some(i);
-            }
-            depends[i] |= self.args[i].iter().any(|a| depends[a.index()]);
-        }
+        let depends = self.moves_with(input);
+        let is_it =
+            |id: &NodeId| matches!(self.graph.op(*id), Op::Input(k) if *k as usize == input);
+        let wanted = self.graph.ids().find(is_it).map(NodeId::index);
         let mut grads: Vec<Option<Vec<T>>> = vec![None; n];
         grads[from.index()] = Some(seed);
         for id in self.graph.ids().rev().skip_while(|id| *id != from) {
@@ -168,7 +190,7 @@ impl Tape {
             }
             let (true, Some(dy)) = (depends[i], grads[i].take()) else { continue };
             let args = &self.args[i];
-            let of = |a: usize| values[a].as_ref().expect("all values were kept").as_slice();
+            let of = |a: usize| values[a].as_ref().expect("it was kept").as_slice();
             // A node that is an operand twice gets its derivative through one buffer for each place.
             let mut buffers: Vec<Option<Vec<T>>> = Vec::with_capacity(args.len());
             for (at, a) in args.iter().enumerate() {

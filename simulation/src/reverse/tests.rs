@@ -275,7 +275,7 @@ fn predicates_have_the_values_of_the_compiler() {
         let expected = eval::real(&graph, &inputs, &coin, false).expect("a value").outputs;
         let tape = Tape::new(graph).expect("a tape");
         let given = Given { inputs: &flat, coin: &coin, change: None };
-        let values = tape.forward::<f64>(&given, false).expect("a value");
+        let values = tape.forward::<f64>(&given, |_| false).expect("a value");
         for ((_, _, expected), output) in expected.iter().zip(&tape.graph().outputs) {
             let found = values[output.node.index()].as_ref().expect("an output");
             let found = found.iter().map(|x| x * output.factor / output.divisor);

@@ -16,7 +16,7 @@ use slvr_runtime::clear;
 use slvr_runtime::party::session::{self, Options};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use slvr_runtime::share::state::Kept;
-use slvr_simulation::lab::fast::{Forged, Revealed};
+use slvr_simulation::lab::fast::{Forged, Influence, Revealed};
 use slvr_simulation::lab::federation::FederationError;
 use slvr_simulation::lab::rule::{Declared, Rule, Step};
 use slvr_simulation::random::{Purpose, Random};
@@ -58,6 +58,8 @@ pub struct Aggregation<'a> {
     /// What is kept of the round before. A state whose size hangs on the number of clients begins again when that changes.
     kept: kept::Numbers,
     current: Arc<Subject>,
+    /// How much each client moved the aggregate of the last round.
+    moved: Option<Vec<f64>>,
 }
 
 impl<'a> Aggregation<'a> {
@@ -68,7 +70,7 @@ impl<'a> Aggregation<'a> {
         seed: u64,
     ) -> Self {
         let (checks, kept) = (Vec::new(), kept::Numbers::new());
-        Aggregation { subjects, fast, parties, seed, checks, kept, current }
+        Aggregation { subjects, fast, parties, seed, checks, kept, current, moved: None }
     }
 
     /// What decides all that is drawn in a round.
@@ -96,6 +98,7 @@ impl<'a> Aggregation<'a> {
         flat: &[Arc<Vec<f64>>],
         coins: &[u128],
         (forged, noise): (bool, &Words),
+        influence: Option<Influence<'_>>,
     ) -> anyhow::Result<Revealed> {
         let fast = &self.current.fast;
         let table = tables(fast.graph(), coins).filter(|_| forged);
@@ -104,7 +107,8 @@ impl<'a> Aggregation<'a> {
             committees,
             samples: step.samples,
         });
-        let mut found = fast.evaluate(flat, &committees(coins), noise, forged.as_ref())?;
+        let mut found =
+            fast.evaluate(flat, &committees(coins), noise, forged.as_ref(), influence)?;
         found.kept.values_mut().flatten().for_each(|x| *x = (*x * UNITS).round() / UNITS);
         Ok(found)
     }
@@ -126,7 +130,11 @@ impl Rule for Aggregation<'_> {
         let seed = self.drawing(step.round) ^ ASKED;
         let coins = drawn(self.current.fast.graph(), seed);
         let flat = self.with_kept(&step.filled.flat);
-        Ok(self.floating(step, &flat, &coins, (step.forged, &Words::of(seed)))?.values)
+        Ok(self.floating(step, &flat, &coins, (step.forged, &Words::of(seed)), None)?.values)
+    }
+
+    fn influence(&self) -> Option<&[f64]> {
+        self.moved.as_deref()
     }
 
     fn reveal(&mut self, step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
@@ -151,7 +159,7 @@ impl Rule for Aggregation<'_> {
         self.kept.retain(|name, x| states.get(name.as_str()) == Some(&x.len()));
         let kept = &self.kept;
         let floating = |coins: &[u128], forged: bool, noise: &Words| {
-            self.floating(step, &flat, coins, (forged, noise))
+            self.floating(step, &flat, coins, (forged, noise), None)
         };
         // Scores are set in floating point only.
         let fast = self.fast || step.forged;
@@ -171,10 +179,14 @@ impl Rule for Aggregation<'_> {
                 clear::Options { coins: &coins, random: &random, ..clear::Options::default() };
             let done = clear::evaluate(circuit, encoded.values(circuit), &options)?;
             let values = done.outputs.into_iter().map(|o| (o.name, o.values)).collect();
-            Ok(Revealed { values, kept: kept::numbers(circuit, &done.states) })
+            Ok(Revealed { values, kept: kept::numbers(circuit, &done.states), influence: None })
         };
         let noise = Words::of(seed);
-        let result = if fast { floating(&coins, step.forged, &noise)? } else { exact(&noise)? };
+        // Who counted is seen in floating point, whichever arithmetic goes on.
+        let influence = subject.influence();
+        let mut seen = self.floating(step, &flat, &coins, (step.forged, &noise), influence)?;
+        let moved = seen.influence.take();
+        let result = if fast { seen } else { exact(&noise)? };
         if let (true, Some(compiled), Some(inputs)) = (among_parties, compiled, &inputs) {
             let circuit = &compiled.circuit;
             let noisy = graph.ids().any(|id| matches!(graph.op(id), Op::Noise { .. }));
@@ -208,6 +220,7 @@ impl Rule for Aggregation<'_> {
             self.checks.push(Check { round, difference, tolerance, seconds });
         }
         self.kept = result.kept;
+        self.moved = moved;
         Ok(result.values)
     }
 }

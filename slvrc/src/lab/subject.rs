@@ -11,9 +11,9 @@ use slvr_compiler::graph::build;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_simulation::data::Dataset;
 use slvr_simulation::lab::attacks::{Attack, Needs};
-use slvr_simulation::lab::fast::Fast;
+use slvr_simulation::lab::fast::{Fast, Influence};
 use slvr_simulation::lab::fill::{self, ModelShape, Role};
-use slvr_simulation::lab::reading::Reading;
+use slvr_simulation::lab::reading::{How, Reading};
 use slvr_simulation::net::{BATCH, Net, PROGRAM};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -167,6 +167,16 @@ impl Subject {
     /// What closed forms read; `None` where attacks ask the check instead.
     pub fn params(&self) -> Option<&BTreeMap<String, f64>> {
         (!self.closed.is_empty()).then_some(&self.params)
+    }
+
+    /// What is asked to see whose updates count; nothing where the aggregate is made of signs, which have no derivative.
+    pub fn influence(&self) -> Option<Influence<'_>> {
+        let input = self.roles.iter().position(|r| *r == Role::Update)?;
+        let graph = self.fast.graph();
+        let set = graph.inputs[input].from.set()?;
+        let members = graph.parties.get(set as usize)?.1 as usize;
+        let of = self.reading.aggregate.as_str();
+        (self.reading.how != How::Signs).then_some(Influence { of, input, members })
     }
 
     /// Whether an attack has something to do here that it would not do elsewhere.

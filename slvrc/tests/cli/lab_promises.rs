@@ -211,6 +211,64 @@ fn the_last_column_is_the_worst_and_adaptive_the_worse_of_two() {
     assert!(page.contains("(1 of 2 seeds)"), "{page}");
 }
 
+#[test]
+fn rounds_classes_and_who_counted_are_listed_and_notes_say_of_which_cells() {
+    let place = Place::new();
+    // Keeps what is short: the updates of all but the malicious, who are long; and a second check that keeps nobody.
+    let keep = |most: &str| {
+        format!(
+            "reveal sum((norm(update[i]) < {most}) * update[i] for i in Client) / m to Server as aggregate;"
+        )
+    };
+    write(&place, "short.slvr", "m", "", &keep("4"));
+    write(&place, "nobody.slvr", "m", "", &keep("0"));
+    let line = format!(
+        "lab --predicate short.slvr,nobody.slvr {QUICK} --attacks none,inf --last 2 --parties-every 2"
+    ).replace("--parties-every 0 --fast", "");
+    let run = place.slvrc(&line);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert!(run.stdout.contains("| short | inf | 5.0 | 0.0 | 0 |"), "{}", run.stdout);
+    assert!(run.stdout.contains("| short | none | 5.0 | 1.0 | "), "{}", run.stdout);
+    assert!(run.stdout.contains("three parties agreed in all 4 runs"), "{}", run.stdout);
+    assert!(
+        run.stderr.contains("nobody, under none, inf: nothing was ever kept"),
+        "{}",
+        run.stderr
+    );
+    let read = |file: &str| std::fs::read_to_string(place.path(file)).expect("a file");
+    let rounds = read("lab/rounds.csv");
+    assert_eq!(rounds.lines().count(), 1 + 2 * 2 * 2);
+    let last = rounds.lines().find(|l| l.starts_with("short.slvr,inf,0,2,")).expect("a round");
+    assert!(last.ends_with(",5,0,0,yes"), "{last}");
+    assert_eq!(read("lab/classes.csv").lines().count(), 1 + 2 * 2 * 10);
+    // The figure is the mean of the last two rounds.
+    let accuracy: Vec<f64> = rounds
+        .lines()
+        .filter(|l| l.starts_with("short.slvr,none,"))
+        .map(|l| l.split(',').nth(4).and_then(|x| x.parse().ok()).expect("a number"))
+        .collect();
+    let mean = format!("| short | {:.1} |", 50.0 * (accuracy[0] + accuracy[1]));
+    assert!(run.stdout.contains(&mean), "{mean}: {}", run.stdout);
+}
+
+#[test]
+fn many_attacks_are_rows() {
+    let place = Place::new();
+    write(&place, "p.slvr", "m", "", MEAN);
+    let attacks = "none,noise,sign-flip,ipm,alie,mimic,inf,nan";
+    let line = |more: &str, out: &str| {
+        format!("lab p.slvr {QUICK} --rounds 1 --attacks {attacks}{more} --out {out}")
+            .replace("--rounds 2 ", "")
+    };
+    let run = place.slvrc(&line("", "a"));
+    assert!(
+        run.stdout.contains("| attack | p | secure_aggregation |")
+            && run.stdout.contains("| worst | **"),
+        "{}",
+        run.stdout
+    );
+}
+
 /// The lower bound of Theorem 1: the search under forged scores ends no higher than the paper's attack with them.
 #[test]
 fn the_search_under_forged_scores_is_never_weaker_than_extreme() {

@@ -1,6 +1,6 @@
 //! The grid of cells, and what of it was already there.
 
-use super::results::{About, Done, Ran, Results, key};
+use super::results::{About, Counted, Done, Ran, Results, key};
 use super::table;
 use crate::fail::tell;
 use crate::lab::rule::{Aggregation, Check, failed};
@@ -8,7 +8,7 @@ use crate::lab::subject::{Bound, Subject, Trained};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
 use slvr_simulation::lab::attacks::Chosen;
-use slvr_simulation::lab::federation::Cell;
+use slvr_simulation::lab::federation::{self, Cell};
 use slvr_simulation::lab::fill;
 use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::world::{Setting, Split, World};
@@ -163,6 +163,8 @@ impl Grid<'_> {
             seconds: c.seconds,
         };
         Ok(Some(Done {
+            counted: curve.counted.into_iter().map(|c| c.map(counted)).collect(),
+            classes: curve.classes,
             accuracy: curve.accuracy,
             backdoor: curve.backdoor,
             cut: curve.cut,
@@ -170,6 +172,11 @@ impl Grid<'_> {
             checks: rule.checks.iter().map(ran).collect(),
         }))
     }
+}
+
+fn counted(c: federation::Counted) -> Counted {
+    let federation::Counted { honest, malicious, share } = c;
+    Counted { honest, malicious, share }
 }
 
 /// How a predicate is put to the test.

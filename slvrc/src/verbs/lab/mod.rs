@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `options.rs` | arguments, and what is asked of them |
 //! | `cells.rs`, `results.rs` | the grid of cells; what it found, on disk |
-//! | `table.rs`, `chart.rs` | Markdown; SVG |
+//! | `table.rs`, `counted.rs` | Markdown: accuracies; whose updates counted |
+//! | `chart.rs`, `csv.rs` | SVG; a line for each round, and for each class |
 //! | `paper.rs` | the paper's figures |
 //! | `page.rs` | a page of several results |
 
 mod cells;
 mod chart;
+mod counted;
+mod csv;
 mod options;
 mod page;
 mod paper;
@@ -40,6 +43,8 @@ use std::time::Instant;
 /// Files in the folder of results, beside the results themselves.
 const PLOT: &str = "accuracy.svg";
 const TABLE: &str = "table.md";
+const ROUNDS: &str = "rounds.csv";
+const CLASSES: &str = "classes.csv";
 
 /// What `--attacks paper` stands for.
 const PAPER: [&str; 5] = ["noise", "label-flip", "sign-flip", ADAPTIVE, "extreme"];
@@ -78,13 +83,14 @@ impl Lab {
             predicates,
             attacks,
             seeds: (0..self.seeds).map(|i| self.seed + i).collect(),
+            last: self.last,
             cells: BTreeMap::new(),
             about: BTreeMap::new(),
         };
         std::fs::create_dir_all(&self.out)
             .with_context(|| format!("{}: cannot be made", self.out.display()))?;
         // What is written in the end can be written, and nobody else writes here.
-        for file in [results::FILE, PLOT, TABLE] {
+        for file in [results::FILE, PLOT, TABLE, ROUNDS, CLASSES] {
             options::may_be_written(&self.out.join(file))?;
         }
         let _alone = options::Alone::of(&self.out)?;
@@ -121,13 +127,16 @@ impl Lab {
         let plot = self.out.join(PLOT);
         files::write(&plot, chart::svg(results, &title, &shifts).as_bytes())?;
         let markdown = self.out.join(TABLE);
+        files::write(&self.out.join(ROUNDS), csv::rounds(results).as_bytes())?;
+        files::write(&self.out.join(CLASSES), csv::classes(results).as_bytes())?;
         let table = table::table(results, false);
         let table = format!("{table}{}", table::legend(&table));
         let backdoor = table::backdoors(results).map(|t| format!("\n{t}")).unwrap_or_default();
         let checks = table::checks(results);
         let (setting, about) = (table::setting(results), table::about(results));
         let notes: String = table::notes(results).iter().map(|n| format!("\n{n}\n")).collect();
-        let whole = format!("{setting}\n\n{table}{backdoor}{notes}\n{about}\n{checks}");
+        let counted = counted::all(results);
+        let whole = format!("{setting}\n\n{table}{backdoor}{notes}\n{counted}\n{about}\n{checks}");
         files::write(&markdown, whole.as_bytes())?;
         let ran = || results.cells.values().flat_map(|d| &d.checks).filter(|c| !c.agrees);
         let unproven = ran().filter(|c| c.tolerance.is_none()).count();
@@ -157,18 +166,34 @@ impl Lab {
                 "results": results, "worst": worst, "seconds": seconds, "disagreeing_runs": differ,
             }));
         }
-        let ran = match checks.lines().count() {
-            0..=2 => String::new(),
-            _ => format!("runs among three parties\n\n{checks}\n"),
+        let all = results.cells.values().map(|d| d.checks.len()).sum::<usize>();
+        let ran = match all {
+            0 => String::new(),
+            n if differ + unproven == 0 => {
+                format!("three parties agreed in all {n} runs\n\n{checks}\n")
+            }
+            n => format!(
+                "three parties agreed in {} of {n} runs\n\n{checks}\n",
+                n - differ - unproven
+            ),
         };
         say(&format!(
-            "{setting}\n\ntest accuracy in percent after {} rounds, mean ± standard deviation over {} seeds\n\n{table}{backdoor}\n\
-             {about}\n{ran}{} and {} were written in {seconds:.0} s\n",
-            self.rounds,
+            "{setting}\n\ntest accuracy in percent {}, mean ± standard deviation over {} seeds\n\n{table}{backdoor}\n\
+             {}\n{about}\n{ran}{} and {} were written in {seconds:.0} s\n",
+            self.when(),
             results.seeds.len(),
+            counted::worst(results),
             table::plain(&markdown.display().to_string()),
             table::plain(&plot.display().to_string()),
         ))
+    }
+
+    /// Of which rounds figures are.
+    fn when(&self) -> String {
+        match self.last {
+            1 => format!("after {} rounds", self.rounds),
+            n => format!("in the last {n} of {} rounds", self.rounds),
+        }
     }
 
     fn setting(&self, malicious: usize) -> Setting {
@@ -295,6 +320,7 @@ impl Lab {
             }
         });
         Ok(Results {
+            last: self.last,
             cells: old.cells,
             about: old.about,
             predicates: both(old.predicates, fresh.predicates),

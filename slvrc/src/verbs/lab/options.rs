@@ -104,6 +104,9 @@ pub struct Lab {
     /// first that is as long as the model, divided where it is a sum of which a number is the weight.
     #[arg(long, value_name = "NAME[/DIVISOR]")]
     pub(super) aggregate: Option<String>,
+    /// Figures of tables are the mean of so many rounds, the last ones.
+    #[arg(long, value_name = "ROUNDS", default_value_t = 1)]
+    pub(super) last: usize,
     /// The folder for results, table and plots.
     #[arg(long, value_name = "DIR", default_value = "lab")]
     pub(super) out: PathBuf,
@@ -139,6 +142,7 @@ impl Lab {
         let counts = [
             ("--rounds", self.rounds),
             ("--epochs", self.epochs),
+            ("--last", self.last),
             ("--batch", self.batch),
             ("--shift-every", self.shift_every),
             ("--test", self.test),

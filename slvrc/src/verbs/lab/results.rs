@@ -26,6 +26,9 @@ pub struct Results {
     pub attacks: Vec<String>,
     /// Seeds.
     pub seeds: Vec<u64>,
+    /// Of how many rounds, the last ones, a figure is the mean.
+    #[serde(default = "one")]
+    pub last: usize,
     /// By predicate, column and seed.
     pub cells: BTreeMap<String, Done>,
     /// By predicate, how it was put to the test.
@@ -51,6 +54,12 @@ pub struct About {
 pub struct Done {
     /// Test accuracy after every round.
     pub accuracy: Vec<f64>,
+    /// Of every round whose updates moved the aggregate, where that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Option<Counted>>,
+    /// Test accuracy of every class at the end.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<f64>,
     /// Part of triggered test samples with the backdoor's class.
     pub backdoor: f64,
     /// How often an honest client's update was cut to the declared range.
@@ -63,6 +72,23 @@ pub struct Done {
     pub checks: Vec<Ran>,
 }
 
+/// Whose updates moved an aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    pub honest: usize,
+    pub malicious: usize,
+    /// The part of all influence that the malicious have.
+    pub share: f64,
+}
+
+impl Done {
+    /// Whether it is known that no update ever counted.
+    pub fn kept_nothing(&self) -> bool {
+        let nobody = |c: &Option<Counted>| c.is_some_and(|c| c.honest + c.malicious == 0);
+        !self.counted.is_empty() && self.counted.iter().all(nobody)
+    }
+}
+
 /// A run among three parties.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ran {
@@ -72,6 +98,10 @@ pub struct Ran {
     pub tolerance: Option<f64>,
     pub agrees: bool,
     pub seconds: f64,
+}
+
+fn one() -> usize {
+    1
 }
 
 /// The key of a cell.
@@ -184,8 +214,11 @@ impl Results {
 
     /// Mean and standard deviation over seeds of the accuracy at the end.
     pub fn last(&self, done: &[&Done]) -> Option<(f64, f64)> {
-        let values: Vec<f64> = done.iter().filter_map(|d| d.accuracy.last().copied()).collect();
-        spread(&values)
+        let of = |d: &&Done| {
+            let end = &d.accuracy[d.accuracy.len().saturating_sub(self.last.max(1))..];
+            (!end.is_empty()).then(|| end.iter().sum::<f64>() / end.len() as f64)
+        };
+        spread(&done.iter().filter_map(of).collect::<Vec<_>>())
     }
 }
 

@@ -30,7 +30,7 @@ pub fn labels(results: &Results) -> Vec<String> {
 }
 
 /// Rows of a table: predicates with their labels.
-fn rows(results: &Results) -> impl Iterator<Item = (&String, String)> {
+pub(super) fn rows(results: &Results) -> impl Iterator<Item = (&String, String)> {
     let labels = labels(results).into_iter().map(|l| l.replace('|', "\\|"));
     results.predicates.iter().zip(labels)
 }
@@ -143,16 +143,21 @@ pub fn backdoors(results: &Results) -> Option<String> {
     Some(out)
 }
 
-/// What had to be brought into its range, in sentences.
+/// What a reader has to know of some cells, in sentences that say of which.
 pub fn notes(results: &Results) -> Vec<String> {
     let mut notes = Vec::new();
     for (predicate, label) in rows(results) {
+        let of = |holds: &dyn Fn(&Done) -> bool| -> String {
+            let some = |attack: &&str| results.of(predicate, attack).iter().any(|d| holds(d));
+            results.ran(predicate).into_iter().filter(some).collect::<Vec<_>>().join(", ")
+        };
         let done = || results.ran(predicate).into_iter().flat_map(|a| results.of(predicate, a));
         let cut: usize = done().map(|d| d.cut).sum();
         if cut > 0 {
             notes.push(format!(
-                "{label}: {cut} updates of honest clients left the declared range or length and were cut to it: training diverged, \
-                 or the range is too narrow; try a smaller --rate"
+                "{label}, under {}: {cut} updates of honest clients left the declared range or length and were cut to it: training \
+                 diverged, or the range is too narrow; try a smaller --rate",
+                of(&|d| d.cut > 0)
             ));
         }
         let mut squeezed: BTreeMap<&str, usize> = BTreeMap::new();
@@ -160,7 +165,14 @@ pub fn notes(results: &Results) -> Vec<String> {
         all.for_each(|(name, rounds)| *squeezed.entry(name).or_default() += rounds);
         for (name, rounds) in squeezed {
             notes.push(format!(
-                "{label}: `{name}` left its declared range in {rounds} rounds and was cut to it; a run refuses it then"
+                "{label}, under {}: `{name}` left its declared range in {rounds} rounds and was cut to it; a run refuses it then",
+                of(&|d| d.squeezed.contains_key(name))
+            ));
+        }
+        let nothing = of(&Done::kept_nothing);
+        if !nothing.is_empty() {
+            notes.push(format!(
+                "{label}, under {nothing}: nothing was ever kept in a run of all rounds"
             ));
         }
     }
