@@ -2,33 +2,96 @@
 
 use super::random::Random;
 
-/// Shares of the samples `of`, `each` for every client.
-///
-/// As in T.-M. H. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for federated visual
-/// classification", 2019: each client's label distribution is drawn from a symmetric Dirichlet(alpha), and all get the
-/// same number of samples, without replacement. Clients draw in turn, so that what is left over at the end, where labels
-/// run out, is spread over all.
+/// How samples are shared out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Partition {
+    /// Labels of a client follow a Dirichlet distribution, and all have as many samples.
+    #[default]
+    Dirichlet,
+    /// The same, and the numbers of samples follow a Dirichlet distribution, too.
+    Unequal,
+    /// Each client has two pieces of the samples in the order of their labels, so that most have two labels.
+    Pathological,
+}
+
+/// Samples of a client, at least.
+pub const LEAST: usize = 2;
+
+/// Shares of the samples `of`: `each` for every client, or so many on average where shares are unequal.
 pub fn partition(
+    how: Partition,
     labels: &[u8],
     of: &[usize],
     (clients, each): (usize, usize),
     alpha: f64,
     random: &mut Random,
 ) -> Vec<Vec<usize>> {
+    match how {
+        Partition::Dirichlet => dirichlet(labels, of, &vec![each; clients], alpha, random),
+        Partition::Unequal => {
+            let parts = random.dirichlet(alpha, clients);
+            let free = (each - LEAST) * clients;
+            let count = |part: &f64| LEAST + (free as f64 * part) as usize;
+            let counts: Vec<usize> = parts.iter().map(count).collect();
+            dirichlet(labels, of, &counts, alpha, random)
+        }
+        Partition::Pathological => pathological(labels, of, (clients, each), random),
+    }
+}
+
+/// As in T.-M. H. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for federated visual
+/// classification", 2019: each client's label distribution is drawn from a symmetric Dirichlet(alpha), and samples are drawn
+/// without replacement. Clients draw in turn, so that what is left over at the end, where labels run out, is spread over
+/// all.
+fn dirichlet(
+    labels: &[u8],
+    of: &[usize],
+    counts: &[usize],
+    alpha: f64,
+    random: &mut Random,
+) -> Vec<Vec<usize>> {
     let classes = labels.iter().map(|&l| usize::from(l) + 1).max().unwrap_or(1);
     let mut stock = vec![Vec::new(); classes];
     of.iter().for_each(|&i| stock[usize::from(labels[i])].push(i));
-    let wishes: Vec<Vec<f64>> = (0..clients).map(|_| random.dirichlet(alpha, classes)).collect();
-    let mut shards = vec![Vec::with_capacity(each); clients];
-    for _ in 0..each {
-        for (shard, wish) in shards.iter_mut().zip(&wishes) {
-            let class = draw(wish, &stock, random);
-            shard.extend(stock[class].pop());
+    let wishes: Vec<Vec<f64>> = counts.iter().map(|_| random.dirichlet(alpha, classes)).collect();
+    let mut shards: Vec<Vec<usize>> = counts.iter().map(|n| Vec::with_capacity(*n)).collect();
+    for turn in 0..counts.iter().copied().max().unwrap_or(0) {
+        for ((shard, wish), count) in shards.iter_mut().zip(&wishes).zip(counts) {
+            if turn < *count {
+                let class = draw(wish, &stock, random);
+                shard.extend(stock[class].pop());
+            }
         }
     }
     shards
 }
 
+/// As in H. B. McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data", 2017, section 3:
+/// samples are sorted by their labels and cut into twice as many pieces as there are clients, and each client gets two.
+fn pathological(
+    labels: &[u8],
+    of: &[usize],
+    (clients, each): (usize, usize),
+    random: &mut Random,
+) -> Vec<Vec<usize>> {
+    let mut sorted: Vec<usize> = of[..clients * each].to_vec();
+    sorted.sort_by_key(|i| labels[*i]);
+    // A client's share is cut where its first piece ends.
+    let first = each / 2;
+    let mut pieces: Vec<&[usize]> = Vec::with_capacity(2 * clients);
+    for share in sorted.chunks_exact(each.max(1)) {
+        let (a, b) = share.split_at(first);
+        pieces.extend([a, b]);
+    }
+    // Long and short pieces are mixed apart, so that all have as many samples.
+    let mut order: Vec<usize> = (0..clients).collect();
+    random.shuffle(&mut order);
+    let shorter = order.iter().map(|i| pieces[2 * i]);
+    let mut other: Vec<usize> = (0..clients).collect();
+    random.shuffle(&mut other);
+    let longer = other.iter().map(|i| pieces[2 * i + 1]);
+    shorter.zip(longer).map(|(a, b)| [a, b].concat()).collect()
+}
 /// A class with stock left, by these probabilities; by what is in stock where they leave nothing.
 fn draw(wish: &[f64], stock: &[Vec<usize>], random: &mut Random) -> usize {
     let left = |class: usize| stock[class].len() as f64;

@@ -67,6 +67,9 @@ pub enum FederationError<E> {
     /// The rule failed.
     #[error(transparent)]
     Rule(E),
+    /// An attack of a caller's own failed.
+    #[error("{name}: {why}")]
+    Attack { name: String, why: String },
     /// What the rule reveals is no vector of finite numbers as long as the model.
     #[error("round {round}: the aggregate is not a vector of {expected} finite numbers")]
     Aggregate { round: usize, expected: usize },
@@ -155,10 +158,9 @@ impl Cell<'_> {
             .map_err(FederationError::Rule)?;
         let declared = rule.declared();
         let mut offer = self.offer(&declared, round, global, last);
-        let attack = &self.attack.attack;
-        let acts = attack.updates.is_some() || attack.validation.is_some();
-        if acts && self.begun(round) && offer.malicious.contains(&true) {
-            self.poison(rule, &mut offer);
+        if self.attack.acts() && self.begun(round) && offer.malicious.contains(&true) {
+            let failed = |why| FederationError::Attack { name: self.attack.name.clone(), why };
+            self.poison(rule, &mut offer).map_err(failed)?;
         }
         clip_all(&mut offer.updates);
         let filled = self.fill(&declared, &offer);

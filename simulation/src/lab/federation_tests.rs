@@ -11,6 +11,8 @@ use super::tests::{digits, graph_with, setting};
 use super::world::{Setting, Split, World, WorldError};
 use crate::data::Dataset;
 use crate::net::Net;
+use crate::partition::{Partition, partition};
+use crate::random::{Purpose, Random};
 use crate::testing::{Build, digits_net};
 use crate::train::Sgd;
 use slvr_compiler::noise::Words;
@@ -65,6 +67,39 @@ fn small_alpha_means_unlike_shares() {
         (0..10).map(part).sum::<f64>() / 10.0
     });
     assert!(wild > 0.5 && (0.2..0.5).contains(&usual) && even < 0.2, "{wild} {usual} {even}");
+}
+
+#[test]
+fn shares_may_be_unequal_or_of_two_labels_and_are_disjoint() {
+    let net = Net::new(&digits_net()).expect("a chain");
+    let all = digits();
+    for (partition, alpha) in [(Partition::Unequal, 0.5), (Partition::Pathological, 0.5)] {
+        let setting = Setting { partition, alpha, samples: 41, ..setting() };
+        let world = World::new(net.clone(), &all, setting).expect("a world");
+        let sizes: Vec<usize> = (0..10).map(|i| world.data(i, 0).len()).collect();
+        assert!(sizes.iter().all(|n| *n >= 2) && sizes.iter().sum::<usize>() <= 410, "{sizes:?}");
+        let labels = |i: usize| world.data(i, 0).labels().iter().collect::<BTreeSet<_>>().len();
+        if partition == Partition::Pathological {
+            assert!(sizes.iter().all(|n| *n == 41), "{sizes:?}");
+            assert!(
+                (0..10).all(|i| labels(i) <= 4) && (0..10).filter(|i| labels(*i) <= 3).count() > 5
+            );
+        } else {
+            assert!(sizes.iter().max() > sizes.iter().min().map(|n| 3 * n).as_ref(), "{sizes:?}");
+        }
+    }
+    let labels: Vec<u8> = (0..100).map(|i| (i % 7) as u8).collect();
+    let of: Vec<usize> = (3..100).collect();
+    for how in [Partition::Dirichlet, Partition::Unequal, Partition::Pathological] {
+        let mut random = Random::new(1, Purpose::Caller, [0, 0]);
+        let parts = partition(how, &labels, &of, (9, 10), 0.3, &mut random);
+        let seen: Vec<usize> = parts.concat();
+        let different: BTreeSet<usize> = seen.iter().copied().collect();
+        assert!(
+            different.len() == seen.len() && different.iter().all(|i| of.contains(i)),
+            "{how:?}"
+        );
+    }
 }
 
 #[test]

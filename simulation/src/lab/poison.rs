@@ -14,7 +14,11 @@ use std::collections::BTreeMap;
 
 impl Cell<'_> {
     /// Replaces what the malicious give.
-    pub(super) fn poison<R: Rule + Sync>(&self, rule: &R, offer: &mut Offer<'_>) {
+    pub(super) fn poison<R: Rule + Sync>(
+        &self,
+        rule: &R,
+        offer: &mut Offer<'_>,
+    ) -> Result<(), String> {
         let (world, round, global) = (self.world, offer.round, offer.global);
         let declared = rule.declared();
         let Declared { graph, roles, reading } = declared;
@@ -63,7 +67,7 @@ impl Cell<'_> {
             ask: if asks { Some(&ask) } else { None },
             labelled: roles.contains(&Role::Labels),
         };
-        let sent = self.attack.sent(&knowledge);
+        let sent = self.attack.sent(&knowledge)?;
         let give = |validate: Validation| {
             let pairs = places.iter().zip(&sent);
             pairs.map(|(&i, sent)| validate(&knowledge, sent, &offer.validation[i])).collect()
@@ -75,6 +79,7 @@ impl Cell<'_> {
         for (&i, samples) in places.iter().zip(samples) {
             offer.validation[i] = samples;
         }
+        Ok(())
     }
 }
 

@@ -6,6 +6,7 @@ use super::shift::{Scenario, Shift, shifted};
 use super::world::{Setting, Split, World};
 use crate::idx;
 use crate::net::Net;
+use crate::partition::Partition;
 use crate::testing::digits_net;
 use crate::train::Sgd;
 use slvr_compiler::graph::{Graph, build};
@@ -38,6 +39,7 @@ pub(super) fn setting() -> Setting {
         part: 1.0,
         malicious: 2,
         alpha: 0.5,
+        partition: Partition::default(),
         samples: 40,
         validation: 5,
         public: 50,

@@ -4,7 +4,7 @@ use super::shift::{self, Shift};
 use crate::data::Dataset;
 use crate::error::NetError;
 use crate::net::Net;
-use crate::partition::partition;
+use crate::partition::{LEAST, Partition, partition};
 use crate::random::{Purpose, Random};
 use crate::train::Sgd;
 use thiserror::Error;
@@ -20,7 +20,9 @@ pub struct Setting {
     pub malicious: usize,
     /// Concentration of the Dirichlet distribution of a client's labels.
     pub alpha: f64,
-    /// Samples of a client, at most.
+    /// How samples are shared out.
+    pub partition: Partition,
+    /// Samples of a client, at most; where shares are unequal, on average.
     pub samples: usize,
     /// b, validation samples of a client in a round.
     pub validation: usize,
@@ -71,9 +73,6 @@ pub enum WorldError {
     )]
     Few { found: usize, least: usize },
 }
-
-/// Samples of a client, at least.
-const LEAST: usize = 2;
 
 /// A set-up: the model, each client's share, the public set, the test sets, who is malicious.
 #[derive(Clone, Debug)]
@@ -126,7 +125,8 @@ impl World {
             return Err(WorldError::Few { found: each, least: LEAST });
         }
         let labels = data.train.labels();
-        let parts = partition(labels, rest, (everybody, each), setting.alpha, &mut random);
+        let sizes = (everybody, each);
+        let parts = partition(setting.partition, labels, rest, sizes, setting.alpha, &mut random);
         let shares: Vec<Dataset> = parts.iter().map(|part| data.train.select(part)).collect();
         let mut test_order: Vec<usize> = (0..data.test.len()).collect();
         random.shuffle(&mut test_order);

@@ -3,10 +3,12 @@
 //! | file | does |
 //! |---|---|
 //! | `data.rs` | data sets |
+//! | `attack.rs` | attacks by their names, and those of the user's own |
 //! | `sizes.rs` | which sizes of a predicate follow from options |
 //! | `subject.rs` | predicates and the model, bound and compiled |
 //! | `rule.rs` | aggregates in floating point, in the circuit's arithmetic, and among three parties |
 
+pub mod attack;
 pub mod data;
 pub mod rule;
 pub mod sizes;

@@ -268,7 +268,7 @@ fn compared<'a>(
 pub fn failed(e: FederationError<anyhow::Error>) -> anyhow::Error {
     match e {
         FederationError::Rule(e) => e,
-        FederationError::Aggregate { .. } => anyhow!("{e}"),
+        FederationError::Aggregate { .. } | FederationError::Attack { .. } => anyhow!("{e}"),
     }
 }
 

@@ -24,6 +24,7 @@ use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::rule::{Declared as Predicate, Rule, Step};
 use slvr_simulation::lab::world::{Setting, World};
+use slvr_simulation::partition::Partition;
 use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -170,6 +171,7 @@ impl Demo {
             part: 1.0,
             malicious: 1,
             alpha: 1.0,
+            partition: Partition::default(),
             samples: usize::MAX,
             validation: SAMPLES,
             public: PUBLIC,

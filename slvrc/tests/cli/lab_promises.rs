@@ -251,6 +251,52 @@ fn rounds_classes_and_who_counted_are_listed_and_notes_say_of_which_cells() {
     assert!(run.stdout.contains(&mean), "{mean}: {}", run.stdout);
 }
 
+/// The mean of the honest, backwards, by what a user writes.
+const OWN: &str = "\
+use std::{sum};
+
+fn back[h, d](honest: fix[h, d]) -> fix[d] {
+    -sum(honest[i] for i in h) / h
+}
+
+fn attack[n, h, d](own: fix[n, d], honest: fix[h, d]) -> fix[n, d] {
+    [back(honest) for i in n]
+}
+";
+
+#[test]
+fn an_attack_of_ones_own_is_a_function_of_what_the_malicious_know() {
+    let place = Place::new();
+    write(&place, "p.slvr", "m", "", MEAN);
+    place.write("own.slvr", OWN);
+    place.write("flip.slvr", "fn attack[n, d](own: fix[n, d]) -> fix[n, d] { -own }\n");
+    let line = format!(
+        "lab p.slvr {QUICK} --attacks none,sign-flip,flip.slvr,flip.slvr@from=2,own.slvr --json"
+    );
+    let report = place.slvrc(&line).ok();
+    let of = |attack: &str| {
+        report["results"]["cells"][format!("p.slvr | {attack} | 0")]["accuracy"].clone()
+    };
+    assert_eq!(of("flip.slvr"), of("sign-flip"));
+    assert_eq!(of("flip.slvr@from=2")[0], of("none")[0]);
+    assert!(of("own.slvr") != of("none") && of("own.slvr").is_array());
+    for (text, what) in [
+        (
+            "fn other(x: fix) -> fix { x }\n",
+            "an attack is a function `attack` of some of own: fix[n, d]",
+        ),
+        ("fn attack[d](secret: fix[d]) -> fix[d] { secret }\n", "nobody knows `secret`"),
+        ("fn attack[n, d](own: fix[n, d]) -> fix[n, d] { owl }\n", "`owl`"),
+    ] {
+        place.write("wrong.slvr", text);
+        let refused = place.slvrc(&format!("lab p.slvr {QUICK} --attacks wrong.slvr --out w"));
+        assert!(refused.status != 0 && refused.stderr.contains(what), "{what}: {}", refused.stderr);
+    }
+    place.write("own.slvr", OWN.replace("/ h", "/ (2 * h)"));
+    let stale = place.slvrc(&format!("{line} --resume"));
+    assert!(stale.status == 1, "another text is another attack: {}", stale.stderr);
+}
+
 #[test]
 fn many_attacks_are_rows() {
     let place = Place::new();

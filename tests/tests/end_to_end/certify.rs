@@ -16,6 +16,7 @@ use slvr_simulation::lab::reading::Reading;
 use slvr_simulation::lab::rule::{Declared, Rule, Step};
 use slvr_simulation::lab::world::{Setting, Split, World};
 use slvr_simulation::net::Net;
+use slvr_simulation::partition::Partition;
 use slvr_simulation::train::Sgd;
 use slvr_tests::accuracy::images;
 use slvr_tests::{Case, committees, compile, predicate};
@@ -117,6 +118,7 @@ fn setting() -> Setting {
         part: 1.0,
         malicious: 1,
         alpha: 1.0,
+        partition: Partition::default(),
         samples: usize::MAX,
         validation: 10,
         public: 100,

@@ -267,6 +267,19 @@ fn momentum() {
     });
 }
 
+#[test]
+fn norm_bound_of_the_last_round() {
+    check("norm_bound_last", &[MODEL, ("m", "4")], 0.01, |bound: &mut Option<f64>, u, _| {
+        let sizes: Vector = u.iter().map(|x| norm(x)).collect();
+        let kept: Vector =
+            sizes.iter().map(|n| f64::from(u8::from(*n < bound.unwrap_or(4096.0)))).collect();
+        let mut sorted = sizes;
+        sorted.sort_by(f64::total_cmp);
+        *bound = Some(1.5 * sorted[1]);
+        times(0.25, &weighted(&kept, u))
+    });
+}
+
 #[derive(Default)]
 struct Drifting {
     before: Vec<Vector>,

@@ -12,6 +12,7 @@ pub(super) const ATTACK: Attack = Attack {
     about: "they train a trigger, whose success is listed",
     source: "Gu et al. 2017",
     training: Some(|data, _| poisoned(data, Part::All)),
+    triggers: true,
     ..Attack::NONE
 };
 

@@ -11,5 +11,6 @@ pub(super) const ATTACK: Attack = Attack {
     source: "Bagdasaryan et al. 2020",
     training: backdoor::ATTACK.training,
     updates: scaling::ATTACK.updates,
+    triggers: true,
     ..Attack::NONE
 };

@@ -2,6 +2,8 @@
 
 use super::super::knowledge::Knowledge;
 use super::Attack;
+use std::fmt;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// `NAME`, or `NAME@PARAMETER=VALUE`, with as many as one likes.
@@ -14,6 +16,21 @@ pub struct Chosen {
     pub values: Vec<(&'static str, f64)>,
     /// The round in which it begins, from 0.
     pub from: usize,
+    /// What a caller's own attack sends, instead of what `attack` says.
+    pub own: Option<Own>,
+}
+
+/// An attack of a caller's own.
+#[derive(Clone)]
+pub struct Own(pub Arc<Program>);
+
+/// Of what is known to the malicious what each of them sends.
+pub type Program = dyn Fn(&Knowledge<'_>) -> Result<Vec<Vec<f32>>, String> + Send + Sync;
+
+impl fmt::Debug for Own {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an attack of one's own")
+    }
 }
 
 /// Why an attack cannot be had.
@@ -35,7 +52,7 @@ impl Chosen {
     /// With the parameters that it has by itself, from the first round on.
     pub fn of(attack: &Attack) -> Chosen {
         let (name, values) = (attack.name.to_string(), attack.params.to_vec());
-        Chosen { name, attack: *attack, values, from: 0 }
+        Chosen { name, attack: *attack, values, from: 0, own: None }
     }
 
     pub fn parse(text: &str) -> Result<Chosen, ChosenError> {
@@ -70,10 +87,19 @@ impl Chosen {
         Ok(self)
     }
 
+    /// Whether the malicious send something of their own, or give it for validation.
+    pub fn acts(&self) -> bool {
+        self.own.is_some() || self.attack.updates.is_some() || self.attack.validation.is_some()
+    }
+
     /// What the malicious send.
-    pub fn sent(&self, k: &Knowledge<'_>) -> Vec<Vec<f32>> {
+    pub fn sent(&self, k: &Knowledge<'_>) -> Result<Vec<Vec<f32>>, String> {
         let k = Knowledge { values: &self.values, ..*k };
-        self.attack.updates.map_or_else(|| k.own.to_vec(), |updates| updates(&k))
+        match (&self.own, self.attack.updates) {
+            (Some(own), _) => (own.0)(&k),
+            (None, Some(updates)) => Ok(updates(&k)),
+            (None, None) => Ok(k.own.to_vec()),
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub(super) const ATTACK: Attack = Attack {
     source: "Xie et al. 2020",
     training: Some(poisoned),
     updates: scaling::ATTACK.updates,
+    triggers: true,
     ..Attack::NONE
 };
 

@@ -44,7 +44,7 @@ mod tests {
             let ask = |u: &[f32]| Some(harm(u).min(20.0));
             scene.with(|k| {
                 let k = Knowledge { ask: Some(&ask), ..*k };
-                harm(&Chosen::of(attack).sent(&k)[0]).min(20.0)
+                harm(&Chosen::of(attack).sent(&k).expect("updates")[0]).min(20.0)
             })
         };
         assert!(sent(&ATTACK) >= sent(&extreme::ATTACK));

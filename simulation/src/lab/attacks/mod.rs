@@ -40,7 +40,7 @@ use super::knowledge::{Knowledge, Knows};
 use crate::data::Dataset;
 
 pub use backdoor::{TARGET, triggered};
-pub use chosen::{Chosen, ChosenError};
+pub use chosen::{Chosen, ChosenError, Own};
 
 /// Of each malicious client the update.
 pub type Updates = fn(&Knowledge<'_>) -> Vec<Vec<f32>>;
@@ -67,6 +67,8 @@ pub struct Attack {
     pub needs: Option<Needs>,
     /// What a malicious client trains on instead of its share.
     pub training: Option<fn(&Dataset, Place) -> Dataset>,
+    /// Whether it trains a trigger, whose success is listed.
+    pub triggers: bool,
     /// What each malicious client sends.
     pub updates: Option<Updates>,
     /// What a malicious client that sends this update gives for validation instead of these samples of its own.
@@ -86,6 +88,7 @@ impl Attack {
         against: "",
         needs: None,
         training: None,
+        triggers: false,
         updates: None,
         validation: None,
         forges_scores: false,

@@ -41,7 +41,7 @@ impl Scene {
 
     /// What the malicious send.
     pub(super) fn sent(&self, attack: &Attack) -> Vec<Vec<f32>> {
-        self.with(|k| Chosen::of(attack).sent(k))
+        self.with(|k| Chosen::of(attack).sent(k).expect("updates"))
     }
 
     /// What a malicious client that sends this update gives for validation.

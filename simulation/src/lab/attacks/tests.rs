@@ -41,7 +41,8 @@ fn one_malicious_client_alone_sends_something_against_the_direction() {
 fn sent(scene: &Scene, attack: &Attack, ask: &(dyn Fn(&[f32]) -> Option<f64> + Sync)) -> Vec<f32> {
     scene.with(|k| {
         let none = BTreeMap::new();
-        Chosen::of(attack).sent(&Knowledge { params: &none, ask: Some(ask), ..*k }).remove(0)
+        let k = Knowledge { params: &none, ask: Some(ask), ..*k };
+        Chosen::of(attack).sent(&k).expect("updates").remove(0)
     })
 }
 

@@ -3,11 +3,11 @@
 use super::results::{About, Counted, Done, Ran, Results, key};
 use super::table;
 use crate::fail::tell;
+use crate::lab::attack::chosen;
 use crate::lab::rule::{Aggregation, Check, failed};
 use crate::lab::subject::{Bound, Subject, Trained};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
-use slvr_simulation::lab::attacks::Chosen;
 use slvr_simulation::lab::federation::{self, Cell};
 use slvr_simulation::lab::fill;
 use slvr_simulation::lab::knowledge::Knows;
@@ -109,12 +109,14 @@ impl Grid<'_> {
                 }
             }
         };
-        // Two cells at a time keep both cores busy where one of them waits for a single thread.
+        // A cell for every core keeps all busy where one of them waits for a single thread; two at least, for what waits.
+        let cores = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
         std::thread::scope(|scope| {
-            let other = std::thread::Builder::new().spawn_scoped(scope, work);
-            // Where the machine gives no thread, this one does everything.
+            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work);
+            // Where the machine gives no thread, those that there are do everything.
+            let others: Vec<_> = (1..cores).filter_map(|i| spawn(i).ok()).collect();
             work();
-            if let Ok(other) = other {
+            for other in others {
                 other.join().expect("a worker does not panic");
             }
         });
@@ -132,7 +134,7 @@ impl Grid<'_> {
         bar: &ProgressBar,
     ) -> anyhow::Result<Option<Done>> {
         let first = subject(predicate, self.setting.in_a_round(self.setting.clients))?;
-        let chosen = Chosen::parse(attack)?;
+        let chosen = chosen(attack)?;
         if !first.suits(&chosen.attack) {
             bar.inc(self.setting.rounds as u64);
             return Ok(None);

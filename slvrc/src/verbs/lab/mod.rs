@@ -24,7 +24,7 @@ pub use options::Lab;
 use crate::fail::{Usage, note, say, say_json};
 use crate::lab::sizes::Declared;
 use crate::lab::subject::{self, Bound};
-use crate::lab::{data, sizes};
+use crate::lab::{attack, data, sizes};
 use anyhow::{Context, bail};
 use cells::Grid;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -32,12 +32,13 @@ use results::{ADAPTIVE, Results};
 use serde_json::json;
 use slvr::files;
 use slvr_circuit::Security;
-use slvr_simulation::lab::attacks::{Attack, Chosen};
+use slvr_simulation::lab::attacks::{Attack, ChosenError};
 use slvr_simulation::lab::fill::Role;
 use slvr_simulation::lab::shift::{Scenario, Shift};
 use slvr_simulation::lab::world::{Setting, Split, World};
 use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::time::Instant;
 
 /// Files in the folder of results, beside the results themselves.
@@ -207,6 +208,7 @@ impl Lab {
             part: self.part,
             malicious,
             alpha: self.alpha,
+            partition: self.partition(),
             samples: self.samples,
             validation: self.validation,
             public: self.public,
@@ -244,6 +246,7 @@ impl Lab {
             ("clients of a round", world.present(0).len().to_string()),
             ("knowledge", self.knowledge.clone().unwrap_or_default()),
             ("alpha", self.alpha.to_string()),
+            ("partition", self.partition.clone()),
             ("samples of a client", world.data(0, 0).len().to_string()),
             ("validation samples", self.validation.to_string()),
             ("public samples", world.public.len().to_string()),
@@ -266,6 +269,9 @@ impl Lab {
         let mut texts = Vec::new();
         for name in predicates {
             texts.push(Declared::read(name)?.text);
+        }
+        for file in self.attacks.iter().filter_map(|a| attack::file(a)) {
+            texts.push(files::read_text(Path::new(file), 1 << 24)?);
         }
         if let Some(file) = options::model_file(model) {
             texts.push(files::read_text(&file, 1 << 24)?);
@@ -366,11 +372,14 @@ impl Lab {
                 name => {
                     let known =
                         || Attack::ALL.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");
-                    let attack = Chosen::parse(name).map_err(|e| {
-                        let all = format!("there are {}, {ADAPTIVE}, paper and all", known());
-                        Usage(format!("--attacks: {e}; {all}"))
+                    attack::chosen(name).map_err(|e| match e.is::<ChosenError>() {
+                        true => {
+                            let all = format!("there are {}, {ADAPTIVE}, paper and all", known());
+                            Usage(format!("--attacks: {e}; {all}")).into()
+                        }
+                        false => e,
                     })?;
-                    all.push(attack.name);
+                    all.push(name.to_string());
                 }
             }
         }

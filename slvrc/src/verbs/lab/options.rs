@@ -8,6 +8,7 @@ use anyhow::{Context, bail};
 use slvr::files;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::knowledge::Knows;
+use slvr_simulation::partition::Partition;
 use std::fs::{File, TryLockError};
 use std::path::{Component, Path, PathBuf};
 
@@ -22,7 +23,8 @@ pub struct Lab {
     /// More predicates; `paper` stands for the six of the paper's table.
     #[arg(long, value_name = "PREDICATE,...")]
     pub(super) predicate: Vec<String>,
-    /// Attacks by their names, with parameters behind an @, as `noise@sigma=0.01` or `sign-flip@from=5`; `adaptive` for the
+    /// Attacks by their names, with parameters behind an @, as `noise@sigma=0.01` or `sign-flip@from=5`; a `.slvr` file with a
+    /// function `attack` of one's own; `adaptive` for the
     /// worse of those that a predicate's header names and of the search; `paper` for those of the paper, or `all`.
     #[arg(long, value_name = "ATTACK", value_delimiter = ',', default_value = "none,paper")]
     pub(super) attacks: Vec<String>,
@@ -51,6 +53,10 @@ pub struct Lab {
     /// Concentration of the Dirichlet distribution of a client's labels.
     #[arg(long, default_value_t = 0.5)]
     pub(super) alpha: f64,
+    /// How samples are shared out: by labels that follow a Dirichlet distribution, with unequal numbers of samples beside, or
+    /// in pieces of samples that are sorted by their labels, two for each client.
+    #[arg(long, default_value = "dirichlet", value_parser = ["dirichlet", "unequal", "pathological"])]
+    pub(super) partition: String,
     /// Samples of a client, at most.
     #[arg(long, default_value_t = 200)]
     pub(super) samples: usize,
@@ -158,6 +164,15 @@ impl Lab {
             self.seed.checked_add(self.seeds).is_some(),
             "--seed and --seeds together go beyond 64 bits",
         )
+    }
+
+    /// How samples are shared out.
+    pub(super) fn partition(&self) -> Partition {
+        match self.partition.as_str() {
+            "unequal" => Partition::Unequal,
+            "pathological" => Partition::Pathological,
+            _ => Partition::Dirichlet,
+        }
     }
 
     /// What attackers know.

@@ -2,7 +2,8 @@
 
 use super::paper;
 use super::results::{About, Done, NONE, Results, spread};
-use crate::lab::sizes;
+use crate::lab::{attack, sizes};
+use slvr_simulation::lab::attacks::Attack;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -126,21 +127,25 @@ pub fn legend(table: &str) -> &'static str {
     }
 }
 
-/// What the backdoor reached, where there was one.
+/// What the backdoors reached, where there was one.
 pub fn backdoors(results: &Results) -> Option<String> {
-    let column = results.attacks.iter().find(|a| *a == "backdoor")?;
-    let mut out = String::from(
-        "| predicate | triggered images labelled as the backdoor wants, % |\n|---|---|\n",
-    );
+    let triggers = |name: &str| Attack::named(attack::name(name)).is_some_and(|a| a.triggers);
+    let columns: Vec<String> = results.attacks.iter().filter(|a| triggers(a)).cloned().collect();
+    let (mut names, mut lines) = (Vec::new(), Vec::new());
     for (predicate, label) in rows(results) {
-        let values: Vec<f64> = results.of(predicate, column).iter().map(|d| d.backdoor).collect();
-        let Some((mean, sd)) = spread(&values) else { continue };
-        let _ = match values.len() {
-            1 => writeln!(out, "| {label} | {:.1} |", 100.0 * mean),
-            _ => writeln!(out, "| {label} | {:.1} ± {:.1} |", 100.0 * mean, 100.0 * sd),
+        let cell = |column: &String| {
+            let all: Vec<f64> = results.of(predicate, column).iter().map(|d| d.backdoor).collect();
+            match spread(&all) {
+                None => "–".into(),
+                Some((mean, _)) if all.len() == 1 => format!("{:.1}", 100.0 * mean),
+                Some((mean, sd)) => format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * sd),
+            }
         };
+        names.push(label);
+        lines.push(columns.iter().map(cell).collect());
     }
-    Some(out)
+    const CORNER: &str = "triggered images labelled as the backdoor wants, %";
+    (!columns.is_empty()).then(|| markdown((CORNER, &columns), (&names, &lines)))
 }
 
 /// What a reader has to know of some cells, in sentences that say of which.

@@ -26,6 +26,7 @@ use slvr_tests::agree::{close, hold};
 use slvr_tests::long::part;
 use slvr_tests::{Case, compile, keep_in_range, random_inputs};
 
+use statistics::cosine;
 use std::cell::Cell;
 
 type Vector = Vec<f64>;
@@ -478,16 +479,36 @@ fn spectral_leaves_out_those_furthest_along_the_first_direction() {
     assert!(left.get() >= INPUTS, "the two are left out");
 }
 
+/// Adds a public vector to the updates of half of the clients.
+fn lean_towards(inputs: &mut Inputs, name: &str) {
+    let guide = public(inputs, name);
+    for member in inputs.sets[0].iter_mut().step_by(2) {
+        if let Some(RawData::F64(v)) = member.get_mut("update").map(|t| &mut t.data) {
+            v.iter_mut().zip(&guide).for_each(|(x, g)| *x += g);
+        }
+    }
+}
+
+#[test]
+fn cosine_with_the_last_aggregate_is_held_to_a_part_of_the_references() {
+    let some = Cell::new(0);
+    let lean = |inputs: &mut Inputs, _: &Case| lean_towards(inputs, "last");
+    check("cosine_last", &[MODEL, ("m", "6")], 0.3, lean, |inputs| {
+        let (guide, last) = (public(inputs, "guide"), public(inputs, "last"));
+        let tau = 0.5 * cosine(&guide, &last);
+        let accepted: Vec<Vector> =
+            updates(inputs).into_iter().filter(|x| cosine(x, &last) >= tau).collect();
+        some.set(some.get() + u64::from((1..6).contains(&accepted.len())));
+        mean_or_zeros(&accepted, guide.len())
+    });
+    assert!(some.get() >= INPUTS, "some are accepted, not all");
+}
+
 #[test]
 fn zeno_plus_plus_accepts_what_points_along_the_servers_update() {
     // Half of the clients lean towards the server's update, and one was replaced: its update is 0.
     let lean = |inputs: &mut Inputs, _: &Case| {
-        let guide = public(inputs, "guide");
-        for member in inputs.sets[0].iter_mut().step_by(2) {
-            if let Some(RawData::F64(v)) = member.get_mut("update").map(|t| &mut t.data) {
-                v.iter_mut().zip(&guide).for_each(|(x, g)| *x += g);
-            }
-        }
+        lean_towards(inputs, "guide");
         if let Some(RawData::F64(v)) = inputs.sets[0][1].get_mut("update").map(|t| &mut t.data) {
             v.fill(0.0);
         }

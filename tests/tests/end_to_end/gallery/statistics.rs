@@ -5,7 +5,7 @@ use super::{norm, order, public, reals, sorted, times, updates};
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::Case;
 
-fn cosine(x: &[f64], y: &[f64]) -> f64 {
+pub(super) fn cosine(x: &[f64], y: &[f64]) -> f64 {
     dot(x, y) / (norm(x) * norm(y))
 }
 
