@@ -56,6 +56,20 @@ pub struct Split {
     pub test: Dataset,
 }
 
+/// Where samples come from.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    pub data: &'a Split,
+    /// What data shift to; without it they are changed.
+    pub other: Option<&'a Split>,
+}
+
+impl<'a> From<&'a Split> for Source<'a> {
+    fn from(data: &'a Split) -> Self {
+        Source { data, other: None }
+    }
+}
+
 /// Why there is nothing to simulate.
 #[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Error)]
@@ -95,9 +109,15 @@ pub struct World {
 
 impl World {
     /// Splits the data and chooses the malicious.
-    pub fn new(net: Net, data: &Split, setting: Setting) -> Result<World, WorldError> {
-        net.check(&data.train)?;
-        net.check(&data.test)?;
+    pub fn new<'a>(
+        net: Net,
+        source: impl Into<Source<'a>>,
+        setting: Setting,
+    ) -> Result<World, WorldError> {
+        let Source { data, other } = source.into();
+        for part in [Some(data), other].into_iter().flatten().flat_map(|s| [&s.train, &s.test]) {
+            net.check(part)?;
+        }
         let require = |good, why| if good { Ok(()) } else { Err(WorldError::Setting(why)) };
         require(setting.clients > 0, "there must be clients")?;
         require(setting.malicious < setting.clients, "at least one client must be honest")?;
@@ -133,12 +153,29 @@ impl World {
         test_order.truncate(setting.test.max(1));
         let test = data.test.select(&test_order);
         let moved = |data: &Dataset, index: usize| shift::shifted(data, seed, index as u64);
-        let (shifted, shifted_test) = match setting.shift {
-            None => (Vec::new(), None),
-            Some(_) => (
+        let (shifted, shifted_test) = match (setting.shift, other) {
+            (None, _) => (Vec::new(), None),
+            (Some(_), None) => (
                 shares.iter().enumerate().map(|(i, share)| moved(share, i)).collect(),
                 Some(moved(&test, everybody)),
             ),
+            (Some(_), Some(other)) => {
+                let mut random = Random::new(seed, Purpose::Shift, [0, 1]);
+                let each = each.min(other.train.len() / everybody);
+                if each < LEAST {
+                    return Err(WorldError::Few { found: each, least: LEAST });
+                }
+                let mut order: Vec<usize> = (0..other.train.len()).collect();
+                random.shuffle(&mut order);
+                let (labels, sizes) = (other.train.labels(), (everybody, each));
+                let (how, alpha) = (setting.partition, setting.alpha);
+                let parts = partition(how, labels, &order, sizes, alpha, &mut random);
+                let mut tests: Vec<usize> = (0..other.test.len()).collect();
+                random.shuffle(&mut tests);
+                tests.truncate(setting.test.max(1));
+                let shares = parts.iter().map(|part| other.train.select(part)).collect();
+                (shares, Some(other.test.select(&tests)))
+            }
         };
         let mut random = Random::new(seed, Purpose::Poisoners, [0, 0]);
         let mut malicious = random.choose(setting.malicious, setting.clients);

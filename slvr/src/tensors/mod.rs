@@ -11,6 +11,8 @@ mod npz;
 mod stored;
 mod written;
 
+pub use npz::arrays as npz_arrays;
+
 use crate::error::{About as _, Error, Result, refuse};
 use crate::notes::{Note, Notes};
 pub use arrays::{Array, Arrays, Submission, member_of, public_of};

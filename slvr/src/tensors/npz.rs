@@ -85,6 +85,31 @@ impl<'b> Npz<'b> {
     }
 }
 
+/// All arrays of an npz file: names, shapes, and entries as real numbers; of a larger file than `most` bytes nothing.
+pub fn arrays(bytes: &[u8], most: u64) -> Result<Vec<(String, Vec<u64>, Vec<f32>)>, String> {
+    let mut npz = Npz::open(bytes)?;
+    let mut all = Vec::new();
+    for name in npz.names() {
+        let said = |why: String| format!("`{name}` {why}");
+        // A shape of nothing reads the header alone.
+        let stored = npz.get(&name, &[u64::MAX]).map_err(said)?;
+        let Some(Stored { shape, kind, .. }) = stored else { continue };
+        let entries = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
+        if entries.is_none_or(|n| n > most) {
+            return Err(said(format!("has more than {most} entries")));
+        }
+        let stored = npz.get(&name, &shape).map_err(said)?;
+        let values = match stored.and_then(|s| s.data) {
+            Some(Elements::F32(v)) => v.into_owned(),
+            Some(Elements::F64(v)) => v.iter().map(|x| *x as f32).collect(),
+            Some(Elements::I64(v)) => v.iter().map(|x| *x as f32).collect(),
+            None => return Err(said(format!("has elements of the type {kind}"))),
+        };
+        all.push((name, shape, values));
+    }
+    Ok(all)
+}
+
 /// How many files the end of a zip archive says that it has; those of the same name are one to its reader. None of an
 /// archive of so many files that it has this elsewhere.
 fn entries(bytes: &[u8]) -> Option<u64> {

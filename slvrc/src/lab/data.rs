@@ -1,106 +1,197 @@
-//! The data sets of the lab.
+//! The data sets of the lab: the digits that come with slvrc, those of `--data` by their names, and any folder of IDX or npz
+//! files.
 
 use crate::fail::Usage;
 use anyhow::{Context, anyhow, bail};
 use slvr::files;
+use slvr::tensors::npz_arrays;
 use slvr_simulation::data::Dataset;
-use slvr_simulation::idx;
+use slvr_simulation::idx::{self, Idx};
 use slvr_simulation::lab::world::Split;
 use std::path::{Path, PathBuf};
 
-/// A data set by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Name {
-    /// 1,797 digits of 8 x 8, which come with slvrc.
-    Digits,
-    /// MNIST.
-    Mnist,
-    /// Fashion-MNIST.
-    Fashion,
-    /// A part of CIFAR-10.
-    Cifar10,
-}
-
-impl Name {
-    /// Its name, and that of its folder.
-    pub fn text(self) -> &'static str {
-        match self {
-            Name::Digits => "digits",
-            Name::Mnist => "mnist",
-            Name::Fashion => "fashion",
-            Name::Cifar10 => "cifar10",
-        }
-    }
-
-    /// The model that is trained on it if none is named.
-    pub fn model(self) -> &'static str {
-        match self {
-            Name::Digits => "DigitsNet",
-            Name::Mnist | Name::Fashion => "LeNet5",
-            Name::Cifar10 => "ResNet20",
-        }
-    }
-
-    /// Its files, without the ending: images and labels of both parts.
-    fn files(self) -> [&'static str; 4] {
-        match self {
-            Name::Cifar10 => {
-                ["train-images-idx4", "train-labels-idx1", "test-images-idx4", "test-labels-idx1"]
-            }
-            Name::Digits | Name::Mnist | Name::Fashion => {
-                ["train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"]
-            }
-        }
-    }
-}
+/// Those that have a name.
+pub const DIGITS: &str = "digits";
+pub const NAMES: [&str; 4] = [DIGITS, "mnist", "fashion", "cifar10"];
 
 /// Most bytes of a file.
 const MOST: u64 = 1 << 27;
 
-/// Reads a data set; `folder` is what `--data` or `SLVR_DATA` says.
-pub fn load(name: Name, folder: Option<&Path>) -> anyhow::Result<Split> {
-    if name == Name::Digits {
-        let all = idx::digits()?;
-        let (test, train): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| i % 5 == 0);
-        return Ok(Split { train: all.select(&train), test: all.select(&test) });
+/// Reads a data set by its name or its folder; `data` is what `--data` or `SLVR_DATA` says.
+pub fn load(name: &str, data: Option<&Path>) -> anyhow::Result<Split> {
+    if name == DIGITS {
+        return Ok(split(idx::digits()?));
+    }
+    if !NAMES.contains(&name) {
+        return read(Path::new(name));
     }
     let from_environment = std::env::var_os("SLVR_DATA").map(PathBuf::from);
-    let Some(folder) = folder.map(Path::to_path_buf).or(from_environment) else {
+    let Some(data) = data.map(Path::to_path_buf).or(from_environment) else {
         let why = format!(
-            "the data set {0} does not come with slvrc: say with --data DIR or SLVR_DATA where the folder `{0}` with its IDX files is",
-            name.text()
+            "the data set {name} does not come with slvrc: say with --data DIR or SLVR_DATA where the folder `{name}` with its \
+             IDX files is"
         );
         return Err(Usage(why).into());
     };
-    let [a, b, c, d] = name.files();
-    let part = |images: &str, labels: &str| {
-        let [images, labels] = [read(&folder, name, images)?, read(&folder, name, labels)?];
-        // Each alone first, so that what is wrong with a file is said of that file.
-        for (path, bytes) in [&images, &labels] {
-            idx::parse(bytes).map_err(|e| anyhow!("{}: {e}", path.display()))?;
-        }
-        idx::dataset(&images.1, &labels.1, 255)
-            .map_err(|e| anyhow!("{} and {}: {e}", images.0.display(), labels.0.display()))
-    };
-    Ok(Split { train: part(a, b)?, test: part(c, d)? })
+    let inside = data.join(name);
+    read(if inside.is_dir() { &inside } else { &data })
 }
 
-/// A file of the data set, gzipped or not.
-fn read(folder: &Path, name: Name, stem: &str) -> anyhow::Result<(PathBuf, Vec<u8>)> {
-    let places = [folder.join(name.text()), folder.to_path_buf()];
-    for place in &places {
-        for ending in ["-ubyte.gz", "-ubyte"] {
-            let path = place.join(format!("{stem}{ending}"));
-            if path.exists() {
-                let bytes = files::read(&path, MOST)
-                    .with_context(|| format!("{}: cannot be read", path.display()))?;
-                return Ok((path, bytes));
+/// The model that is trained on samples of this shape if none is named.
+pub fn model(shape: &[usize]) -> anyhow::Result<&'static str> {
+    match shape {
+        [1, 8, 8] => Ok("DigitsNet"),
+        [1, 28, 28] => Ok("LeNet5"),
+        [3, 32, 32] => Ok("ResNet20"),
+        _ => Err(Usage(format!("say with --model what is trained on samples of {shape:?}")).into()),
+    }
+}
+
+/// Every fifth sample is for tests, where nothing says which are.
+fn split(all: Dataset) -> Split {
+    let (test, train): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|i| i % 5 == 0);
+    Split { train: all.select(&train), test: all.select(&test) }
+}
+
+/// Images or labels of a part, from a file or an array of one.
+struct Part {
+    from: String,
+    shape: Vec<usize>,
+    values: Vec<f32>,
+}
+
+impl Part {
+    /// Labels have one dimension.
+    fn labels(&self) -> bool {
+        self.shape.len() == 1
+    }
+
+    /// Whether the name says that it is for tests.
+    fn tests(&self) -> bool {
+        ["test", "t10k", "valid"].iter().any(|mark| self.from.to_lowercase().contains(mark))
+    }
+}
+
+/// All IDX and npz files of a folder. What has one dimension is labels, what has more is images, and a name with `test`, `t10k` or
+/// `valid` is for tests.
+fn read(folder: &Path) -> anyhow::Result<Split> {
+    const WANTED: &str = "there are no images and labels in IDX or npz files, as train-images-idx3-ubyte.gz and \
+         train-labels-idx1-ubyte.gz, or train.npz with `images` and `labels`";
+    let entries =
+        std::fs::read_dir(folder).with_context(|| format!("{}: {WANTED}", folder.display()))?;
+    let mut paths: Vec<PathBuf> = entries.map(|e| Ok(e?.path())).collect::<anyhow::Result<_>>()?;
+    paths.sort();
+    let mut parts = Vec::new();
+    for path in paths {
+        let name = path.file_name().map(|n| n.to_string_lossy().to_string()).unwrap_or_default();
+        let (is_npz, is_idx) =
+            (name.ends_with(".npz"), name.contains("idx") || name.contains("ubyte"));
+        // A plain file beside its gzipped one is the same.
+        let again = path.with_file_name(format!("{name}.gz")).exists();
+        if !path.is_file() || !(is_npz || is_idx) || again {
+            continue;
+        }
+        let bytes = files::read(&path, MOST)
+            .with_context(|| format!("{}: cannot be read", path.display()))?;
+        let said = |why: String| anyhow!("{}: {why}", path.display());
+        if is_idx {
+            let Idx { shape, data } = idx::parse(&bytes).map_err(|e| said(e.to_string()))?;
+            parts.push(Part {
+                from: name,
+                shape,
+                values: data.into_iter().map(f32::from).collect(),
+            });
+            continue;
+        }
+        for (array, shape, values) in npz_arrays(&bytes, MOST).map_err(said)? {
+            let shape = shape.into_iter().map(|d| d as usize).collect();
+            parts.push(Part { from: format!("{name} {array}"), shape, values });
+        }
+    }
+    let of = |labels: bool, tests: bool| -> anyhow::Result<Option<&Part>> {
+        let all = || parts.iter().filter(|p| p.labels() == labels && p.tests() == tests);
+        // Of several those that say what they are.
+        let named: Vec<&Part> = all().filter(|p| tests || p.from.contains("train")).collect();
+        let found = if named.is_empty() { all().collect() } else { named };
+        match found.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            [a, b, ..] => bail!("{}: {} or {}?", folder.display(), a.from, b.from),
+        }
+    };
+    let (images, labels) = (of(false, false)?, of(true, false)?);
+    let (Some(images), Some(labels)) = (images, labels) else {
+        bail!("{}: {WANTED}", folder.display());
+    };
+    let white = parts
+        .iter()
+        .filter(|p| !p.labels())
+        .flat_map(|p| &p.values)
+        .fold(0.0, |m: f32, x| m.max(*x));
+    let train = dataset(images, labels, white)?;
+    match (of(false, true)?, of(true, true)?) {
+        (Some(images), Some(labels)) => Ok(Split { train, test: dataset(images, labels, white)? }),
+        _ => Ok(split(train)),
+    }
+}
+
+/// Images as (channels, height, width), the largest value as 1.
+fn dataset(images: &Part, labels: &Part, white: f32) -> anyhow::Result<Dataset> {
+    let at = || format!("{} and {}", images.from, labels.from);
+    let shape = match images.shape.as_slice() {
+        [_, h, w] => vec![1, *h, *w],
+        // NumPy's data sets often have channels last.
+        [_, h, w, c @ (1 | 3)] if *h > 3 => vec![*c, *h, *w],
+        [_, rest @ ..] => rest.to_vec(),
+        [] => bail!("{}: a number is no images", images.from),
+    };
+    let turned = images.shape.len() == 4 && shape != images.shape[1..];
+    let size: usize = shape.iter().product();
+    let one = |image: &[f32]| -> Vec<f32> {
+        let area = size / shape[0].max(1);
+        let place = |i: usize| if turned { i % area * shape[0] + i / area } else { i };
+        (0..image.len()).map(|i| image[place(i)] / white.max(f32::MIN_POSITIVE)).collect()
+    };
+    let pixels = images.values.chunks(size.max(1)).flat_map(one).collect();
+    let label = |x: &f32| {
+        let whole = x.fract() == 0.0 && (0.0..256.0).contains(x);
+        whole.then_some(*x as u8).with_context(|| format!("{}: {x} is no label", labels.from))
+    };
+    let labels = labels.values.iter().map(label).collect::<anyhow::Result<Vec<u8>>>()?;
+    Dataset::new(shape, pixels, labels).with_context(at)
+}
+
+/// Images of another size, by the mean of the four values around each place.
+pub fn scaled(data: &Dataset, shape: &[usize]) -> anyhow::Result<Dataset> {
+    let (&[c, h, w], &[to_c, to_h, to_w]) = (data.shape(), shape) else {
+        bail!("samples of {:?} cannot be scaled to {shape:?}", data.shape());
+    };
+    if c != to_c {
+        bail!("samples of {:?} cannot be scaled to {shape:?}", data.shape());
+    }
+    // Where a place lies between two others, with its part of the second.
+    let between = |i: usize, from: usize, to: usize| {
+        let at = ((i as f32 + 0.5) * from as f32 / to as f32 - 0.5).clamp(0.0, (from - 1) as f32);
+        let low = at as usize;
+        (low, (low + 1).min(from - 1), at - low as f32)
+    };
+    let mut out = Vec::with_capacity(data.len() * c * to_h * to_w);
+    for i in 0..data.len() {
+        for plane in data.image(i).chunks_exact(h * w) {
+            for y in 0..to_h {
+                let (top, bottom, down) = between(y, h, to_h);
+                for x in 0..to_w {
+                    let (left, right, across) = between(x, w, to_w);
+                    let row = |y: usize| {
+                        plane[y * w + left] * (1.0 - across) + plane[y * w + right] * across
+                    };
+                    out.push(row(top) * (1.0 - down) + row(bottom) * down);
+                }
             }
         }
     }
-    bail!("{}: there is no {stem}-ubyte.gz", places[0].display())
+    Ok(Dataset::new(shape.to_vec(), out, data.labels().to_vec())?)
 }
-
 /// Says whether data are the same as in an earlier call.
 pub fn digest(split: &Split) -> String {
     use sha2::{Digest, Sha256};
@@ -126,4 +217,27 @@ pub fn shaped(split: Split, shape: &[u64]) -> anyhow::Result<Split> {
         Dataset::new(shape.clone(), data.images().to_vec(), data.labels().to_vec())
     };
     Ok(Split { train: one(split.train)?, test: one(split.test)? })
+}
+
+/// The same in the size that a model reads.
+pub fn scaled_to(split: Split, shape: &[u64]) -> anyhow::Result<Split> {
+    let shape: Vec<usize> = shape.iter().map(|&d| d as usize).collect();
+    Ok(Split { train: scaled(&split.train, &shape)?, test: scaled(&split.test, &shape)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scaled_images_are_between_their_neighbours_and_keep_what_is_even() {
+        let image = vec![0.0, 1.0, 0.0, 1.0];
+        let data = Dataset::new(vec![1, 2, 2], image, vec![7]).expect("an image");
+        let scaled = scaled(&data, &[1, 4, 4]).expect("scaled");
+        assert_eq!(scaled.labels(), [7]);
+        for row in scaled.images().chunks(4) {
+            assert_eq!(row, [0.0, 0.25, 0.75, 1.0]);
+        }
+        assert!(super::scaled(&data, &[3, 4, 4]).is_err());
+    }
 }

@@ -2,7 +2,7 @@
 //! aggregation checked among three parties.
 
 use crate::fail::{Usage, say, say_json};
-use crate::lab::data::{self, Name};
+use crate::lab::data;
 use crate::lab::rule::{Aggregation, Subjects, failed, raw};
 use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
@@ -86,7 +86,7 @@ impl Demo {
         let name = self.predicate.as_ref().unwrap_or(&self.name);
         let given = self.given(name)?;
         let trained = subject::model(MODEL)?;
-        let data = data::load(Name::Digits, None)?;
+        let data = data::load(data::DIGITS, None)?;
         let bound = |security, given| Bound {
             model: MODEL.into(),
             shape: trained.shape.clone(),

@@ -1,6 +1,6 @@
 //! The lab and the files around it: data, models, results, other programs that write there, and names that are unusual.
 
-use crate::folder::Place;
+use crate::folder::{Place, put_npy, u8s};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
@@ -71,6 +71,79 @@ fn results_go_on_only_with_the_same_model_and_the_same_data() {
     place.write("small.slvr", SMALL.replace("flatten |> fc", "flatten |> fc |> relu"));
     let refused = place.slvrc(&again);
     assert!(refused.status == 1 && refused.stderr.contains("with files "), "{}", refused.stderr);
+}
+
+/// A folder of files of any names, IDX or npz, gives the same as the files that have the names of MNIST.
+#[test]
+fn a_folder_of_idx_or_npz_files_of_any_names_is_a_data_set() {
+    let place = place();
+    mnist(&place, 0);
+    let run = |dataset: &str, out: &str| {
+        let line = format!(
+            "lab p.slvr --dataset {dataset} --public 20 --model small.slvr:Small {QUICK} --out {out} --json"
+        );
+        let report = place.slvrc(&line).ok();
+        report["results"]["cells"]["p.slvr | none | 0"]["accuracy"].clone()
+    };
+    let named = run("mnist --data data", "a");
+    std::fs::create_dir_all(place.path("other")).expect("a folder");
+    for (from, to) in [
+        ("train-images-idx3-ubyte", "pictures-a.idx"),
+        ("train-labels-idx1-ubyte", "what-they-are.idx"),
+        ("t10k-images-idx3-ubyte", "pictures-for-tests.idx"),
+        ("t10k-labels-idx1-ubyte", "labels-for-tests.idx"),
+    ] {
+        place.write(&format!("other/{to}"), place.read(&format!("data/mnist/{from}")));
+    }
+    assert_eq!(run("other", "b"), named);
+    std::fs::create_dir_all(place.path("zipped")).expect("a folder");
+    let mut bytes = Vec::new();
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(&mut bytes));
+    for (array, file, header, shape) in [
+        ("x_train", "train-images-idx3-ubyte", 16, &[200, 28, 28, 1][..]),
+        ("y_train", "train-labels-idx1-ubyte", 8, &[200]),
+        ("x_test", "t10k-images-idx3-ubyte", 16, &[200, 28, 28, 1]),
+        ("y_test", "t10k-labels-idx1-ubyte", 8, &[200]),
+    ] {
+        let content = &place.read(&format!("data/mnist/{file}"))[header..];
+        put_npy(&mut zip, array, &u8s(shape, content).npy(false), true);
+    }
+    zip.finish().expect("a zip");
+    place.write("zipped/all.npz", bytes);
+    assert_eq!(run("zipped", "c"), named);
+    // Without a part for tests every fifth sample is for tests.
+    std::fs::create_dir_all(place.path("alone")).expect("a folder");
+    for file in ["train-images-idx3-ubyte", "train-labels-idx1-ubyte"] {
+        place.write(&format!("alone/{file}"), place.read(&format!("data/mnist/{file}")));
+    }
+    assert!(run("alone", "d").is_array());
+    let none = place.slvrc(&format!("lab p.slvr --dataset nowhere {QUICK}"));
+    assert!(
+        none.status == 1 && none.stderr.contains("nowhere: there are no images"),
+        "{}",
+        none.stderr
+    );
+}
+
+#[test]
+fn data_shift_to_another_data_set_scaled_to_the_size_of_the_first() {
+    let place = place();
+    mnist(&place, 0);
+    let run = |how: &str, out: &str| {
+        let line = format!(
+            "lab p.slvr --dataset mnist --data data --public 20 --model small.slvr:Small {QUICK} --out {out} --shift evolving \
+             --shift-every 1 {how} --json"
+        );
+        place.slvrc(&line.replace("--rounds 1", "--rounds 3")).ok()
+    };
+    let [own, digits] = [run("", "a"), run("--shift-to digits", "b")];
+    let accuracy = |report: &serde_json::Value| {
+        report["results"]["cells"]["p.slvr | none | 0"]["accuracy"].clone()
+    };
+    assert_eq!(accuracy(&own)[0], accuracy(&digits)[0], "before the shift nothing differs");
+    assert_ne!(accuracy(&own), accuracy(&digits));
+    let said = digits["results"]["setting"]["shifted data"].as_str().expect("a setting");
+    assert!(said.starts_with("digits "), "{said}");
 }
 
 #[test]

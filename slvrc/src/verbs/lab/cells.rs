@@ -11,7 +11,7 @@ use indicatif::ProgressBar;
 use slvr_simulation::lab::federation::{self, Cell};
 use slvr_simulation::lab::fill;
 use slvr_simulation::lab::knowledge::Knows;
-use slvr_simulation::lab::world::{Setting, Split, World};
+use slvr_simulation::lab::world::{Setting, Source, World};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use std::sync::{Arc, Mutex};
 /// What is run.
 pub struct Grid<'a> {
     pub setting: Setting,
-    pub data: &'a Split,
+    pub source: Source<'a>,
     pub trained: &'a Trained,
     pub bound: Bound,
     pub fast: bool,
@@ -141,7 +141,7 @@ impl Grid<'_> {
         }
         let setting = Setting { seed, ..self.setting.clone() };
         let rounds = setting.rounds;
-        let world = World::new(self.trained.net.clone(), self.data, setting)?;
+        let world = World::new(self.trained.net.clone(), self.source, setting)?;
         let subjects = |clients: usize| subject(predicate, clients);
         // The last round of every stretch, of the first seed only.
         let parties = |round: usize| {

@@ -35,7 +35,7 @@ use slvr_circuit::Security;
 use slvr_simulation::lab::attacks::{Attack, ChosenError};
 use slvr_simulation::lab::fill::Role;
 use slvr_simulation::lab::shift::{Scenario, Shift};
-use slvr_simulation::lab::world::{Setting, Split, World};
+use slvr_simulation::lab::world::{Setting, Source, World};
 use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -61,13 +61,22 @@ impl Lab {
         let (given, roles) = (self.given()?, self.roles()?);
         self.known_bindings(&predicates, &given)?;
         let started = Instant::now();
-        let model = self.model.clone().unwrap_or_else(|| self.dataset.model().into());
+        let read = |name: &str| data::load(name, self.data.as_deref());
+        let data = read(&self.dataset)?;
+        let model = match &self.model {
+            Some(model) => model.clone(),
+            None => data::model(data.train.shape())?.to_string(),
+        };
         let trained = subject::model(&model)?;
-        let data = data::load(self.dataset, self.data.as_deref())?;
         let data = data::shaped(data, &trained.shape.input)?;
+        let other = match &self.shift_to {
+            Some(name) => Some(data::scaled_to(read(name)?, &trained.shape.input)?),
+            None => None,
+        };
+        let source = Source { data: &data, other: other.as_ref() };
         let setting = self.setting(malicious);
         // Splits the data once beforehand: what is said of the setting is what there is, and not what was asked for.
-        let world = World::new(trained.net.clone(), &data, setting.clone())?;
+        let world = World::new(trained.net.clone(), source, setting.clone())?;
         let bound = Bound {
             model: model.clone(),
             shape: trained.shape.clone(),
@@ -80,7 +89,7 @@ impl Lab {
             sample: data.test.select(&(0..data.test.len().min(20)).collect::<Vec<_>>()),
         };
         let fresh = Results {
-            setting: self.described(&model, (&world, &data), &predicates)?,
+            setting: self.described(&model, (&world, source), &predicates)?,
             predicates,
             attacks,
             seeds: (0..self.seeds).map(|i| self.seed + i).collect(),
@@ -102,7 +111,7 @@ impl Lab {
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
         let grid = Grid {
             setting,
-            data: &data,
+            source,
             trained: &trained,
             bound,
             fast: self.fast,
@@ -124,7 +133,7 @@ impl Lab {
                 .collect(),
             None => Vec::new(),
         };
-        let title = format!("Test accuracy (%) over rounds: {}", self.dataset.text());
+        let title = format!("Test accuracy (%) over rounds: {}", self.dataset);
         let plot = self.out.join(PLOT);
         files::write(&plot, chart::svg(results, &title, &shifts).as_bytes())?;
         let markdown = self.out.join(TABLE);
@@ -229,7 +238,7 @@ impl Lab {
     fn described(
         &self,
         model: &str,
-        (world, data): (&World, &Split),
+        (world, source): (&World, Source<'_>),
         predicates: &[String],
     ) -> anyhow::Result<BTreeMap<String, String>> {
         let arithmetic = if self.fast { "floating point" } else { "the circuit's" };
@@ -239,7 +248,7 @@ impl Lab {
             n => format!("every {n} rounds and the last one, of the first seed"),
         };
         let mut all = vec![
-            ("dataset", self.dataset.text().to_string()),
+            ("dataset", self.dataset.clone()),
             ("model", model.to_string()),
             ("clients", self.clients.to_string()),
             ("malicious", world.malicious.len().to_string()),
@@ -276,8 +285,11 @@ impl Lab {
         if let Some(file) = options::model_file(model) {
             texts.push(files::read_text(&file, 1 << 24)?);
         }
-        if self.dataset != data::Name::Digits {
-            all.push(("data", data::digest(data)));
+        if self.dataset != data::DIGITS {
+            all.push(("data", data::digest(source.data)));
+        }
+        if let (Some(name), Some(other)) = (&self.shift_to, source.other) {
+            all.push(("shifted data", format!("{name} {}", data::digest(other))));
         }
         all.push(("files", digest(&texts)));
         if let Some(shift) = &self.shift {

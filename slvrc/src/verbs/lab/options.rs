@@ -2,7 +2,6 @@
 
 use super::results::ADAPTIVE;
 use crate::fail::{Usage, note};
-use crate::lab::data::Name;
 use crate::lab::sizes;
 use anyhow::{Context, bail};
 use slvr::files;
@@ -28,9 +27,9 @@ pub struct Lab {
     /// worse of those that a predicate's header names and of the search; `paper` for those of the paper, or `all`.
     #[arg(long, value_name = "ATTACK", value_delimiter = ',', default_value = "none,paper")]
     pub(super) attacks: Vec<String>,
-    /// The data.
-    #[arg(long, value_enum, default_value = "digits")]
-    pub(super) dataset: Name,
+    /// The data: digits, mnist, fashion, cifar10, or a folder with IDX files or npz files of images and labels.
+    #[arg(long, value_name = "NAME|FOLDER", default_value = "digits")]
+    pub(super) dataset: String,
     /// The folder with the data sets, for those that do not come with slvrc; SLVR_DATA without it.
     #[arg(long, value_name = "DIR")]
     pub(super) data: Option<PathBuf>,
@@ -100,6 +99,10 @@ pub struct Lab {
     /// Data that shift.
     #[arg(long, value_name = "SCENARIO", value_parser = ["evolving", "joining"])]
     pub(super) shift: Option<String>,
+    /// What data shift to: a data set, scaled to the size of the others. Without it the same samples with other polarity,
+    /// contrast, background and noise.
+    #[arg(long, value_name = "NAME|FOLDER", requires = "shift")]
+    pub(super) shift_to: Option<String>,
     /// Rounds between shifts.
     #[arg(long, default_value_t = 10)]
     pub(super) shift_every: usize,
