@@ -75,6 +75,14 @@ pub enum FederationError<E> {
     Aggregate { round: usize, expected: usize },
 }
 
+/// What a round did.
+struct Done {
+    change: Vec<f32>,
+    cut: Cut,
+    /// Whether the client in each place was malicious.
+    malicious: Vec<bool>,
+}
+
 /// A cell to run.
 pub struct Cell<'a> {
     /// The data.
@@ -102,7 +110,7 @@ impl Cell<'_> {
         let mut last = vec![0.0; global.len()];
         let mut curve = Curve::default();
         for round in 0..setting.rounds {
-            let (change, cut, malicious) = self.round(rule, round, &global, &last)?;
+            let Done { change, cut, malicious } = self.round(rule, round, &global, &last)?;
             curve.counted.push(rule.influence().map(|moved| Counted::of(moved, &malicious)));
             curve.cut += cut.honest;
             cut.others.into_iter().for_each(|name| *curve.squeezed.entry(name).or_default() += 1);
@@ -153,7 +161,7 @@ impl Cell<'_> {
         round: usize,
         global: &[f32],
         last: &[f32],
-    ) -> Result<(Vec<f32>, Cut, Vec<bool>), FederationError<R::Error>> {
+    ) -> Result<Done, FederationError<R::Error>> {
         rule.declare(self.world.setting.in_a_round(self.world.clients(round)))
             .map_err(FederationError::Rule)?;
         let declared = rule.declared();
@@ -171,7 +179,7 @@ impl Cell<'_> {
         reading
             .change(&revealed, expected)
             .filter(|c| c.iter().all(|x| x.is_finite()))
-            .map(|change| (change, cut, offer.malicious))
+            .map(|change| Done { change, cut, malicious: offer.malicious })
             .ok_or(FederationError::Aggregate { round, expected })
     }
 

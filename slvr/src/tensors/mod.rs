@@ -11,7 +11,7 @@ mod npz;
 mod stored;
 mod written;
 
-pub use npz::arrays as npz_arrays;
+pub use npz::{NpzArray, arrays as npz_arrays};
 
 use crate::error::{About as _, Error, Result, refuse};
 use crate::notes::{Note, Notes};

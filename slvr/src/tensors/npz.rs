@@ -85,8 +85,15 @@ impl<'b> Npz<'b> {
     }
 }
 
-/// All arrays of an npz file: names, shapes, and entries as real numbers; of a larger file than `most` bytes nothing.
-pub fn arrays(bytes: &[u8], most: u64) -> Result<Vec<(String, Vec<u64>, Vec<f32>)>, String> {
+/// An array of an npz file, with its entries as real numbers.
+pub struct NpzArray {
+    pub name: String,
+    pub shape: Vec<u64>,
+    pub values: Vec<f32>,
+}
+
+/// All arrays of an npz file; of a larger file than `most` bytes nothing.
+pub fn arrays(bytes: &[u8], most: u64) -> Result<Vec<NpzArray>, String> {
     let mut npz = Npz::open(bytes)?;
     let mut all = Vec::new();
     for name in npz.names() {
@@ -105,7 +112,7 @@ pub fn arrays(bytes: &[u8], most: u64) -> Result<Vec<(String, Vec<u64>, Vec<f32>
             Some(Elements::I64(v)) => v.iter().map(|x| *x as f32).collect(),
             None => return Err(said(format!("has elements of the type {kind}"))),
         };
-        all.push((name, shape, values));
+        all.push(NpzArray { name, shape, values });
     }
     Ok(all)
 }

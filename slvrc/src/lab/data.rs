@@ -4,7 +4,7 @@
 use crate::fail::Usage;
 use anyhow::{Context, anyhow, bail};
 use slvr::files;
-use slvr::tensors::npz_arrays;
+use slvr::tensors::{NpzArray, npz_arrays};
 use slvr_simulation::data::Dataset;
 use slvr_simulation::idx::{self, Idx};
 use slvr_simulation::lab::world::Split;
@@ -103,7 +103,7 @@ fn read(folder: &Path) -> anyhow::Result<Split> {
             });
             continue;
         }
-        for (array, shape, values) in npz_arrays(&bytes, MOST).map_err(said)? {
+        for NpzArray { name: array, shape, values } in npz_arrays(&bytes, MOST).map_err(said)? {
             let shape = shape.into_iter().map(|d| d as usize).collect();
             parts.push(Part { from: format!("{name} {array}"), shape, values });
         }

@@ -30,9 +30,8 @@ mod tests {
     fn the_mean_is_turned_around_and_shortened() {
         let scene = Scene::new(2, &[]);
         let sent = &scene.sent(&ATTACK)[0];
-        for j in 0..sent.len() {
-            let mean = (scene.own[0][j] + scene.own[1][j]) / 2.0;
-            assert!((sent[j] + 0.5 * mean).abs() < 1e-7);
+        for ((sent, a), b) in sent.iter().zip(&scene.own[0]).zip(&scene.own[1]) {
+            assert!((sent + 0.25 * (a + b)).abs() < 1e-7);
         }
     }
 }

@@ -5,7 +5,7 @@
 //! | `options.rs` | arguments, and what is asked of them |
 //! | `cells.rs`, `results.rs` | the grid of cells; what it found, on disk |
 //! | `table.rs`, `counted.rs` | Markdown: accuracies; whose updates counted |
-//! | `chart.rs`, `csv.rs` | SVG; a line for each round, and for each class |
+//! | `chart.rs`, `heat.rs`, `csv.rs` | SVG over rounds, and over settings; a line for each round, and for each class |
 //! | `paper.rs` | the paper's figures |
 //! | `page.rs` | a page of several results |
 
@@ -13,6 +13,7 @@ mod cells;
 mod chart;
 mod counted;
 mod csv;
+mod heat;
 mod options;
 mod page;
 mod paper;

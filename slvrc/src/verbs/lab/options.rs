@@ -122,7 +122,8 @@ pub struct Lab {
     /// Goes on with the results in that folder.
     #[arg(long)]
     pub(super) resume: bool,
-    /// Runs nothing, and writes a page of the results in these folders, with their plots beside it.
+    /// Runs nothing, and writes a page of the results in these folders, with their plots beside it, and a heat map where they
+    /// differ in alpha and malicious clients alone.
     #[arg(long, value_name = "DIR", value_delimiter = ',', requires = "page")]
     pub(super) from: Vec<PathBuf>,
     /// The page.

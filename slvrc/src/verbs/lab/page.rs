@@ -1,7 +1,7 @@
 //! A page of several results: their settings, tables and plots.
 
 use super::results::Results;
-use super::{chart, table};
+use super::{chart, heat, table};
 use crate::fail::Usage;
 use anyhow::{Context, bail};
 use slvr::files;
@@ -25,7 +25,7 @@ pub fn write(folders: &[PathBuf], page: &Path) -> anyhow::Result<()> {
     }
     std::fs::create_dir_all(&beside)
         .with_context(|| format!("{}: cannot be made", beside.display()))?;
-    let mut text = String::new();
+    let (mut text, mut all) = (String::new(), Vec::new());
     for (folder, name) in folders.iter().zip(names(folders)?) {
         let Some(results) = Results::read(folder)? else {
             bail!("{}: has no results", folder.display());
@@ -35,6 +35,12 @@ pub fn write(folders: &[PathBuf], page: &Path) -> anyhow::Result<()> {
         let plot = format!("{name}.svg");
         files::write(&beside.join(&plot), chart::svg(&results, &title, &shifts).as_bytes())?;
         let _ = write!(text, "{}\n![{title}]({stem}/{plot})\n\n", section(&name, &results));
+        all.push(results);
+    }
+    if let Some(map) = heat::svg(&all) {
+        const HEAT: &str = "heat.svg";
+        files::write(&beside.join(HEAT), map.as_bytes())?;
+        let _ = write!(text, "![Accuracy under the worst attack]({stem}/{HEAT})\n\n");
     }
     let old = match page.exists() {
         true => files::read_text(page, 1 << 24)
