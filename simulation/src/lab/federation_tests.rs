@@ -275,6 +275,8 @@ fn a_part_of_the_clients_takes_part_and_another_in_each_round() {
         assert_eq!(own[round], *malicious, "those who are malicious attack, and nobody else");
     }
     assert_ne!(world.present(0), world.present(1));
+    let counts = [0, 1, 3, 10].map(|n| world.setting.in_a_round(n));
+    assert_eq!(counts, [0, 1, 2, 6], "nobody of nobody");
 }
 
 /// Sends 1 everywhere if all that it is told of the honest is the malicious clients' own, and 2 otherwise.

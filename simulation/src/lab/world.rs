@@ -43,7 +43,7 @@ pub struct Setting {
 impl Setting {
     /// Of so many clients the number that takes part in a round.
     pub fn in_a_round(&self, clients: usize) -> usize {
-        ((clients as f64 * self.part).round() as usize).clamp(1, clients)
+        ((clients as f64 * self.part).round() as usize).max(1).min(clients)
     }
 }
 

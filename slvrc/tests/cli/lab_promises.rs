@@ -298,6 +298,17 @@ fn an_attack_of_ones_own_is_a_function_of_what_the_malicious_know() {
 }
 
 #[test]
+fn without_malicious_clients_all_columns_are_like_none() {
+    let place = Place::new();
+    write(&place, "p.slvr", "m", "", MEAN);
+    let report = place
+        .slvrc(&format!("lab p.slvr {QUICK} --malicious 0 --attacks none,sign-flip --json"))
+        .ok();
+    let cells = &report["results"]["cells"];
+    assert_eq!(cells["p.slvr | none | 0"]["accuracy"], cells["p.slvr | sign-flip | 0"]["accuracy"]);
+}
+
+#[test]
 fn many_attacks_are_rows() {
     let place = Place::new();
     write(&place, "p.slvr", "m", "", MEAN);
