@@ -3,7 +3,6 @@
 use thiserror::Error;
 
 /// Why a model cannot be trained, or not on this data.
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum NetError {
     /// A step contradicts the shapes of its operands or parameters, or reads a later one.

@@ -20,7 +20,6 @@ pub const MAX_BYTES: usize = 1 << 28;
 const MAX_RANK: usize = 4;
 
 /// What is wrong with an IDX file.
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum IdxError {
     /// Gzip data that does not decompress, or with a wrong checksum.

@@ -19,7 +19,7 @@ done
 # From MNIST to the UCI digits.
 for s in evolving joining; do
   slvrc lab --predicate slvr_accuracy@lambda=1000,slvr_confidence@lambda=1000,norm_bound,norm_bound_public,norm_ball,cosine_similarity \
-    --attacks none --malicious 0 --dataset mnist --data DIR --shift $s --shift-every 4 --shift-to digits --out shift-$s \
+    --attacks none --malicious 0.05 --dataset mnist --data DIR --shift $s --shift-every 4 --shift-to digits --out shift-$s \
     --clients 20 --samples 100 --epochs 2 --rate 0.08 --momentum 0.7 --batch 16 --alpha 0.5 --validation 5 \
     --public 1000 --test 1000 --rounds 12 --seed 40 --seeds 1 --fast
 done

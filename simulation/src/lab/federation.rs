@@ -61,7 +61,6 @@ impl Counted {
 }
 
 /// Why a federation ends early.
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FederationError<E> {
     /// The rule failed.

@@ -128,7 +128,6 @@ impl Role {
 }
 
 /// Why a predicate cannot be simulated.
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FillError {
     /// An input that the rule has no role for.

@@ -71,7 +71,6 @@ impl<'a> From<&'a Split> for Source<'a> {
 }
 
 /// Why there is nothing to simulate.
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum WorldError {
     /// The model, or the data for it.

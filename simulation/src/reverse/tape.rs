@@ -12,7 +12,6 @@ use thiserror::Error;
 const MAX_ELEMENTS: u64 = 1 << 32;
 
 /// Why a graph has no value.
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TapeError {
     /// The graph breaks an invariant.

@@ -34,7 +34,6 @@ impl fmt::Debug for Own {
 }
 
 /// Why an attack cannot be had.
-#[allow(missing_docs, reason = "the messages say what the fields are")]
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ChosenError {
     #[error("there is no attack `{0}`")]
