@@ -69,6 +69,41 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes, false)?.commit()
 }
 
+/// Writes another text into a file that somebody wrote: one that is read-only is refused, its byte order mark stays, and so
+/// does what else it is named.
+///
+/// # Errors
+///
+/// What is not written.
+pub fn rewrite(path: &Path, text: &str) -> Result<()> {
+    can_write(path)?;
+    let failed = || format!("{}: cannot be written", path.display());
+    let mut start = Vec::new();
+    let mark = "\u{feff}";
+    File::open(path)
+        .and_then(|f| f.take(mark.len() as u64).read_to_end(&mut start))
+        .about(failed)?;
+    let mut bytes = if start == mark.as_bytes() { start } else { Vec::new() };
+    bytes.extend_from_slice(text.as_bytes());
+    if !has_other_names(path) {
+        return write(path, &bytes);
+    }
+    let write = || {
+        let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+        file.write_all(&bytes)?;
+        file.sync_all()
+    };
+    write().about(failed)
+}
+
+/// Whether a file has hard links: what is renamed over one of them is another file.
+fn has_other_names(path: &Path) -> bool {
+    #[cfg(unix)]
+    return fs::metadata(path).is_ok_and(|there| std::os::unix::fs::MetadataExt::nlink(&there) > 1);
+    #[cfg(not(unix))]
+    return false;
+}
+
 /// The same of a secret: nobody but its owner may read what was not there.
 pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes, true)?.commit()

@@ -125,10 +125,15 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
+/// What a panic said.
+pub fn reason(panic: &(dyn std::any::Any + Send)) -> String {
+    let known = panic.downcast_ref::<String>().map(String::as_str);
+    known.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown").to_owned()
+}
+
 /// The object of `--json` for a bug, unless one was printed before; the panic itself is on standard error.
 pub fn panicked(panic: &(dyn std::any::Any + Send)) -> ExitCode {
-    let known = panic.downcast_ref::<String>().map(String::as_str);
-    let why = known.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown");
+    let why = reason(panic);
     if OUTPUT.load(Ordering::SeqCst) != SAID {
         say_failed(&json!({ "ok": false, "error": format!("a bug of slvrc: {why}") }));
     }

@@ -6,14 +6,15 @@ use super::position::Lines;
 use super::problem::{Place, Problem, Where};
 use super::typed::{Predicate, Typed, key};
 use crate::cost::{self, LineRow};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::Diagnostic;
 use crate::pipeline;
 use crate::report::certificate::Certificate;
 use crate::report::upward::upward;
-use crate::syntax::ast::{Block, FileId, Ident, ItemKind};
+use crate::syntax::ast::{Block, FileId, Ident, ItemKind, Span};
 use crate::syntax::{Loader, Sources, embedded, embedded::Embedded};
 use crate::types::model::Model;
 use crate::types::{self, Checked, Options, Program, Stmt};
+use std::collections::BTreeMap;
 
 /// Most predicates and models of a file that are typed.
 const MOST: usize = 8;
@@ -86,14 +87,19 @@ fn check(document: &Document, given: &[(String, String)], loader: &mut dyn Loade
             _ => {}
         }
     }
-    // In a file of functions only, names are still resolved.
-    let bare = predicates.is_empty() && models.is_empty();
+    // Without a predicate, names are still resolved.
+    let bare = predicates.is_empty();
     let one = |p: String| Options { predicate: Some(p), defaults: true, ..Options::default() };
     for predicate in predicates.into_iter().take(MOST) {
         let sizes = predicate.sizes.iter().map(|s| &s.name.name);
         let names: Vec<&String> =
             sizes.chain(predicate.params.iter().map(|p| &p.name.name)).collect();
-        let bindings = given.iter().filter(|(name, _)| names.contains(&name)).cloned().collect();
+        let mut bindings: Vec<(String, String)> = Vec::new();
+        for (name, value) in given.iter().filter(|(name, _)| names.contains(&name)) {
+            if bindings.iter().all(|(n, _)| n != name) {
+                bindings.push((name.clone(), value.clone()));
+            }
+        }
         let options = Options { bindings, ..one(predicate.name.name.clone()) };
         typed.add(document, &document.text, &options, loader);
     }
@@ -106,6 +112,7 @@ fn check(document: &Document, given: &[(String, String)], loader: &mut dyn Loade
     if bare {
         typed.add(document, &document.text, &Options::default(), loader);
     }
+    typed.problems.extend(document.misgiven().iter().map(|d| document.problem(d)));
     typed.problems.sort_by_key(|p| p.range);
     typed
 }
@@ -115,7 +122,10 @@ impl Typed {
     fn add(&mut self, document: &Document, text: &str, options: &Options, loader: &mut dyn Loader) {
         let mut sources = Sources::new();
         let file = sources.add(&document.name, text);
-        let found = match types::check(&mut sources, file, options, loader) {
+        let places = document.given.iter().rev();
+        let places = places.filter_map(|w| Some((w.name.name.clone(), w.value.as_ref()?.span)));
+        let places: BTreeMap<String, Span> = places.collect();
+        let found = match types::check_given(&mut sources, file, options, &places, loader) {
             Ok(Checked { program, warnings, chosen }) => {
                 self.learn(document, file, &program);
                 if text.len() == document.text.len() {
@@ -132,10 +142,6 @@ impl Typed {
     /// Adds messages about a document.
     fn say(&mut self, document: &Document, sources: &Sources, file: FileId, found: &[Diagnostic]) {
         for diagnostic in found {
-            // A file without a predicate is a library: no error in an editor.
-            if diagnostic.code == codes::NO_PREDICATE {
-                continue;
-            }
             let problem = problem(document, sources, file, diagnostic);
             let known = |p: &Problem| p.range == problem.range && p.code == problem.code;
             if !self.problems.iter().any(known) {

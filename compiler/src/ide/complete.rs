@@ -164,7 +164,11 @@ impl Document {
 
     /// Functions of `std`. One that is not imported is written with its path; blocks know all of them.
     fn functions(&self, block: bool, out: &mut Vec<Completion>) {
-        let imported: BTreeSet<&str> = self.imported().map(|n| n.name.as_str()).collect();
+        let imports = self.tree.items.iter().filter_map(|item| match &item.kind {
+            ItemKind::Use(tree) => Some(tree.names()),
+            _ => None,
+        });
+        let imported: BTreeSet<&str> = imports.flatten().map(|n| n.name.as_str()).collect();
         for item in functions() {
             let name = item.name.name.as_str();
             let mut new =

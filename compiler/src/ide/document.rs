@@ -6,8 +6,8 @@ use super::problem::{Fix, Place, Problem, Where};
 use super::typed::Typed;
 use crate::diagnostic::{self, Diagnostic};
 use crate::source::{FileId, Span};
-use crate::syntax::ast::{File, Ident, ItemKind};
-use crate::syntax::{self, embedded, parse};
+use crate::syntax::ast::File;
+use crate::syntax::{self, Given, embedded, parse};
 
 /// A text and what parsing tells of it.
 #[derive(Clone, Debug)]
@@ -20,6 +20,9 @@ pub struct Document {
     pub(super) names: Names,
     /// Whether it is a file of `std`. Such files see each other's items and have no predicate.
     pub(super) library: bool,
+    /// What a comment `// slvr: M=DigitsNet m=10 net=lan` says, in which every word is a name, `=` and a value: for which
+    /// sizes and which network the file is looked at.
+    pub given: Vec<Given>,
 }
 
 /// A replacement of a range by another text.
@@ -31,12 +34,6 @@ pub struct Edit {
     pub text: String,
 }
 
-/// What words of a name, `=` and a value say; others say nothing.
-pub fn sizes(words: &str) -> Vec<(String, String)> {
-    let words = words.split_whitespace().filter_map(|w| w.split_once('='));
-    words.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
-}
-
 impl Document {
     /// Parses a text. A file whose name ends with that of a library file (`std/stats.slvr`) is treated as
     /// that file.
@@ -46,9 +43,11 @@ impl Document {
                 .is_some_and(|rest| rest.is_empty() || rest.ends_with(['/', '\\']))
         });
         let (tree, syntax) = parse(FileId(0), text);
-        let names = names::resolve(&tree, library);
+        let given = syntax::given(FileId(0), text);
+        let names = names::resolve(&tree, library, &given);
         let lines = Lines::new(text);
-        Document { name: name.into(), text: text.into(), lines, tree, syntax, names, library }
+        let (name, text) = (name.into(), text.into());
+        Document { name, text, lines, tree, syntax, names, library, given }
     }
 
     pub fn text(&self) -> &str {
@@ -58,21 +57,6 @@ impl Document {
     /// The byte at a place.
     pub(super) fn offset(&self, at: Position) -> usize {
         self.lines.offset(&self.text, at)
-    }
-
-    /// What a comment `// slvr: M=DigitsNet m=10 net=lan` says, in which every word is a name, `=` and a value: for which
-    /// sizes and which network the file is looked at. None of them without such a comment.
-    pub fn sizes(&self) -> Vec<(String, String)> {
-        let said = self.text.lines().find_map(|l| l.trim_start().strip_prefix("// slvr:"));
-        said.map(sizes).unwrap_or_default()
-    }
-
-    /// Names that the file imports.
-    pub(super) fn imported(&self) -> impl Iterator<Item = &Ident> {
-        self.tree.items.iter().flat_map(|item| match &item.kind {
-            ItemKind::Use(tree) => tree.names(),
-            _ => &[],
-        })
     }
 
     /// Whether the text has syntax errors: [`Document::check`] then finds nothing else.
@@ -90,7 +74,7 @@ impl Document {
     }
 
     /// A diagnostic of this file alone.
-    fn problem(&self, d: &Diagnostic) -> Problem {
+    pub(super) fn problem(&self, d: &Diagnostic) -> Problem {
         self.problem_in(d, |span| Some(Place { file: Where::Here, range: self.range(span) }))
     }
 
@@ -123,10 +107,11 @@ impl Document {
             Some(Edit { range: at.range, text: e.text.clone() })
         };
         let file = d.labels.first().map_or(FileId(0), |(span, _)| span.file);
-        let fixes = d.fixes(file).filter_map(|(title, edits)| {
-            let edits = edits.iter().map(here).collect::<Option<Vec<Edit>>>()?;
-            Some(Fix { title: title.to_owned(), edits })
-        });
+        let fixes =
+            syntax::fixes::fixes(d, file, &self.text).into_iter().filter_map(|(title, edits)| {
+                let edits = edits.iter().map(here).collect::<Option<Vec<Edit>>>()?;
+                Some(Fix { title: title.to_owned(), edits })
+            });
         let fixes = fixes.collect();
         let range = range.unwrap_or_default();
         Problem { range, severity: d.severity, code: d.code.to_string(), message, related, fixes }
@@ -154,7 +139,7 @@ impl Document {
                 let file = if here { Where::Here } else { Where::Library(item.file.name) };
                 Some(Place { file, range })
             }
-            Target::Builtin(_) => None,
+            Target::Builtin(_) | Target::Word(_) => None,
         }
     }
 

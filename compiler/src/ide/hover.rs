@@ -34,6 +34,7 @@ impl Document {
                 let about = doc::description(item.file, item.item);
                 paragraphs(&[code(&signature(item.item)), about, format!("`{}`", item.file.name)])
             }
+            Target::Word(_) => return None,
             Target::Builtin(name) => {
                 let builtin = names::builtin(name)?;
                 paragraphs(&[code(&builtin.usage), builtin.about.to_owned()])

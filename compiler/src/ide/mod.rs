@@ -17,6 +17,7 @@
 //! | `problem.rs` | what is wrong, and where |
 //! | `typed.rs` | what a check tells of each definition |
 //! | `document.rs` | a text and what parsing tells of it |
+//! | `given.rs` | what is wrong with the comment of sizes |
 //! | `check.rs` | types, for the smallest sizes that fit |
 //! | `hover.rs` | what is said of a name |
 //! | `complete.rs` | what may stand at a place |
@@ -31,6 +32,7 @@ mod check;
 mod complete;
 pub mod doc;
 mod document;
+mod given;
 mod hover;
 pub mod library;
 mod names;
@@ -44,10 +46,12 @@ mod typed;
 mod usages;
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
 
 pub use complete::{Completion, CompletionKind};
-pub use document::{Document, Edit, sizes};
+pub use document::{Document, Edit};
 pub use hover::Hover;
 pub use position::{Lines, Position, Range};
 pub use problem::{Fix, Place, Problem, Where};
@@ -56,7 +60,7 @@ pub use signature::Signature;
 pub use symbols::{Symbol, SymbolKind};
 pub use tokens::{Token, TokenKind};
 pub use typed::{Predicate, Typed};
-pub use usages::Usage;
+pub use usages::{Renaming, Usage};
 
 /// What is wrong with a text.
 pub fn diagnostics(name: &str, text: &str) -> Vec<Problem> {

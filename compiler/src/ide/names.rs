@@ -1,8 +1,9 @@
 //! What each name in a file refers to. It also works on incomplete text: unresolved names are left out.
 
 use super::library::{self, LibraryItem, Shelf};
-use crate::syntax::ast::*;
+use crate::syntax::{Given, ast::*};
 use crate::types::layer::Rule;
+use std::collections::BTreeMap;
 
 /// Index into [`Names::defs`].
 pub type DefId = usize;
@@ -54,6 +55,21 @@ pub enum Target {
     Library(LibraryItem),
     /// Something of the compiler: a layer, `failure`, `shape`.
     Builtin(&'static str),
+    /// What only its surroundings say: it has a kind, and no place where it is defined.
+    Word(Word),
+}
+
+/// Names that no scope has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// `std` and `models`.
+    Library,
+    /// A size of a function of the library or of a layer, by its name: `kernel = 5`.
+    Size,
+    /// A part of weights or of a layer: types tell whose.
+    Field,
+    /// A distribution of noise.
+    Law,
 }
 
 /// All names of a file.
@@ -63,14 +79,24 @@ pub struct Names {
     pub defs: Vec<Def>,
     /// Where a name stands (definitions, too) and what it refers to.
     pub refs: Vec<(Span, Target)>,
+    /// Where the comment of sizes names sizes, parameters and models.
+    pub given: Vec<(Span, Target)>,
+    /// How often a scope has a name twice.
+    pub twice: usize,
 }
 
 impl Names {
     /// What the name at a byte refers to, and where that name stands. A place right behind a name is
     /// still the name's.
     pub fn at(&self, at: usize) -> Option<(Span, Target)> {
-        let inside = self.refs.iter().find(|(s, _)| s.range().contains(&at));
-        inside.or_else(|| self.refs.iter().find(|(s, _)| s.end as usize == at)).copied()
+        let all = || self.all();
+        let inside = all().find(|(s, _)| s.range().contains(&at));
+        inside.or_else(|| all().find(|(s, _)| s.end as usize == at)).copied()
+    }
+
+    /// Every place where a name stands, in the text and in its comment of sizes.
+    pub fn all(&self) -> impl Iterator<Item = &(Span, Target)> {
+        self.refs.iter().chain(&self.given)
     }
 }
 
@@ -130,18 +156,26 @@ pub fn builtin(name: &str) -> Option<Builtin> {
 }
 
 /// Resolves the names of a file. With `library`, the file is one of `std`, whose files see each
-/// other.
-pub fn resolve(tree: &File, library: bool) -> Names {
+/// other. `given` are the words of its comment of sizes.
+pub fn resolve(tree: &File, library: bool, given: &[Given]) -> Names {
     let mut r = Resolver {
         names: Names::default(),
+        items: BTreeMap::new(),
+        predicates: Vec::new(),
         scope: Vec::new(),
         library,
         late: Vec::new(),
+        sized: Vec::new(),
+        sizes: BTreeMap::new(),
         block: false,
     };
     for (i, item) in tree.items.iter().enumerate() {
         if let Some(name) = item.name() {
-            r.define(DefKind::Item(i), name, item.span, &item.doc);
+            let target = r.note(DefKind::Item(i), name, item.span, &item.doc);
+            if matches!(item.kind, ItemKind::Predicate(_)) {
+                r.predicates.push(r.names.defs.len() - 1);
+            }
+            r.visible(&name.name, target);
         }
     }
     for item in &tree.items {
@@ -149,28 +183,51 @@ pub fn resolve(tree: &File, library: bool) -> Names {
             r.import(tree, None);
         }
     }
-    for item in &tree.items {
-        let outside = r.scope.len();
+    for (i, item) in tree.items.iter().enumerate() {
         r.block = matches!(item.kind, ItemKind::Block(_));
+        let before = r.names.defs.len();
         r.item(item);
-        r.scope.truncate(outside);
+        r.scope.clear();
+        let own = r.names.defs.iter().enumerate().skip(before);
+        let sizes = own.filter(|(_, d)| {
+            d.kind == DefKind::Size
+                || matches!(item.kind, ItemKind::Predicate(_)) && d.kind == DefKind::Param
+        });
+        let sizes = sizes.map(|(id, d)| ((i, d.name.clone()), id));
+        r.sizes.extend(sizes.collect::<Vec<_>>());
     }
+    // Sizes that are given by name: of items that may stand further down.
+    for (item, name) in std::mem::take(&mut r.sized) {
+        let size = item.and_then(|i| r.sizes.get(&(i, name.name.clone())));
+        let target = size.map_or(Target::Word(Word::Size), |&def| Target::Here(def));
+        r.names.refs.push((name.span, target));
+    }
+    r.comment(tree, given);
     r.names
 }
 
 struct Resolver {
     names: Names,
-    /// Visible names, the latest last.
+    /// What the file's own items and its imports are named.
+    items: BTreeMap<String, Target>,
+    /// Definitions of predicates, which nobody calls.
+    predicates: Vec<DefId>,
+    /// Names of the item at hand, the latest last.
     scope: Vec<(String, Target)>,
     library: bool,
     /// Inside a block, which sees all of `std`.
     block: bool,
     /// Names in demands, which may be defined later.
     late: Vec<(String, Span)>,
+    /// Sizes that are given by name, and to which item of the file.
+    sized: Vec<(Option<usize>, Ident)>,
+    /// Sizes by item and name; of a predicate its parameters, too.
+    sizes: BTreeMap<(usize, String), DefId>,
 }
 
 impl Resolver {
-    fn define(&mut self, kind: DefKind, name: &Ident, whole: Span, doc: &str) {
+    /// Notes a definition, which nothing sees yet.
+    fn note(&mut self, kind: DefKind, name: &Ident, whole: Span, doc: &str) -> Target {
         let target = Target::Here(self.names.defs.len());
         self.names.defs.push(Def {
             kind,
@@ -180,20 +237,68 @@ impl Resolver {
             doc: doc.to_owned(),
         });
         self.names.refs.push((name.span, target));
+        target
+    }
+
+    fn define(&mut self, kind: DefKind, name: &Ident, whole: Span, doc: &str) {
+        let target = self.note(kind, name, whole, doc);
         // The name of a reveal cannot be used in the program.
-        if kind != DefKind::Reveal {
-            self.scope.push((name.name.clone(), target));
+        if kind == DefKind::Reveal {
+            return;
+        }
+        // What a block computes may have the name of a size.
+        let hides = |t: &Target| {
+            let Target::Here(def) = t else { return false };
+            kind == DefKind::Layer && self.names.defs[*def].kind == DefKind::Size
+        };
+        let before = self.scope.iter().rev().find(|(n, _)| *n == name.name);
+        self.names.twice += usize::from(before.is_some_and(|(_, t)| !hides(t)));
+        self.scope.push((name.name.clone(), target));
+    }
+
+    /// An item or an import; of two of one name the first counts, but nobody calls a predicate.
+    fn visible(&mut self, name: &str, target: Target) {
+        let predicate = |t: &Target| matches!(t, Target::Here(d) if self.predicates.contains(d));
+        match self.items.get(name) {
+            None => drop(self.items.insert(name.to_owned(), target)),
+            Some(first) => {
+                self.names.twice += 1;
+                if predicate(first) && matches!(target, Target::Library(_)) {
+                    self.items.insert(name.to_owned(), target);
+                }
+            }
         }
     }
 
     fn lookup(&self, name: &str) -> Option<Target> {
         let local = self.scope.iter().rev().find(|(n, _)| n == name).map(|(_, t)| *t);
-        local
-            .or_else(|| {
-                let seen = self.library || self.block && Rule::named(name).is_none();
-                library::get(Shelf::Std, name).filter(|_| seen).map(Target::Library)
-            })
-            .or_else(|| builtin(name).map(|b| Target::Builtin(b.name)))
+        let layer = || Rule::named(name).filter(|_| self.block).map(|r| Target::Builtin(r.name));
+        let std = || {
+            let seen = self.library || self.block;
+            library::get(Shelf::Std, name).filter(|_| seen).map(Target::Library)
+        };
+        let compiler = || builtin(name).map(|b| Target::Builtin(b.name));
+        let item = || self.items.get(name).copied();
+        local.or_else(layer).or_else(item).or_else(std).or_else(compiler)
+    }
+
+    /// A comment of sizes names sizes and parameters of predicates, and models.
+    fn comment(&mut self, tree: &File, given: &[Given]) {
+        for word in given {
+            for (i, item) in tree.items.iter().enumerate() {
+                let size = self.sizes.get(&(i, word.name.name.clone()));
+                if let (ItemKind::Predicate(_), Some(&def)) = (&item.kind, size) {
+                    self.names.given.push((word.name.span, Target::Here(def)));
+                }
+            }
+            let Some(value) = &word.value else { continue };
+            let end = value.name.find('[').unwrap_or(value.name.len());
+            let model = &value.name[..end];
+            if let Some(&target @ Target::Here(_)) = self.items.get(model) {
+                let span = Span { end: value.span.start + end as u32, ..value.span };
+                self.names.given.push((span, target));
+            }
+        }
     }
 
     fn name(&mut self, name: &str, span: Span) {
@@ -210,12 +315,16 @@ impl Resolver {
         let one = |name: &Ident| {
             if let Some(item) = shelf.and_then(|s| library::get(s, &name.name)) {
                 self.names.refs.push((name.span, Target::Library(item)));
-                self.scope.push((name.name.clone(), Target::Library(item)));
+                self.visible(&name.name, Target::Library(item));
             }
         };
         match tree {
             UseTree::Name(_) | UseTree::Group(_) => tree.names().iter().for_each(one),
-            UseTree::Path(head, rest) => self.import(rest, library::shelf(&head.name)),
+            UseTree::Path(head, rest) => {
+                let shelf = library::shelf(&head.name);
+                self.names.refs.extend(shelf.map(|_| (head.span, Target::Word(Word::Library))));
+                self.import(rest, shelf);
+            }
         }
     }
 
@@ -263,15 +372,13 @@ impl Resolver {
 
     fn params(&mut self, params: &[Param]) {
         for param in params {
-            let mut whole = param.name.span;
-            if let Some(ty) = &param.ty {
-                self.ty(ty);
-                whole = whole.to(ty.span);
-            }
-            if let Some(default) = &param.default {
-                self.expr(default);
-                whole = whole.to(default.span);
-            }
+            param.ty.iter().for_each(|ty| self.ty(ty));
+            param.default.iter().for_each(|e| self.expr(e));
+        }
+        for param in params {
+            let ends = param.ty.iter().map(|ty| ty.span);
+            let ends = ends.chain(param.default.iter().map(|e| e.span));
+            let whole = ends.fold(param.name.span, Span::to);
             self.define(DefKind::Param, &param.name, whole, "");
         }
     }
@@ -317,8 +424,9 @@ impl Resolver {
                 each.iter().for_each(|each| self.ident(each));
                 define(self, DefKind::Sample, name);
             }
-            StmtKind::Noise { name, ty, scale, .. } => {
+            StmtKind::Noise { name, ty, law, scale } => {
                 self.ty(ty);
+                self.names.refs.push((law.span, Target::Word(Word::Law)));
                 self.expr(scale);
                 define(self, DefKind::Sample, name);
             }
@@ -353,7 +461,11 @@ impl Resolver {
     fn ty(&mut self, ty: &Type) {
         match &ty.kind {
             TypeKind::Weights { model, .. } => self.ident(model),
-            TypeKind::Tensor { base, .. } => self.ident(base),
+            TypeKind::Tensor { base, .. } => {
+                let found = builtin(&base.name).filter(|_| !base.span.range().is_empty());
+                let found = found.map(|b| (base.span, Target::Builtin(b.name)));
+                self.names.refs.extend(found);
+            }
             TypeKind::Tuple(all) => return all.iter().for_each(|ty| self.ty(ty)),
         }
         ty.sizes().into_iter().for_each(|e| self.expr(e));
@@ -396,8 +508,27 @@ impl Resolver {
             ExprKind::Name(name) => self.name(name, e.span),
             ExprKind::Path(head, name) => {
                 let shelf = library::shelf(&head.name);
+                self.names.refs.extend(shelf.map(|_| (head.span, Target::Word(Word::Library))));
                 if let Some(item) = shelf.and_then(|s| library::get(s, &name.name)) {
                     self.names.refs.push((name.span, Target::Library(item)));
+                }
+            }
+            ExprKind::At(a, args) => {
+                self.expr(a);
+                let item = match &a.kind {
+                    ExprKind::Name(name) => self.lookup(name),
+                    _ => None,
+                };
+                let item = match item {
+                    Some(Target::Here(def)) => match self.names.defs[def].kind {
+                        DefKind::Item(i) => Some(i),
+                        _ => None,
+                    },
+                    _ => None,
+                };
+                for arg in args {
+                    self.sized.extend(arg.name.clone().map(|name| (item, name)));
+                    self.expr(&arg.value);
                 }
             }
             ExprKind::Weights(model) => self.ident(model),
@@ -409,11 +540,12 @@ impl Resolver {
             }
             ExprKind::Field(a, field) => {
                 self.expr(a);
-                if let "shape" | "classes" | "len" | "tensors" = field.name.as_str()
-                    && let Some(builtin) = builtin(&field.name)
-                {
-                    self.names.refs.push((field.span, Target::Builtin(builtin.name)));
-                }
+                let target = match field.name.as_str() {
+                    "shape" | "classes" | "len" | "tensors" => builtin(&field.name),
+                    _ => None,
+                };
+                let target = target.map_or(Target::Word(Word::Field), |b| Target::Builtin(b.name));
+                self.names.refs.push((field.span, target));
             }
             _ => e.children().into_iter().for_each(|e| self.expr(e)),
         }

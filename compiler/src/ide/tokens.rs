@@ -1,7 +1,7 @@
 //! What each word of a text is, for highlighting.
 
 use super::document::Document;
-use super::names::{DefKind, Target};
+use super::names::{DefKind, Target, Word as Bare};
 use super::position::Range;
 use crate::source::{FileId, Span};
 use crate::syntax::KEYWORDS;
@@ -28,11 +28,13 @@ pub enum TokenKind {
     Variable,
     /// A layer of a model, or a field.
     Property,
+    /// A library.
+    Namespace,
 }
 
 impl TokenKind {
     /// All of them, in the order of their numbers in the protocol, with their names there.
-    pub const ALL: [(TokenKind, &'static str); 10] = [
+    pub const ALL: [(TokenKind, &'static str); 11] = [
         (TokenKind::Keyword, "keyword"),
         (TokenKind::Number, "number"),
         (TokenKind::Text, "string"),
@@ -43,6 +45,7 @@ impl TokenKind {
         (TokenKind::Parameter, "parameter"),
         (TokenKind::Variable, "variable"),
         (TokenKind::Property, "property"),
+        (TokenKind::Namespace, "namespace"),
     ];
 }
 
@@ -111,6 +114,10 @@ impl Document {
             Target::Builtin("shape" | "classes" | "len" | "tensors") => TokenKind::Property,
             Target::Builtin("failure" | "error" | "epsilon" | "cut") => TokenKind::Function,
             Target::Builtin(_) => TokenKind::Type,
+            Target::Word(Bare::Library) => TokenKind::Namespace,
+            Target::Word(Bare::Size) => TokenKind::Parameter,
+            Target::Word(Bare::Field) => TokenKind::Property,
+            Target::Word(Bare::Law) => TokenKind::Function,
         }
     }
 }

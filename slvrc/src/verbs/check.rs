@@ -9,9 +9,11 @@ use slvr::{Build, Error, files};
 use slvr_circuit::{Circuit, From, PartySet};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
-use slvr_compiler::diagnostic::{self, Diagnostic, render};
+use slvr_compiler::diagnostic::{Diagnostic, Edit, render};
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::syntax::Sources;
+use slvr_compiler::source::FileId;
+use slvr_compiler::syntax::fixes::{apply, fixes};
+use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Program, Stmt};
 use std::path::Path;
 
@@ -126,12 +128,22 @@ fn fix(build: &Build) -> anyhow::Result<()> {
         );
     }
     let (mut build, mut all) = (build.clone(), 0);
+    let mut others = Vec::new();
     for _ in 0..MOST_FIXED {
         let (found, sources) = said(&build)?;
         let Some(file) = sources.find(&build.file) else { break };
-        let first = found.iter().filter_map(|d| d.fixes(file).next());
-        let (text, done) =
-            diagnostic::fix::apply(sources.text(file), first.map(|(_, edits)| edits));
+        let first = |file: FileId| -> Vec<Vec<Edit>> {
+            let of = |d| fixes(d, file, sources.text(file)).into_iter().next();
+            found.iter().filter_map(of).map(|(_, edits)| edits).collect()
+        };
+        others = (0..sources.len() as u32)
+            .map(FileId)
+            .filter(|other| *other != file && embedded::get(sources.name(*other)).is_none())
+            .map(|other| (sources.name(other).to_owned(), first(other).len()))
+            .filter(|(_, n)| *n > 0)
+            .collect();
+        let edits = first(file);
+        let (text, done) = apply(sources.text(file), edits.iter().map(Vec::as_slice));
         if done == 0 {
             break;
         }
@@ -139,10 +151,13 @@ fn fix(build: &Build) -> anyhow::Result<()> {
         build.texts.insert(build.file.clone(), text);
     }
     if let Some(text) = build.texts.get(&build.file).filter(|_| all > 0) {
-        files::write(path, text.as_bytes())?;
+        files::rewrite(path, text)?;
     }
-    let places = if all == 1 { "place" } else { "places" };
-    note(&format!("{}: {all} {places} fixed", build.file));
+    let places = |n: usize| if n == 1 { "1 place".to_owned() } else { format!("{n} places") };
+    note(&format!("{}: {} fixed", build.file, places(all)));
+    for (name, n) in others {
+        note(&format!("{name}: hints are about {} of this file, which is not written", places(n)));
+    }
     Ok(())
 }
 

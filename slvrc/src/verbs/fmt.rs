@@ -49,7 +49,7 @@ impl Fmt {
                 say(&formatted)?;
             } else if formatted != text {
                 if !self.check {
-                    files::write(path, formatted.as_bytes())?;
+                    files::rewrite(path, &formatted)?;
                 }
                 changed.push(name);
             }

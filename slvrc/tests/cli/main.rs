@@ -7,6 +7,7 @@
 //! - `explain`: its text, JSON and page.
 //! - `folder`: starting the binary, and writing folders of inputs.
 //! - `inputs`: folders of inputs that are wrong in every way, and what is said of them.
+//! - `fix`: what is written into files that somebody wrote.
 //! - `lab`: the lab and the demo with a predicate and a model of the user's own.
 //! - `lab_files`: the lab and the files around it.
 //! - `limits`: devices, pipes, full disks, control characters, wrong command lines.
@@ -29,6 +30,7 @@ mod certify;
 mod deployment;
 mod docs;
 mod explain;
+mod fix;
 mod folder;
 mod inputs;
 mod lab;

@@ -35,7 +35,7 @@ pub fn check(program: &Program, sources: &Sources, fitted: &Fitted) -> Vec<Diagn
     let mut found = Vec::new();
     let mut accept = None;
     if !accepted {
-        accept = written::demand(program, sources, &format!("cut >= {least}"));
+        accept = written::accept_cuts(program, sources, least);
         found.push(warning(fitted, &reached, least, cut).edit(accept.clone()));
     }
     for demand in of(Bounded::Cut).filter(|d| d.bound > least) {

@@ -3,7 +3,7 @@
 use crate::cost;
 use slvr_language::diagnostic::Edit;
 use slvr_language::syntax::ast::{ItemKind, Predicate, Span, StmtKind};
-use slvr_language::syntax::{self, Sources};
+use slvr_language::syntax::{self, Sources, lexer::lex};
 use slvr_language::types::Program;
 
 /// Writes another range for an input or a state, if its own is written out.
@@ -25,15 +25,20 @@ pub(super) fn range(
     })
 }
 
-/// Puts a demand before everything else that the predicate says.
-pub(super) fn demand(program: &Program, sources: &Sources, demand: &str) -> Option<Edit> {
+/// Puts a demand on cuts before everything else that the predicate says, if that is what `cut` means there.
+pub(super) fn accept_cuts(program: &Program, sources: &Sources, least: f64) -> Option<Edit> {
     let predicate = predicate(program, sources)?;
-    predicate.body.first()?;
-    let name = predicate.name.span;
+    let sizes = predicate.sizes.iter().map(|s| &s.name);
+    let mut names = sizes.chain(predicate.params.iter().map(|p| &p.name));
+    if names.any(|n| n.name == "cut") {
+        return None;
+    }
+    let first = predicate.body.first()?.span;
     // Right behind the brace: the first statement may have a comment above it.
-    let brace = sources.text(name.file).get(name.end as usize..)?.find('{')? as u32;
-    let at = Span { end: name.end + brace + 1, ..name };
-    Some(Edit::after(at, format!("\n    require {demand};")))
+    let tokens = lex(first.file, sources.text(first.file)).tokens;
+    let (.., brace) = tokens.iter().rfind(|(_, _, end)| *end <= first.start as usize)?;
+    let at = Span { start: *brace as u32, end: *brace as u32, ..first };
+    Some(Edit::after(at, format!("\n    require cut >= {least};")))
 }
 
 fn predicate(program: &Program, sources: &Sources) -> Option<Predicate> {

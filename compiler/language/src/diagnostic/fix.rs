@@ -1,8 +1,10 @@
 //! What a hint says to write, as edits of a text.
+//!
+//! A hint that spells out what to write in a place is made together with the edit that writes it ([`Hint::write`],
+//! [`Hint::meant`]), so that neither says what the other does not. Hints without edits are advice: an example, or a choice
+//! that is the author's.
 
-use super::Diagnostic;
-use crate::source::{FileId, Span};
-use std::ops::Range;
+use crate::source::Span;
 
 /// What to write instead, or other help.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,6 +42,17 @@ impl Edit {
 }
 
 impl Hint {
+    /// To write a text in a place, in whose place nothing else does. `why` follows it.
+    pub fn write(at: Span, text: impl Into<String>, why: &str) -> Hint {
+        let text = text.into();
+        Hint { text: format!("write `{text}`{why}"), edits: vec![Edit::replace(at, text)] }
+    }
+
+    /// The name that was most likely meant.
+    pub fn meant(at: Span, name: &str) -> Hint {
+        Hint::from(format!("did you mean `{name}`?")).edit([Edit::replace(at, name)])
+    }
+
     /// With edits that do what it says.
     pub fn edit(mut self, edits: impl IntoIterator<Item = Edit>) -> Hint {
         self.edits.extend(edits);
@@ -50,76 +63,5 @@ impl Hint {
 impl<T: Into<String>> From<T> for Hint {
     fn from(text: T) -> Hint {
         Hint { text: text.into(), edits: Vec::new() }
-    }
-}
-
-impl Diagnostic {
-    /// Its hints that can be done by edits of one file, each with what it does in words.
-    pub fn fixes(&self, file: FileId) -> impl Iterator<Item = (&str, &[Edit])> {
-        let here =
-            move |h: &&Hint| !h.edits.is_empty() && h.edits.iter().all(|e| e.at.file == file);
-        let label = self.labels.first().map_or(self.title.as_str(), |(_, text)| text);
-        let said = move |h: &Hint| h.text.is_empty();
-        self.hints
-            .iter()
-            .filter(here)
-            .map(move |h| (if said(h) { label } else { h.text.as_str() }, h.edits.as_slice()))
-    }
-}
-
-/// The edits of groups, and how many groups: one that overlaps an earlier one is left out as a whole. `at` is where an edit
-/// is.
-pub fn apart<'e, E, P: PartialOrd>(
-    groups: impl IntoIterator<Item = &'e [E]>,
-    at: impl Fn(&E) -> Range<P>,
-) -> (Vec<&'e E>, usize) {
-    let mut done: Vec<&E> = Vec::new();
-    let mut count = 0;
-    for group in groups {
-        let clear = |e: &E| {
-            let e = at(e);
-            let apart = |d: Range<P>| (d.end <= e.start || e.end <= d.start) && d != e;
-            done.iter().all(|d| apart(at(d)))
-        };
-        if group.iter().all(clear) {
-            done.extend(group);
-            count += 1;
-        }
-    }
-    (done, count)
-}
-
-/// A text with those edits of it done that are [`apart`], and how many groups of them were.
-pub fn apply<'e>(text: &str, groups: impl IntoIterator<Item = &'e [Edit]>) -> (String, usize) {
-    let inside = |group: &&[Edit]| group.iter().all(|e| text.get(e.at.range()).is_some());
-    let (mut done, count) = apart(groups.into_iter().filter(inside), |e| e.at.range());
-    done.sort_by_key(|e| (e.at.start, e.at.end));
-    let mut out = String::new();
-    let mut at = 0;
-    for edit in done {
-        out += text.get(at..edit.at.start as usize).unwrap_or_default();
-        out += &edit.text;
-        at = edit.at.end as usize;
-    }
-    out += text.get(at..).unwrap_or_default();
-    (out, count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(start: u32, end: u32) -> Span {
-        Span { file: FileId(0), start, end }
-    }
-
-    #[test]
-    fn edits_that_overlap_earlier_ones_are_left_out() {
-        let first = [Edit::replace(at(0, 3), "one"), Edit::after(at(4, 7), "!")];
-        let second = [Edit::replace(at(2, 5), "no")];
-        let third = [Edit::before(at(4, 7), "<")];
-        let groups = [&first[..], &second[..], &third[..]];
-        assert_eq!(apply("abc def", groups), ("one <def!".into(), 2));
-        assert_eq!(apply("abc", [&[Edit::replace(at(9, 12), "x")][..]]), ("abc".into(), 0));
     }
 }

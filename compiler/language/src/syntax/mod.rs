@@ -18,6 +18,8 @@
 //! | `parse.rs` | drives the grammar |
 //! | `message.rs` | what a syntax error says |
 //! | `mend.rs` | common mistakes that a change of one token repairs |
+//! | `fixes.rs` | edits that do what hints say, and leave comments and lines as they are |
+//! | `sizes.rs` | the comment that says for which sizes an editor looks at a file |
 //! | `comments.rs` | attaches doc comments to the tree |
 //! | `walk.rs` | the expressions inside an expression |
 //! | `print/` | tree to text |
@@ -27,12 +29,14 @@ pub mod ast;
 mod comments;
 mod depth;
 pub mod embedded;
+pub mod fixes;
 pub mod lexer;
 mod limits;
 mod mend;
 mod message;
 mod parse;
 mod print;
+mod sizes;
 pub mod token;
 mod walk;
 
@@ -43,6 +47,7 @@ pub use crate::source::{LoadError, Loader, Sources};
 pub use limits::{MAX_DIAGNOSTICS, MAX_SOURCE};
 pub use parse::parse;
 pub use print::{format, print, print_expr, print_type, signature};
+pub use sizes::{Given, SIZES, given};
 pub use token::KEYWORDS;
 
 /// Source of the parser, which the page of the grammar is made of.

@@ -24,7 +24,7 @@ mod program;
 mod ranks;
 mod walk;
 
-pub use check::{Checked, Options, check};
+pub use check::{Checked, Options, check, check_given};
 pub use expr::*;
 pub use intrinsic::{Elementwise, Intrinsic, Rule};
 pub use program::*;

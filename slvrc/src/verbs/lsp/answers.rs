@@ -3,18 +3,17 @@
 use super::convert::{edit, from, location, range};
 use super::params;
 use super::protocol::{
-    AtPosition, EXPLAIN, Execute, FIX_ALL, InRange, OfDocument, Position, QUICK_FIX, Query, Range,
-    Rename, Selections, completion, method,
+    AtPosition, EXPLAIN, Execute, FIX_ALL, InRange, MESSAGE_INFO, OfDocument, Position, QUICK_FIX,
+    Query, Range, Rename, Selections, completion, method,
 };
 use super::state::{STACK, Shared};
 use super::{costs, library};
 use lsp_server::{ErrorCode, Request};
 use serde_json::{Value, json};
-use slvr_compiler::diagnostic::fix::apart;
 use slvr_compiler::ide::{
     self, CompletionKind, Document, Place, Symbol, SymbolKind, TokenKind, Typed, Where,
 };
-use slvr_compiler::syntax::embedded;
+use slvr_compiler::syntax::{embedded, fixes::apart};
 use std::sync::Arc;
 use std::thread;
 
@@ -29,7 +28,13 @@ pub fn answer(shared: &Arc<Shared>, request: Request) -> Answer {
         method::REFERENCES => at(shared, given, references),
         method::HIGHLIGHT => at(shared, given, highlights),
         method::PREPARE_RENAME => {
-            at(shared, given, |f, p| json!(f.document.renamable(from(p.position)).map(range)))
+            let p: AtPosition = params(given)?;
+            let Some(f) = file(shared, &p.text_document.uri) else { return Ok(Value::Null) };
+            match f.document.renamable(from(p.position)) {
+                Ok((place, _)) => Ok(json!(range(place))),
+                Err(None) => Ok(Value::Null),
+                Err(Some(why)) => Err((ErrorCode::RequestFailed, why)),
+            }
         }
         method::RENAME => rename(shared, given),
         method::COMPLETION => at(shared, given, complete),
@@ -148,9 +153,12 @@ fn highlights(f: &File, p: &AtPosition) -> Value {
 fn rename(shared: &Shared, given: Value) -> Answer {
     let p: Rename = params(given)?;
     let Some(f) = file(shared, &p.at.text_document.uri) else { return Ok(Value::Null) };
-    let edits = f.document.rename(from(p.at.position), &p.new_name);
-    let edits = edits.map_err(|why| (ErrorCode::InvalidParams, why))?;
-    Ok(changes(&f.uri, &edits))
+    let found = f.document.rename(from(p.at.position), &p.new_name);
+    let found = found.map_err(|why| (ErrorCode::RequestFailed, why))?;
+    if let Some(outside) = &found.outside {
+        shared.tell(MESSAGE_INFO, outside);
+    }
+    Ok(changes(&f.uri, &found.edits))
 }
 
 /// A `WorkspaceEdit` of one file.

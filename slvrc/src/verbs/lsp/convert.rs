@@ -11,6 +11,9 @@ use slvr_compiler::ide::{self, Document, Place, Typed, Where};
 /// proof. They do not say that the program is wrong.
 const CERTIFIED: [&str; 3] = ["E0028", "E0041", "E0042"];
 
+/// Of a file without a predicate: others may take its models.
+const LIBRARY: &str = "E0029";
+
 pub fn from(at: Position) -> ide::Position {
     ide::Position { line: at.line, character: at.character }
 }
@@ -34,6 +37,7 @@ pub fn report(uri: &str, document: &Document, typed: Option<&Typed>) -> Vec<Diag
         Diagnostic {
             range: range(p.range),
             severity: match p.severity {
+                Severity::Error if p.code == LIBRARY => INFORMATION,
                 Severity::Error => ERROR,
                 Severity::Warning if CERTIFIED.contains(&p.code.as_str()) => INFORMATION,
                 Severity::Warning => WARNING,

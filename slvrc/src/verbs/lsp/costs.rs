@@ -8,11 +8,13 @@ use slvr::program::{self, Checked, Loaded, Source};
 use slvr::{files, units};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::diagnostic::Diagnostic as Diagnosis;
-use slvr_compiler::ide::{self, Document, Predicate, Typed};
+use slvr_compiler::ide::{Document, Predicate, Typed};
 use slvr_compiler::pipeline;
 use slvr_compiler::report::leaks::{Level, What};
+use slvr_compiler::source::FileId;
 use slvr_compiler::syntax::embedded::Embedded;
-use slvr_compiler::syntax::{LoadError, Loader, MAX_SOURCE};
+use slvr_compiler::syntax::{self, LoadError, Loader, MAX_SOURCE};
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -50,10 +52,12 @@ pub struct Sizes {
 impl Sizes {
     /// Those of a text; `usual` are the editor's.
     pub fn of(document: &Document, usual: &str) -> Sizes {
-        let mut bindings = document.sizes();
-        if bindings.is_empty() {
-            bindings = ide::sizes(usual);
-        }
+        let usual = match document.given.is_empty() {
+            true => syntax::given(FileId(0), &format!("{} {usual}", syntax::SIZES)),
+            false => document.given.clone(),
+        };
+        let words = usual.into_iter().filter_map(|w| Some((w.name.name, w.value?.name)));
+        let mut bindings: Vec<(String, String)> = words.collect();
         let net = bindings.iter().find(|(n, _)| n == "net").and_then(|(_, v)| NetProfile::named(v));
         bindings.retain(|(n, _)| n != "net");
         Sizes { bindings, net }
@@ -61,19 +65,26 @@ impl Sizes {
 }
 
 /// Reads models that stand in files beside the text.
-pub struct Beside(PathBuf);
+pub struct Beside {
+    folder: PathBuf,
+    /// Names of the files that were asked for, whether they are there or not.
+    pub read: Vec<OsString>,
+}
 
 impl Beside {
     /// Of a text with this URI.
     pub fn of(uri: &str) -> Beside {
         let path = library::path(uri).unwrap_or_default();
-        Beside(path.parent().map(PathBuf::from).unwrap_or_default())
+        let folder = path.parent().map(PathBuf::from).unwrap_or_default();
+        Beside { folder, read: Vec::new() }
     }
 }
 
 impl Loader for Beside {
     fn load(&mut self, path: &str) -> Result<String, LoadError> {
-        files::read_text(&self.0.join(path), MAX_SOURCE as u64).or_else(|_| Embedded.load(path))
+        let path_of = self.folder.join(path);
+        self.read.extend(path_of.file_name().map(OsString::from));
+        files::read_text(&path_of, MAX_SOURCE as u64).or_else(|_| Embedded.load(path))
     }
 }
 

@@ -26,7 +26,7 @@ mod wire;
 
 use anyhow::{Context, anyhow};
 use lsp_server::{Connection, ErrorCode, Message, Request, Response};
-use protocol::{EXPLAIN, FIX_ALL, QUICK_FIX, SYNC_INCREMENTAL};
+use protocol::{EXPLAIN, FIX_ALL, QUICK_FIX, SYNC_INCREMENTAL, method};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use slvr_compiler::ide::TokenKind;
@@ -55,7 +55,7 @@ impl Lsp {
 fn capabilities() -> Value {
     let names: Vec<&str> = TokenKind::ALL.iter().map(|(_, name)| *name).collect();
     json!({
-        "textDocumentSync": SYNC_INCREMENTAL,
+        "textDocumentSync": { "openClose": true, "change": SYNC_INCREMENTAL, "save": true },
         "hoverProvider": true,
         "definitionProvider": true,
         "referencesProvider": true,
@@ -95,25 +95,43 @@ fn serve(connection: Connection) -> anyhow::Result<()> {
     let out = connection.sender.clone();
     let send = move |message: Message| drop(out.send(message));
     let shared = Shared::start(&client, Box::new(send))?;
+    if client.pointer("/capabilities/workspace/didChangeWatchedFiles/dynamicRegistration")
+        == Some(&Value::Bool(true))
+    {
+        let watched = json!({ "watchers": [{ "globPattern": "**/*.slvr" }] });
+        let method = method::DID_CHANGE_FILES;
+        let one = json!({ "id": "files", "method": method, "registerOptions": watched });
+        shared.ask(method::REGISTER, json!({ "registrations": [one] }));
+    }
     let done = answer(&connection, &shared);
     // A worker may be busy for a while; it has nobody to tell any more.
     shared.leave();
     done
 }
 
-/// Answers until the client says good-bye.
+/// Answers until the client says good-bye. After `shutdown` nothing is done any more, and whoever asks is told so.
 fn answer(connection: &Connection, shared: &Arc<Shared>) -> anyhow::Result<()> {
+    let mut down = false;
     for message in &connection.receiver {
         match message {
+            Message::Request(Request { id, .. }) if down => {
+                let why = "the server was shut down".to_owned();
+                let code = ErrorCode::InvalidRequest as i32;
+                connection.sender.send(Response::new_err(id, code, why).into())?;
+            }
+            Message::Request(request) if request.method == method::SHUTDOWN => {
+                down = true;
+                shared.leave();
+                connection.sender.send(Response::new_ok(request.id, Value::Null).into())?;
+            }
             Message::Request(request) => {
-                if connection.handle_shutdown(&request)? {
-                    return Ok(());
-                }
                 connection.sender.send(respond(shared, request).into())?;
             }
-            Message::Notification(n) if n.method == "exit" => {
+            Message::Notification(n) if n.method == method::EXIT && !down => {
                 return Err(anyhow!("the client left without a shutdown"));
             }
+            Message::Notification(n) if n.method == method::EXIT => return Ok(()),
+            Message::Notification(_) if down => {}
             Message::Notification(n) => {
                 // Without an answer the files stay as they were.
                 let _ = catch_unwind(AssertUnwindSafe(|| shared.notified(n)));
@@ -122,7 +140,10 @@ fn answer(connection: &Connection, shared: &Arc<Shared>) -> anyhow::Result<()> {
             Message::Response(_) => {}
         }
     }
-    Err(anyhow!("the client closed standard input without a shutdown"))
+    match down {
+        true => Ok(()),
+        false => Err(anyhow!("the client closed standard input without a shutdown")),
+    }
 }
 
 fn respond(shared: &Arc<Shared>, request: Request) -> Response {

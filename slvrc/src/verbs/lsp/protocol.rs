@@ -10,6 +10,8 @@ pub mod method {
     pub const DID_OPEN: &str = "textDocument/didOpen";
     pub const DID_CHANGE: &str = "textDocument/didChange";
     pub const DID_CLOSE: &str = "textDocument/didClose";
+    pub const DID_SAVE: &str = "textDocument/didSave";
+    pub const DID_CHANGE_FILES: &str = "workspace/didChangeWatchedFiles";
     pub const DID_CONFIGURE: &str = "workspace/didChangeConfiguration";
     pub const PUBLISH_DIAGNOSTICS: &str = "textDocument/publishDiagnostics";
     pub const HOVER: &str = "textDocument/hover";
@@ -32,6 +34,10 @@ pub mod method {
     pub const EXECUTE: &str = "workspace/executeCommand";
     pub const REFRESH_HINTS: &str = "workspace/inlayHint/refresh";
     pub const REFRESH_LENSES: &str = "workspace/codeLens/refresh";
+    pub const REGISTER: &str = "client/registerCapability";
+    pub const MESSAGE: &str = "window/showMessage";
+    pub const SHUTDOWN: &str = "shutdown";
+    pub const EXIT: &str = "exit";
     pub const SHOW: &str = "window/showDocument";
 }
 
@@ -58,6 +64,10 @@ pub mod completion {
 pub const ERROR: u8 = 1;
 pub const WARNING: u8 = 2;
 pub const INFORMATION: u8 = 3;
+
+/// `MessageType`.
+pub const MESSAGE_ERROR: u8 = 1;
+pub const MESSAGE_INFO: u8 = 3;
 
 /// A place in a text: line and UTF-16 code unit, from 0.
 #[derive(Clone, Copy, Serialize, Deserialize)]
@@ -161,6 +171,12 @@ pub struct Opened {
 pub struct DidChange {
     pub text_document: Version,
     pub content_changes: Vec<Change>,
+}
+
+/// Files that somebody has written, made or removed.
+#[derive(Deserialize)]
+pub struct DidChangeFiles {
+    pub changes: Vec<TextDocument>,
 }
 
 #[derive(Deserialize)]

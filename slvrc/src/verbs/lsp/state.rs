@@ -2,14 +2,17 @@
 
 use super::convert::report;
 use super::costs::{Beside, Cancel, Costs, Sizes, costs};
-use super::params;
 use super::protocol::{
-    Change, Diagnostic, DidChange, DidOpen, OfDocument, PublishDiagnostics, method,
+    Change, Diagnostic, DidChange, DidChangeFiles, DidOpen, ERROR, MESSAGE_ERROR, OfDocument,
+    Position, PublishDiagnostics, Range, TextDocument, method,
 };
+use super::{library, params};
+use crate::fail;
 use lsp_server::{Message, Notification, Request, RequestId};
-use serde_json::Value;
+use serde_json::{Value, json};
 use slvr_compiler::ide::{Document, Lines, Typed};
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -37,6 +40,8 @@ pub struct Open {
     waiting: [bool; 2],
     /// Syntax errors are shown.
     red: bool,
+    /// Names of the files beside it that typing read.
+    read: Vec<OsString>,
     /// Stops the compilation of this text.
     cancel: Cancel,
 }
@@ -46,6 +51,24 @@ pub struct Open {
 enum Work {
     Types = 0,
     Costs = 1,
+}
+
+impl Work {
+    fn name(self) -> &'static str {
+        match self {
+            Work::Types => "types",
+            Work::Costs => "costs",
+        }
+    }
+}
+
+impl Open {
+    /// Looks at the same text once more.
+    fn again(&mut self) {
+        self.cancel.now();
+        self.cancel = Cancel::default();
+        self.waiting[Work::Types as usize] = !self.red;
+    }
 }
 
 /// Threads of one kind.
@@ -179,15 +202,37 @@ impl Shared {
                 let sizes = n.params.pointer("/settings/slvr/sizes").and_then(Value::as_str);
                 let mut state = self.lock();
                 state.usual = sizes.unwrap_or_default().to_owned();
-                for file in state.files.values_mut() {
-                    file.cancel.now();
-                    file.cancel = Cancel::default();
-                    file.waiting[Work::Types as usize] = !file.red;
-                }
+                state.files.values_mut().for_each(Open::again);
                 self.wake.notify_all();
+            }
+            method::DID_SAVE => {
+                if let Ok(p) = params::<OfDocument>(n.params) {
+                    self.written(&[p.text_document]);
+                }
+            }
+            method::DID_CHANGE_FILES => {
+                if let Ok(p) = params::<DidChangeFiles>(n.params) {
+                    self.written(&p.changes);
+                }
             }
             _ => {}
         }
+    }
+
+    /// Files on the disk are others now: what reads files of their names is looked at again.
+    fn written(&self, files: &[TextDocument]) {
+        let paths = files.iter().filter_map(|f| library::path(&f.uri));
+        let names: Vec<OsString> =
+            paths.filter_map(|p| p.file_name().map(OsString::from)).collect();
+        let mut state = self.lock();
+        let reads = |f: &&mut Open| f.read.iter().any(|name| names.contains(name));
+        state.files.values_mut().filter(reads).for_each(Open::again);
+        self.wake.notify_all();
+    }
+
+    /// Shows the user a message.
+    pub fn tell(&self, kind: u8, message: &str) {
+        self.lock().tell(kind, message);
     }
 
     /// A file has this text now. Syntax errors are shown at once; what typing finds, when it is
@@ -208,9 +253,10 @@ impl Shared {
             version,
             document: Arc::new(document),
             typed: None,
-            costs: before.and_then(|f| f.costs),
+            costs: before.as_ref().and_then(|f| f.costs.clone()),
             waiting: [!red, false],
             red,
+            read: before.map(|f| f.read).unwrap_or_default(),
             cancel: Cancel::default(),
         };
         state.files.insert(uri, open);
@@ -232,20 +278,26 @@ impl Shared {
             state.workers[kind].busy = Some((Instant::now(), cancel.clone()));
             let sizes = Sizes::of(&document, &state.usual);
             drop(state);
+            let before = typed.as_deref().cloned().unwrap_or_default();
+            let mut beside = Beside::of(&uri);
             let look = || {
-                let (typed, costs) = match work {
-                    Work::Types => (document.types(&sizes.bindings, &mut Beside::of(&uri)), None),
+                crate::provoke(work.name());
+                match work {
+                    Work::Types => (document.types(&sizes.bindings, &mut beside), None),
                     Work::Costs => {
-                        let mut typed = typed.map_or_else(Typed::default, |t| Typed::clone(&t));
+                        let mut typed = before.clone();
                         let costs = costs(&document, &mut typed, &sizes, &cancel);
                         (typed, Some(costs))
                     }
-                };
-                let mut problems = report(&uri, &document, Some(&typed));
-                problems.extend(costs.iter().flat_map(|c| c.leaks.iter().cloned()));
-                (typed, costs, problems)
+                }
             };
-            let found = catch_unwind(AssertUnwindSafe(look));
+            let found = catch_unwind(AssertUnwindSafe(look)).map_err(|why| fail::reason(&*why));
+            let bug = found.as_ref().err().cloned();
+            // What was known before stays known; of a text that is not even typed that is nothing.
+            let (typed, costs) = found.unwrap_or((before, None));
+            let mut problems = report(&uri, &document, Some(&typed));
+            problems.extend(costs.iter().flat_map(|c| c.leaks.iter().cloned()));
+            problems.extend(bug.as_deref().map(a_bug));
             state = self.lock();
             if state.workers[kind].number == number {
                 state.workers[kind].busy = None;
@@ -255,14 +307,19 @@ impl Shared {
             if cancel.is_set() || !Arc::ptr_eq(&file.document, &document) {
                 continue;
             }
-            let (typed, costs, problems) = found.unwrap_or_default();
             let (version, compiled) = (file.version, costs.is_some());
-            file.waiting[Work::Costs as usize] |= !compiled && !typed.predicates.is_empty();
+            if let Work::Types = work {
+                file.read = beside.read;
+                file.waiting[Work::Costs as usize] |= !typed.predicates.is_empty();
+            }
             file.typed = Some(Arc::new(typed));
             if let Some(costs) = costs {
                 file.costs = Some(Arc::new(costs));
             }
             state.publish(uri, Some(version), problems);
+            if let Some(why) = bug {
+                state.tell(MESSAGE_ERROR, &format!("a bug of slvrc: {why}"));
+            }
             if compiled {
                 self.refreshed.iter().for_each(|what| state.ask(what, Value::Null));
             }
@@ -273,12 +330,24 @@ impl Shared {
 
 fn start_worker(shared: &Arc<Shared>, work: Work, number: u32) -> io::Result<()> {
     let shared = Arc::clone(shared);
-    let name = match work {
-        Work::Types => "types",
-        Work::Costs => "costs",
-    };
-    let thread = thread::Builder::new().name(name.into()).stack_size(STACK);
+    let thread = thread::Builder::new().name(work.name().into()).stack_size(STACK);
     thread.spawn(move || shared.work(work, number)).map(drop)
+}
+
+/// What is shown of a text that the compiler cannot bear, instead of nothing at all.
+fn a_bug(why: &str) -> Diagnostic {
+    let at = Position { line: 0, character: 0 };
+    Diagnostic {
+        range: Range { start: at, end: at },
+        severity: ERROR,
+        code: "bug".into(),
+        code_description: None,
+        source: "slvrc",
+        message: format!(
+            "a bug of slvrc: it gave up on this text ({why})\nhint: what is shown may be incomplete; please report the text"
+        ),
+        related_information: Vec::new(),
+    }
 }
 
 /// A text after changes, one after another.
@@ -304,6 +373,13 @@ impl State {
         }
     }
 
+    fn tell(&self, kind: u8, message: &str) {
+        if let Some(send) = &self.send {
+            let params = json!({ "type": kind, "message": message });
+            send(Notification::new(method::MESSAGE.to_owned(), params).into());
+        }
+    }
+
     fn ask(&mut self, method: &str, params: Value) {
         self.asked = self.asked.wrapping_add(1);
         if let Some(send) = &self.send {
@@ -315,7 +391,6 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn changes_are_done_one_after_another() {

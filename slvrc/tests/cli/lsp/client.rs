@@ -45,12 +45,13 @@ fn read(from: &mut impl BufRead) -> Option<Value> {
 
 impl Client {
     /// A server that has not heard a word yet.
-    pub fn spawn() -> Client {
+    pub fn spawn(env: &[(&str, &str)]) -> Client {
         let cache = tempfile::tempdir().expect("a folder");
         let mut child = Command::new(env!("CARGO_BIN_EXE_slvrc"))
             .args(["lsp", "--stdio"])
             .env("XDG_CACHE_HOME", cache.path())
             .env("HOME", cache.path())
+            .envs(env.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -69,10 +70,15 @@ impl Client {
     }
 
     pub fn start() -> Client {
-        let mut client = Client::spawn();
+        Client::start_with(&[])
+    }
+
+    /// With these variables of the environment.
+    pub fn start_with(env: &[(&str, &str)]) -> Client {
+        let mut client = Client::spawn(env);
         let answer = client.request("initialize", json!({ "capabilities": capabilities() }));
         let can = &answer["capabilities"];
-        assert_eq!(can["textDocumentSync"], 2, "{answer}");
+        assert_eq!(can["textDocumentSync"]["change"], 2, "{answer}");
         for what in ["hoverProvider", "definitionProvider", "documentFormattingProvider"] {
             assert_eq!(can[what], true, "{what} in {answer}");
         }
@@ -185,7 +191,8 @@ impl Client {
 /// What this editor can do.
 fn capabilities() -> Value {
     let refresh = json!({ "refreshSupport": true });
-    json!({ "workspace": { "inlayHint": refresh, "codeLens": refresh } })
+    let files = json!({ "dynamicRegistration": true });
+    json!({ "workspace": { "inlayHint": refresh, "codeLens": refresh, "didChangeWatchedFiles": files } })
 }
 
 impl Client {
@@ -234,7 +241,8 @@ impl Client {
                 }
             };
             // What is right so far is compiled, and said once more.
-            if last || found.iter().any(|d| d["severity"] == 1) {
+            let library = |d: &Value| d["severity"] == 1 || d["code"] == "E0029";
+            if last || found.iter().any(library) {
                 return found;
             }
         }

@@ -49,20 +49,33 @@ impl File {
     }
 }
 
-/// Codes and first places of what `slvrc check` says; nothing if it says more than an editor does: of larger sizes, or that
-/// there is not one predicate.
-fn checked(text: &str) -> Option<Vec<(String, u64)>> {
+/// Codes and first places of what `slvrc check` says; of several predicates, of each. Nothing if it says more than an editor does:
+/// of larger sizes.
+pub fn checked(text: &str) -> Option<Vec<(String, u64)>> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.slvr");
     std::fs::write(&path, text).expect("a file");
-    let mut check = Command::new(env!("CARGO_BIN_EXE_slvrc"));
-    let out = check.args(["check", "--json"]).arg(&path).output().expect("slvrc starts");
-    let said: Value = serde_json::from_slice(&out.stdout).expect("one object");
-    let found = said["diagnostics"].as_array().cloned().unwrap_or_default();
-    let larger = said["error"].as_str().is_some_and(|e| e.contains("it is ok with"));
-    if larger || found.iter().any(|d| d["code"] == "E0029") {
+    let check = |predicate: Option<&str>| -> Value {
+        let mut check = Command::new(env!("CARGO_BIN_EXE_slvrc"));
+        check.args(["check", "--json"]).arg(&path);
+        check.args(predicate.iter().flat_map(|p| ["--predicate", p]));
+        let out = check.output().expect("slvrc starts");
+        serde_json::from_slice(&out.stdout).expect("one object")
+    };
+    let one = check(None);
+    let several = one["diagnostics"][0]["title"] == "the file has several predicates";
+    let names = text.lines().filter_map(|l| l.strip_prefix("predicate ")?.split(['[', '(']).next());
+    let all = match several {
+        true => names.map(|name| check(Some(name))).collect(),
+        false => vec![one],
+    };
+    let larger = |said: &Value| said["error"].as_str().is_some_and(|e| e.contains("it is ok with"));
+    if all.iter().any(larger) {
         return None;
     }
+    let said =
+        all.iter().flat_map(|said| said["diagnostics"].as_array().cloned().unwrap_or_default());
+    let found: Vec<Value> = said.collect();
     // An editor shows what is about a file of the library at the top.
     let here = |l: &&Value| l["file"].as_str().is_some_and(|f| f.ends_with("a.slvr"));
     let one = |d: &Value| {
@@ -74,6 +87,33 @@ fn checked(text: &str) -> Option<Vec<(String, u64)>> {
     all.sort();
     all.dedup();
     Some(all)
+}
+
+/// A file of several predicates, of which one is wrong.
+#[test]
+fn of_several_predicates_each_is_checked() {
+    let one = |name: &str, x: &str| {
+        format!(
+            "predicate {name}[m]() {{\n    parties Client[m];\n    parties Server;\n    input x: secret fix in -1..1 from each Client;\n\
+             \x20   reveal sum({x}) to Server as y;\n}}\n\n"
+        )
+    };
+    let text = ["use std::{sum};\n\n".to_owned(), one("First", "x"), one("Second", "z")].concat();
+    let uri = "file:///home/me/two.slvr";
+    let mut client = Client::start();
+    client.open(uri, &text);
+    let found = client.settled(uri, 1);
+    let found: Vec<(String, u64)> = found
+        .iter()
+        .map(|d| {
+            (
+                d["code"].as_str().expect("a code").to_owned(),
+                d["range"]["start"]["line"].as_u64().expect("a line") + 1,
+            )
+        })
+        .collect();
+    assert_eq!(Some(found), checked(&text));
+    client.shutdown();
 }
 
 /// `SLVR_COUNT` edits of 40 files, from `SLVR_SEED` on.

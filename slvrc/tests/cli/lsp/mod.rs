@@ -3,6 +3,7 @@
 mod client;
 mod costs;
 mod edits;
+mod files;
 mod requests;
 
 use client::{Client, PATIENCE};

@@ -68,8 +68,11 @@ fn names_are_found_and_renamed() {
         places.as_array().expect("a list").iter().map(|p| &p["kind"]).collect();
     assert_eq!(kinds, [3, 2]);
 
-    let nothing = client.at("textDocument/prepareRename", URI, TEXT, "norm(x)", 0);
-    assert_eq!(nothing, Value::Null, "the library keeps its names");
+    let at = json!({ "line": 5, "character": 5 });
+    let params = json!({ "textDocument": { "uri": URI }, "position": at });
+    let refused = client.answer("textDocument/prepareRename", params);
+    let said = refused["error"]["message"].as_str().expect("an error");
+    assert_eq!(said, "`norm` cannot be renamed: it belongs to the library");
     let place = client.at("textDocument/prepareRename", URI, TEXT, "short(", 0);
     assert_eq!(place["start"], json!({ "line": 15, "character": 16 }));
     let mut rename = |line: u32, character: u32, name: &str| {
@@ -80,6 +83,7 @@ fn names_are_found_and_renamed() {
     let renamed = rename(12, 12, "moved");
     let text = edited(TEXT, &renamed["result"]["changes"][URI]);
     assert_eq!(text, TEXT.replace("update", "moved"));
+    assert_eq!(renamed["error"], Value::Null, "{renamed}");
     let renamed = rename(15, 17, "small");
     let text = edited(TEXT, &renamed["result"]["changes"][URI]);
     assert_eq!(text, TEXT.replace("short[", "small[").replace("short(", "small("));
@@ -91,6 +95,9 @@ fn names_are_found_and_renamed() {
         let said = refused["error"]["message"].as_str().expect("an error");
         assert!(said.contains(why), "{name}: {said}");
     }
+    // What else calls it so, outside of the file.
+    let told = client.told("window/showMessage");
+    assert!(told["message"].as_str().is_some_and(|m| m.contains("files of inputs")), "{told}");
     client.shutdown();
 }
 

@@ -10,7 +10,7 @@ use super::value::{
     shape_text, typed,
 };
 use super::world::{ItemId, STD};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
 use crate::syntax::ast::{self, Block, Ident, ItemKind, Secrecy, Span};
 use crate::types::layer::{self, Misfit};
 use crate::types::model::ParamId;
@@ -285,7 +285,18 @@ impl Checker<'_> {
             error = error.label(declared, "the layer is declared here");
         }
         let flat = matches!(builtin, layer::Layer::Linear { .. }) && shape.len() > 1;
-        self.fail(if flat { error.hint("write `|> flatten` before it") } else { error })
+        if !flat {
+            return self.fail(error);
+        }
+        // `x |> fc`; where something else of this block may be named so, it is only said.
+        let between = self.sources.snippet(Span { start: from.end, end: at.start, ..at });
+        let item = self.stack.last().map(|f| self.world.item(f.item));
+        let block = item.map_or("", |item| self.sources.snippet(item.span));
+        let taken =
+            block.match_indices("flatten").count() > block.match_indices("|> flatten").count();
+        let edit = (between.trim() == "|>" && from.file == at.file && !taken)
+            .then(|| Edit::after(from, " |> flatten"));
+        self.fail(error.hint(Hint::from("write `|> flatten` before it").edit(edit)))
     }
 
     /// A block applied to values: its body, in place.

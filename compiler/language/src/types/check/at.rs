@@ -41,7 +41,7 @@ impl Checker<'_> {
                 for arg in args {
                     match self.sizes_of(env, &arg.value) {
                         Ok(all) => {
-                            let name = arg.name.as_ref().map(|n| n.name.clone());
+                            let name = arg.name.clone();
                             let of = |v| (name.clone(), v, arg.value.span);
                             sizes.extend(all.into_iter().map(of));
                         }

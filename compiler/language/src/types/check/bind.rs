@@ -2,9 +2,9 @@
 
 use super::checker::Checker;
 use super::unify::element;
-use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val};
+use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, no_span};
 use super::world::{ItemId, World};
-use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::diagnostic::{Code, Diagnostic, Edit, Hint, codes, near::did_you_mean};
 use crate::syntax::ast::{Ident, ItemKind, Param, Predicate, Secrecy, Size, Span, TypeKind};
 use crate::syntax::{self, Loader, Sources};
 use crate::types::number::{Number, NumberError, REACH};
@@ -31,7 +31,7 @@ fn split_path(value: &str) -> (Option<&str>, &str) {
 pub(super) fn load(
     world: &mut World,
     sources: &mut Sources,
-    bindings: &[(String, String)],
+    (bindings, places): (&[(String, String)], &BTreeMap<String, Span>),
     p: &Predicate,
     loader: &mut dyn Loader,
     diags: &mut Vec<Diagnostic>,
@@ -50,22 +50,35 @@ pub(super) fn load(
                 let file = sources.add(path, text.as_str());
                 let (tree, errors) = syntax::parse(file, &text);
                 diags.extend(errors);
-                let module = world.add_file(tree, diags);
+                let module = world.add_file(&text, tree, diags);
                 super::names::resolve(world, module, diags);
                 loaded.insert(path.to_owned(), module);
             }
-            Err(error) => diags.push(
-                Diagnostic::error(
-                    codes::BINDING,
-                    format!("`{name}={value}`: cannot read {path}: {error}"),
-                    size.name.span,
-                    "this model",
-                )
-                .hint("a model is a library model, one of this file, or `path/to/file.slvr:Name`"),
-            ),
+            Err(error) => {
+                let title = format!("`{name}={value}`: cannot read {path}: {error}");
+                let label = "this model";
+                let error = misbound(places, codes::BINDING, title, &size.name, label);
+                diags.push(error.hint(
+                    "a model is a library model, one of this file, or `path/to/file.slvr:Name`",
+                ));
+            }
         }
     }
     loaded
+}
+
+/// What was bound to a parameter is wrong: at the place where a file says it, or else at the parameter.
+fn misbound(
+    places: &BTreeMap<String, Span>,
+    code: Code,
+    title: String,
+    parameter: &Ident,
+    label: impl Into<String>,
+) -> Diagnostic {
+    match places.get(&parameter.name) {
+        Some(&at) => Diagnostic::error(code, title, at, "given here").label(parameter.span, label),
+        None => Diagnostic::error(code, title, parameter.span, label),
+    }
 }
 
 /// What a predicate's brackets and parentheses were given.
@@ -95,12 +108,11 @@ impl Checker<'_> {
                 continue;
             };
             if bindings[..i].iter().any(|(n, _)| n == name) {
-                self.fail(Diagnostic::error(
-                    codes::BINDING,
-                    format!("`{name}` is given twice on the command line"),
-                    param.span,
-                    "this parameter",
-                ));
+                let title = match self.places.contains_key(name) {
+                    true => format!("`{name}` is given twice"),
+                    false => format!("`{name}` is given twice on the command line"),
+                };
+                self.fail(misbound(self.places, codes::BINDING, title, param, "this parameter"));
             }
         }
     }
@@ -182,28 +194,20 @@ impl Checker<'_> {
         if failed { Err(Reported) } else { Ok(Bound { sizes }) }
     }
 
-    fn bad_binding(&mut self, at: Span, name: &str, value: &str, wanted: &str) -> Reported {
-        self.fail(Diagnostic::error(
-            codes::BINDING,
-            format!("`{name}={value}`: `{value}` is not {wanted}"),
-            at,
-            format!("this parameter is {wanted}"),
-        ))
+    fn bad_binding(&mut self, parameter: &Ident, value: &str, wanted: &str) -> Reported {
+        let title = format!("`{}={value}`: `{value}` is not {wanted}", parameter.name);
+        let label = format!("this parameter is {wanted}");
+        self.fail(misbound(self.places, codes::BINDING, title, parameter, label))
     }
 
     /// A run parameter that no run can hold.
-    fn beyond(&mut self, at: Span, name: &str, value: &str, why: NumberError) -> Reported {
-        self.fail(
-            Diagnostic::error(
-                codes::CONSTANT,
-                format!("`{name}={value}`: {why}"),
-                at,
-                "this parameter is a constant of the run",
-            )
-            .hint(format!(
-                "a constant is 0, or its absolute value is between 2^-{REACH} and 2^{REACH}"
-            )),
-        )
+    fn beyond(&mut self, parameter: &Ident, value: &str, why: NumberError) -> Reported {
+        let title = format!("`{}={value}`: {why}", parameter.name);
+        let label = "this parameter is a constant of the run";
+        let error = misbound(self.places, codes::CONSTANT, title, parameter, label);
+        self.fail(error.hint(format!(
+            "a constant is 0, or its absolute value is between 2^-{REACH} and 2^{REACH}"
+        )))
     }
 
     fn size_binding(&mut self, env: &Env, size: &Size, text: &str, loaded: &Loaded) -> R<SizeVal> {
@@ -211,12 +215,8 @@ impl Checker<'_> {
         if !size.is_model {
             return match text.parse::<i64>() {
                 Ok(n) if n >= 0 => Ok(SizeVal::Int(n)),
-                _ if is_whole(text) => {
-                    Err(self.bad_binding(name.span, &name.name, text, "below 2^63"))
-                }
-                _ => {
-                    Err(self.bad_binding(name.span, &name.name, text, "a whole number, 0 or more"))
-                }
+                _ if is_whole(text) => Err(self.bad_binding(name, text, "below 2^63")),
+                _ => Err(self.bad_binding(name, text, "a whole number, 0 or more")),
             };
         }
         let (path, reference) = split_path(text);
@@ -225,7 +225,7 @@ impl Checker<'_> {
             None => (reference.trim(), Some("")),
         };
         let Some(args) = args else {
-            return Err(self.bad_binding(name.span, &name.name, text, "a model"));
+            return Err(self.bad_binding(name, text, "a model"));
         };
         let id = self.find_model(env, path, model, loaded, size, text)?;
         let args = self.model_args(args, name, text)?;
@@ -237,12 +237,16 @@ impl Checker<'_> {
         let mut out = Vec::new();
         for arg in args.split(',').map(str::trim).filter(|a| !a.is_empty()) {
             let (size, value) = match arg.split_once('=') {
-                Some((size, value)) => (Some(size.trim().to_owned()), value.trim()),
+                // It stands in no file.
+                Some((size, value)) => {
+                    let span = no_span(name.span.file);
+                    (Some(Ident { name: size.trim().to_owned(), span }), value.trim())
+                }
                 None => (None, arg),
             };
             let Ok(value) = value.parse::<i64>() else {
                 let wanted = if is_whole(value) { "below 2^63" } else { "a model and its sizes" };
-                return Err(self.bad_binding(name.span, &name.name, text, wanted));
+                return Err(self.bad_binding(name, text, wanted));
             };
             out.push((size, SizeVal::Int(value), name.span));
         }
@@ -284,13 +288,10 @@ impl Checker<'_> {
             known.extend(world.models.keys().map(String::as_str));
         }
         let name = &size.name;
+        let label = "this parameter is a model";
         if let (Some(path), true) = (path, model.is_empty()) {
-            let error = Diagnostic::error(
-                codes::BINDING,
-                format!("`{}={text}`: which model of this file is not said", name.name),
-                name.span,
-                "this parameter is a model",
-            );
+            let title = format!("`{}={text}`: which model of this file is not said", name.name);
+            let error = misbound(self.places, codes::BINDING, title, name, label);
             let ways: Vec<String> =
                 known.iter().map(|model| format!("`{}={path}:{model}`", name.name)).collect();
             return Err(self.fail(match ways.is_empty() {
@@ -298,14 +299,19 @@ impl Checker<'_> {
                 false => error.hint(format!("say one of {}", ways.join(", "))),
             }));
         }
-        let error = Diagnostic::error(
-            codes::BINDING,
-            format!("`{}={text}`: there is no model `{model}`", name.name),
-            name.span,
-            "this parameter is a model",
-        );
+        let title = format!("`{}={text}`: there is no model `{model}`", name.name);
+        let error = misbound(self.places, codes::BINDING, title, name, label);
+        // Where the name of the model stands, if a file says it.
+        let written = self.places.get(&name.name).map(|at| {
+            let start = at.start + path.map_or(0, |path| path.len() + 1) as u32;
+            Span { start, end: start + model.len() as u32, ..*at }
+        });
+        let written = written.filter(|at| self.sources.snippet(*at) == model);
         Err(self.fail(match did_you_mean(model, known.iter().copied()) {
-            Some(near) => error.hint(format!("did you mean `{}={near}`?", name.name)),
+            Some(near) => error.hint(
+                Hint::from(format!("did you mean `{}={near}`?", name.name))
+                    .edit(written.map(|at| Edit::replace(at, near))),
+            ),
             None if known.is_empty() => error.hint("that file declares no model"),
             None => error.hint(format!(
                 "models here are {}; another file's are `path/to/file.slvr:Name`",
@@ -345,8 +351,8 @@ impl Checker<'_> {
             (Some("false"), _) if elem == Elem::Bit => 0.into(),
             (Some(text), _) => match Number::parse(text) {
                 Some(Ok(x)) => x,
-                Some(Err(e)) => return Err(self.beyond(name.span, &name.name, text, e)),
-                None => return Err(self.bad_binding(name.span, &name.name, text, wanted)),
+                Some(Err(e)) => return Err(self.beyond(name, text, e)),
+                None => return Err(self.bad_binding(name, text, wanted)),
             },
             (None, Some(default)) => match self.expr(env, default)? {
                 Val::Real(x) => *x,
@@ -382,13 +388,13 @@ impl Checker<'_> {
                 (x.fract() == 0.0 && x.abs() < 2f64.powi(53)).then_some(x)
             }
             Ok(x) => Some(x),
-            Err(e) => return Err(self.beyond(name.span, &name.name, &shown, e)),
+            Err(e) => return Err(self.beyond(name, &shown, e)),
         };
         let val = match (elem, whole) {
             (Elem::Fix, Some(_)) => Val::Real(value.into()),
             (Elem::Int, Some(x)) => Val::int(x as i64),
             (Elem::Bit, Some(x)) if x == 0.0 || x == 1.0 => Val::Bool(x == 1.0),
-            _ => return Err(self.bad_binding(name.span, &name.name, &shown, wanted)),
+            _ => return Err(self.bad_binding(name, &shown, wanted)),
         };
         Ok((val, shown))
     }

@@ -5,7 +5,7 @@ use super::world::{ItemId, World};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::source::{Sources, Span};
 use crate::types::{Definition, FnId, Function, ModelId, PartySet, Ty, Var, VarId, model::Model};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Most calls one inside the other.
 pub(super) const MAX_CALLS: usize = 64;
@@ -41,6 +41,8 @@ pub(super) fn add(diags: &mut Vec<Diagnostic>, new: Diagnostic) {
 pub(super) struct Checker<'a> {
     pub(super) world: &'a World,
     pub(super) sources: &'a Sources,
+    /// Where a file says what is bound, by name.
+    pub(super) places: &'a BTreeMap<String, Span>,
     pub(super) diags: Vec<Diagnostic>,
     pub(super) parties: Vec<PartySet>,
     pub(super) models: Vec<Model>,
@@ -74,10 +76,15 @@ pub(super) struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    pub(super) fn new(world: &'a World, sources: &'a Sources) -> Self {
+    pub(super) fn new(
+        world: &'a World,
+        sources: &'a Sources,
+        places: &'a BTreeMap<String, Span>,
+    ) -> Self {
         Checker {
             world,
             sources,
+            places,
             diags: Vec::new(),
             parties: Vec::new(),
             models: Vec::new(),

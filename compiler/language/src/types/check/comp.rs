@@ -250,7 +250,11 @@ impl Checker<'_> {
                     new.filter(|d| d.code == codes::SECRET_CONDITION).flat_map(|d| &mut d.hints);
                 if let Some(hint) = hints.find(|h| h.text.starts_with(SELECT)) {
                     let [c, a, b] = [c, a, b].map(|e| self.sources.snippet(e.span));
-                    hint.edits.push(Edit::replace(whole, format!("select({c}, {a}, {b})")));
+                    let local = env.get("select").is_some();
+                    let (select, import) =
+                        self.world.written(env.module, env.block, local, "select");
+                    hint.edits.extend(import);
+                    hint.edits.push(Edit::replace(whole, format!("{select}({c}, {a}, {b})")));
                 }
                 Err(Reported)
             }

@@ -6,7 +6,7 @@ use super::value::{
 };
 use super::world::{ItemId, STD, item_kind};
 use crate::diagnostic::near::{did_you_mean, habit};
-use crate::diagnostic::{Diagnostic, Edit, codes};
+use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
 use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
 use crate::types::number::{Number, NumberError};
 use crate::types::{Dim, Elem, Expr, ExprKind, Index, SetId, Ty};
@@ -139,11 +139,20 @@ impl Checker<'_> {
     /// Reports a quotient of sizes that is no whole number, where a number is needed.
     pub(super) fn rounds_down(&mut self, span: Span) -> Reported {
         let text = self.text(span);
-        let real = match with_real(&text) {
-            Some(real) => format!("for the exact quotient make one side a real number: `{real}`"),
+        let real: Hint = match with_real(&text) {
+            Some(real) => {
+                // Where it stands as it is shown.
+                let edit = (text == self.sources.snippet(span))
+                    .then(|| Edit::replace(span, real.clone()));
+                Hint::from(format!(
+                    "for the exact quotient make one side a real number: `{real}`"
+                ))
+                .edit(edit)
+            }
             None => format!(
                 "for the exact quotient make one side a real number where `{text}` is computed: `1.0 * a / b`"
-            ),
+            )
+            .into(),
         };
         self.fail(
             Diagnostic::error(
@@ -363,11 +372,18 @@ impl Checker<'_> {
 
     fn field(&mut self, env: &mut Env, a: &ast::Expr, name: &Ident, span: Span) -> R<Val> {
         let of = self.expr(env, a)?;
-        self.field_of(of, a.span, name, span)
+        self.field_of(env, of, a.span, name, span)
     }
 
     /// A field of a value that stands at a place.
-    pub(super) fn field_of(&mut self, of: Val, at: Span, name: &Ident, span: Span) -> R<Val> {
+    pub(super) fn field_of(
+        &mut self,
+        env: &Env,
+        of: Val,
+        at: Span,
+        name: &Ident,
+        span: Span,
+    ) -> R<Val> {
         let (base, prefix) = match of {
             Val::Model(m) => {
                 let model = &self.models[m.0 as usize];
@@ -406,21 +422,23 @@ impl Checker<'_> {
                     other => other.describe().to_owned(),
                 };
                 let text = self.text(at);
-                let hint = match (&other, name.name.as_str()) {
+                let hint: Hint = match (&other, name.name.as_str()) {
                     (Val::Expr(_), "T") => format!(
                         "a transpose is a list: `[[{text}[i, j] for i in m] for j in n]` of m times n entries"
-                    ),
+                    )
+                    .into(),
                     (Val::Expr(_), method)
                         if self.world.modules[STD].names.contains_key(method) =>
                     {
-                        format!("functions are not methods: write `{method}({text})`")
+                        Hint::from(format!("functions are not methods: write `{method}({text})`"))
+                            .edit(self.as_function(env, at, name))
                     }
                     (Val::Expr(_), name) if habit(name).is_some() => {
-                        habit(name).unwrap_or_default().to_owned()
+                        habit(name).unwrap_or_default().into()
                     }
                     _ => "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
                         and `M.shape`, `M.classes`"
-                        .to_owned(),
+                        .into(),
                 };
                 return Err(self.fail(
                     Diagnostic::error(
@@ -468,6 +486,21 @@ impl Checker<'_> {
             "not defined",
         );
         Err(self.fail(error.hint(hint).edit(edit)))
+    }
+
+    /// Writes `x.sum(` as `sum(x`, with a comma before other arguments, and `x.sum` as `sum(x)`.
+    fn as_function(&self, env: &Env, of: Span, name: &Ident) -> Vec<Edit> {
+        let local = env.get(&name.name).is_some();
+        let (written, import) = self.world.written(env.module, env.block, local, &name.name);
+        let rest = self.sources.text(of.file).get(name.span.end as usize..).unwrap_or("");
+        let x = self.sources.snippet(of);
+        let (text, more) = match rest.strip_prefix('(') {
+            Some(args) if args.trim_start().starts_with(')') => (format!("{written}({x}"), 1),
+            Some(_) => (format!("{written}({x}, "), 1),
+            None => (format!("{written}({x})"), 0),
+        };
+        let at = of.to(Span { end: name.span.end + more, ..name.span });
+        import.into_iter().chain([Edit::replace(at, text)]).collect()
     }
 
     /// The next parts of parameter names below a prefix.

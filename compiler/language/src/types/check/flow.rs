@@ -7,7 +7,7 @@ use super::requirements::required;
 use super::unify::element;
 use super::value::{Env, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed};
 use super::world::ItemId;
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Hint, codes};
 use crate::syntax::ast::{self, BinaryOp, Block, ItemKind, Secrecy, Span, TypeKind};
 use crate::types::model::{Model, Operand, ParamId, Step, StepId, StepKind};
 use crate::types::{self, Definition, Dim, Elem, ExprKind, ModelId, Ty, VarId, layer};
@@ -174,10 +174,18 @@ impl Checker<'_> {
                 );
                 let whole = matches!(&ty.kind, TypeKind::Tensor { base, .. } if element(&base.name).is_some());
                 Err(self.fail(match whole {
-                    true => error.hint(
-                        "write `fix`: integers such as tokens fit, and the input of the predicate that the model \
-                         is applied to may stay an `int` or a `bit`",
-                    ),
+                    true => {
+                        let at = match &ty.kind {
+                            TypeKind::Tensor { base, .. } => base.span,
+                            _ => ty.span,
+                        };
+                        error.hint(Hint::write(
+                            at,
+                            "fix",
+                            ": integers such as tokens fit, and the input of the predicate that the model is applied to may \
+                             stay an `int` or a `bit`",
+                        ))
+                    }
                     false => error.hint("for example `fix[1, 28, 28]`"),
                 }))
             }

@@ -1,8 +1,8 @@
 //! Imports of a file: what is put into them, and what is in them and never used.
 
 use crate::diagnostic::{Diagnostic, Edit, codes};
-use crate::syntax::ast::{File, FileId, Ident, ItemKind, Span, UseTree};
-use crate::syntax::{self, Sources};
+use crate::syntax::ast::{File, FileId, Ident, Item, ItemKind, Span, UseTree};
+use crate::syntax::{self, SIZES, Sources};
 use std::collections::BTreeSet;
 
 /// Where a file imports names from libraries.
@@ -10,20 +10,23 @@ use std::collections::BTreeSet;
 pub(super) struct Imports {
     /// The names of each library that are in braces.
     groups: Vec<(String, Vec<Ident>)>,
-    /// The last `use`; without one, the beginning of the file.
+    /// The last `use`; without one, where the first one belongs.
     last: Span,
+    /// There is one.
+    any: bool,
 }
 
 impl Imports {
     /// Those of a file.
-    pub fn of(tree: &File) -> Imports {
+    pub fn of(text: &str, tree: &File) -> Imports {
         let mut imports = Imports::default();
         if let Some(first) = tree.items.first() {
-            imports.last = Span { start: 0, end: 0, ..first.span };
+            let at = head(text, first);
+            imports.last = Span { start: at, end: at, ..first.span };
         }
         for item in &tree.items {
             if let ItemKind::Use(tree) = &item.kind {
-                imports.last = item.span;
+                (imports.last, imports.any) = (item.span, true);
                 if let UseTree::Path(head, rest) = tree
                     && let UseTree::Group(names) = &**rest
                 {
@@ -43,10 +46,29 @@ impl Imports {
                 None => Edit::after(last.span, format!(", {name}")),
             };
         }
-        match self.last.end {
-            0 => Edit::before(self.last, format!("use {library}::{{{name}}};\n\n")),
-            _ => Edit::after(self.last, format!("\nuse {library}::{{{name}}};")),
+        match self.any {
+            false => Edit::before(self.last, format!("use {library}::{{{name}}};\n\n")),
+            true => Edit::after(self.last, format!("\nuse {library}::{{{name}}};")),
         }
+    }
+}
+
+/// Where the first `use` of a file belongs: behind the comment that begins the file, which is about all of it, unless it stands
+/// right above an item that it documents.
+fn head(text: &str, first: &Item) -> u32 {
+    let mut at = 0;
+    let mut lines = text.split_inclusive('\n').peekable();
+    let mut sizes = false;
+    while let Some(line) = lines.next_if(|l| l.trim_start().starts_with("//")) {
+        sizes |= line.trim_start().starts_with(SIZES);
+        at += line.len();
+    }
+    match lines.peek() {
+        // Behind the blank line, too.
+        Some(blank) if at > 0 && blank.trim().is_empty() => (at + blank.len()) as u32,
+        // The comment of a predicate is that of its file.
+        _ if sizes || matches!(first.kind, ItemKind::Predicate(_)) => at as u32,
+        _ => 0,
     }
 }
 
@@ -54,40 +76,40 @@ impl Imports {
 pub(super) fn unused(sources: &Sources, file: FileId) -> Vec<Diagnostic> {
     let text = sources.text(file);
     let (tree, _) = syntax::parse(file, text);
-    let mut names = Vec::new();
+    let mut uses = Vec::new();
     let mut words = BTreeSet::new();
     let mut behind = 0;
     for item in &tree.items {
         if let ItemKind::Use(tree) = &item.kind {
-            let all = tree.names();
-            let alone = all.len() == 1;
-            names.extend(all.iter().map(|name| (name, alone.then_some(item.span))));
+            uses.push((tree.names(), item.span));
             let range = item.span.range();
             words.extend(words_of(text.get(behind..range.start).unwrap_or_default()));
             behind = range.end;
         }
     }
     words.extend(words_of(text.get(behind..).unwrap_or_default()));
-    let warning = |(name, whole): (&Ident, Option<Span>)| {
-        let title = format!("`{}` is imported and never used", name.name);
-        Diagnostic::warning(codes::UNUSED, title, name.span, "nothing uses it")
-            .hint("leave it out of the `use`")
-            .edit([Edit::replace(whole.unwrap_or_else(|| listed(text, name.span)), "")])
+    let of = |(names, whole): (&[Ident], Span)| {
+        let unused = |n: &Ident| !words.contains(n.name.as_str());
+        let all = names.iter().all(unused);
+        let warning = |(i, name): (usize, &Ident)| {
+            let title = format!("`{}` is imported and never used", name.name);
+            Diagnostic::warning(codes::UNUSED, title, name.span, "nothing uses it")
+                .hint("leave it out of the `use`")
+                .edit([Edit::replace(if all { whole } else { listed(names, i) }, "")])
+        };
+        let found = names.iter().enumerate().filter(|(_, n)| unused(n)).map(warning);
+        found.collect::<Vec<_>>()
     };
-    names.into_iter().filter(|(n, _)| !words.contains(n.name.as_str())).map(warning).collect()
+    uses.into_iter().flat_map(of).collect()
 }
 
-/// A name in braces with the comma behind it, or that before it.
-fn listed(text: &str, name: Span) -> Span {
-    let (before, behind) = text.split_at_checked(name.start as usize).unwrap_or((text, ""));
-    let behind = behind.get(name.range().len()..).unwrap_or_default();
-    let blank = |rest: &str| (rest.len() - rest.trim_start().len()) as u32;
-    if let Some(rest) = behind.strip_prefix(',') {
-        return Span { end: name.end + 1 + blank(rest), ..name };
-    }
-    match before.trim_end().strip_suffix(',') {
-        Some(rest) => Span { start: rest.len() as u32, ..name },
-        None => name,
+/// A name among others in braces with the comma before it, or of the first one with that behind it.
+fn listed(names: &[Ident], i: usize) -> Span {
+    let name = names[i].span;
+    match (i.checked_sub(1).map(|i| names[i].span), names.get(i + 1)) {
+        (Some(before), _) => Span { start: before.end, ..name },
+        (None, Some(next)) => Span { end: next.span.start, ..name },
+        (None, None) => name,
     }
 }
 

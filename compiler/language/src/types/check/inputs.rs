@@ -93,8 +93,8 @@ impl Checker<'_> {
             // Whether each member takes part.
             (Secrecy::Public, Some(giver)) => Ok(Some((self.party(env, &giver.set)?, giver.each))),
             (Secrecy::Secret, None) => {
-                let sets: Vec<String> = self.parties.iter().map(|p| p.name.clone()).collect();
-                let set = sets.first().map_or("Client", String::as_str);
+                let first = self.parties.first().map(|p| p.name.clone());
+                let set = first.as_deref().unwrap_or("Client");
                 let error = Diagnostic::error(
                     codes::PARTIES,
                     format!("secret input `{}` does not say who gives it", name.name),
@@ -102,8 +102,8 @@ impl Checker<'_> {
                     "from whom?",
                 );
                 let end = range.map_or(ty.span, |r| r.span);
-                let add = Edit::after(end, format!(" from each {set}"));
-                Err(self.fail(error.hint(format!("add `from each {set}`")).edit([add])))
+                let add = first.is_some().then(|| Edit::after(end, format!(" from each {set}")));
+                Err(self.fail(error.hint(format!("add `from each {set}`")).edit(add)))
             }
             (Secrecy::Secret, Some(giver)) => {
                 let set = self.party(env, &giver.set)?;

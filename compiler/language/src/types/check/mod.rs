@@ -63,5 +63,5 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-pub use session::{Checked, Options, check};
+pub use session::{Checked, Options, check, check_given};
 pub(crate) use value::ty_text;

@@ -253,9 +253,7 @@ impl Names<'_, '_> {
                         other => did_you_mean(other, ["fix", "int", "bit"]),
                     };
                     self.diags.push(match meant {
-                        Some(meant) => error
-                            .hint(format!("did you mean `{meant}`?"))
-                            .edit([Edit::replace(base.span, meant)]),
+                        Some(meant) => error.hint(Hint::meant(base.span, meant)),
                         None => error.hint(
                             "types are `fix` (a real number), `int`, `bit`, \
                             tensors of them such as `fix[d]`, and `weights M`",
@@ -324,8 +322,7 @@ impl Names<'_, '_> {
             let visible = locals.chain(own.keys().map(String::as_str)).chain(layers);
             match (did_you_mean(name, visible), did_you_mean(name, std.keys().map(String::as_str)))
             {
-                (Some(near), _) => Hint::from(format!("did you mean `{near}`?"))
-                    .edit([Edit::replace(span, near)]),
+                (Some(near), _) => Hint::meant(span, near),
                 (None, Some(near)) => self.of_std(near, span),
                 (None, None) if what == "party set" => {
                     format!(
@@ -349,11 +346,10 @@ impl Names<'_, '_> {
 
     /// A function of the library in the place of a name.
     fn of_std(&self, name: &str, span: Span) -> Hint {
-        let imports = &self.world.modules[self.module].imports;
-        let known = self.world.visible(self.module, self.block, name).is_some();
-        let import = (!known).then(|| imports.add("std", name));
+        let (written, import) =
+            self.world.written(self.module, self.block, self.is_local(name), name);
         Hint::from(format!("the library has a function `{name}`: `use std::{{{name}}};`"))
-            .edit(import.into_iter().chain([Edit::replace(span, name)]))
+            .edit(import.into_iter().chain([Edit::replace(span, written)]))
     }
 
     /// What a name of another library is here.
@@ -365,8 +361,16 @@ impl Names<'_, '_> {
             .get(meant)
             .is_some_and(|id| matches!(self.world.items[id.0].item.kind, ItemKind::Fn(_)));
         Some(match (self.block, function && !is_layer(meant)) {
+            (true, _) if is_layer(meant) => {
+                let free = !self.is_local(meant);
+                let edit = free.then(|| Edit::replace(span, meant));
+                Hint::from(format!("did you mean `{meant}`?")).edit(edit)
+            }
             (true, _) => {
-                Hint::from(format!("did you mean `{meant}`?")).edit([Edit::replace(span, meant)])
+                let (written, import) =
+                    self.world.written(self.module, true, self.is_local(meant), meant);
+                Hint::from(format!("did you mean `{meant}`?"))
+                    .edit(import.into_iter().chain([Edit::replace(span, written)]))
             }
             (false, true) => self.of_std(meant, span),
             (false, false) => {

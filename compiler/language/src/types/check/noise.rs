@@ -1,8 +1,8 @@
 //! Noise that nobody knows: its type and its distribution.
 
 use super::checker::Checker;
-use super::value::{Env, R};
-use crate::diagnostic::{Diagnostic, codes};
+use super::value::{Env, R, first_word};
+use crate::diagnostic::{Diagnostic, Edit, codes};
 use crate::noise::{Law, Noise};
 use crate::syntax::ast::{self, Ident, Secrecy};
 use crate::types::{Elem, Stmt, Ty};
@@ -50,7 +50,8 @@ impl Checker<'_> {
                     ty.span,
                     "cannot be public",
                 )
-                .hint("leave out `public`: noise that is known hides nothing"),
+                .hint("leave out `public`: noise that is known hides nothing")
+                .edit([Edit::replace(first_word(ty.span, "public "), "")]),
             ));
         }
         let noise = match Noise::new(law, value) {

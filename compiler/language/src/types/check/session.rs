@@ -8,6 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
 use crate::syntax::ast::{Expr, ExprKind, File, FileId, ItemKind, Predicate, Span};
 use crate::syntax::{self, Loader, MAX_DIAGNOSTICS, Sources};
 use crate::types::Program;
+use std::collections::BTreeMap;
 
 /// What to check and with which sizes.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +48,22 @@ pub fn check(
     options: &Options,
     loader: &mut dyn Loader,
 ) -> Result<Checked, Vec<Diagnostic>> {
-    let session = Session::new(sources, file, options, loader)?;
+    check_given(sources, file, options, &BTreeMap::new(), loader)
+}
+
+/// The same of bindings that stand at places of a file, by name; of what is not among them the command line says it.
+///
+/// # Errors
+///
+/// As [`check`].
+pub fn check_given(
+    sources: &mut Sources,
+    file: FileId,
+    options: &Options,
+    places: &BTreeMap<String, Span>,
+    loader: &mut dyn Loader,
+) -> Result<Checked, Vec<Diagnostic>> {
+    let session = Session::new(sources, file, options, places, loader)?;
     let chosen = options.defaults && session.misses(&options.bindings);
     if !chosen {
         let outcome = session.run(sources, &options.bindings, true);
@@ -73,6 +89,7 @@ struct Session {
     /// Problems that do not depend on sizes.
     diags: Vec<Diagnostic>,
     file: FileId,
+    places: BTreeMap<String, Span>,
 }
 
 /// The program, unless there are errors, and all diagnostics.
@@ -102,6 +119,7 @@ impl Session {
         sources: &mut Sources,
         file: FileId,
         options: &Options,
+        places: &BTreeMap<String, Span>,
         loader: &mut dyn Loader,
     ) -> Result<Session, Vec<Diagnostic>> {
         let text = sources.text(file).to_owned();
@@ -111,7 +129,7 @@ impl Session {
         }
         let predicates = names_of_predicates(&tree);
         let mut world = World::new(sources, &mut diags);
-        let module = world.add_file(tree, &mut diags);
+        let module = world.add_file(&text, tree, &mut diags);
         names::resolve(&world, module, &mut diags);
         let chosen = choose(&world, module, &predicates, options, file);
         let predicate = match chosen {
@@ -123,15 +141,17 @@ impl Session {
         };
         let item = world.item(predicate);
         let ItemKind::Predicate(p) = &item.kind else { return Err(diags) };
-        let loaded = bind::load(&mut world, sources, &options.bindings, p, loader, &mut diags);
-        Ok(Session { world, loaded, module, predicate, diags, file })
+        let loaded =
+            bind::load(&mut world, sources, (&options.bindings, places), p, loader, &mut diags);
+        let places = places.clone();
+        Ok(Session { world, loaded, module, predicate, diags, file, places })
     }
 
     /// Checks with these bindings; `suggest` looks for sizes to propose if some are missing.
     fn run(&self, sources: &Sources, bindings: &[(String, String)], suggest: bool) -> Outcome {
         let item = self.world.item(self.predicate);
         let ItemKind::Predicate(p) = &item.kind else { return (None, Vec::new()) };
-        let mut checker = Checker::new(&self.world, sources);
+        let mut checker = Checker::new(&self.world, sources, &self.places);
         checker.unknown_bindings(p, bindings);
         let wrong_names = !checker.diags.is_empty();
         let missing = missing(p, bindings);

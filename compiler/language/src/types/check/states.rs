@@ -1,8 +1,8 @@
 //! What the parties keep from round to round.
 
 use super::checker::Checker;
-use super::value::{Env, R, Reported, Val, fits, in_place};
-use crate::diagnostic::{Diagnostic, codes};
+use super::value::{Env, R, Reported, Val, first_word, fits, in_place};
+use crate::diagnostic::{Diagnostic, Edit, codes};
 use crate::syntax::ast::{self, Ident, Secrecy, Span, TypeKind};
 use crate::types::{Elem, ExprKind, Stmt, VarId};
 
@@ -28,7 +28,11 @@ impl Checker<'_> {
                     ty.span,
                     "the parties keep shares of it",
                 )
-                .hint(format!("write `{}: secret {plain}`", name.name)),
+                .hint(format!("write `{}: secret {plain}`", name.name))
+                .edit([match ty.secrecy {
+                    None => Edit::before(ty.span, "secret "),
+                    Some(_) => Edit::replace(first_word(ty.span, "public"), "secret"),
+                }]),
             );
             return Err(Reported);
         }
@@ -51,7 +55,8 @@ impl Checker<'_> {
             let written = self.text(ty.span);
             return Err(self.fail(
                 Diagnostic::error(codes::RANGE, "a bit has no range", range.span, "it is 0 or 1")
-                    .hint(format!("write `state {}: {written} = 0;`", name.name)),
+                    .hint(format!("write `state {}: {written} = 0;`", name.name))
+                    .edit([Edit::replace(Span { start: ty.span.end, ..range.span }, "")]),
             ));
         }
         let secrecy = if range.is_none() { Secrecy::Public } else { Secrecy::Secret };

@@ -52,7 +52,7 @@ impl Checker<'_> {
             of if has_layers(&of) => {
                 let start = span.end - at.to_string().len() as u32;
                 let name = ast::Ident { name: at.to_string(), span: Span { start, ..span } };
-                self.field_of(of, a.span, &name, span)
+                self.field_of(env, of, a.span, &name, span)
             }
             other => {
                 let what = self.tree_text(&other);

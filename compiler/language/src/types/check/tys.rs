@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::unify::{element, size_value};
 use super::value::{Env, R, Reported, SizeVal, Val, shape_text, ty_text, typed};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
 use crate::syntax::ast::{self, Ident, Span, TypeKind};
 use crate::types::{Body, Dim, Elem, Expr, ExprKind, MAX_RANK, ModelId, Ty, Var, VarId};
 
@@ -89,15 +89,25 @@ impl Checker<'_> {
             Val::Shape(shape) => Ok(shape),
             other => {
                 let what = other.describe();
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "`..` splices the shape of a model's input",
-                        e.span,
-                        format!("this is {what}"),
-                    )
-                    .hint("write `..M.shape`"),
-                ))
+                let error = Diagnostic::error(
+                    codes::KIND,
+                    "`..` splices the shape of a model's input",
+                    e.span,
+                    format!("this is {what}"),
+                );
+                let shaped = match &other {
+                    Val::Model(_) => true,
+                    Val::Expr(x) => x.ty.record.is_none(),
+                    _ => false,
+                };
+                let hint = match (shaped, &e.kind) {
+                    (true, ast::ExprKind::Name(_)) => {
+                        let text = format!("{}.shape", self.sources.snippet(e.span));
+                        Hint::from(format!("write `..{text}`")).edit([Edit::replace(e.span, text)])
+                    }
+                    _ => "write `..M.shape`".into(),
+                };
+                Err(self.fail(error.hint(hint)))
             }
         }
     }

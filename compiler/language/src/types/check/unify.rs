@@ -4,7 +4,7 @@ use super::call::Callee;
 use super::checker::Checker;
 use super::tuples::Leaf;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, fits};
-use crate::diagnostic::{Diagnostic, codes, near::did_you_mean};
+use crate::diagnostic::{Diagnostic, Edit, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Function, Size, Span, TypeKind};
 use crate::syntax::print_type;
 use crate::types::number::Number;
@@ -59,16 +59,20 @@ impl Checker<'_> {
         for (position, (arg, value, at)) in given.iter().enumerate() {
             let at = *at;
             let slot = match arg {
-                Some(arg) => params.iter().position(|p| p.name.name == *arg).ok_or_else(|| {
-                    let near = did_you_mean(arg, params.iter().map(|p| p.name.name.as_str()));
+                Some(arg) => params.iter().position(|p| p.name == *arg).ok_or_else(|| {
+                    let near = did_you_mean(&arg.name, params.iter().map(|p| p.name.name.as_str()));
                     let error = Diagnostic::error(
                         codes::ARGUMENTS,
-                        format!("`{name}` has no size `{arg}`"),
+                        format!("`{name}` has no size `{}`", arg.name),
                         at,
                         "no such size",
                     );
                     self.fail(match near {
-                        Some(near) => error.hint(format!("did you mean `{near} = ..`?")),
+                        Some(near) => {
+                            let here = self.sources.snippet(arg.span) == arg.name;
+                            let edit = here.then(|| Edit::replace(arg.span, near));
+                            error.hint(format!("did you mean `{near} = ..`?")).edit(edit)
+                        }
                         None if params.is_empty() => {
                             error.hint("it has none: leave the brackets out")
                         }

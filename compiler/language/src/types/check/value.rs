@@ -2,7 +2,7 @@
 
 use super::scope::Scope;
 use super::world::ItemId;
-use crate::syntax::ast::{FileId, Secrecy, Span};
+use crate::syntax::ast::{FileId, Ident, Secrecy, Span};
 use crate::types::layer;
 use crate::types::model::{ParamId, StepId};
 use crate::types::number::Number;
@@ -36,7 +36,7 @@ pub(super) enum SizeVal {
 }
 
 /// A bracketed argument after evaluation: its name, if written, value and place.
-pub(super) type SizeArg = (Option<String>, SizeVal, Span);
+pub(super) type SizeArg = (Option<Ident>, SizeVal, Span);
 
 /// An integer known at compile time up to loop variables.
 #[derive(Clone, Debug)]
@@ -399,6 +399,11 @@ pub(super) fn shape_text(shape: &[u64]) -> String {
 /// `1 entry`, `3 entries`.
 pub(super) fn count(n: usize, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
+}
+
+/// The beginning of a place that begins with a word.
+pub(super) fn first_word(at: Span, word: &str) -> Span {
+    Span { end: at.start + word.len() as u32, ..at }
 }
 
 /// The span of no file, for what the command line says.

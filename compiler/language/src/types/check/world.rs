@@ -1,7 +1,7 @@
 //! Files as modules: which items there are and which names each file sees.
 
 use super::imports::Imports;
-use crate::diagnostic::{Diagnostic, Edit, codes, near::did_you_mean};
+use crate::diagnostic::{Diagnostic, Edit, Hint, codes, near::did_you_mean};
 use crate::syntax::ast::{self, FileId, Ident, Item, ItemKind, Span, UseTree};
 use crate::syntax::{self, Sources, embedded};
 use std::collections::BTreeMap;
@@ -65,13 +65,13 @@ impl World {
             let file = add(sources, name, text);
             let (tree, errors) = syntax::parse(file, text);
             diags.extend(errors);
-            world.define(STD, tree, diags);
+            world.define(STD, text, tree, diags);
         }
         for (name, text) in embedded::MODELS {
             let file = add(sources, name, text);
             let (tree, errors) = syntax::parse(file, text);
             diags.extend(errors);
-            let module = world.add_file(tree, diags);
+            let module = world.add_file(text, tree, diags);
             for &id in &world.modules[module].own {
                 let item = &world.items[id.0].item;
                 if let (ItemKind::Block(b), Some(name)) = (&item.kind, item.name())
@@ -85,10 +85,10 @@ impl World {
     }
 
     /// A file's items as a module of their own.
-    pub fn add_file(&mut self, tree: ast::File, diags: &mut Vec<Diagnostic>) -> usize {
+    pub fn add_file(&mut self, text: &str, tree: ast::File, diags: &mut Vec<Diagnostic>) -> usize {
         let module = self.modules.len();
         self.modules.push(Module::default());
-        self.define(module, tree, diags);
+        self.define(module, text, tree, diags);
         module
     }
 
@@ -96,6 +96,25 @@ impl World {
     pub fn visible(&self, module: usize, block: bool, name: &str) -> Option<ItemId> {
         let own = self.modules[module].names.get(name);
         own.or_else(|| self.modules[STD].names.get(name).filter(|_| block)).copied()
+    }
+
+    /// How something of `std` is written where `local` says whether a name is one of the scope, and what imports it if that is
+    /// needed: by its name, or, where that means something else, by its path. Each fix that writes such a name asks this.
+    pub fn written(
+        &self,
+        module: usize,
+        block: bool,
+        local: bool,
+        name: &str,
+    ) -> (String, Option<Edit>) {
+        let std = self.modules[STD].names.get(name);
+        match self.visible(module, block, name) {
+            None if !local => {
+                (name.to_owned(), Some(self.modules[module].imports.add("std", name)))
+            }
+            seen if !local && seen.as_ref() == std => (name.to_owned(), None),
+            _ => (format!("std::{name}"), None),
+        }
     }
 
     /// The name and place of an item.
@@ -121,12 +140,12 @@ impl World {
                     "neither `std` nor `models`",
                 );
                 let here = self.modules[STD].names.contains_key(&name.name);
-                let hint = if here {
-                    format!("write `use std::{{{}}};`", name.name)
+                return Err(error.hint(if here {
+                    Hint::from(format!("write `use std::{{{}}};`", name.name))
+                        .edit([Edit::replace(head.span, "std")])
                 } else {
-                    "functions come from `std`, models from `models`".to_owned()
-                };
-                return Err(error.hint(hint));
+                    "functions come from `std`, models from `models`".into()
+                }));
             }
         };
         names.get(&name.name).copied().ok_or_else(|| {
@@ -139,9 +158,7 @@ impl World {
                 "not found",
             );
             match near {
-                Some(near) => error
-                    .hint(format!("did you mean `{near}`?"))
-                    .edit([Edit::replace(name.span, near)]),
+                Some(near) => error.hint(Hint::meant(name.span, near)),
                 None if head.name == "models" => {
                     let all: Vec<&str> = self.models.keys().map(String::as_str).collect();
                     error.hint(format!("the models are: {}", all.join(", ")))
@@ -151,9 +168,9 @@ impl World {
         })
     }
 
-    fn define(&mut self, module: usize, tree: ast::File, diags: &mut Vec<Diagnostic>) {
+    fn define(&mut self, module: usize, text: &str, tree: ast::File, diags: &mut Vec<Diagnostic>) {
         let mut uses = Vec::new();
-        self.modules[module].imports = Imports::of(&tree);
+        self.modules[module].imports = Imports::of(text, &tree);
         for item in tree.items {
             if let ItemKind::Use(tree) = item.kind {
                 uses.push(tree);
@@ -246,9 +263,13 @@ impl World {
                 diags.push(match first {
                     "std" => error.hint("write for example `use std::{norm, sum};`"),
                     "models" => error.hint("write for example `use models::{DigitsNet};`"),
-                    first => error
-                        .hint(format!("write `use std::{{{first}}};`"))
-                        .edit([Edit::replace(span, format!("std::{{{first}}}"))]),
+                    first => {
+                        let edit = Edit::replace(span, format!("std::{{{first}}}"));
+                        let known = self.modules[STD].names.contains_key(first);
+                        error
+                            .hint(format!("write `use std::{{{first}}};`"))
+                            .edit(known.then_some(edit))
+                    }
                 });
             }
             [head, second, ..] => diags.push(
