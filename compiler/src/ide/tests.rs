@@ -200,7 +200,10 @@ fn problems_have_places_codes_and_hints() {
 #[test]
 fn places_count_utf16_units() {
     let text = "// 𝒳\nconst A = /* */ 1;".replace("/* */ ", "");
-    assert_eq!(diagnostics("a.slvr", &text), []);
+    assert_eq!(
+        diagnostics("a.slvr", &text).iter().map(|p| p.code.as_str()).collect::<Vec<_>>(),
+        ["E0029"]
+    );
     let text = "const A = 1; // 𝒳𝒳\nconst 𝒳 = 1;";
     let problems = diagnostics("a.slvr", text);
     let range = problems.first().expect("an error").range;
@@ -210,18 +213,24 @@ fn places_count_utf16_units() {
 
 #[test]
 fn files_without_a_predicate_are_libraries() {
-    assert_eq!(diagnostics("a.slvr", "fn twice(x: fix) -> fix {\n    2 * x\n}\n"), []);
-    assert_eq!(diagnostics("a.slvr", ""), []);
+    for text in ["fn twice(x: fix) -> fix {\n    2 * x\n}\n", ""] {
+        let found = diagnostics("a.slvr", text);
+        assert_eq!(found.iter().map(|p| p.code.as_str()).collect::<Vec<_>>(), ["E0029"]);
+    }
+    // Those of `std` are no programs at all.
     for (name, text) in [embedded::STD, embedded::MODELS].into_iter().flatten() {
-        assert_eq!(diagnostics(&format!("file:///home/me/{name}"), text), [], "{name}");
+        let found = diagnostics(&format!("file:///home/me/{name}"), text);
+        let models = embedded::MODELS.iter().any(|(n, _)| n == name);
+        let wanted: &[&str] = if models { &["E0029"] } else { &[] };
+        assert_eq!(found.iter().map(|p| p.code.as_str()).collect::<Vec<_>>(), wanted, "{name}");
     }
     // A file of functions is resolved all the same, and its models are typed.
     let wrong = diagnostics("a.slvr", "fn twice(x: fix) -> fix {\n    2 * y\n}\n");
-    assert_eq!(wrong.iter().map(|p| p.code.as_str()).collect::<Vec<_>>(), ["E0004"]);
+    assert_eq!(wrong.iter().map(|p| p.code.as_str()).collect::<Vec<_>>(), ["E0029", "E0004"]);
     let model = "model Net(x: fix[4]) -> fix[2] {\n    fc: linear[5, 2];\n\n    x |> fc\n}\n";
     let wrong = diagnostics("a.slvr", model);
-    assert_eq!(wrong.iter().map(|p| p.code.as_str()).collect::<Vec<_>>(), ["E0009"]);
-    assert_eq!(wrong[0].range.start.line, 3, "{wrong:#?}");
+    assert_eq!(wrong.iter().map(|p| p.code.as_str()).collect::<Vec<_>>(), ["E0029", "E0009"]);
+    assert_eq!(wrong[1].range.start.line, 3, "{wrong:#?}");
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl Document {
             DefKind::Reveal => "files of outputs and artifacts",
             _ => return None,
         };
-        Some(format!("`{}` is renamed in this file. {who} that exist call it so", def.name))
+        Some(format!("`{0}` is renamed in this file; {who} that exist call it `{0}`", def.name))
     }
 }
 

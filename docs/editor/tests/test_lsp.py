@@ -35,7 +35,11 @@ predicate Kept[m]() {
     config=ClientServerConfig(server_command=[os.environ.get("SLVRC", "slvrc"), "lsp"])
 )
 async def client(lsp_client: LanguageClient):
-    for asked in (lsp.WORKSPACE_INLAY_HINT_REFRESH, lsp.WORKSPACE_CODE_LENS_REFRESH):
+    for asked in (
+        lsp.CLIENT_REGISTER_CAPABILITY,
+        lsp.WORKSPACE_INLAY_HINT_REFRESH,
+        lsp.WORKSPACE_CODE_LENS_REFRESH,
+    ):
         lsp_client.feature(asked)(lambda *_: None)
     params = lsp.InitializeParams(capabilities=client_capabilities("visual-studio-code"))
     await lsp_client.initialize_session(params)
@@ -104,6 +108,17 @@ async def test_rename(client):
     params = lsp.RenameParams(new_name="good", **at("keep"))
     found = await client.text_document_rename_async(params)
     assert [edit.new_text for edit in found.changes[URI]] == ["good", "good"]
+    # The size stands in the comment, too, and is what others call it.
+    params = lsp.RenameParams(new_name="clients", **at("m]() {"))
+    found = await client.text_document_rename_async(params)
+    assert found.changes[URI][0].range.start.line == 0 and len(found.changes[URI]) == 3
+    assert "command lines" in client.messages[-1].message
+
+
+async def test_saved_models(client):
+    params = lsp.DidSaveTextDocumentParams(DOCUMENT)
+    client.text_document_did_save(params)
+    assert await compiled(client)
 
 
 async def test_completion(client):
