@@ -25,6 +25,14 @@ impl Dom {
     pub fn is_bits(self) -> bool {
         matches!(self, Dom::Bits(_))
     }
+
+    /// Memory of n elements: words, or planes of whole 64-bit words.
+    pub fn bytes(self, n: u64) -> u64 {
+        match self {
+            Dom::Ring(k) => n.saturating_mul(u64::from(k / 8)),
+            Dom::Bits(w) => n.div_ceil(64).saturating_mul(8 * u64::from(w)),
+        }
+    }
 }
 
 impl fmt::Display for Dom {

@@ -24,6 +24,7 @@
 //! | [`text`], [`artifact`] | the text form, which reads back what it prints, and the artifact file |
 //! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
 //! | [`openings`] | who learns what |
+//! | [`ranges`] | which layers another machine of a party can compute |
 //! | [`speculation`] | which layers are computed before it is known whose inputs count |
 //!
 //! To add an interactive instruction, add it to `op`, `forms` and [`interaction`], and its name to the typing
@@ -85,6 +86,7 @@ pub mod openings;
 pub mod pairs;
 pub mod plan;
 pub mod proof;
+pub mod ranges;
 mod security;
 pub mod speculation;
 pub mod tables;

@@ -16,9 +16,11 @@
 //! peer: a large part is on its way before the next one is computed, small ones travel together.
 
 use crate::interaction::{COIN_BITS, Peer, next, outgoing, prev};
+use crate::ranges::Range;
 use crate::speculation::Speculation;
 use crate::wire_len;
-use crate::{Circuit, Dom, Lanes, Layer, Op, ValueId};
+use crate::{Circuit, Dom, Instr, Lanes, Layer, Op, ValueId};
+use std::collections::BTreeSet;
 
 /// Bytes at which a frame is complete.
 pub const FRAME: usize = 64 << 10;
@@ -40,6 +42,29 @@ pub enum Step {
     },
     /// Forget a value.
     Drop(ValueId),
+    /// Evaluate a local instruction of this layer or a later one, for a range that is about to be handed over.
+    Ahead(Place),
+    /// Hand over a range of the circuit ([`crate::ranges`]) with what it reads, by its number.
+    Give(usize),
+    /// Wait for a range, and take what is read of it.
+    Take(usize),
+}
+
+/// Where an instruction is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    pub layer: usize,
+    /// Among the local instructions of the layer, and after them those of its exchange.
+    pub at: usize,
+}
+
+/// The instruction at a place.
+pub fn instr(circuit: &Circuit, place: Place) -> &Instr {
+    let layer = &circuit.layers[place.layer];
+    match place.at.checked_sub(layer.local.len()) {
+        Some(j) => &layer.exchange[j],
+        None => &layer.local[place.at],
+    }
 }
 
 /// The steps of one layer.
@@ -53,6 +78,12 @@ pub struct LayerPlan {
 
 /// The steps of a verified circuit, by layer.
 pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
+    let part = Speculation::of(circuit);
+    drops(circuit, part.as_ref(), &[], undropped(circuit))
+}
+
+/// The same without drops.
+pub(crate) fn undropped(circuit: &Circuit) -> Vec<LayerPlan> {
     let values = circuit.types.len();
     let part = Speculation::of(circuit);
     // Whether a layer leaves nothing under way. A proof is about all that was sent before it.
@@ -135,7 +166,7 @@ pub fn plan(circuit: &Circuit) -> Vec<LayerPlan> {
         }
         plans.push(LayerPlan { steps, order });
     }
-    drops(circuit, part.as_ref(), plans)
+    plans
 }
 
 /// The local instructions of layer l that its exchange needs, and the others. `read` says of each value in which
@@ -153,10 +184,11 @@ pub fn split(layer: &Layer, l: usize, read: &mut [Option<usize>]) -> (Vec<usize>
     (0..layer.local.len()).partition(|&i| needed[i])
 }
 
-/// Puts in the drops.
-fn drops(
+/// Puts in the drops; of what ranges make the party has what is read of them.
+pub(crate) fn drops(
     circuit: &Circuit,
     part: Option<&Speculation>,
+    ranges: &[Range],
     mut plans: Vec<LayerPlan>,
 ) -> Vec<LayerPlan> {
     let mut repeated = vec![false; circuit.types.len()];
@@ -182,14 +214,22 @@ fn drops(
                     }
                     instr.out.into_iter().for_each(&mut touch);
                 }
+                Step::Ahead(place) => {
+                    let instr = instr(circuit, place);
+                    instr.op.operands().into_iter().chain(instr.out).for_each(&mut touch);
+                }
+                Step::Give(range) => ranges[range].reads.iter().copied().for_each(touch),
+                Step::Take(range) => ranges[range].writes.iter().copied().for_each(touch),
                 Step::Drop(_) => {}
             }
         }
     }
+    let made = ranges.iter().flat_map(|r| &r.instrs).filter_map(|&place| instr(circuit, place).out);
+    let elsewhere: BTreeSet<ValueId> = made.filter(|v| last[v.index()].is_none()).collect();
     let mut after: Vec<Vec<Vec<ValueId>>> =
         plans.iter().map(|p| vec![Vec::new(); p.steps.len() + 1]).collect();
     for (l, layer) in circuit.layers.iter().enumerate() {
-        for &v in &layer.drop {
+        for &v in layer.drop.iter().filter(|v| !elsewhere.contains(v)) {
             // What nothing touches goes at the end of its layer.
             let (l, s) = last[v.index()].unwrap_or((l, plans[l].steps.len()));
             match part {
@@ -307,6 +347,9 @@ mod tests {
                             assert!(!std::mem::replace(&mut defined[v.index()], true));
                         }
                         continue;
+                    }
+                    Step::Ahead(_) | Step::Give(_) | Step::Take(_) => {
+                        unreachable!("there are no ranges")
                     }
                     Step::Drop(v) => {
                         dropped += 1;

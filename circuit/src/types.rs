@@ -104,6 +104,23 @@ impl Type {
         Type { hold, dom, shape: shape.into(), groups: 0 }
     }
 
+    /// Elements of each tensor that party `me` keeps of a value: of its components, or of the stored part.
+    pub fn stored(&self, me: usize) -> Vec<u64> {
+        let (n, len) = (self.elements(), |r: usize| self.lanes().len(r % 3) as u64);
+        match self.hold {
+            Hold::Public | Hold::Add3 => vec![n],
+            Hold::Rep => vec![n, n],
+            Hold::Own => vec![len(me)],
+            Hold::Dup | Hold::Add2 => vec![n - len(me)],
+            Hold::Mask => vec![len(me) + len(me + 2), len(me) + len(me + 1)],
+        }
+    }
+
+    /// Memory of a value at party `me`.
+    pub fn bytes(&self, me: usize) -> u64 {
+        self.stored(me).into_iter().fold(0, |sum, n| sum.saturating_add(self.dom.bytes(n)))
+    }
+
     /// The same, cut between groups.
     pub fn grouped(self, groups: u32) -> Self {
         Type { groups, ..self }

@@ -169,6 +169,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         deadline: node.deadline(),
         transcript: None,
         progress: Some(&count),
+        workers: None,
         doors: Doors::default(),
     };
     let (report, kept) = match party.run_keeping(inputs) {

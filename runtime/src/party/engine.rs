@@ -3,6 +3,7 @@
 use super::doors::Doors;
 use super::error::{Phase, RunError};
 use super::guard::Guard;
+use super::ranges::Workers;
 use super::registers::Registers;
 use super::transcript::Transcript;
 use super::uploads::{Invalid, Replaced, Uploads};
@@ -40,6 +41,8 @@ pub struct Party<'a> {
     /// Called after each layer with the number of layers done and the number of all layers. Before
     /// layers are repeated the first number falls back.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
+    /// Who computes ranges of layers for this party, if somebody does. The same number at all three parties.
+    pub workers: Option<&'a mut dyn Workers>,
     /// What a test does to the run.
     pub doors: Doors<'a>,
 }
@@ -49,10 +52,12 @@ pub struct Party<'a> {
 pub struct PartyReport {
     /// Layers with an exchange, as often as they were executed.
     pub rounds: usize,
-    /// Bytes sent to the other parties and the receivers in the layers, frames excluded.
+    /// Bytes sent to the other parties and the receivers in the layers, by workers too, frames excluded.
     pub bytes_sent: u64,
-    /// Most bytes that values took at one time.
+    /// Most bytes that values took at one time, those of workers excepted.
     pub peak_memory: u64,
+    /// The same of workers, for each range in the order in which they were taken back.
+    pub workers_memory: Vec<u64>,
     /// The public coins, in the order of their instructions.
     pub coins: Vec<u128>,
     /// For each of the circuit's checks its party set and which members' inputs were admitted.
@@ -86,6 +91,8 @@ pub(super) struct Engine<'a> {
     pub attempt: Attempt,
     pub rounds: usize,
     pub bytes_sent: u64,
+    /// Most bytes of values of each range that a worker has computed.
+    pub workers_memory: Vec<u64>,
     /// With their instructions' numbers.
     pub coins: Vec<(u64, u128)>,
     /// Clients whose inputs are not used, before the circuit's checks.
@@ -116,6 +123,7 @@ impl<'a> Engine<'a> {
             attempt: Attempt::default(),
             rounds: 0,
             bytes_sent: 0,
+            workers_memory: Vec::new(),
             coins: Vec::new(),
             replaced: Vec::new(),
             away: BTreeSet::new(),

@@ -133,6 +133,9 @@ pub enum RunError {
     /// parties find the same, once every verdict is known.
     #[error("the inputs of these clients cannot be used: {}", listed(.0))]
     Invalid(Vec<Replaced>),
+    /// A worker of this party has not computed a range of layers.
+    #[error("range {number} (layers {first} to {last}) on a worker: {source}")]
+    Range { number: usize, first: usize, last: usize, source: Box<RunError> },
     /// What a party in another process was told does not make sense to it.
     #[error("the setup of a party is not one of this version, or is damaged")]
     Setup,
@@ -215,6 +218,7 @@ impl RunError {
                 })
             }
             RunError::Stopped { origin, .. } => *origin,
+            RunError::Range { source, .. } => source.origin(),
             _ => Origin::Own,
         }
     }

@@ -8,6 +8,7 @@
 //! | `dealer`, `uploads`, `intake`, `submissions`, `loads` | how inputs are dealt on this machine; clients' uploads, whose inputs are used, and inputs that are loaded in parts |
 //! | `guard`, `barrier`, `vouching` | against a malicious party: what is kept for proofs, the proofs, and how openings are vouched for |
 //! | `speculation` | layers that are computed again when a client fails a check |
+//! | `ranges`, `threads` | ranges of layers on workers: [`Party::run_range`]; workers as threads of a session |
 //! | `hello`, `receiver`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), the [`Transcript`] hook, [`RunError`] |
 //! | `doors` | what tests do to runs |
 //! | [`members`] | what is revealed to each member of a party set, cut up and put together member by member |
@@ -47,6 +48,7 @@ mod intake;
 mod loads;
 mod local;
 pub mod members;
+mod ranges;
 mod receiver;
 mod registers;
 pub mod remote;
@@ -54,6 +56,7 @@ mod run;
 pub mod session;
 mod speculation;
 mod submissions;
+mod threads;
 mod transcript;
 mod uploads;
 mod vouching;
@@ -65,6 +68,7 @@ pub use error::{Origin, Phase, RunError};
 pub use hello::{Hello, MESSAGES, hash_public};
 pub use intake::Intake;
 pub use loads::{Source, Submitted};
+pub use ranges::{Computed, Given, Workers, in_range};
 pub use receiver::{Receiver, receive};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 pub use uploads::{Invalid, Received, Replaced, Uploads, Why};

@@ -388,6 +388,7 @@ impl Job {
             deadline: self.deadline,
             transcript: None,
             progress: Some(&count),
+            workers: None,
             doors: Doors::default(),
         };
         let ended = match party.run_keeping(self.inputs) {

@@ -11,10 +11,11 @@ use super::uploads::{Invalid, Replaced};
 use crate::link::{Header, Kind, Peer};
 use crate::share::state::Kept;
 use crate::share::{Held, next, prev};
-use slvr_circuit::plan::{self, Step};
-use slvr_circuit::speculation::{Speculation, gated};
+use slvr_circuit::plan::{self, LayerPlan, Step};
+use slvr_circuit::ranges::{Division, Range};
+use slvr_circuit::speculation::{Gated, Speculation, gated};
 use slvr_circuit::verify::verify_with;
-use slvr_circuit::{Circuit, From, Op, ValueId};
+use slvr_circuit::{Circuit, From, Instr, Op, ValueId};
 use slvr_ring::Data;
 use std::collections::BTreeSet;
 
@@ -72,7 +73,13 @@ impl Engine<'_> {
         self.greet(&inputs, before.as_ref())?;
         let inputs = self.settle(inputs)?;
         self.load(inputs);
-        self.layers()?;
+        match self.party.workers {
+            None => self.layers(&plan::plan(circuit), &[], 0)?,
+            Some(_) => {
+                let Division { ranges, party, .. } = Division::of(circuit);
+                self.layers(&party, &ranges, 0)?;
+            }
+        }
         self.close()?;
         let mut coins = std::mem::take(&mut self.coins);
         coins.sort_unstable();
@@ -82,6 +89,7 @@ impl Engine<'_> {
             rounds: self.rounds,
             bytes_sent: self.bytes_sent,
             peak_memory: self.regs.peak(),
+            workers_memory: std::mem::take(&mut self.workers_memory),
             coins: coins.into_iter().map(|(_, coin)| coin).collect(),
             replaced: self.all_replaced(),
             admitted: std::mem::take(&mut self.admitted),
@@ -105,10 +113,14 @@ impl Engine<'_> {
         Ok(Some(kept))
     }
 
-    /// All layers, step by step.
-    fn layers(&mut self) -> Result<(), RunError> {
+    /// The steps of a plan from a layer on.
+    pub(super) fn layers(
+        &mut self,
+        plans: &[LayerPlan],
+        ranges: &[Range],
+        from: usize,
+    ) -> Result<(), RunError> {
         let circuit = self.party.circuit;
-        let plans = plan::plan(circuit);
         let part = Speculation::of(circuit);
         let gated = gated(circuit);
         // Index of each layer's first instruction.
@@ -121,7 +133,7 @@ impl Engine<'_> {
             .collect();
         // The layer before, while some of its messages are under way.
         let mut before: Option<Round> = None;
-        let mut l = 0;
+        let mut l = from;
         if let Some(invalid) = self.unusable() {
             return self.stop(invalid);
         }
@@ -138,6 +150,13 @@ impl Engine<'_> {
             let sent = plan.steps.iter().rposition(|step| matches!(step, Step::Send(_)));
             for (at, &step) in plan.steps.iter().enumerate() {
                 match step {
+                    Step::Give(range) => self.give(ranges, range)?,
+                    Step::Take(range) => self.take(ranges, range)?,
+                    Step::Ahead(place) => {
+                        let instr = plan::instr(circuit, place);
+                        let number = starts[place.layer] + place.at as u64;
+                        self.evaluate(instr, number, &gated)?;
+                    }
                     Step::Local(i) => {
                         let instr = &layer.local[i];
                         if let Op::Keep { x, input } = instr.op {
@@ -145,18 +164,7 @@ impl Engine<'_> {
                             let shares = [Data::clone(&x.first), Data::clone(&x.second)];
                             self.kept.insert(input, shares);
                         }
-                        // Every other local instruction has a result.
-                        if let Some(v) = instr.out {
-                            let value = match instr.op {
-                                Op::Admitted { check, members } => self.assumed(check, members),
-                                Op::Load { x, start, len } => self.loaded(x, start..start + len)?,
-                                _ => match self.kept(gated[v.index()]) {
-                                    Some(x) => x,
-                                    None => self.local(&instr.op, v, first + i as u64)?,
-                                },
-                            };
-                            self.define(v, value);
-                        }
+                        self.evaluate(instr, first + i as u64, &gated)?;
                     }
                     Step::Send(j) if self.knows(&layer.exchange[j]) => {}
                     Step::Send(j) => self.send_part(&mut round, j, &layer.exchange[j])?,
@@ -184,7 +192,9 @@ impl Engine<'_> {
                 self.vouch(l, interactive)?;
                 self.opened.clear();
             }
-            self.rounds += usize::from(!order.is_empty());
+            // What workers send in this layer belongs to its round.
+            let exchanges = layer.exchange.iter().any(|instr| !self.knows(instr));
+            self.rounds += usize::from(exchanges);
             if let Some(invalid) = self.unusable() {
                 // What is on its way is taken in, so that the end comes where the others expect it.
                 let later = plans.get(l + 1).map_or(&[][..], |plan| &plan.steps);
@@ -213,6 +223,26 @@ impl Engine<'_> {
                 _ => l + 1,
             };
         }
+        Ok(())
+    }
+
+    /// Defines the result of a local instruction, by its number. Every one but `keep` and `prove` has one.
+    fn evaluate(
+        &mut self,
+        instr: &Instr,
+        number: u64,
+        gated: &[Option<Gated>],
+    ) -> Result<(), RunError> {
+        let Some(v) = instr.out else { return Ok(()) };
+        let value = match instr.op {
+            Op::Admitted { check, members } => self.assumed(check, members),
+            Op::Load { x, start, len } => self.loaded(x, start..start + len)?,
+            _ => match self.kept(gated[v.index()]) {
+                Some(x) => x,
+                None => self.local(&instr.op, v, number)?,
+            },
+        };
+        self.define(v, value);
         Ok(())
     }
 
@@ -346,7 +376,7 @@ impl Engine<'_> {
     }
 
     /// Tells everybody that this party has stopped. Who cannot be reached will notice by itself.
-    fn abort(&mut self) {
+    pub(super) fn abort(&mut self) {
         let layer = match self.phase {
             Phase::Layer(l) => l,
             Phase::Handshake | Phase::Inputs | Phase::Closing => 0,

@@ -3,6 +3,8 @@
 
 use super::dealer::{Encode, Source};
 use super::intake::Intake;
+use super::ranges::Workers;
+use super::threads::{Setting, Threads};
 use super::uploads::Uploads;
 use super::{
     Doors, Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive,
@@ -16,11 +18,13 @@ use crate::share::encode::{Encoded, InputError, Inputs, Member};
 use crate::share::reveal::Revealed;
 use crate::share::state::Kept;
 use crate::share::{Held, PairSeeds, Prss, Purpose, RunId, Seed, Stream, next};
+use slvr_circuit::ranges::Division;
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op};
 use slvr_ring::{Data, threads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -54,6 +58,8 @@ pub struct Options<'a> {
     pub invalid: Invalid,
     /// What the parties have kept of the round before; without it, a circuit with states begins.
     pub state: Option<&'a [Kept; 3]>,
+    /// How many workers each party has, as threads of their own ([`slvr_circuit::ranges`]).
+    pub workers: usize,
     /// Called by party 0 after each layer with the layers done and all layers.
     pub progress: Option<&'a (dyn Fn(usize, usize) + Sync)>,
     /// Ends the run once it is set: it is looked at before each client's inputs are dealt and before each message.
@@ -75,6 +81,7 @@ impl Default for Options<'_> {
             submit_unchecked: false,
             invalid: Invalid::Zeros,
             state: None,
+            workers: 0,
             progress: None,
             cancel: None,
             doors: Doors::default(),
@@ -107,9 +114,11 @@ pub struct Report {
     pub seconds: f64,
     /// Most bytes that values took at one time, by party.
     pub peak_memory: [u64; 3],
+    /// The same of workers, for each range of the circuit in the order in which parties take them back.
+    pub workers_memory: [Vec<u64>; 3],
     /// Bytes that each client uploads, by party set and member; 0 for one that gave nothing.
     pub upload_bytes: Vec<Vec<u64>>,
-    /// What each party held and said, if it was recorded.
+    /// What each party held and said, its workers included, if it was recorded.
     pub recorded: Option<[Recorder; 3]>,
     /// What each party keeps for the next round, if the circuit has states.
     pub kept: Option<[Kept; 3]>,
@@ -272,8 +281,8 @@ fn outcome<G: Send>(
     let mut recorders = [Recorder::default(), Recorder::default(), Recorder::default()];
     let deadline = options.deadline;
     let network = options.shape.map(Network::new);
-    let shape = |me, link: Box<dyn Link>| -> Box<dyn Link> {
-        let link: Box<dyn Link> = match &network {
+    let shape = |network: &Option<Arc<Network>>, me, link: Box<dyn Link>| -> Box<dyn Link> {
+        let link: Box<dyn Link> = match network {
             Some(network) => Box::new(network.attach(me, link)),
             None => link,
         };
@@ -282,20 +291,46 @@ fn outcome<G: Send>(
             None => link,
         }
     };
-    let shape = &shape;
+    let (shape, network) = (&shape, &network);
+
+    let division = (options.workers > 0).then(|| Division::of(circuit));
+    let lines = |_| {
+        let links = mesh(&[]).parties.into_iter();
+        // Each worker has a line of its own.
+        Lines { links, network: options.shape.map(Network::new) }
+    };
+    let mut of_workers: Vec<Lines> = (0..options.workers).map(lines).collect();
+    let seen = Mutex::new(Vec::new());
 
     let start = Instant::now();
     let (ended, received) = thread::scope(|scope| {
         let mut running = Vec::new();
         let each = parties.into_iter().zip(given).zip(&mut recorders).enumerate();
         for (i, ((link, (inputs, uploads)), recorder)) in each {
+            let mut threads = division.as_ref().map(Threads::new);
+            for lines in &mut of_workers {
+                let (Some(threads), Some(link)) = (&mut threads, lines.links.next()) else { break };
+                let source = uploads.source.clone();
+                let uploads = Uploads { source, ..Uploads::default() };
+                let (pairs, doors) = (&pairs[i], options.doors);
+                let setting = Setting { circuit, me: i, pairs, run, uploads, deadline, doors };
+                let worker = threads.worker(setting);
+                let mut link = shape(&lines.network, Peer::Party(i), Box::new(link));
+                let (record, seen) = (options.record, &seen);
+                scope.spawn(move || {
+                    let mut recorder = record.then(Recorder::default);
+                    worker.run(&mut *link, recorder.as_mut());
+                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+                    seen.extend(recorder.map(|recorder| (i, recorder)));
+                });
+            }
             let prss = Prss::new(i, &pairs[i], run);
             running.push(scope.spawn(move || {
                 let link: Box<dyn Link> = match options.doors.wrap {
                     Some(wrap) => wrap(i, link),
                     None => Box::new(link),
                 };
-                let mut link = shape(Peer::Party(i), link);
+                let mut link = shape(network, Peer::Party(i), link);
                 let transcript = options.record.then_some(recorder as &mut dyn Transcript);
                 let progress = options.progress.filter(|_| i == 0);
                 let link = &mut *link;
@@ -311,6 +346,7 @@ fn outcome<G: Send>(
                     deadline,
                     transcript,
                     progress,
+                    workers: threads.as_mut().map(|threads| threads as &mut dyn Workers),
                     doors: Doors { says: Some(circuit), ..options.doors },
                 }
                 .run_keeping(inputs)
@@ -321,7 +357,7 @@ fn outcome<G: Send>(
             .zip(&sets)
             .map(|(link, &set)| {
                 scope.spawn(move || {
-                    let link = &mut *shape(Peer::Receiver(set), Box::new(link));
+                    let link = &mut *shape(network, Peer::Receiver(set), Box::new(link));
                     (set, receive(Receiver { circuit, set, link, run, deadline }))
                 })
             })
@@ -331,6 +367,10 @@ fn outcome<G: Send>(
         (ended, received)
     });
     let seconds = start.elapsed().as_secs_f64();
+    for (i, mut of_worker) in seen.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        recorders[i].values.append(&mut of_worker.values);
+        recorders[i].messages.append(&mut of_worker.messages);
+    }
     let Ok(ended) = <[_; 3]>::try_from(ended) else { unreachable!("three threads were started") };
     let mut kept = [None, None, None];
     let mut slots = kept.iter_mut();
@@ -345,6 +385,12 @@ fn outcome<G: Send>(
     });
     let recorded = options.record.then_some(recorders);
     Ok(Outcome { parties, receivers: received, seconds, upload_bytes, recorded, kept })
+}
+
+/// What connects the same worker of the three parties.
+struct Lines {
+    links: std::array::IntoIter<Memory, 3>,
+    network: Option<Arc<Network>>,
 }
 
 /// Gives each party the first components of the next one as its second ones. Both hold one copy.
@@ -410,6 +456,10 @@ impl Outcome {
         Ok(Report {
             bytes_sent: number(|r| r.bytes_sent),
             peak_memory: number(|r| r.peak_memory),
+            workers_memory: {
+                let mut each = reports.iter().map(|r| r.workers_memory.clone());
+                [(); 3].map(|()| each.next().unwrap_or_default())
+            },
             rounds: reports.first().map_or(0, |r| r.rounds),
             replaced: reports.first().map_or(Vec::new(), |r| r.replaced.clone()),
             admitted: reports.first().map_or(Vec::new(), |r| r.admitted.clone()),

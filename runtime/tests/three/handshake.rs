@@ -41,6 +41,7 @@ fn run(setups: &[Setup; 3]) -> Vec<Result<PartyReport, RunError>> {
                 let prss = Prss::new(i, &pairs[i], *run);
                 scope.spawn(move || {
                     let party = Party {
+                        workers: None,
                         doors: Doors::new().any_openings(),
                         circuit,
                         prss: prss.into(),

@@ -234,6 +234,7 @@ fn shares_without_uploads_are_compared() {
                 let held = &held;
                 scope.spawn(move || {
                     let party = Party {
+                        workers: None,
                         doors: Doors::new().any_openings(),
                         circuit,
                         prss: prss.into(),

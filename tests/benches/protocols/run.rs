@@ -197,6 +197,7 @@ pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool
                     let transcript = watched.then_some(watch as &mut dyn Transcript);
                     let (deadline, progress) = (Duration::from_secs(600), None);
                     let party = Party {
+                        workers: None,
                         doors: Doors::new().any_openings(),
                         circuit,
                         prss: prss.into(),

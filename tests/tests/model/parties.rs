@@ -47,6 +47,7 @@ pub fn run(made: &Made, shares: &[[Data; 3]], pairs: &[Arc<dyn Words>; 3]) -> [S
                     .collect();
                 let mut seen = Seen { result: made.result, received: vec![], share: None };
                 let party = Party {
+                    workers: None,
                     doors: Doors::new().any_openings(),
                     circuit: &made.circuit,
                     prss: Prss::of_words(i, pairs[i].clone(), pairs[prev(i)].clone()).into(),

@@ -7,9 +7,9 @@
 //! it to what runs count. Against a malicious party a value is kept until the last proof about it, too. What a party
 //! computes while it proves is not counted, as messages are not.
 
-use super::work::{bytes, stored};
-use slvr_circuit::plan::{Step, plan};
+use slvr_circuit::plan::{LayerPlan, Step, instr, plan};
 use slvr_circuit::proof::{barriers, kept};
+use slvr_circuit::ranges::{Division, Range};
 use slvr_circuit::speculation::{Gated, Speculation, gated};
 use slvr_circuit::{Circuit, Hold, Instr, Op, Security, ValueId};
 use std::collections::BTreeMap;
@@ -48,6 +48,28 @@ pub fn peak(circuit: &Circuit) -> [u64; 3] {
     [0, 1, 2].map(|me| Replay::new(circuit, me).run(None).peak)
 }
 
+/// Most bytes of values at one time of a party that hands its ranges to workers.
+pub(super) fn of_party(circuit: &Circuit, division: &Division) -> [u64; 3] {
+    [0, 1, 2].map(|me| {
+        let replay = Replay { ranges: &division.ranges, ..Replay::new(circuit, me) };
+        replay.steps(given(circuit), division.party.clone()).peak
+    })
+}
+
+/// Most bytes of values at one time of a worker in one range, what it reads included.
+pub(super) fn of_range(circuit: &Circuit, division: &Division, range: usize) -> [u64; 3] {
+    let (of, plans) = (&division.ranges[range], &division.workers[range]);
+    let given: Vec<ValueId> = of.reads.iter().copied().chain(of.consts(circuit)).collect();
+    [0, 1, 2].map(|me| Replay::new(circuit, me).steps(given.clone(), plans.clone()).peak)
+}
+
+/// What is there before the first layer.
+fn given(circuit: &Circuit) -> Vec<ValueId> {
+    let loaded = circuit.loaded();
+    let inputs = circuit.inputs.iter().map(|i| i.value).filter(|v| !loaded.contains(v));
+    inputs.chain(circuit.consts.iter().map(|c| c.value)).collect()
+}
+
 /// Bytes of values in each layer, of the party with most: when it begins, before a proof there, and at its peak.
 pub fn by_layer(circuit: &Circuit) -> Vec<(u64, u64)> {
     layers([0, 1, 2].map(|me| Replay::new(circuit, me).run(None)))
@@ -68,7 +90,7 @@ fn layers(runs: [Replay<'_>; 3]) -> Vec<(u64, u64)> {
 
 /// Most bytes of values at one time if the circuit is evaluated in the clear, where a tensor stands for a value.
 pub fn peak_in_the_clear(circuit: &Circuit) -> u64 {
-    let of = |v: ValueId| bytes(circuit.ty(v).dom, circuit.ty(v).elements());
+    let of = |v: ValueId| circuit.ty(v).dom.bytes(circuit.ty(v).elements());
     let given =
         circuit.inputs.iter().map(|i| i.value).chain(circuit.consts.iter().map(|c| c.value));
     let mut live = given.fold(0u64, |sum, v| sum.saturating_add(of(v)));
@@ -89,6 +111,8 @@ type Part = usize;
 struct Replay<'a> {
     circuit: &'a Circuit,
     me: usize,
+    /// What is computed elsewhere.
+    ranges: &'a [Range],
     /// Products that share a factor.
     gated: Vec<Option<Gated>>,
     /// Components of every value.
@@ -128,6 +152,7 @@ impl<'a> Replay<'a> {
             kept: BTreeMap::new(),
             circuit,
             me,
+            ranges: &[],
             gated: gated(circuit),
             slots: vec![Vec::new(); circuit.types.len()],
             size: Vec::new(),
@@ -146,11 +171,13 @@ impl<'a> Replay<'a> {
 
     fn run(mut self, stop_at: Option<u64>) -> Self {
         self.stop_at = stop_at;
+        let circuit = self.circuit;
+        self.steps(given(circuit), plan(circuit))
+    }
+
+    /// Steps, with these values there from the start.
+    fn steps(mut self, given: Vec<ValueId>, plans: Vec<LayerPlan>) -> Self {
         let first_reader = first_readers(self.circuit);
-        let loaded = self.circuit.loaded();
-        let given = self.circuit.inputs.iter().map(|i| i.value).filter(|v| !loaded.contains(v));
-        let given: Vec<ValueId> =
-            given.chain(self.circuit.consts.iter().map(|c| c.value)).collect();
         for v in given {
             let parts = self.fresh(v, first_reader.get(&v).copied().unwrap_or(0));
             self.set(v, parts);
@@ -162,7 +189,7 @@ impl<'a> Replay<'a> {
         });
         let starts: Vec<usize> = starts.collect();
         let repeated = Speculation::of(self.circuit).map(|part| part.last);
-        for (l, plan) in plan(self.circuit).into_iter().enumerate() {
+        for (l, plan) in plans.into_iter().enumerate() {
             self.layer_peak = self.live;
             self.starts.push(self.live);
             let proof = self.proofs.binary_search(&(l as u32)).ok();
@@ -181,8 +208,18 @@ impl<'a> Replay<'a> {
                         let number = starts[layer] + of.local.len() + exchange;
                         self.define(&of.exchange[exchange], number);
                     }
+                    Step::Ahead(place) => {
+                        self.define(instr(self.circuit, place), starts[place.layer] + place.at);
+                    }
+                    Step::Take(range) => {
+                        let writes = self.ranges.get(range).map_or(&[][..], |r| &r.writes);
+                        for &v in writes {
+                            let parts = self.fresh(v, 0);
+                            self.set(v, parts);
+                        }
+                    }
                     Step::Drop(v) => self.drop(v),
-                    Step::Send(_) => {}
+                    Step::Send(_) | Step::Give(_) => {}
                 }
             }
             if let Some(number) = proof.filter(|_| decides) {
@@ -234,7 +271,7 @@ impl<'a> Replay<'a> {
 
     fn fresh(&mut self, v: ValueId, site: u32) -> Vec<Part> {
         let ty = self.circuit.ty(v);
-        let sizes = stored(ty, self.me).into_iter().map(|n| bytes(ty.dom, n));
+        let sizes = ty.stored(self.me).into_iter().map(|n| ty.dom.bytes(n));
         let first = self.size.len();
         self.size.extend(sizes);
         let count = self.size.len() - first;

@@ -15,6 +15,7 @@
 //! | `tuning.rs` | what rounds and bytes cost, to choose between protocols |
 //! | `critical.rs` | which step each round of the longest chain waits for |
 //! | `lines.rs` | all of it per line of the source, and per step (`gain/hits/conv1`) |
+//! | `workers.rs` | the same of a run that hands ranges of layers to workers |
 //! | `places.rs` | the line of the predicate's own file that a site belongs to |
 //!
 //! Rounds and bytes are exact: a run counts the same ones ([`slvr_circuit::traffic`]), and so
@@ -39,6 +40,7 @@ mod proofs;
 mod seconds;
 mod tuning;
 mod work;
+mod workers;
 
 pub use count::{Cost, InstrCost, Kind, LayerCost, ProofCost, mean, most};
 pub use critical::critical;
@@ -54,3 +56,4 @@ pub use seconds::{
     Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort, whole,
 };
 pub use tuning::Tuning;
+pub use workers::{PartyCost, RangeCost, Waits, WorkerCost, WorkersCost, workers};

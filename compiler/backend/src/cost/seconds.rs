@@ -56,20 +56,35 @@ fn sum(of: impl Iterator<Item = f64>) -> f64 {
     of.fold(0.0, |a, b| a + b)
 }
 
+/// Seconds of the arithmetic and memory traffic of a layer, of the party with most.
+fn computed(layer: &LayerCost) -> f64 {
+    let party = |p: usize| {
+        layer.macs[p] as f64 / MACS_PER_S
+            + layer.touched[p] as f64 / MEMORY_BYTES_PER_S
+            + layer.random[p] as f64 / PRG_BYTES_PER_S
+    };
+    [0, 1, 2].map(party).into_iter().fold(0.0, f64::max)
+}
+
+/// Seconds until the line of somebody has taken so many bytes.
+pub(super) fn transfer(bytes: u64, net: &NetProfile) -> f64 {
+    bytes as f64 / transferred(net.bandwidth_bits_per_s / 8.0)
+}
+
+/// Seconds of a layer without a proof.
+pub(super) fn of_layer(layer: &LayerCost, exchanges: bool, net: &NetProfile) -> f64 {
+    let latency = if exchanges { net.rtt_s / 2.0 } else { 0.0 };
+    latency + transfer(layer.busiest, net) + computed(layer)
+}
+
 impl Cost {
     /// Seconds that a run takes on a network: an estimate (see [`NetProfile`]).
     pub fn seconds(&self, net: &NetProfile) -> Estimate {
         let latency = self.rounds as f64 * net.rtt_s / 2.0;
         let bytes = sum(self.layers.iter().map(|l| l.busiest as f64));
         let transfer = bytes / transferred(net.bandwidth_bits_per_s / 8.0);
-        let party = |l: &LayerCost, p: usize| {
-            l.macs[p] as f64 / MACS_PER_S
-                + l.touched[p] as f64 / MEMORY_BYTES_PER_S
-                + l.random[p] as f64 / PRG_BYTES_PER_S
-        };
-        let layer = |l| [0, 1, 2].map(|p| party(l, p)).into_iter().fold(0.0, f64::max);
         let proofs = sum(self.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.seconds));
-        let compute = sum(self.layers.iter().map(layer)) + proofs;
+        let compute = sum(self.layers.iter().map(computed)) + proofs;
         Estimate { latency, transfer, compute, proofs, total: latency + transfer + compute }
     }
 }

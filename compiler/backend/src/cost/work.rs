@@ -2,32 +2,7 @@
 //! bytes.
 
 use slvr_circuit::plan::operand;
-use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, Type, ValueId};
-
-/// Elements of each tensor that party `me` keeps of a value: of its components, or of the stored part.
-pub(super) fn stored(ty: &Type, me: usize) -> Vec<u64> {
-    let (n, len) = (ty.elements(), |r: usize| ty.lanes().len(r % 3) as u64);
-    match ty.hold {
-        Hold::Public | Hold::Add3 => vec![n],
-        Hold::Rep => vec![n, n],
-        Hold::Own => vec![len(me)],
-        Hold::Dup | Hold::Add2 => vec![n - len(me)],
-        Hold::Mask => vec![len(me) + len(me + 2), len(me) + len(me + 1)],
-    }
-}
-
-/// Memory of n elements of a domain: words, or planes of whole 64-bit words.
-pub(super) fn bytes(dom: Dom, n: u64) -> u64 {
-    match dom {
-        Dom::Ring(k) => n.saturating_mul(u64::from(k / 8)),
-        Dom::Bits(w) => n.div_ceil(64).saturating_mul(8 * u64::from(w)),
-    }
-}
-
-/// Memory of a value at party `me`.
-fn held(ty: &Type, me: usize) -> u64 {
-    stored(ty, me).into_iter().map(|n| bytes(ty.dom, n)).sum()
-}
+use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, ValueId};
 
 /// Multiply-accumulates over rings.
 pub(super) fn macs(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
@@ -51,7 +26,7 @@ pub(super) fn macs(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
         _ => 1,
     };
     [0, 1, 2].map(|me| {
-        let results: u64 = stored(out, me).into_iter().sum();
+        let results: u64 = out.stored(me).into_iter().sum();
         results.saturating_mul(terms).saturating_mul(products)
     })
 }
@@ -66,29 +41,29 @@ pub(super) fn touched(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
         _ => instr.op.operands(),
     };
     all.extend(instr.out);
-    [0, 1, 2].map(|me| all.iter().fold(0u64, |sum, &v| sum.saturating_add(held(circuit.ty(v), me))))
+    [0, 1, 2].map(|me| all.iter().fold(0u64, |sum, &v| sum.saturating_add(circuit.ty(v).bytes(me))))
 }
 
 /// Pseudorandom bytes expanded.
 pub(super) fn random(circuit: &Circuit, instr: &Instr) -> [u64; 3] {
     if let Some(interaction) = instr.op.interaction() {
         let (dom, lanes) = operand(circuit, &instr.op);
-        return [0, 1, 2].map(|me| bytes(dom, interaction.drawn(lanes, me) as u64));
+        return [0, 1, 2].map(|me| dom.bytes(interaction.drawn(lanes, me) as u64));
     }
     match (&instr.op, instr.out) {
         // Two streams in the own shard, one in each of the others.
         (Op::Random { .. }, Some(v)) => {
             let ty = circuit.ty(v);
-            [2 * bytes(ty.dom, ty.elements()); 3]
+            [2 * ty.dom.bytes(ty.elements()); 3]
         }
         // A client's two seeds are party 0's; each of the others has one of them.
         (Op::Load { .. }, Some(v)) => {
             let ty = circuit.ty(v);
-            [2, 1, 1].map(|streams| streams * bytes(ty.dom, ty.elements()))
+            [2, 1, 1].map(|streams| streams * ty.dom.bytes(ty.elements()))
         }
         (Op::Mask { .. }, Some(v)) => {
             let (dom, lanes) = (circuit.ty(v).dom, circuit.ty(v).lanes());
-            [0, 1, 2].map(|me| bytes(dom, (lanes.len(me) + lanes.n) as u64))
+            [0, 1, 2].map(|me| dom.bytes((lanes.len(me) + lanes.n) as u64))
         }
         _ => [0; 3],
     }
