@@ -142,18 +142,15 @@ impl Window<'_> {
     }
 
     fn of(&self, place: Place, instr: &Instr, operands: &[Ready]) -> Ready {
-        let mine =
-            |r: &Ready| self.range.is_some() && r.by == self.range.map_or(By::Party, By::Range);
+        let mine = |r: &Ready| self.range.map(By::Range) == Some(r.by);
         let outside = |r: &Ready| r.stage <= self.stage && r.from <= self.window.start;
         let stage = operands.iter().map(|r| r.stage).max().unwrap_or(0);
         let party = Ready { stage, from: place.layer + 1, by: By::Party };
-        if is_own(&instr.op) || !operands.iter().all(|r| mine(r) || outside(r)) {
+        let there = operands.iter().all(|r| mine(r) || outside(r));
+        if is_own(&instr.op) || !there || self.apart.contains(&place) {
             return party;
         }
         let reads = operands.iter().any(mine);
-        if self.apart.contains(&place) {
-            return party;
-        }
         match self.range {
             _ if !reads && !instr.op.is_interactive() => {
                 let from = operands.iter().map(|r| r.from).max().unwrap_or(0);
@@ -205,7 +202,7 @@ struct Assigned<'a> {
     consts: BTreeSet<ValueId>,
     /// What each range computes that needs something of its window.
     own: Vec<Vec<Place>>,
-    /// Whose results others than a range read, the party or another range, directly or by way of what any reader evaluates.
+    /// Each value that is read, with who reads it.
     read: BTreeSet<(ValueId, By)>,
 }
 

@@ -7,7 +7,6 @@ use std::ops::Range;
 /// Cuts the layers from `first` on. What a window makes of nothing but what is there before it, without a message, is not
 /// under way: others may make it again.
 pub(super) fn windows(circuit: &Circuit, first: usize) -> Vec<Range<usize>> {
-    let count = circuit.layers.len();
     let mut last = vec![0; circuit.types.len()];
     for (l, layer) in circuit.layers.iter().enumerate() {
         for instr in layer.local.iter().chain(&layer.exchange) {
@@ -16,41 +15,42 @@ pub(super) fn windows(circuit: &Circuit, first: usize) -> Vec<Range<usize>> {
     }
     let mut out = Vec::new();
     let mut start = first;
-    // What the window at hand has made that is not to be had otherwise.
-    let mut made = vec![false; circuit.types.len()];
-    'window: while start < count {
-        made.fill(false);
-        let mut ends = vec![0u64; count];
-        let (mut under_way, mut peak) = (0u64, 0u64);
-        // The layer after which least was under way, once it was little.
-        let mut low: Option<(u64, usize)> = None;
-        for l in start..count {
-            let layer = &circuit.layers[l];
-            under_way = under_way.saturating_sub(ends[l]);
-            for instr in layer.local.iter().chain(&layer.exchange) {
-                let Some(v) = instr.out else { continue };
-                let reads = || instr.op.operands().iter().any(|v| made[v.index()]);
-                made[v.index()] = instr.op.is_interactive() || reads();
-                if made[v.index()] && last[v.index()] > l {
-                    let bytes = size(circuit, v);
-                    under_way = under_way.saturating_add(bytes);
-                    ends[last[v.index()]] = ends[last[v.index()]].saturating_add(bytes);
-                }
-            }
-            peak = peak.max(under_way);
-            match low {
-                Some((_, cut)) if under_way > peak / 4 => {
-                    out.push(start..cut + 1);
-                    start = cut + 1;
-                    continue 'window;
-                }
-                Some((least, _)) if under_way > least => {}
-                _ if under_way <= peak / SMALL => low = Some((under_way, l)),
-                _ => {}
-            }
-        }
-        out.push(start..count);
-        break;
+    while start < circuit.layers.len() {
+        let end = end(circuit, start, &last);
+        out.push(start..end);
+        start = end;
     }
     out
+}
+
+/// Where the window that begins at `start` ends; `last` is the last layer in which each value is read.
+fn end(circuit: &Circuit, start: usize, last: &[usize]) -> usize {
+    let count = circuit.layers.len();
+    // What is made from the start on and not to be had otherwise.
+    let mut made = vec![false; circuit.types.len()];
+    let mut ends = vec![0u64; count];
+    let (mut under_way, mut peak) = (0u64, 0u64);
+    // The layer after which least was under way, once it was little.
+    let mut low: Option<(u64, usize)> = None;
+    for (l, layer) in circuit.layers.iter().enumerate().skip(start) {
+        under_way = under_way.saturating_sub(ends[l]);
+        for instr in layer.local.iter().chain(&layer.exchange) {
+            let Some(v) = instr.out else { continue };
+            let reads = || instr.op.operands().iter().any(|v| made[v.index()]);
+            made[v.index()] = instr.op.is_interactive() || reads();
+            if made[v.index()] && last[v.index()] > l {
+                let bytes = size(circuit, v);
+                under_way = under_way.saturating_add(bytes);
+                ends[last[v.index()]] = ends[last[v.index()]].saturating_add(bytes);
+            }
+        }
+        peak = peak.max(under_way);
+        match low {
+            Some((_, cut)) if under_way > peak / 4 => return cut + 1,
+            Some((least, _)) if under_way > least => {}
+            _ if under_way <= peak / SMALL => low = Some((under_way, l)),
+            _ => {}
+        }
+    }
+    count
 }

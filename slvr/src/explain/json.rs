@@ -61,6 +61,7 @@ pub fn object(r: &Report) -> String {
         "predicate": r.circuit.name,
         "sizes": sizes,
         "circuit_hash": hex(&artifact::hash(&r.circuit)),
+        "workers": super::workers::to_json(r),
         "clients": r.clients.as_ref().map(Clients::to_json),
         "security": r.circuit.security.name(),
         "proofs": proven,

@@ -4,6 +4,7 @@ mod html;
 mod json;
 mod report;
 mod text;
+mod workers;
 
 pub use report::{Phase, Report, Rounds};
 pub use text::beside;

@@ -7,7 +7,7 @@ use crate::notes::Notes;
 use crate::program::{self, Loaded, Source};
 use crate::units;
 use slvr_circuit::{Circuit, Op};
-use slvr_compiler::cost::{self, Cost, Estimate, Kind, LineRow, NetProfile};
+use slvr_compiler::cost::{self, Cost, Estimate, Kind, LineRow, NetProfile, WorkersCost};
 use slvr_compiler::lower::Family;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::leaks::{LeakReport, leaks, leaks_of_circuit};
@@ -37,6 +37,8 @@ pub struct Report {
     pub clients: Option<Clients>,
     /// Predicted times.
     pub times: Vec<(NetProfile, Estimate)>,
+    /// What workers would compute, on each of these networks, by name; empty if nobody has asked.
+    pub workers: Vec<(String, WorkersCost)>,
 }
 
 impl Report {
@@ -78,6 +80,7 @@ impl Report {
             chosen_for: dealer.then(|| build.network().name),
             clients: checked.clients.map(|(_, clients)| clients),
             times: times(&cost, nets),
+            workers: Vec::new(),
             leaks,
             places,
             cost,
@@ -98,6 +101,7 @@ impl Report {
             chosen_for: None,
             clients: None,
             times: times(&cost, nets),
+            workers: Vec::new(),
             places,
             cost,
             circuit,

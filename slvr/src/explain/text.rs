@@ -28,6 +28,7 @@ pub fn page(r: &Report, html: Option<&Path>) -> String {
     }
     table(&mut out, "steps, by bytes", r, &r.steps);
     timeline(&mut out, r);
+    super::workers::text(&mut out, r);
     if let Some(c) = &r.certificate {
         certificate(&mut out, c);
     }

@@ -54,6 +54,40 @@ fn json_says_everything() {
     assert_eq!((unknown.status, &unknown.json()["ok"]), (1, &json!(false)));
 }
 
+/// What workers compute and what stays with the party add up to the whole, and blocks are ranges of their own.
+#[test]
+fn workers_and_the_party_share_what_there_is() {
+    let place = Place::new();
+    let program = "slvr_accuracy M=DigitsNet m=40 c=2 b=10";
+    let how = "--memory 14MiB --no-speculation --workers 2";
+    let report = place.slvrc(&format!("explain {program} {how} --json")).ok();
+    let workers = &report["workers"];
+    let all: Vec<u64> = (0..3)
+        .map(|me| {
+            let of = |x: &Value| x["bytes"][me].as_u64().expect("bytes");
+            let each = workers["workers"].as_array().expect("workers").iter().map(of);
+            of(&workers["party"]) + each.sum::<u64>()
+        })
+        .collect();
+    assert_eq!(json!(all), report["predicted_bytes_sent"]);
+    let ranges = workers["ranges"].as_array().expect("ranges");
+    assert!(ranges.len() >= 3 && ranges.iter().all(|r| r["stage"] == 0), "{ranges:?}");
+    for (n, range) in ranges.iter().enumerate() {
+        assert_eq!(range["worker"], json!(n % 2));
+    }
+    for time in workers["times"].as_array().expect("times") {
+        let of = |key: &str| time[key].as_f64().expect("seconds");
+        assert!(of("seconds") < of("seconds_without"), "{time}");
+    }
+    let text = place.slvrc(&format!("explain {program} {how}"));
+    assert!(text.stdout.contains("workers: 2 of each party"), "{}", text.stdout);
+    // Without a question nothing is said.
+    assert_eq!(place.slvrc(&format!("explain {ACCURACY} --json")).ok()["workers"], Value::Null);
+    let refused = place.slvrc(&format!("explain {ACCURACY} --security malicious --workers 2"));
+    assert_eq!(refused.status, 1);
+    assert!(refused.stderr.contains("has no ranges for workers"), "{}", refused.stderr);
+}
+
 /// Against a malicious party most rounds and bytes may be those of a proof. They stand at a line that opens something, and the
 /// rounds that lines wait for are those of a run.
 #[test]

@@ -8,7 +8,7 @@
 //! | predicates among three parties | `predicates`, `gallery`, `gallery_rounds`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
 //! | functions, loops, weights, layers, the library | `functions`, `formulas`, `bits`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances`, `long_vectors` |
 //! | the compiler's text and messages | `diagnostics`, `overflow_messages`, `ir_snapshots`, `docs` |
-//! | what it optimises | `optimiser`, `blocks`, `loads`, `speculation` |
+//! | what it optimises | `optimiser`, `blocks`, `loads`, `workers`, `speculation` |
 //! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `cuts`, `given`, `precision` |
 //! | malicious clients, random programs | `attacks`, `random_programs` |
 
@@ -70,3 +70,4 @@ mod ties;
 mod tight_intervals;
 mod weighted_means;
 mod weights;
+mod workers;

@@ -6,16 +6,18 @@
 //! way in which it is compiled; a failing test prints it.
 
 use slvr_circuit::proof::barriers;
+use slvr_circuit::ranges::ranges;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::text as circuit_text;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Op};
-use slvr_compiler::cost::{NetProfile, Tuning};
+use slvr_compiler::cost::{self, NetProfile, Tuning};
 use slvr_compiler::graph::text as graph_text;
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{Fine, Options};
 use slvr_compiler::schedule::Loads;
 use slvr_runtime::clear::Evaluator;
+use slvr_runtime::party::session::{self, Report};
 use slvr_runtime::share::encode::Inputs;
 use slvr_tests::generate::{Generated, program};
 use slvr_tests::long::{self, Seen, caught, choices, shrunk};
@@ -81,6 +83,9 @@ fn round(case: &mut Case, seed: u64, last: bool, why: &dyn Fn(&str) -> String) {
         }
     }
 
+    if !ranges(case.circuit()).is_empty() {
+        on_workers(case, &inputs, seed, &report, why);
+    }
     let traffic = Traffic::of(case.circuit());
     assert_eq!(
         (report.rounds, report.bytes_sent),
@@ -89,6 +94,33 @@ fn round(case: &mut Case, seed: u64, last: bool, why: &dyn Fn(&str) -> String) {
         why("cost")
     );
     case.left = Left { plain: before.states, words, kept: report.kept };
+}
+
+/// With workers a run has the same words, rounds and bytes, and takes the memory that is predicted.
+fn on_workers(
+    case: &Case,
+    inputs: &Inputs,
+    seed: u64,
+    alone: &Report,
+    why: &dyn Fn(&str) -> String,
+) {
+    let state = case.left.kept.as_ref();
+    let options = session::Options { seed: Some(seed), state, workers: 2, ..Default::default() };
+    let with = session::run_local(case.circuit(), inputs, &options);
+    let with = with.unwrap_or_else(|e| panic!("{e}: {}", why("workers")));
+    let words = |r: &Report| r.outputs.iter().map(|o| o.words.clone()).collect::<Vec<_>>();
+    assert!(words(&with) == words(alone), "{}", why("words with workers"));
+    let traffic = |r: &Report| (r.rounds, r.bytes_sent, r.coins.clone());
+    assert_eq!(traffic(&with), traffic(alone), "{}", why("cost with workers"));
+    let cost = cost::workers(case.circuit(), 2, &NetProfile::lan());
+    assert_eq!(with.peak_memory, cost.party.memory, "{}", why("memory with workers"));
+    for me in 0..3 {
+        let mut counted = with.workers_memory[me].clone();
+        let mut predicted: Vec<u64> = cost.ranges.iter().map(|r| r.memory[me]).collect();
+        counted.sort_unstable();
+        predicted.sort_unstable();
+        assert_eq!(counted, predicted, "{}", why("memory of workers"));
+    }
 }
 
 /// The graph after every pass has the same values, and reads back from its text.
@@ -186,6 +218,22 @@ fn random_programs_of_fewest_bits_agree() {
 #[test]
 fn random_programs_of_family_t1_agree() {
     agree_in(2, long::part(40, 99));
+}
+
+/// Of the programs of a family some have ranges, so that they run on workers, too.
+#[test]
+fn some_random_programs_have_ranges() {
+    let how = families()[0];
+    let first = 1_000_000_000;
+    let has = |seed: u64| {
+        let Generated { text, bindings } = program(&choices(seed, 0, 160));
+        let bindings: Vec<(&str, &str)> =
+            bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        !ranges(compile_with(&text, &bindings, how).circuit()).is_empty()
+    };
+    let count = (first..first + 45).filter(|&seed| has(seed)).count();
+    println!("{count} of 45");
+    assert!(count >= 5, "{count} of 45 have ranges");
 }
 
 /// Family, network, fraction bits and speculation are drawn for each; the long run.

@@ -25,6 +25,10 @@ pub struct Explain {
     /// Of programs with noise: states epsilon for this number of rounds, and for each further one that is given.
     #[arg(long, value_name = "ROUNDS", value_parser = clap::value_parser!(u64).range(1..))]
     rounds: Vec<u64>,
+    /// Says what this many workers of each party would compute: ranges of layers that other machines of a party can take
+    /// over. Memory and bytes are exact, seconds an estimate
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    workers: Option<u16>,
 }
 
 /// A probability.
@@ -47,6 +51,9 @@ impl Explain {
         }
         let mut report = Report::new(&self.target.build()?, nets, &print)?;
         report.ask(self.delta, &self.rounds)?;
+        if let Some(count) = self.workers {
+            report.ask_workers(usize::from(count))?;
+        }
         if let Some(path) = &self.html {
             files::write(path, report.to_html().as_bytes())?;
         }
