@@ -4,7 +4,7 @@
 use super::document::Document;
 use crate::cost::NetProfile;
 use crate::diagnostic::{Diagnostic, Edit, Hint, codes, near::did_you_mean};
-use crate::syntax::ast::ItemKind;
+use crate::syntax::ast::{ItemKind, Span};
 
 /// The word of the network, which is no size.
 pub(super) const NET: &str = "net";
@@ -33,7 +33,9 @@ impl Document {
                 continue;
             };
             if let Some(before) = before {
-                let gone = Edit::replace(word.span(), "");
+                // With the space before it.
+                let space = self.given.get(i - 1).map_or(word.span(), |w| w.span());
+                let gone = Edit::replace(Span { start: space.end, ..word.span() }, "");
                 out.push(
                     warning(
                         format!("`{name}` is given twice"),

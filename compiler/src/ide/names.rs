@@ -338,7 +338,7 @@ impl Resolver {
                 self.ty(&f.result);
                 if let Some(body) = &f.body {
                     body.requires.iter().for_each(|r| self.expr(&r.cond));
-                    self.lets(DefKind::Let, &body.lets);
+                    self.lets(&body.lets);
                     self.expr(&body.value);
                 }
             }
@@ -347,8 +347,12 @@ impl Resolver {
                 self.params(&b.params);
                 b.result.iter().for_each(|ty| self.ty(ty));
                 b.body.requires.iter().for_each(|r| self.expr(&r.cond));
-                self.lets(DefKind::Layer, &b.layers);
-                self.lets(DefKind::Let, &b.body.lets);
+                // No layer knows another.
+                b.layers.iter().for_each(|l| self.expr(&l.value));
+                for l in &b.layers {
+                    l.names.iter().for_each(|n| self.define(DefKind::Layer, n, l.span(), ""));
+                }
+                self.lets(&b.body.lets);
                 self.expr(&b.body.value);
             }
             ItemKind::Predicate(p) => {
@@ -383,10 +387,10 @@ impl Resolver {
         }
     }
 
-    fn lets(&mut self, kind: DefKind, lets: &[Let]) {
+    fn lets(&mut self, lets: &[Let]) {
         for l in lets {
             self.expr(&l.value);
-            l.names.iter().for_each(|name| self.define(kind, name, l.span(), ""));
+            l.names.iter().for_each(|name| self.define(DefKind::Let, name, l.span(), ""));
         }
     }
 
@@ -444,18 +448,37 @@ impl Resolver {
         }
     }
 
-    /// `error(x)` may name what a later line defines.
+    /// `failure`, `cut` and `epsilon(..)` are words of a demand unless something local is called so, and `error(x)` always
+    /// is, as for the checker, whatever functions there are. x may be what a later line defines.
     fn require(&mut self, cond: &Expr) {
-        if let ExprKind::Binary(_, a, b) = &cond.kind
-            && let ExprKind::Call(f, args) = &a.kind
-            && let [Expr { kind: ExprKind::Name(name), span }] = args.as_slice()
-        {
-            self.expr(f);
-            self.late.push((name.clone(), *span));
-            self.expr(b);
-        } else {
-            self.expr(cond);
+        let ExprKind::Binary(BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt, a, b) =
+            &cond.kind
+        else {
+            return self.expr(cond);
+        };
+        let (head, args) = match &a.kind {
+            ExprKind::Call(f, args) => (&**f, Some(args)),
+            _ => (&**a, None),
+        };
+        let ExprKind::Name(word) = &head.kind else { return self.expr(cond) };
+        let local = self.scope.iter().any(|(name, _)| name == word);
+        let demands = match word.as_str() {
+            "error" => args.is_some(),
+            "failure" | "cut" => args.is_none() && !local,
+            "epsilon" => !local,
+            _ => false,
+        };
+        let Some(word) = builtin(word).filter(|_| demands) else { return self.expr(cond) };
+        self.names.refs.push((head.span, Target::Builtin(word.name)));
+        for arg in args.into_iter().flatten() {
+            match &arg.kind {
+                ExprKind::Name(name) if word.name == "error" => {
+                    self.late.push((name.clone(), arg.span));
+                }
+                _ => self.expr(arg),
+            }
         }
+        self.expr(b);
     }
 
     fn ty(&mut self, ty: &Type) {
@@ -498,7 +521,7 @@ impl Resolver {
         for c in &i.carried {
             self.define(DefKind::Carried, &c.name, c.name.span.to(c.start.span), "");
         }
-        self.lets(DefKind::Let, &i.body.lets);
+        self.lets(&i.body.lets);
         self.expr(&i.body.value);
         self.scope.truncate(outside);
     }

@@ -242,7 +242,11 @@ fn built(name: &str, text: &str) -> Vec<(String, [u8; 32])> {
     let build = |p: &Predicate| {
         let mut c = pipeline::compile(&p.program, &p.sources).expect("it compiles").circuit;
         let text = circuit_text::print(&c);
-        c.sites.iter_mut().for_each(|s| s.name.clear());
+        // Two steps may come to have one name.
+        let lines: Vec<u32> = c.sites.drain(..).map(|s| s.line).collect();
+        for i in c.layers.iter_mut().flat_map(|l| l.local.iter_mut().chain(&mut l.exchange)) {
+            i.site = lines.get(i.site as usize).copied().unwrap_or_default();
+        }
         (text, artifact::hash(&c))
     };
     typed.predicates.iter().map(build).collect()

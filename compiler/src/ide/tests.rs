@@ -162,6 +162,36 @@ predicate P[M: model, m]() {
     assert!(shown("tensors", 0).contains("M.tensors"), "{}", shown("tensors", 0));
 }
 
+/// Whatever functions have the names of their words.
+#[test]
+fn demands_are_not_about_functions() {
+    let text = "\
+fn epsilon(x: fix) -> fix { x }
+fn error(x: fix) -> fix { x }
+fn failure(x: fix) -> fix { x }
+
+predicate P[m]() {
+    require failure <= 2^-20;
+    require error(total) <= 2^-3;
+    require epsilon(0.00001) <= 8;
+    parties Client[m];
+    parties Server;
+    input x: secret fix in -8..8 from each Client;
+    let total = sum(epsilon(failure(error(x[i]))) for i in Client);
+    reveal total to Server as result;
+}
+";
+    let d = Document::new("p.slvr", text);
+    for name in ["epsilon", "error", "failure"] {
+        let used = d.usages(place(text, name, 0, 0));
+        let lines: Vec<u32> = used.iter().map(|u| u.range.start.line).collect();
+        let own = text.lines().position(|l| l.starts_with(&format!("fn {name}"))).expect("it");
+        assert_eq!(lines, [own as u32, 11], "{name}");
+    }
+    let demanded = d.usages(place(text, "total", 0, 0));
+    assert_eq!(demanded.len(), 3, "demanded, defined and revealed");
+}
+
 #[test]
 fn half_a_statement_leaves_the_rest() {
     let text = TEXT.replace("    reveal sum(", "    let x = norm(upd\n    reveal sum(");

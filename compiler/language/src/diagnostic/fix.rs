@@ -42,7 +42,7 @@ impl Edit {
 }
 
 impl Hint {
-    /// To write a text in a place, in whose place nothing else does. `why` follows it.
+    /// What to write in a place, and why.
     pub fn write(at: Span, text: impl Into<String>, why: &str) -> Hint {
         let text = text.into();
         Hint { text: format!("write `{text}`{why}"), edits: vec![Edit::replace(at, text)] }

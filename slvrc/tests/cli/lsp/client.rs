@@ -112,7 +112,8 @@ impl Client {
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         loop {
             let message = self.next(&format!("an answer to {method}"));
-            if message["id"] == id {
+            // Requests of the server have ids of their own.
+            if message["id"] == id && message.get("method").is_none() {
                 return message;
             }
             self.early.push(message);

@@ -26,7 +26,7 @@ fn codes(found: &[Value]) -> Vec<&str> {
 #[test]
 fn mistakes_in_the_comment_of_sizes_are_shown_there() {
     let mut client = Client::start();
-    let head = "// slvr: M=DigitsNet mm=3 net=lam m=3 m=4 most\n";
+    let head = "// slvr: M=DigitsNet moost=3 mm=3 net=lam m=3 m=4 most\n";
     let text = format!("{head}{TEXT}").replace("use std::{norm};", "use std::{flat, norm};");
     client.open(URI, &text);
     let found = client.settled(URI, 1);
@@ -40,7 +40,7 @@ fn mistakes_in_the_comment_of_sizes_are_shown_there() {
         .filter(here)
         .map(|d| (place(d), d["message"].as_str().is_some_and(|m| m.contains("command line"))))
         .collect();
-    let words = ["mm", "lam", "m=4", "most"].map(|w| (w.to_owned(), false));
+    let words = ["moost", "mm", "lam", "m=4", "most"].map(|w| (w.to_owned(), false));
     assert_eq!(said, words, "{found:#?}");
     assert!(found.iter().filter(here).all(|d| d["code"] == "E0031" && d["severity"] == 2));
     let range =
@@ -53,7 +53,7 @@ fn mistakes_in_the_comment_of_sizes_are_shown_there() {
         .iter()
         .filter_map(|a| a["edit"]["changes"][URI][0]["newText"].as_str())
         .collect();
-    assert_eq!(edits, ["m", "lan", ""]);
+    assert_eq!(edits, ["most", "lan", ""]);
     let lens = client.request("textDocument/codeLens", json!({ "textDocument": { "uri": URI } }));
     let title = lens[0]["command"]["title"].as_str().expect("a title");
     assert!(title.contains("(M=DigitsNet m=3"), "{title}");
