@@ -58,6 +58,16 @@ pub struct Place {
     pub at: usize,
 }
 
+/// The number of each layer's first instruction among all of the circuit.
+pub fn starts(circuit: &Circuit) -> Vec<usize> {
+    let layers = circuit.layers.iter().scan(0, |next, layer| {
+        let start = *next;
+        *next += layer.local.len() + layer.exchange.len();
+        Some(start)
+    });
+    layers.collect()
+}
+
 /// The instruction at a place.
 pub fn instr(circuit: &Circuit, place: Place) -> &Instr {
     let layer = &circuit.layers[place.layer];

@@ -7,8 +7,8 @@ use super::document::{Document, Edit};
 use super::names::{Def, DefKind, Names, Target};
 use super::position::{Position, Range};
 use crate::source::{FileId, Span};
-use crate::syntax::KEYWORDS;
 use crate::syntax::ast::ItemKind;
+use crate::syntax::is_name;
 use crate::syntax::lexer::lex;
 
 /// A place where a name stands.
@@ -82,10 +82,7 @@ impl Document {
         let (_, def) = self
             .renamable(at)
             .map_err(|why| why.unwrap_or_else(|| "no name stands here".to_owned()))?;
-        let mut letters = name.chars();
-        let word = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
-            && letters.all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !word || KEYWORDS.contains(&name) {
+        if !is_name(name) {
             return Err(format!("`{}` is no name", name.escape_debug()));
         }
         let edit = |u: Usage| Edit { range: u.range, text: name.to_owned() };

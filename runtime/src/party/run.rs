@@ -123,14 +123,7 @@ impl Engine<'_> {
         let circuit = self.party.circuit;
         let part = Speculation::of(circuit);
         let gated = gated(circuit);
-        // Index of each layer's first instruction.
-        let starts: Vec<u64> = (circuit.layers.iter())
-            .scan(0, |next, l| {
-                let start = *next;
-                *next += (l.local.len() + l.exchange.len()) as u64;
-                Some(start)
-            })
-            .collect();
+        let starts = plan::starts(circuit);
         // The layer before, while some of its messages are under way.
         let mut before: Option<Round> = None;
         let mut l = from;
@@ -142,7 +135,7 @@ impl Engine<'_> {
         {
             self.phase = Phase::Layer(l as u32);
             self.barrier(l)?;
-            let interactive = first + layer.local.len() as u64;
+            let interactive = (first + layer.local.len()) as u64;
             // All of them, unless bits that are opened are known.
             let order = plan.order.iter().copied().filter(|&j| !self.knows(&layer.exchange[j]));
             let order: Vec<usize> = order.collect();
@@ -154,7 +147,7 @@ impl Engine<'_> {
                     Step::Take(range) => self.take(ranges, range)?,
                     Step::Ahead(place) => {
                         let instr = plan::instr(circuit, place);
-                        let number = starts[place.layer] + place.at as u64;
+                        let number = (starts[place.layer] + place.at) as u64;
                         self.evaluate(instr, number, &gated)?;
                     }
                     Step::Local(i) => {
@@ -164,7 +157,7 @@ impl Engine<'_> {
                             let shares = [Data::clone(&x.first), Data::clone(&x.second)];
                             self.kept.insert(input, shares);
                         }
-                        self.evaluate(instr, first + i as u64, &gated)?;
+                        self.evaluate(instr, (first + i) as u64, &gated)?;
                     }
                     Step::Send(j) if self.knows(&layer.exchange[j]) => {}
                     Step::Send(j) => self.send_part(&mut round, j, &layer.exchange[j])?,

@@ -26,9 +26,9 @@ impl Report {
                 self.file
             );
         }
-        let nets = self.times.iter().map(|(net, _)| net);
-        self.workers =
-            nets.map(|net| (net.name.clone(), cost::workers(&self.circuit, count, net))).collect();
+        let nets: Vec<_> = self.times.iter().map(|(net, _)| net).collect();
+        let costs = cost::workers(&self.circuit, count, &nets);
+        self.workers = nets.iter().map(|net| net.name.clone()).zip(costs).collect();
         Ok(())
     }
 }

@@ -112,7 +112,7 @@ fn on_workers(
     assert!(words(&with) == words(alone), "{}", why("words with workers"));
     let traffic = |r: &Report| (r.rounds, r.bytes_sent, r.coins.clone());
     assert_eq!(traffic(&with), traffic(alone), "{}", why("cost with workers"));
-    let cost = cost::workers(case.circuit(), 2, &NetProfile::lan());
+    let cost = cost::workers(case.circuit(), 2, &[&NetProfile::lan()]).remove(0);
     assert_eq!(with.peak_memory, cost.party.memory, "{}", why("memory with workers"));
     for me in 0..3 {
         let mut counted = with.workers_memory[me].clone();

@@ -59,7 +59,7 @@ fn same(case: &Case, counts: &[usize], record: bool) -> usize {
         assert_eq!((with.rounds, with.bytes_sent), (alone.rounds, alone.bytes_sent));
         // What a party with its workers sees is what it sees without, to the bit, and so is its view uniform.
         assert!(record.then(|| said(&mut with)) == messages, "{count} workers: the same messages");
-        let cost = workers(case.circuit(), count, &NetProfile::lan());
+        let cost = workers(case.circuit(), count, &[&NetProfile::lan()]).remove(0);
         assert_eq!(with.peak_memory, cost.party.memory, "{count} workers: memory of the parties");
         for me in 0..3 {
             let mut counted = with.workers_memory[me].clone();
@@ -133,7 +133,7 @@ fn times_of_workers() {
     let case = case("slvr_accuracy", &sizes, Some(60 << 20));
     let inputs = random_inputs(case.circuit(), 5, 0.3);
     let wan = Line { bits_per_s: 2e8, latency: Duration::from_millis(10) };
-    let cost = workers(case.circuit(), 2, &NetProfile::wan());
+    let cost = workers(case.circuit(), 2, &[&NetProfile::wan()]).remove(0);
     let time = |workers| {
         let options = Options { seed: Some(3), workers, shape: Some(wan), ..Options::default() };
         run_local(case.circuit(), &inputs, &options).expect("a run").seconds

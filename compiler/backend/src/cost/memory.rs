@@ -7,7 +7,7 @@
 //! it to what runs count. Against a malicious party a value is kept until the last proof about it, too. What a party
 //! computes while it proves is not counted, as messages are not.
 
-use slvr_circuit::plan::{LayerPlan, Step, instr, plan};
+use slvr_circuit::plan::{LayerPlan, Step, instr, plan, starts};
 use slvr_circuit::proof::{barriers, kept};
 use slvr_circuit::ranges::{Division, Range};
 use slvr_circuit::speculation::{Gated, Speculation, gated};
@@ -182,12 +182,7 @@ impl<'a> Replay<'a> {
             let parts = self.fresh(v, first_reader.get(&v).copied().unwrap_or(0));
             self.set(v, parts);
         }
-        let starts = self.circuit.layers.iter().scan(0, |next, layer| {
-            let start = *next;
-            *next += layer.local.len() + layer.exchange.len();
-            Some(start)
-        });
-        let starts: Vec<usize> = starts.collect();
+        let starts = starts(self.circuit);
         let repeated = Speculation::of(self.circuit).map(|part| part.last);
         for (l, plan) in plans.into_iter().enumerate() {
             self.layer_peak = self.live;

@@ -7,8 +7,8 @@ use super::count::{Cost, InstrCost, LayerCost, add, most};
 use super::net::NetProfile;
 use super::{links, memory, seconds};
 use serde::Serialize;
-use slvr_circuit::plan::{LayerPlan, Place, Step, instr};
-use slvr_circuit::ranges::{Division, Range};
+use slvr_circuit::plan::{LayerPlan, Place, Step, instr, starts};
+use slvr_circuit::ranges::Division;
 use slvr_circuit::{Circuit, Layer, ValueId};
 
 /// A run with so many workers of each party.
@@ -74,47 +74,49 @@ pub struct RangeCost {
     pub seconds: f64,
 }
 
-/// Of a verified circuit with `count` workers, at least one, on a network.
-pub fn workers(circuit: &Circuit, count: usize, net: &NetProfile) -> WorkersCost {
+/// Of a verified circuit with `count` workers, at least one, on each of these networks.
+pub fn workers(circuit: &Circuit, count: usize, nets: &[&NetProfile]) -> Vec<WorkersCost> {
     let division = Division::of(circuit);
     let cost = Cost::of(circuit);
-    let starts: Vec<usize> = (circuit.layers.iter())
-        .scan(0, |next, l| {
-            let start = *next;
-            *next += l.local.len() + l.exchange.len();
-            Some(start)
-        })
-        .collect();
-    let work = Work { circuit, cost: &cost, starts: &starts, net };
-    let ranges: Vec<RangeCost> = (division.ranges.iter().enumerate())
-        .map(|(n, range)| work.range(&division, n, range, n % count))
-        .collect();
-    let timeline = Timeline::of(&work, &division, &ranges, count);
-    let mut all = vec![WorkerCost::default(); count];
-    for range in &ranges {
-        let worker = &mut all[range.worker];
-        worker.ranges += 1;
-        worker.seconds += range.seconds;
-        add(&mut worker.bytes, range.bytes);
-        worker.memory.iter_mut().zip(range.memory).for_each(|(most, next)| *most = next.max(*most));
-    }
+    let starts = starts(circuit);
     let mut bytes = cost.bytes;
-    for range in &ranges {
+    for range in &division.ranges {
         bytes.iter_mut().zip(range.bytes).for_each(|(all, of)| *all -= of);
     }
     let party = PartyCost {
         rounds: division.party.iter().filter(|p| !p.order.is_empty()).count(),
         bytes,
         memory: memory::of_party(circuit, &division),
-        seconds: timeline.party,
+        seconds: 0.0,
     };
-    WorkersCost {
-        party,
-        workers: all,
-        ranges,
-        seconds: timeline.end,
-        seconds_alone: cost.seconds(net).total,
-        critical: timeline.critical,
+    // Of networks nothing depends but seconds.
+    let ranges: Vec<RangeCost> =
+        (0..division.ranges.len()).map(|n| range(circuit, &division, n, n % count)).collect();
+    let on = |net| {
+        let work = Work { circuit, cost: &cost, starts: &starts, net };
+        work.on(&division, party.clone(), ranges.clone(), count)
+    };
+    nets.iter().copied().map(on).collect()
+}
+
+/// A range without its seconds.
+fn range(circuit: &Circuit, division: &Division, n: usize, worker: usize) -> RangeCost {
+    let size = |all: &[ValueId]| {
+        [0, 1, 2].map(|me| all.iter().map(|v| circuit.ty(*v).bytes(me)).sum::<u64>())
+    };
+    let range = &division.ranges[n];
+    RangeCost {
+        first_layer: range.layers.start,
+        last_layer: range.layers.end - 1,
+        stage: range.stage,
+        worker,
+        rounds: division.workers[n].iter().filter(|p| !p.order.is_empty()).count(),
+        loads: range.inputs.iter().map(|i| i.members.end - i.members.start).sum(),
+        reads: size(&range.reads),
+        writes: size(&range.writes),
+        bytes: range.bytes,
+        memory: memory::of_range(circuit, division, n),
+        seconds: 0.0,
     }
 }
 
@@ -127,23 +129,34 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
-    fn range(&self, division: &Division, n: usize, range: &Range, worker: usize) -> RangeCost {
-        let size = |all: &[ValueId]| {
-            [0, 1, 2].map(|me| all.iter().map(|v| self.circuit.ty(*v).bytes(me)).sum::<u64>())
-        };
-        let plans = &division.workers[n];
-        RangeCost {
-            first_layer: range.layers.start,
-            last_layer: range.layers.end - 1,
-            stage: range.stage,
-            worker,
-            rounds: plans.iter().filter(|p| !p.order.is_empty()).count(),
-            loads: range.inputs.iter().map(|i| i.members.end - i.members.start).sum(),
-            reads: size(&range.reads),
-            writes: size(&range.writes),
-            bytes: range.bytes,
-            memory: memory::of_range(self.circuit, division, n),
-            seconds: plans.iter().enumerate().map(|(l, plan)| self.seconds(l, plan)).sum(),
+    /// The whole, of what does not depend on the network.
+    fn on(
+        &self,
+        division: &Division,
+        party: PartyCost,
+        mut ranges: Vec<RangeCost>,
+        count: usize,
+    ) -> WorkersCost {
+        for (range, plans) in ranges.iter_mut().zip(&division.workers) {
+            range.seconds = plans.iter().enumerate().map(|(l, plan)| self.seconds(l, plan)).sum();
+        }
+        let timeline = Timeline::of(self, division, &ranges, count);
+        let mut workers = vec![WorkerCost::default(); count];
+        for range in &ranges {
+            let worker = &mut workers[range.worker];
+            worker.ranges += 1;
+            worker.seconds += range.seconds;
+            add(&mut worker.bytes, range.bytes);
+            let memory = worker.memory.iter_mut().zip(range.memory);
+            memory.for_each(|(most, next)| *most = next.max(*most));
+        }
+        WorkersCost {
+            party: PartyCost { seconds: timeline.party, ..party },
+            workers,
+            ranges,
+            seconds: timeline.end,
+            seconds_alone: self.cost.seconds(self.net).total,
+            critical: timeline.critical,
         }
     }
 

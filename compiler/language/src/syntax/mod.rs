@@ -48,7 +48,7 @@ pub use limits::{MAX_DIAGNOSTICS, MAX_SOURCE};
 pub use parse::parse;
 pub use print::{format, print, print_expr, print_type, signature};
 pub use sizes::{Given, SIZES, given};
-pub use token::KEYWORDS;
+pub use token::{KEYWORDS, is_name};
 
 /// Source of the parser, which the page of the grammar is made of.
 pub const GRAMMAR: &str = include_str!("grammar.lalrpop");

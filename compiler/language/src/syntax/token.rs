@@ -216,13 +216,17 @@ pub const KEYWORDS: &[&str] = &[
     "weights",
 ];
 
-/// A name as it is written: in backticks where it is a keyword, or not made of letters and digits.
-pub fn written(name: &str) -> Cow<'_, str> {
-    let mut letters = name.chars();
-    let plain = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+/// Whether a text can be a name without backticks: a word of letters and digits that is no keyword.
+pub fn is_name(text: &str) -> bool {
+    let mut letters = text.chars();
+    letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
         && letters.all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !KEYWORDS.contains(&name);
-    if plain { name.into() } else { format!("`{name}`").into() }
+        && !KEYWORDS.contains(&text)
+}
+
+/// A name as it is written: in backticks where it is not one by itself.
+pub fn written(name: &str) -> Cow<'_, str> {
+    if is_name(name) { name.into() } else { format!("`{name}`").into() }
 }
 
 /// The text of a token in messages: at most 24 characters.
