@@ -101,30 +101,26 @@ impl Lab {
             );
         }
         // What was asked for earlier stays in the table.
-        let both = |mut old: Vec<String>, new: Vec<String>| {
-            new.into_iter().for_each(|n| {
-                if !old.contains(&n) {
-                    old.push(n)
-                }
-            });
-            old
-        };
-        let mut seeds = old.seeds;
-        fresh.seeds.iter().for_each(|s| {
-            if !seeds.contains(s) {
-                seeds.push(*s)
-            }
-        });
         Ok(Results {
             last: self.last,
             cells: old.cells,
             about: old.about,
             predicates: both(old.predicates, fresh.predicates),
             attacks: both(old.attacks, fresh.attacks),
-            seeds,
+            seeds: both(old.seeds, fresh.seeds),
             setting: fresh.setting,
         })
     }
+}
+
+/// All of the old ones, and what is new behind them.
+fn both<T: PartialEq>(mut old: Vec<T>, new: Vec<T>) -> Vec<T> {
+    for n in new {
+        if !old.contains(&n) {
+            old.push(n);
+        }
+    }
+    old
 }
 
 /// Says whether files are the same as in an earlier call.
