@@ -278,14 +278,14 @@ impl Shared {
             state.workers[kind].busy = Some((Instant::now(), cancel.clone()));
             let sizes = Sizes::of(&document, &state.usual);
             drop(state);
-            let before = typed.as_deref().cloned().unwrap_or_default();
+            let before = || typed.as_deref().cloned().unwrap_or_default();
             let mut beside = Beside::of(&uri);
             let look = || {
                 crate::provoke(work.name());
                 match work {
                     Work::Types => (document.types(&sizes.bindings, &mut beside), None),
                     Work::Costs => {
-                        let mut typed = before.clone();
+                        let mut typed = before();
                         let costs = costs(&document, &mut typed, &sizes, &cancel);
                         (typed, Some(costs))
                     }
@@ -294,7 +294,7 @@ impl Shared {
             let found = catch_unwind(AssertUnwindSafe(look)).map_err(|why| fail::reason(&*why));
             let bug = found.as_ref().err().cloned();
             // What was known before stays known; of a text that is not even typed that is nothing.
-            let (typed, costs) = found.unwrap_or((before, None));
+            let (typed, costs) = found.unwrap_or_else(|_| (before(), None));
             let mut problems = report(&uri, &document, Some(&typed));
             problems.extend(costs.iter().flat_map(|c| c.leaks.iter().cloned()));
             problems.extend(bug.as_deref().map(a_bug));
