@@ -111,9 +111,19 @@ impl Client {
         let id = self.last;
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
         loop {
-            let message = self.next(&format!("an answer to {method}"));
-            // Requests of the server have ids of their own.
-            if message["id"] == id && message.get("method").is_none() {
+            let message = self.next_answer(&format!("an answer to {method}"));
+            if message["id"] == id {
+                return message;
+            }
+            self.early.push(message);
+        }
+    }
+
+    /// The next answer, to whatever. Requests of the server, which have ids of their own, and notifications may come before it.
+    pub fn next_answer(&mut self, what: &str) -> Value {
+        loop {
+            let message = self.next(what);
+            if message.get("method").is_none() {
                 return message;
             }
             self.early.push(message);

@@ -200,7 +200,7 @@ fn bad_json_is_answered_and_survived() {
         [("{nonsense", -32700), ("", -32700), ("[1, 2]", -32600), ("{\"id\": {}}", -32600)]
     {
         client.raw(&format!("Content-Length: {}\r\n\r\n{body}", body.len()));
-        let answer = client.next("an error");
+        let answer = client.next_answer("an error");
         assert_eq!(
             (&answer["id"], &answer["error"]["code"]),
             (&Value::Null, &json!(code)),
@@ -208,7 +208,7 @@ fn bad_json_is_answered_and_survived() {
         );
     }
     client.raw("Content-Length: 3\r\n\r\n\u{ff}x");
-    assert_eq!(client.next("an error")["error"]["code"], json!(-32700));
+    assert_eq!(client.next_answer("an error")["error"]["code"], json!(-32700));
     client.open(URI, TEXT);
     assert_eq!(client.diagnostics(1), [] as [Value; 0]);
     client.shutdown();
