@@ -27,6 +27,7 @@ mod min_sum;
 mod noise;
 mod not_a_number;
 mod probe;
+mod same_value;
 mod scaling;
 mod sign_flip;
 mod slvr;
@@ -100,6 +101,7 @@ impl Attack {
         &noise::ATTACK,
         &sign_flip::ATTACK,
         &label_flip::ATTACK,
+        &same_value::ATTACK,
         &scaling::ATTACK,
         &fang_bound::ATTACK,
         &fang_ball::ATTACK,
