@@ -1,6 +1,7 @@
 //! What holds of several attacks: what they send, and how they ask a check.
 
 use super::super::knowledge::Knowledge;
+use super::super::offer::clip_all;
 use super::super::vectors::{dot, norm};
 use super::testing::Scene;
 use super::*;
@@ -126,4 +127,25 @@ fn attacks_send_what_the_formulas_of_their_papers_say() {
             assert!(sent.len() == 12 && worst < 2e-5, "{name}: {worst}");
         }
     }
+}
+
+#[test]
+fn what_is_no_finite_number_is_offered_as_a_bound_or_as_zero() {
+    let scene = Scene::new(2, &[]);
+    for (name, offered) in [("inf", 1e6), ("nan", 0.0)] {
+        let mut sent = scene.sent(Attack::named(name).expect("an attack"));
+        clip_all(&mut sent);
+        assert!(sent.iter().flatten().all(|x| *x == offered), "{name}");
+    }
+}
+
+#[test]
+fn with_an_amplified_backdoor_the_mean_of_all_is_that_of_the_malicious() {
+    let mut scene = Scene::new(2, &[]);
+    scene.honest.iter_mut().for_each(|u| u.fill(0.0));
+    (scene.own[0], scene.own[1]) = (vec![1.0, -0.5, 0.25], vec![3.0, 0.5, -0.75]);
+    let sent = scene.sent(&backdoor_amplified::ATTACK);
+    assert_eq!(sent, [vec![5.0, -2.5, 1.25], vec![15.0, 2.5, -3.75]]);
+    let mean: Vec<f32> = (0..3).map(|at| sent.iter().map(|u| u[at]).sum::<f32>() / 10.0).collect();
+    assert_eq!(mean, [2.0, 0.0, -0.25]);
 }
