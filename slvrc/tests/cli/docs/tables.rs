@@ -2,7 +2,7 @@
 
 use slvr_circuit::Circuit;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::diagnostic::render;
+use slvr_compiler::diagnostic::{codes, render};
 use slvr_compiler::pipeline;
 use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
@@ -29,8 +29,17 @@ fn table(name: &str) -> String {
         "elements" => elements(),
         "sizes" => sizes(),
         "attacks" => attacks(),
+        "codes" => codes(),
         _ => panic!("no table `{name}`"),
     }
+}
+
+fn codes() -> String {
+    let mut out = String::from("| code | rule |\n|---|---|\n");
+    for (code, rule) in codes::ALL {
+        let _ = writeln!(out, "| {code} | {rule} |");
+    }
+    out
 }
 
 fn attacks() -> String {

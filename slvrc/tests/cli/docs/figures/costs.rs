@@ -32,6 +32,8 @@ pub fn checks() -> String {
         ("weighted_aggregation", "M=DigitsNet m=10"),
         ("norm_bound_public", "M=DigitsNet m=10"),
         ("norm_bound", "M=DigitsNet m=10"),
+        ("norm_bound", "M=ResNet20 m=10"),
+        ("norm_bound", "M=ResNet20 m=100"),
         ("krum", "M=DigitsNet m=10 f=1"),
         ("multi_krum", "M=DigitsNet m=10 f=1 k=5"),
         ("cosine_similarity", "M=DigitsNet m=10"),
@@ -46,14 +48,16 @@ pub fn checks() -> String {
     ];
     let all = embedded::PREDICATES.iter().map(|(f, _)| f.trim_end_matches(".slvr"));
     all.for_each(|f| assert!(rows.iter().any(|(n, _)| *n == f), "{f} is not in the table"));
-    let mut out =
-        String::from("| check | other sizes | rounds | MB sent per party |\n|---|---|---|---|\n");
+    let mut out = String::from(
+        "| check | other sizes | rounds | MB sent per party | MB in a party |\n|---|---|---|---|---|\n",
+    );
     for (name, sizes) in rows {
         let built = predicate(name, sizes, Options::default());
         let (rounds, mb) = (built.traffic().rounds, built.megabytes());
+        let memory = most(Cost::of(&built.compiled.circuit).peak_memory) as f64 / 1e6;
         let others = sizes.split(' ').filter(|s| !["M=DigitsNet", "m=10"].contains(s));
         let others = others.collect::<Vec<_>>().join(" ");
-        let _ = writeln!(out, "| `{name}` | {others} | {rounds} | {mb:.3} |");
+        let _ = writeln!(out, "| `{name}` | {others} | {rounds} | {mb:.3} | {memory:.1} |");
     }
     out
 }
