@@ -34,7 +34,6 @@ pub struct LayerTraffic {
     pub bytes: [u64; 3],
     /// Of these, bytes of the proof.
     pub proof: [u64; 3],
-    /// Rounds of the proof.
     pub proof_rounds: usize,
     /// Each instruction of the exchange, in order.
     pub instrs: Vec<InstrTraffic>,

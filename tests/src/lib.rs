@@ -362,7 +362,6 @@ impl Case {
         graph_eval::Inputs { noise: self.noise.clone(), states, ..graph_inputs(inputs) }
     }
 
-    /// The circuit in the clear.
     pub fn circuit_clear(&self, inputs: &Inputs, coins: &[u128], seed: u64) -> Outputs {
         self.evaluated(&self.evaluator(), inputs, coins, seed)
     }

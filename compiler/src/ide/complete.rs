@@ -52,7 +52,6 @@ const STATEMENTS: &[&str] =
     &["input", "let", "parties", "require", "reveal", "sample", "state", "store"];
 /// Words of expressions.
 const EXPRESSIONS: &[&str] = &["for", "if", "in", "iterate", "weights"];
-/// Types.
 const TYPES: &[&str] = &["bit", "fix", "int", "public", "secret", "weights"];
 /// What follows a point.
 const FIELDS: &[(&str, &str)] = &[

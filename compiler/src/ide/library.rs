@@ -12,7 +12,6 @@ pub enum Shelf {
     Models,
 }
 
-/// A file of the library.
 #[derive(Debug)]
 pub struct LibraryFile {
     /// Its name: `std/stats.slvr`.
@@ -23,7 +22,6 @@ pub struct LibraryFile {
     shelf: Shelf,
 }
 
-/// An item of the library.
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryItem {
     /// Where it stands.

@@ -23,7 +23,6 @@ pub struct Usage {
 /// What gives something another name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Renaming {
-    /// The edits.
     pub edits: Vec<Edit>,
     /// What else calls it by its name, outside of the file, for people.
     pub outside: Option<String>,

@@ -81,7 +81,6 @@ impl Fast {
         !self.scores.is_empty()
     }
 
-    /// The graph.
     pub fn graph(&self) -> &Graph {
         self.tape.graph()
     }

@@ -58,7 +58,6 @@ pub enum Role {
     TensorBounds,
     /// The number of the round.
     Round,
-    /// Zeros.
     Zeros,
     /// This number everywhere.
     Constant(f64),

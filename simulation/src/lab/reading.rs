@@ -37,7 +37,6 @@ pub enum How {
 pub struct Reading {
     /// The reveal that is applied to the global model.
     pub aggregate: String,
-    /// How.
     pub how: How,
 }
 

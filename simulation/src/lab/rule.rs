@@ -31,7 +31,6 @@ pub trait Rule {
 /// A predicate as the rounds need it.
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
-    /// Its graph.
     pub graph: &'a Graph,
     /// The roles of its inputs.
     pub roles: &'a [Role],

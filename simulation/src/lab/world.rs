@@ -30,7 +30,6 @@ pub struct Setting {
     pub public: usize,
     /// Test samples, at most.
     pub test: usize,
-    /// Rounds.
     pub rounds: usize,
     /// Local training of a client in a round.
     pub sgd: Sgd,
@@ -92,7 +91,6 @@ pub enum WorldError {
 pub struct World {
     /// The model.
     pub net: Net,
-    /// The setting.
     pub setting: Setting,
     /// Each client's share; those that join later come last.
     shares: Vec<Dataset>,

@@ -38,7 +38,6 @@ pub trait Number:
     /// If a slice is too short.
     fn gemm(size: [usize; 3], a: Matrix<'_, Self>, b: Matrix<'_, Self>, beta: Self, c: &mut [Self]);
 
-    /// A bit.
     fn bit(b: bool) -> Self {
         if b { Self::ONE } else { Self::ZERO }
     }

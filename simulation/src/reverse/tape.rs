@@ -83,7 +83,6 @@ impl Tape {
         Ok(Tape { graph, args, shapes, read, last_use_of })
     }
 
-    /// The graph.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }

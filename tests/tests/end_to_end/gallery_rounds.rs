@@ -16,7 +16,6 @@ type Vector = Vec<f64>;
 
 /// Seeds of histories: 20 inputs in all.
 const SEEDS: u64 = 5;
-/// Rounds of each.
 const ROUNDS: u64 = 4;
 /// Histories that three parties run.
 const RUNS: u64 = 2;

@@ -15,7 +15,6 @@ use slvr_tests::long::{self, choices, setting, shrunk};
 use slvr_tests::{committees, compile_with, graph_inputs};
 use std::collections::BTreeMap;
 
-/// Clients.
 const CLIENTS: usize = 3;
 /// Values that are revealed are below this: floating point holds them.
 const HELD: i128 = 1 << 52;

@@ -34,7 +34,6 @@ pub struct Cost {
     pub instrs: Vec<InstrCost>,
 }
 
-/// The cost of a layer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LayerCost {
     /// 1 if it has an exchange, and the rounds of a proof before it.
@@ -59,7 +58,6 @@ pub struct LayerCost {
     pub proof: Option<ProofCost>,
 }
 
-/// The cost of a proof.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProofCost {
     pub rounds: usize,

@@ -28,7 +28,6 @@ pub trait Protocols {
     fn truncation(&self, l: &mut Values<'_>, id: NodeId, by: u32) -> Forms;
     /// A comparison of two numbers.
     fn comparison(&self, l: &mut Values<'_>, id: NodeId, how: Comparison) -> Forms;
-    /// Bits as words.
     fn bits_to_words(&self, l: &mut Values<'_>, id: NodeId) -> Forms;
     /// v where s >= 0, else 0.
     fn gate(&self, l: &mut Values<'_>, id: NodeId) -> Forms;

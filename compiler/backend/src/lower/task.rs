@@ -41,7 +41,6 @@ pub enum Task<'a> {
     Truncation(u32),
     /// A comparison of two numbers.
     Comparison(Comparison),
-    /// Bits as words.
     BitsToWords,
     /// v where s >= 0, else 0.
     Gate,

@@ -72,7 +72,6 @@ pub struct Normalised {
     pub power: i64,
     /// The root that is computed, and the power of two by which it is more than the norm.
     pub root: NodeId,
-    /// This power.
     pub root_power: i64,
     /// How many products are summed.
     pub terms: u64,

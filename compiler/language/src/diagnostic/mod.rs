@@ -53,7 +53,6 @@ impl Diagnostic {
         }
     }
 
-    /// A warning.
     pub fn warning(
         code: Code,
         title: impl Into<String>,

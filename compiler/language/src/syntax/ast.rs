@@ -51,7 +51,6 @@ impl Item {
     }
 }
 
-/// Kinds of items.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ItemKind {
     /// `use std::{mean, sum};`

@@ -76,7 +76,6 @@ pub struct Definition {
 /// Where the values of variables come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
-    /// One value.
     Value(Expr),
     /// The results of a function that gives a tuple.
     Call(FnId, Vec<Expr>),

@@ -52,7 +52,6 @@ pub struct Step {
     pub applied: Option<Span>,
 }
 
-/// Kinds of steps.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepKind {
     /// The input of the model.

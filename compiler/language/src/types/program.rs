@@ -35,7 +35,6 @@ pub struct Program {
     pub demands: Vec<Demand>,
 }
 
-/// A party set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartySet {
     pub name: String,

@@ -132,7 +132,6 @@ fn untitled(header: &str) -> String {
     out
 }
 
-/// The page of one file.
 pub fn file_page(name: &str, text: &str) -> String {
     let (tree, _) = parse(FileId(0), text);
     let mut out = String::new();

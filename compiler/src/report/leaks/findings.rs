@@ -19,7 +19,6 @@ pub struct LeakReport {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// A `reveal`.
     Reveal,
     /// Public coins, and what is drawn with them.
     Coins,
@@ -27,7 +26,6 @@ pub enum What {
     Check,
     /// Another value that the protocol opens to the three parties.
     Open,
-    /// A public input.
     PublicInput,
     /// Sizes, models and parameters.
     Sizes,

@@ -24,7 +24,6 @@ pub struct Results {
     pub predicates: Vec<String>,
     /// Columns.
     pub attacks: Vec<String>,
-    /// Seeds.
     pub seeds: Vec<u64>,
     /// Of how many rounds, the last ones, a figure is the mean.
     #[serde(default = "one")]

@@ -20,11 +20,9 @@ const MAX_HEADERS: usize = 64;
 
 /// What was read.
 enum Read1 {
-    /// A message.
     Message(Message),
     /// What is no message, with the code of the error, and what to say.
     Bad(ErrorCode, String),
-    /// The end.
     End,
 }
 

@@ -46,7 +46,6 @@ pub enum Class {
 pub enum ElemRule {
     /// That of an input of the interface.
     Input(u32),
-    /// This one.
     Is(Elem),
     /// Numbers; an `Int` if all are.
     Number,
@@ -54,7 +53,6 @@ pub enum ElemRule {
     Real,
     /// Numbers to a bit.
     Test,
-    /// Bits to a bit.
     Bit,
     /// Bits to an `Int`.
     Count,
@@ -73,7 +71,6 @@ pub enum ElemRule {
 pub enum ScaleRule {
     /// That of an input of the interface.
     Input(u32),
-    /// This one.
     Is(Option<u32>),
     /// This one, once scales are known.
     Grid(u32),

@@ -26,11 +26,9 @@ use super::codes::{self, Code};
 /// The meaning of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Explanation {
-    /// The code.
     pub code: Code,
     /// The rule in a few words, without the code.
     pub title: &'static str,
-    /// The rule.
     pub rule: &'static str,
     /// A program that breaks it, and the same mended; none for a code that no check reports yet.
     pub examples: Option<Examples>,

@@ -13,7 +13,6 @@ const BUDGET: u64 = 1 << 24;
 /// Why index arithmetic failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArithError {
-    /// Division by zero.
     DivisionByZero,
     /// Outside of 64 bits.
     Overflow,

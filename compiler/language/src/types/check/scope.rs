@@ -33,7 +33,6 @@ impl<T> Scope<T> {
         self.at(*self.places.get(name)?.last()?)
     }
 
-    /// The earliest one.
     pub fn earliest(&self, name: &str) -> Option<&T> {
         self.at(*self.places.get(name)?.first()?)
     }

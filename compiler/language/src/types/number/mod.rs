@@ -25,7 +25,6 @@ const MAX_EXPONENT: i64 = 1000;
 /// Why a computation on known numbers has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NumberError {
-    /// Division by zero.
     #[error("division by zero")]
     DivisionByZero,
     /// Too large to be written down or to be held by a run.
