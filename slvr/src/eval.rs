@@ -1,8 +1,8 @@
 //! Evaluation in the clear, in floating point or in the circuit's own ring arithmetic.
 
+use crate::clear_states;
 use crate::coins::committees;
 use crate::error::{Error, Result, refuse};
-use crate::kept;
 use crate::program::Loaded;
 use crate::tensors::States;
 use slvr_circuit::Circuit;
@@ -77,7 +77,7 @@ fn seed_of_round(seed: u64, rounds: u64) -> u64 {
 }
 
 /// What is revealed, and the states of the next round.
-type Evaluated = (Vec<Revealed>, kept::Numbers);
+type Evaluated = (Vec<Revealed>, clear_states::Numbers);
 
 fn exact(
     circuit: &Circuit,
@@ -87,10 +87,10 @@ fn exact(
 ) -> Result<Evaluated> {
     let random = noise.of_circuit(circuit);
     let options = clear::Options { coins, random: &random, ..clear::Options::default() };
-    kept::put(circuit, &mut inputs, &states);
+    clear_states::put(circuit, &mut inputs, &states);
     let done = clear::evaluate(circuit, inputs.values(circuit), &options)
         .map_err(|e| Error::Input(e.to_string()))?;
-    let next = kept::numbers(circuit, &done.states);
+    let next = clear_states::numbers(circuit, &done.states);
     Ok((done.outputs, next))
 }
 

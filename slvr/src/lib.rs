@@ -22,7 +22,7 @@
 //! | `about` | what a folder of inputs says of itself |
 //! | `tensors` | inputs and outputs as files of tensors |
 //! | `states` | what parties keep from round to round |
-//! | `kept` | the same in the clear |
+//! | `clear_states` | the same in the clear |
 //! | `coins` | public coins of evaluations in the clear |
 //! | `cohort` | whose inputs a circuit is for |
 //! | `report` | what is said of a run |
@@ -37,6 +37,7 @@ pub mod about;
 pub mod build;
 pub mod certify;
 mod checked;
+pub mod clear_states;
 pub mod clients;
 pub mod cohort;
 pub mod coins;
@@ -46,7 +47,6 @@ pub mod error;
 pub mod eval;
 pub mod explain;
 pub mod files;
-pub mod kept;
 pub mod memory;
 pub mod net;
 pub mod notes;

@@ -12,6 +12,7 @@
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
+mod deployed_training;
 mod deployment;
 mod fail;
 mod lab;
@@ -19,7 +20,6 @@ mod memory;
 mod parties;
 mod processes;
 mod target;
-mod through;
 mod verbs;
 
 use clap::{CommandFactory, Parser};

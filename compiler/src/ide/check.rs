@@ -9,7 +9,7 @@ use crate::cost::{self, LineRow};
 use crate::diagnostic::Diagnostic;
 use crate::pipeline;
 use crate::report::certificate::Certificate;
-use crate::report::upward::upward;
+use crate::report::rounding::upward;
 use crate::syntax::ast::{Block, FileId, Ident, ItemKind, Span};
 use crate::syntax::{Loader, Sources, embedded, embedded::Embedded};
 use crate::types::model::Model;

@@ -8,4 +8,4 @@ pub mod confidence;
 pub mod given;
 pub mod leaks;
 pub mod precision;
-pub mod upward;
+pub mod rounding;

@@ -5,8 +5,8 @@ use super::subject::{Proven, Subject};
 use crate::parties::run_with;
 use anyhow::{Context, anyhow};
 use indicatif::ProgressBar;
+use slvr::clear_states;
 use slvr::coins::committees;
-use slvr::kept;
 use slvr_circuit::{Circuit, Encoding};
 use slvr_compiler::graph::eval::{Inputs as Filled, Tensors};
 use slvr_compiler::graph::{Giver, Graph, Input, Op};
@@ -56,7 +56,7 @@ pub struct Aggregation<'a> {
     pub seed: u64,
     pub checks: Vec<Check>,
     /// What is kept of the round before. A state whose size hangs on the number of clients begins again when that changes.
-    kept: kept::Numbers,
+    kept: clear_states::Numbers,
     current: Arc<Subject>,
     /// How much each client moved the aggregate of the last round.
     moved: Option<Vec<f64>>,
@@ -69,7 +69,7 @@ impl<'a> Aggregation<'a> {
         parties: &'a (dyn Fn(usize) -> bool + Sync),
         seed: u64,
     ) -> Self {
-        let (checks, kept) = (Vec::new(), kept::Numbers::new());
+        let (checks, kept) = (Vec::new(), clear_states::Numbers::new());
         Aggregation { subjects, fast, parties, seed, checks, kept, current, moved: None }
     }
 
@@ -169,7 +169,7 @@ impl Rule for Aggregation<'_> {
             let (circuit, inputs) =
                 circuit.zip(inputs.as_ref()).context("a circuit was compiled")?;
             let mut encoded = Encoded::new(circuit, inputs)?;
-            kept::put(circuit, &mut encoded, kept);
+            clear_states::put(circuit, &mut encoded, kept);
             Ok((circuit, encoded))
         };
         let exact = |noise: &Words| -> anyhow::Result<Revealed> {
@@ -179,7 +179,11 @@ impl Rule for Aggregation<'_> {
                 clear::Options { coins: &coins, random: &random, ..clear::Options::default() };
             let done = clear::evaluate(circuit, encoded.values(circuit), &options)?;
             let values = done.outputs.into_iter().map(|o| (o.name, o.values)).collect();
-            Ok(Revealed { values, kept: kept::numbers(circuit, &done.states), influence: None })
+            Ok(Revealed {
+                values,
+                kept: clear_states::numbers(circuit, &done.states),
+                influence: None,
+            })
         };
         let noise = Words::of(seed);
         // Who counted is seen in floating point, whichever arithmetic goes on.

@@ -1,13 +1,13 @@
 //! `slvrc demo`: federated learning with a poisoner on embedded real data, every round's
 //! aggregation checked among three parties.
 
+use crate::deployed_training::Through;
 use crate::fail::{Usage, say, say_json};
 use crate::lab::data;
 use crate::lab::rule::{Aggregation, Subjects, failed, raw};
 use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
 use crate::parties::run_circuit;
-use crate::through::Through;
 use anyhow::{Context, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 use crate::lower::Emit;
 use crate::lower::common::words::ring_for;
 use crate::lower::form::Values;
-use crate::lower::t1::early::{Found, once};
+use crate::lower::t1::early_signs::{Found, once};
 use crate::lower::t1::truncation;
 use crate::lower::task::{Linear, Sum, Task, task};
 use slvr_circuit::{Op as C, ValueId};

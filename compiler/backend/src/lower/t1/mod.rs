@@ -10,13 +10,13 @@
 //! (trees of ands and of carries), [`selection`] (bit injection, bits to words, argmax tests),
 //! [`saturation`], [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
 //! give). This family alone has [`search`] (which entries come first), [`elementary`] (reciprocal, quotient, square root,
-//! logarithm), made of [`bits`] (all bits of a word, the position of the top one), [`noise`], `early` (signs before a
+//! logarithm), made of [`bits`] (all bits of a word, the position of the top one), [`noise`], `early_signs` (signs before a
 //! truncation is done). A product is one instruction and a reshare, so it has no file. A macro that is another one against
 //! a malicious party asks [`Emit::target`](super::Emit::target) once, and calls the one in [`super::malicious`].
 
 pub mod bits;
 pub mod comparison;
-pub(super) mod early;
+pub(super) mod early_signs;
 pub mod elementary;
 pub mod exponential;
 pub mod functions;

@@ -8,7 +8,7 @@
 use super::elementary::Operand;
 use super::functions::{self, RING};
 use super::truncation::convert;
-use super::{comparison, early, input_checks, saturation, selection, truncation};
+use super::{comparison, early_signs, input_checks, saturation, selection, truncation};
 use crate::lower::choose::Way;
 use crate::lower::family::Protocols;
 use crate::lower::form::{Form, Forms, Values};
@@ -126,7 +126,7 @@ impl Protocols for T1 {
         let (g, k) = (l.facts.graph, l.facts.rings.of(id));
         let (v, s) = (g.arg(id, 0), g.arg(id, 1));
         let value = l.in_ring(v, k);
-        let negative = match early::sign(l, v, s) {
+        let negative = match early_signs::sign(l, v, s) {
             Some(negative) => negative,
             None => {
                 let x = l.operand(id, 1);
@@ -223,7 +223,7 @@ fn difference(l: &mut Values<'_>, id: NodeId) -> (ValueId, u32) {
 fn argmax_is(l: &mut Values<'_>, id: NodeId, word: Option<u32>) -> ValueId {
     let (logits, label) = (l.facts.graph.arg(id, 0), l.facts.graph.arg(id, 1));
     let width = l.facts.ranges.difference_bits(logits, logits) + 1;
-    let (z, y) = match early::replicated(l, logits, width) {
+    let (z, y) = match early_signs::replicated(l, logits, width) {
         Some(z) => (z, l.in_ring(label, l.emit.ty(z).bits())),
         None => (l.operand(id, 0), l.operand(id, 1)),
     };

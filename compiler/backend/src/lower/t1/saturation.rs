@@ -7,7 +7,7 @@
 //! **Bits.** Two signs, a bit injection, and a bit to word for each end that is cut.
 
 use super::selection::{inject, to_word};
-use super::{comparison, early};
+use super::{comparison, early_signs};
 use crate::lower::common::words::{ring_for, word};
 use crate::lower::form::Values;
 use crate::lower::malicious::location::locate;
@@ -84,7 +84,7 @@ fn gated(
     let v = l.facts.graph.arg(gate, 0);
     let edge = f64::from(top + l.facts.frac(s)).exp2();
     let ring = ring_for(width.max(8));
-    let parts = early::parts(l, s, width);
+    let parts = early_signs::parts(l, s, width);
     let own = l.facts.rings.of(s);
     if parts.is_none() && own < ring && l.facts.ranges.bits(s) >= own {
         // A lift takes values that leave the top bit of their ring unused. Of one that does not the sign is taken in its own

@@ -1,8 +1,8 @@
 //! Layers applied in expressions of a block: in definitions, loops and sums. A block is written out where it is
 //! applied.
 
-use super::at::At;
 use super::checker::{Checker, Frame};
+use super::indexing::At;
 use super::layers::{Builder, MAX_LAYERS, is_layer};
 use super::requirements::required;
 use super::value::{

@@ -15,7 +15,7 @@
 //! | `stmts.rs`, `inputs.rs`, `states.rs` | statements of the predicate |
 //! | `requirements.rs` | what is required of sizes |
 //! | `chosen.rs` | what coins choose, and entries by numbers that are known at run time |
-//! | `expr.rs`, `at.rs`, `comp.rs`, `ops.rs` | expressions |
+//! | `expr.rs`, `indexing.rs`, `comp.rs`, `ops.rs` | expressions |
 //! | `iterate.rs` | loops that carry values |
 //! | `tuples.rs` | several values under one name |
 //! | `weights.rs` | weights tensor by tensor |
@@ -29,7 +29,6 @@
 //! What may not live here: parsing, I/O, anything about circuits.
 
 mod applied;
-mod at;
 mod bind;
 mod call;
 mod checker;
@@ -39,6 +38,7 @@ mod expr;
 mod flow;
 mod imports;
 mod index;
+mod indexing;
 mod inputs;
 mod intrinsics;
 mod iterate;
