@@ -33,6 +33,13 @@ pub struct Given {
     pub replaced: Vec<Replaced>,
 }
 
+impl Given {
+    /// Whether zeros stand in for the inputs of a member.
+    pub fn replaces(&self, set: usize, member: usize) -> bool {
+        self.replaced.iter().any(|r| (r.set as usize, r.member) == (set, member as u64))
+    }
+}
+
 impl fmt::Debug for Given {
     /// Nothing of the shares.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
