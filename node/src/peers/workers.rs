@@ -168,14 +168,36 @@ impl Peers {
         deadline: Duration,
         until: Instant,
     ) -> Result<Line, String> {
-        let worker = &self.workers[usize::from(number)];
+        let deadline_s = deadline.as_secs();
+        self.call_worker(number, &Purpose::Ranges { version: PROTOCOL, name, deadline_s }, until)
+    }
+
+    /// Looks whether a worker is there and knows its node.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not.
+    pub fn reach_worker(self: &Arc<Self>, number: u16, most: Duration) -> Result<(), String> {
+        self.call_worker(number, &Purpose::Control { version: PROTOCOL }, at(most)).map(drop)
+    }
+
+    fn call_worker(
+        self: &Arc<Self>,
+        number: u16,
+        purpose: &Purpose,
+        until: Instant,
+    ) -> Result<Line, String> {
+        let worker = self.workers.get(usize::from(number)).ok_or("there is none")?;
         let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let deadline_s = match purpose {
+            Purpose::Ranges { deadline_s, .. } => *deadline_s,
+            Purpose::Control { .. } | Purpose::Run { .. } => left().as_secs(),
+        };
         let open = || -> Result<(Line, Answer), FrameError> {
             let found = worker.address.to_socket_addrs()?.collect();
             let tls = self.dial(found, &worker.calling, until)?;
-            let deadline_s = deadline.as_secs();
             let line = Line::new(self.clone(), tls, deadline_s);
-            line.say(&Purpose::Ranges { version: PROTOCOL, name, deadline_s }, &[], left())?;
+            line.say(purpose, &[], left())?;
             let answer = line.hear(left())?;
             Ok((line, answer))
         };

@@ -4,6 +4,7 @@
 //! three nodes. So no stream of an attempt is drawn in another one, whoever chooses what. What the receivers get goes to
 //! files of this node and nowhere else until all three nodes have finished.
 
+use super::others::{cause, is_echo};
 use super::pause::with_room;
 use super::tidy::tidy;
 use super::workers::{self, Crew};
@@ -48,7 +49,10 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         }
         Ok(Ended::Impossible(why)) => Step::Abort(why),
         Err(why) => {
-            Step::Fail(Failure { attempt: name.attempt, why: format!("node {}: {why}", node.me()) })
+            // What the leader says of it, all are told.
+            let told = (node.leads() && is_echo(&why)).then(|| cause(node, name)).flatten();
+            let why = told.unwrap_or_else(|| format!("node {}: {why}", node.me()));
+            Step::Fail(Failure { attempt: name.attempt, why })
         }
     };
     let refused = match with_room(node, &name.key, || node.advance(&name.key, step.clone())) {

@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// A worker that waits in vain for another one says so after the deadline: it is given the time to be heard.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Attempts of a round in which a worker may fail.
+const FAILURES: u32 = 2;
+
 /// Those of this node's workers that wait for an attempt, by number.
 pub(super) fn call(node: &Arc<Node>, name: &RunName, ready: &Ready) -> BTreeMap<u16, Line> {
     let ranges = ready.division.as_ref().is_some_and(|d| !d.ranges.is_empty());
@@ -36,6 +39,9 @@ pub(super) fn call(node: &Arc<Node>, name: &RunName, ready: &Ready) -> BTreeMap<
     for (number, called) in node.peers.workers(name, node.deadline(), most) {
         let memory = node.config.worker[usize::from(number)].memory_mb.saturating_mul(1_000_000);
         let called = called.and_then(|line| match ready.worker_memory <= memory {
+            _ if node.failures_of(&name.key, number) >= FAILURES => {
+                Err(format!("{FAILURES} attempts have failed in its ranges"))
+            }
             true => Ok(line),
             false => Err("a range takes more memory than it has".to_string()),
         });
@@ -182,6 +188,7 @@ impl<'a> Crew<'a> {
     fn failed(&self, place: usize, range: usize, why: String) -> RunError {
         let worker = self.workers[place].work.worker;
         self.node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
+        self.node.worker_failed(self.key, worker);
         in_range(self.division, worker.into(), range, RunError::Worker(why))
     }
 
@@ -208,7 +215,14 @@ impl Workers for Crew<'_> {
     fn give(&mut self, given: Given) -> Result<(), RunError> {
         let (range, place) = (given.range, given.range % self.workers.len());
         self.wait(place)?;
-        self.hand(place, &given).map_err(|why| self.failed(place, range, why))?;
+        if let Err(why) = self.hand(place, &given) {
+            // A worker that has stopped has said why, before it ended the connection.
+            let why = match self.workers[place].line.hear(GRACE) {
+                Ok(OfWorker::Failed(said)) => said,
+                _ => why,
+            };
+            return Err(self.failed(place, range, why));
+        }
         self.workers[place].at = Some(range);
         Ok(())
     }

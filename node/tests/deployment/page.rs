@@ -89,8 +89,11 @@ fn named_are_there(metrics: &str) {
     assert!(names.len() > 15, "{names:?}");
     // A histogram has lines of its own for buckets, sums and counts.
     let name = |l: &'_ str| {
-        let l = l.strip_prefix("# TYPE ").unwrap_or(l);
-        l.split(['{', ' ']).next().unwrap_or_default().to_string()
+        // A counter of something that there is none of has no line but this one.
+        let of_type = l.strip_prefix("# TYPE ");
+        let total = of_type.is_some_and(|l| l.ends_with(" counter"));
+        let name = of_type.unwrap_or(l).split(['{', ' ']).next().unwrap_or_default();
+        format!("{name}{}", if total { "_total" } else { "" })
     };
     let there: BTreeSet<String> = metrics.lines().map(name).collect();
     let missing: Vec<&String> = names.iter().filter(|n| !there.contains(*n)).collect();
