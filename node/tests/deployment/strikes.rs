@@ -85,6 +85,8 @@ fn schedule(seed: u64) -> End {
     let case = Case::accuracy(SMALL, None, seed);
     let shape = Shape { deadline: DEADLINE, patience: 60, ..Shape::default() };
     let mut crew = Crew::started(case, count, shape);
+    // So that there is time to strike.
+    crew.lines.iter().for_each(|line| line.slow(20));
     let mut said = Vec::new();
     if draw.of(3) == 0 {
         said.push(strike(&mut crew, &mut draw));
