@@ -71,7 +71,8 @@ impl Board {
 
     /// What is done for a round from here on.
     pub fn doing(&self, key: &RoundKey, doing: &'static str, layers: usize) {
-        self.runs().insert(key.clone(), Progress { doing, done: 0, layers, waits: None, range: None });
+        self.runs()
+            .insert(key.clone(), Progress { doing, done: 0, layers, waits: None, range: None });
     }
 
     /// Changes what is shown of a round.
@@ -96,7 +97,11 @@ impl Board {
             waits_for: p.waits.map(|(peer, _)| peer),
             waits_for_worker: p.range.map(|(worker, ..)| worker),
             range: p.range.map(|(_, range, _)| range),
-            seconds: p.waits.map(|(_, since)| since).or(p.range.map(|r| r.2)).map(|s| s.elapsed().as_secs_f64()),
+            seconds: p
+                .waits
+                .map(|(_, since)| since)
+                .or(p.range.map(|r| r.2))
+                .map(|s| s.elapsed().as_secs_f64()),
         })
     }
 }

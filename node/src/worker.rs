@@ -7,7 +7,7 @@
 //!
 //! It takes orders from its own node only, computes no range twice and no run again, and is part of one attempt at a time.
 
-use crate::basics::{Hex, now_ms};
+use crate::basics::{Hex, now_ms, spawn};
 use crate::config::{WorkerConfig, is_open_to_others};
 use crate::peers::{Line, LinksError, Peers};
 use crate::submission::{part_bytes, unpack as unpack_part};
@@ -16,7 +16,7 @@ use crate::wire::{Answer, Ask, Begin, FrameError, OfWorker, RunHello, RunName, T
 use slvr_circuit::ranges::Division;
 use slvr_circuit::{Circuit, artifact};
 use slvr_runtime::link::cancel::Cancellable;
-use slvr_runtime::link::tcp::Tcp;
+use slvr_runtime::link::tcp::{Closer, Tcp};
 use slvr_runtime::link::{Link, Peer};
 use slvr_runtime::party::{
     Doors, Given, Invalid, Party, RunError, Source, Uploads, pack, packed, unpack,
@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -131,7 +131,7 @@ impl Place {
     }
 
     /// Its node has called.
-    fn called(&self, name: &RunName, line: &Line) {
+    fn called(self: &Arc<Self>, name: &RunName, line: &Line) {
         let Some(_busy) = self.take() else {
             // Who has gone does not hear it.
             let _ = line.say(&Answer::Busy, &[], line.deadline);
@@ -152,7 +152,7 @@ impl Place {
     }
 
     /// All ranges of an attempt; how many.
-    fn attempt(&self, name: &RunName, line: &Line) -> Result<usize, String> {
+    fn attempt(self: &Arc<Self>, name: &RunName, line: &Line) -> Result<usize, String> {
         // The nodes connect before it begins. One that leaves this worker out says nothing more.
         let begin = match line.hear(3 * line.deadline) {
             Ok(ToWorker::Begin(begin)) => begin,
@@ -161,27 +161,26 @@ impl Place {
             Err(why) => return Err(why.to_string()),
         };
         let job = Job::new(self, begin, line)?;
-        let links = self.connect(name, &job, line.deadline)?;
-        job.run(self, line, links)
+        let (say, events) = channel();
+        let (connects, ended) = (say.clone(), say);
+        let (place, name, hello) = (self.clone(), name.clone(), job.hello());
+        let deadline = line.deadline;
+        // Nobody waits for this thread once the node has ended the attempt.
+        spawn("connect", move || {
+            let _ = connects.send(Event::Connected(place.connect(&name, &hello, deadline)));
+        })
+        .map_err(|e| format!("no thread is left: {e}"))?;
+        job.run(line, ended, &events)
     }
 
     /// Connects with the same workers of the other nodes.
-    fn connect(&self, name: &RunName, job: &Job, deadline: Duration) -> Result<Tcp, String> {
+    fn connect(&self, name: &RunName, mine: &RunHello, deadline: Duration) -> Result<Tcp, String> {
         let number = self.config.number;
-        let mut nonce = [0; 32];
-        nonce[..16].copy_from_slice(&job.run.0);
-        let hello = |_| RunHello {
-            agreement: job.hash,
-            nonce: Hex(nonce),
-            seed: None,
-            workers: job.workers.clone(),
-        };
-        let done = self.peers.run_links(name, &hello, deadline);
+        let done = self.peers.run_links(name, &|_| mine.clone(), deadline);
         let (links, theirs) = done.map_err(|e| match e {
             LinksError::Late { peer, why } => format!("worker {number} of node {peer}: {why}"),
             e @ LinksError::Io(_) => e.to_string(),
         })?;
-        let mine = hello(0);
         let same = |h: &RunHello| {
             (h.agreement, h.nonce, &h.workers) == (mine.agreement, mine.nonce, &mine.workers)
         };
@@ -190,6 +189,14 @@ impl Place {
             None => Ok(links),
         }
     }
+}
+
+/// What a worker waits for before its first range.
+enum Event {
+    /// It is connected with the others, or not.
+    Connected(Result<Tcp, String>),
+    /// Its node has ended the attempt.
+    Ended,
 }
 
 /// What a worker does in an attempt.
@@ -215,7 +222,10 @@ impl Job {
         let (me, number) = (of.config.party, of.config.number);
         let most = artifact::MAX_PAYLOAD + (1 << 10);
         if begin.bytes > most {
-            return Err(format!("a circuit of {} bytes is announced, at most {most} are accepted", begin.bytes));
+            return Err(format!(
+                "a circuit of {} bytes is announced, at most {most} are accepted",
+                begin.bytes
+            ));
         }
         let bytes = line.bytes(begin.bytes, line.deadline).map_err(|e| e.to_string())?;
         // What is read is verified.
@@ -252,37 +262,58 @@ impl Job {
         })
     }
 
+    /// What the same workers of the other nodes are told.
+    fn hello(&self) -> RunHello {
+        let mut nonce = [0; 32];
+        nonce[..16].copy_from_slice(&self.run.0);
+        let (agreement, workers) = (self.hash, self.workers.clone());
+        RunHello { agreement, nonce: Hex(nonce), seed: None, workers }
+    }
+
     /// Computes what it is handed, until its node ends the connection.
-    fn run(&self, of: &Place, line: &Line, links: Tcp) -> Result<usize, String> {
-        let closer = links.closer().map_err(|e| e.to_string())?;
+    fn run(
+        &self,
+        line: &Line,
+        ended: Sender<Event>,
+        events: &Receiver<Event>,
+    ) -> Result<usize, String> {
         let cancel = AtomicBool::new(false);
-        let mut links = Cancellable::new(links, &cancel);
+        let closer: Mutex<Option<Closer>> = Mutex::default();
+        let held = || closer.lock().unwrap_or_else(PoisonError::into_inner);
         // One range is read while another one is computed at most.
         let (say, heard) = sync_channel(1);
         thread::scope(|scope| {
-            let (cancel, closer) = (&cancel, &closer);
-            let reads = move || {
-                let ended = self.read_all(line, &say);
-                // Whoever computes waits for nothing more.
+            let reads = || {
+                let done = self.read_all(line, say);
+                // Whoever computes, or connects, waits for nothing more.
                 cancel.store(true, Ordering::Release);
-                closer.close();
-                ended
+                if let Some(closer) = &*held() {
+                    closer.close();
+                }
+                let _ = ended.send(Event::Ended);
+                done
             };
             let reader = thread::Builder::new().name("orders".into()).spawn_scoped(scope, reads);
             let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
-            let done = self.compute(of, line, &mut links, heard);
+            let done = match events.recv() {
+                Ok(Event::Connected(Ok(links))) => {
+                    links.closer().map_err(|e| e.to_string()).and_then(|own| {
+                        *held() = Some(own);
+                        self.compute(line, &mut Cancellable::new(links, &cancel), heard)
+                    })
+                }
+                Ok(Event::Connected(Err(why))) => Err(why),
+                Ok(Event::Ended) | Err(_) => Ok(0),
+            };
             line.deaf();
             let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            match (done, read) {
-                // An order that makes no sense is the cause of what follows.
-                (_, Err(why)) => Err(why),
-                (done, Ok(())) => done,
-            }
+            // An order that makes no sense is the cause of what follows.
+            read.and(done)
         })
     }
 
     /// Hands on what its node says, until that ends the connection.
-    fn read_all(&self, line: &Line, to: &SyncSender<Range>) -> Result<(), String> {
+    fn read_all(&self, line: &Line, to: SyncSender<Range>) -> Result<(), String> {
         // Between two ranges the party may compute layers of its own, each within the deadline.
         let layers = u32::try_from(self.circuit.layers.len()).unwrap_or(u32::MAX);
         let patience = line.deadline.saturating_mul(layers.saturating_add(2));
@@ -322,7 +353,6 @@ impl Job {
 
     fn compute(
         &self,
-        of: &Place,
         line: &Line,
         link: &mut dyn Link,
         heard: Receiver<Range>,
@@ -352,7 +382,7 @@ impl Job {
             let done = party.run_range(&self.division, given);
             let done = done.map_err(|e| self.said(&e))?;
             let (bytes_sent, peak_memory) = (done.bytes_sent, done.peak_memory);
-            tracing::info!(node = of.config.party, range, bytes_sent, peak_memory, "a range is computed");
+            tracing::info!(range, bytes_sent, peak_memory, "a range is computed");
             let bytes = pack(&done.writes);
             let said = OfWorker::Done { bytes_sent, peak_memory, writes: bytes.len() as u64 };
             // Its node takes it once it has come so far itself.

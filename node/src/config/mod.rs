@@ -473,7 +473,8 @@ impl CallerConfig {
         if config.node.len() != 3 {
             return Err(content(path, "there are three nodes: [[node]] stands three times"));
         }
-        if let Some(why) = twice("node", config.node.iter().map(|n| (&n.address, &n.certificates))) {
+        if let Some(why) = twice("node", config.node.iter().map(|n| (&n.address, &n.certificates)))
+        {
             return Err(content(path, why));
         }
         let folder = path.parent().unwrap_or(Path::new(""));

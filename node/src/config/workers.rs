@@ -69,7 +69,9 @@ impl WorkerConfig {
             );
         }
         if self.number >= WORKERS {
-            return Some(format!("`number` is {WORKERS} or more: a node has {WORKERS} workers at most"));
+            return Some(format!(
+                "`number` is {WORKERS} or more: a node has {WORKERS} workers at most"
+            ));
         }
         if self.node.is_empty() || self.worker.iter().any(|w| w.certificates.is_empty()) {
             return Some(

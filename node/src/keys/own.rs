@@ -4,10 +4,10 @@
 //! gives the others its certificate ([`trust`]). A client that makes its own secrets gives the nodes its lines of
 //! `clients.toml` ([`enrol_lines`]).
 
-use super::workers::workers_of;
 use super::files::{
     KeysError, certificate, configurations, hash_of, quoted, random, replace, write,
 };
+use super::workers::workers_of;
 use crate::basics::{Hex, hex, is_name};
 use crate::config::{CallerConfig, Clients, Roll, token_hashes};
 use crate::submission::Signer;

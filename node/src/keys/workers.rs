@@ -45,7 +45,8 @@ pub fn workers(folder: &Path, count: usize) -> Result<(), KeysError> {
     if count > WORKERS {
         return Err(KeysError::Plan(format!("a node has {WORKERS} workers at most")));
     }
-    let read = |node: usize| NodeConfig::read(&toml(node)).map_err(|e| KeysError::Plan(e.to_string()));
+    let read =
+        |node: usize| NodeConfig::read(&toml(node)).map_err(|e| KeysError::Plan(e.to_string()));
     let known = read(any)?;
     let there = known.worker.len();
     for worker in there..count {
@@ -63,7 +64,8 @@ pub fn workers(folder: &Path, count: usize) -> Result<(), KeysError> {
         let mut table = String::new();
         for (address, hash) in &ends {
             let hash = quoted(&[*hash]);
-            let _ = write!(table, "\n[[worker]]\naddress = \"{address}\"\ncertificates = [{hash}]\n");
+            let _ =
+                write!(table, "\n[[worker]]\naddress = \"{address}\"\ncertificates = [{hash}]\n");
         }
         for &node in &here {
             let config = read(node)?;
@@ -97,7 +99,12 @@ pub fn workers(folder: &Path, count: usize) -> Result<(), KeysError> {
 /// # Errors
 ///
 /// A file that is no certificate; a worker that was not made here; a disk that is full.
-pub fn trust_worker(folder: &Path, node: usize, worker: usize, with: &Path) -> Result<(), KeysError> {
+pub fn trust_worker(
+    folder: &Path,
+    node: usize,
+    worker: usize,
+    with: &Path,
+) -> Result<(), KeysError> {
     let own = folder_of(folder, node, worker);
     let made = own.join("worker.crt");
     let (old, new) = (hash_of(&made)?, hash_of(with)?);

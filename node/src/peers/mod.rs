@@ -47,8 +47,8 @@ use thiserror::Error;
 use doors::Doors;
 pub use doors::{CALLERS, GREETING};
 pub use runs::LinksError;
-pub use workers::{Line, Ranges};
 use workers::OwnWorker;
+pub use workers::{Line, Ranges};
 
 /// How many connections one node may have.
 pub const EACH: usize = 64;
@@ -355,8 +355,10 @@ impl Peers {
             Purpose::Run { .. } => PROTOCOL,
         };
         if version != PROTOCOL {
-            let why =
-                format!("node {} speaks version {PROTOCOL}, node {peer} version {version}", self.me);
+            let why = format!(
+                "node {} speaks version {PROTOCOL}, node {peer} version {version}",
+                self.me
+            );
             tls.write_all(&frame(&Answer::Refused(why.clone())), true)?;
             return Err(FrameError::Garbled(why));
         }

@@ -14,15 +14,17 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 use std::net::{Shutdown, ToSocketAddrs};
-use std::sync::mpsc::channel;
 use std::sync::Arc;
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
 /// The moment after so long.
 fn at(most: Duration) -> Instant {
     // Clocks have an end.
-    Instant::now().checked_add(most).unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 31))
+    Instant::now()
+        .checked_add(most)
+        .unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 31))
 }
 
 /// Computes ranges of an attempt for a worker's node.

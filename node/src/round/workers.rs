@@ -137,8 +137,7 @@ impl<'a> Crew<'a> {
     }
 
     fn hand(&self, place: usize, given: &Given) -> Result<(), String> {
-        let (me, line, most) =
-            (self.node.me(), &self.workers[place].line, self.node.deadline());
+        let (me, line, most) = (self.node.me(), &self.workers[place].line, self.node.deadline());
         let range = self.division.ranges.get(given.range).ok_or("no such range")?;
         let reads = pack(&given.reads);
         let (number, replaced) = (given.range, given.replaced.clone());

@@ -20,6 +20,7 @@
 //! | `load` | many clients at once, by hand |
 //! | `page` | the status page and metrics |
 //! | `workers` | processes that compute ranges for their node, and what becomes of a round when they fail |
+//! | `commands` | who may command a worker, what it refuses, and what each party has of a client |
 //! | `strikes` | the same in schedules that are drawn from a seed |
 //! | `upkeep` | backups, other tasks, old rounds, a look from elsewhere, checks |
 //!
@@ -28,6 +29,7 @@
 
 mod attacks;
 mod calls;
+mod commands;
 mod damage;
 mod distrust;
 mod dropouts;

@@ -16,6 +16,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const SMALL: (&str, &str, &str) = ("8", "1", "2");
+/// Bytes with which it has four ranges.
+const MEMORY: Option<u64> = Some(1500 << 10);
 /// Seconds for a message.
 const DEADLINE: u64 = 4;
 
@@ -82,11 +84,11 @@ struct End {
 fn schedule(seed: u64) -> End {
     let mut draw = Draw(seed);
     let count = 1 + draw.of(2) as usize;
-    let case = Case::accuracy(SMALL, None, seed);
+    let case = Case::accuracy(SMALL, MEMORY, seed);
     let shape = Shape { deadline: DEADLINE, patience: 60, ..Shape::default() };
     let mut crew = Crew::started(case, count, shape);
     // So that there is time to strike.
-    crew.lines.iter().for_each(|line| line.slow(20));
+    crew.lines.iter().for_each(|line| line.slow(8));
     let mut said = Vec::new();
     if draw.of(3) == 0 {
         said.push(strike(&mut crew, &mut draw));
@@ -127,7 +129,9 @@ fn a_round_ends_with_its_bits_or_a_cause_whatever_workers_do() {
     let ends: Vec<End> = (first..first + count).map(schedule).collect();
     let of = |which: fn(&End) -> bool| ends.iter().filter(|end| which(end)).count();
     let (released, failed) = (of(|e| e.released), of(|e| e.failed));
-    eprintln!("{count} schedules from seed {first}: {released} released, in {failed} an attempt failed");
+    eprintln!(
+        "{count} schedules from seed {first}: {released} released, in {failed} an attempt failed"
+    );
     // Each worker that fails is left out in the end, so that the nodes compute without it.
     assert!(2 * released >= ends.len(), "{released} of {count}");
 }
@@ -135,11 +139,11 @@ fn a_round_ends_with_its_bits_or_a_cause_whatever_workers_do() {
 /// The cause names range, worker and node, also where node 0 has only heard of it; the next attempt is one without the worker.
 #[test]
 fn a_worker_that_is_killed_is_named_and_left_out() {
-    let case = Case::accuracy(SMALL, None, 7);
+    let case = Case::accuracy(SMALL, MEMORY, 7);
     let shape = Shape { deadline: 30, ..Shape::default() };
     let mut crew = Crew::started(case, 2, shape);
     // So that there is time.
-    crew.lines.iter().for_each(|line| line.slow(30));
+    crew.lines.iter().for_each(|line| line.slow(15));
     crew.submit(1);
     assert!(crew.computes(1, 1), "a range is computed");
     crew.kill(1, 0);

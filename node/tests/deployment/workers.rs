@@ -29,6 +29,15 @@ const LONG: Duration = Duration::from_secs(300);
 
 /// A predicate that comes with the compiler, built for DigitsNet as a task with workers is.
 fn compiled(name: &str, sizes: &[(&str, &str)], memory: Option<u64>) -> Circuit {
+    compiled_with(name, sizes, memory, false)
+}
+
+pub fn compiled_with(
+    name: &str,
+    sizes: &[(&str, &str)],
+    memory: Option<u64>,
+    speculate: bool,
+) -> Circuit {
     let mut sources = Sources::new();
     let text = slvr_predicates::get(&format!("{name}.slvr")).expect("a predicate");
     let file = sources.add(name, text);
@@ -38,14 +47,14 @@ fn compiled(name: &str, sizes: &[(&str, &str)], memory: Option<u64>) -> Circuit 
     let mut nothing = |_: &str| Err(LoadError::NotFound);
     let checked = types::check(&mut sources, file, &options, &mut nothing);
     let program = checked.unwrap_or_else(|_| panic!("{name}")).program;
-    let how = pipeline::Options { memory, speculate: false, ..pipeline::Options::default() };
+    let how = pipeline::Options { memory, speculate, ..pipeline::Options::default() };
     let made = pipeline::compile_with(&program, &sources, how, |_, _| {});
     made.unwrap_or_else(|_| panic!("{name}")).circuit
 }
 
 /// What clients and the coordinator give, and what follows from it in plain arithmetic.
 pub struct Case {
-    circuit: Circuit,
+    pub circuit: Circuit,
     public: BTreeMap<String, RawTensor>,
     clients: Vec<BTreeMap<String, RawTensor>>,
     expected: Vec<f64>,
@@ -92,7 +101,12 @@ impl Case {
         };
         let expected = (0..n as usize).map(column).collect();
         let given = |x| BTreeMap::from([("update".to_string(), RawTensor::reals([n], x))]);
-        Case { circuit, public: BTreeMap::new(), clients: all.into_iter().map(given).collect(), expected }
+        Case {
+            circuit,
+            public: BTreeMap::new(),
+            clients: all.into_iter().map(given).collect(),
+            expected,
+        }
     }
 
     /// The global model says class 0 of any image, which is right. All updates but c change nothing of that; those say class 1.
@@ -167,7 +181,7 @@ pub struct Crew {
 }
 
 impl Crew {
-    fn new(case: Case, count: usize, shape: Shape) -> Crew {
+    pub fn new(case: Case, count: usize, shape: Shape) -> Crew {
         let file = std::env::temp_dir();
         let file = file.join(format!("slvr-{}-{:p}.slvrb", std::process::id(), &case));
         fs::write(&file, artifact::write(&case.circuit)).expect("writes");
@@ -192,15 +206,17 @@ impl Crew {
                 // An address stands before its certificate.
                 let one = |(line, next): (&&str, &&str)| match line.split_once(" = ") {
                     Some(("listen", _)) => change("listen").unwrap_or(line.to_string()),
-                    Some(("address", _)) if next.contains(&hash) => change("address").expect("an address"),
+                    Some(("address", _)) if next.contains(&hash) => {
+                        change("address").expect("an address")
+                    }
                     _ => line.to_string(),
                 };
                 let text: Vec<String> = lines.iter().zip(next).map(one).collect();
                 fs::write(path, text.join("\n") + "\n").expect("writes");
             };
             edit(&own.join("worker.toml"), &|name| Some(format!("{name} = \"127.0.0.1:{port}\"")));
-            let others = (0..3).filter(|other| *other != node);
-            let others = others.map(|i| format!("node-{i}/worker-{k}/worker.toml"));
+            // Those of nodes with larger numbers call.
+            let others = (node + 1..3).map(|i| format!("node-{i}/worker-{k}/worker.toml"));
             for path in others.chain([format!("node-{node}/node.toml")]) {
                 let proxy = Proxy::new(port);
                 let at = format!("address = \"127.0.0.1:{}\"", proxy.port);
@@ -282,8 +298,12 @@ impl Crew {
         }
     }
 
+    pub fn pid(&self, node: usize, k: usize) -> u32 {
+        self.processes[&(node, k)].id()
+    }
+
     /// Opens a round, and all clients submit to it.
-    pub fn submit(&self, round: u64) {
+    pub fn submit(&self, round: u64) -> Vec<Submission> {
         let (coordinator, circuit) = (self.world.coordinator(), &self.case.circuit);
         let public = encode_public(circuit, &self.case.public).expect("in range");
         let public = pack_public(&public);
@@ -297,9 +317,11 @@ impl Crew {
             let signer = Signer::new(&caller.config().secret.expect("a secret").0).expect("a key");
             let (name, given) = (client(i as u64), &self.case.clients[i]);
             let made = Submission::new(&signer, (CHECK, round, &name), circuit, hashes, given);
-            caller.submit(&made.expect("a submission"), LONG, &|_, _, _| {}).expect("submits");
+            let made = made.expect("a submission");
+            caller.submit(&made, LONG, &|_, _, _| {}).expect("submits");
+            made
         };
-        (0..self.case.clients.len()).for_each(one);
+        (0..self.case.clients.len()).map(one).collect()
     }
 
     /// Waits until a round has ended at node 0; how.
@@ -338,7 +360,8 @@ impl Crew {
     pub fn keeps_nothing(&self, what: &str) {
         for (&(node, k), child) in &self.processes {
             let all = fs::read_dir(self.folder(node, k)).expect("a folder").flatten();
-            let all: BTreeSet<_> = all.map(|f| f.file_name().into_string().expect("a name")).collect();
+            let all: BTreeSet<_> =
+                all.map(|f| f.file_name().into_string().expect("a name")).collect();
             let made = ["worker.crt", "worker.key", "worker.toml"].map(String::from);
             assert_eq!(all, BTreeSet::from(made), "{what}");
             let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();

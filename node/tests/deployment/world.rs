@@ -330,7 +330,10 @@ impl World {
             shape.not
         );
         if let Some(check) = &shape.check {
-            tasks += &format!("\n[[task]]\nname = \"{CHECK}\"\nprogram = {check:?}\nminimum = 2\n{}\n", shape.check_lines);
+            tasks += &format!(
+                "\n[[task]]\nname = \"{CHECK}\"\nprogram = {check:?}\nminimum = 2\n{}\n",
+                shape.check_lines
+            );
         }
         let plan = Plan {
             hosts: [0; 3].map(|_| "127.0.0.1".to_string()),
@@ -414,6 +417,10 @@ impl World {
             let done = Command::new("kill").args([signal, &child.id().to_string()]).status();
             assert!(done.expect("kill").success());
         }
+    }
+
+    pub fn pid(&self, i: usize) -> u32 {
+        self.nodes[i].as_ref().expect("a node").id()
     }
 
     /// Bytes of memory of a node.
