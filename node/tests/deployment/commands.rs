@@ -275,19 +275,21 @@ fn nobody_has_a_component_of_another_party() {
     // Parts have salts of 32 bytes before each component: two seeds, and 64 of the bytes that are explicit.
     let (first, second) = (submissions[0].part(0), submissions[0].part(1));
     let components = [first[32..48].to_vec(), first[80..96].to_vec(), second[80..144].to_vec()];
-    for node in 0..3 {
-        // It may not have come to the parts yet.
-        let own = BTreeSet::from([node, (node + 1) % 3]);
-        until(LONG, &format!("the worker of node {node} computes with its parts"), || {
-            crew.signal(node, 0, "-STOP");
+    let signal = |what: &str| (0..3).for_each(|node| crew.signal(node, 0, what));
+    // They may not have come to the parts yet.
+    until(LONG, "all three workers compute with their parts", || {
+        signal("-STOP");
+        let all = [0, 1, 2].map(|node| {
+            let own = BTreeSet::from([node, (node + 1) % 3]);
             let worker = found(crew.pid(node, 0), &components);
             assert!(worker.is_subset(&own), "the worker of node {node}: {worker:?}");
-            if worker != own {
-                crew.signal(node, 0, "-CONT");
-            }
-            (worker == own).then_some(())
+            worker == own
         });
-    }
+        if all != [true; 3] {
+            signal("-CONT");
+        }
+        (all == [true; 3]).then_some(())
+    });
     for node in 0..3 {
         let others = (node + 2) % 3;
         let whole = found(crew.world.pid(node), &components);
@@ -307,7 +309,7 @@ fn nobody_has_a_component_of_another_party() {
             }
         }
     }
-    (0..3).for_each(|node| crew.signal(node, 0, "-CONT"));
+    signal("-CONT");
     let status = crew.ended(1, Duration::from_secs(300));
     assert_eq!(status["phase"], "released", "{status}");
     crew.case.check(&crew.values(1), "after a look");
