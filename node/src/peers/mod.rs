@@ -327,7 +327,9 @@ impl Peers {
                         Purpose::Ranges { name, deadline_s, .. } => {
                             let own = ranges.filter(|_| peer == self.me);
                             let line = Line::new(self.clone(), tls, deadline_s);
-                            own.map(|ranges| ranges(name, line));
+                            if let Some(ranges) = own {
+                                ranges(name, line);
+                            }
                         }
                     }
                 }

@@ -444,3 +444,26 @@ fn an_accuracy_is_the_same_with_a_worker_and_with_two() {
         exact(Case::accuracy(("40", "2", "10"), Some(14 << 20), 5), count);
     }
 }
+
+/// The least number of workers of a node counts; a node without any has all nodes compute alone.
+#[test]
+fn nodes_with_different_numbers_of_workers_use_those_that_all_have() {
+    let case = Case::accuracy(("8", "1", "2"), Some(1500 << 10), 9);
+    let mut crew = Crew::new(case, 2, Shape { deadline: 120, ..Shape::default() });
+    (0..3).for_each(|node| (0..2).for_each(|k| crew.start(node, k)));
+    for (round, left) in [(1, 1), (2, 0)] {
+        let path = crew.world.folder.path().join("node-1/node.toml");
+        let text = fs::read_to_string(&path).expect("a configuration");
+        let last = text.rfind("\n[[worker]]").expect("a worker");
+        fs::write(&path, &text[..last]).expect("writes");
+        (0..3).for_each(|node| crew.world.start(node));
+        crew.submit(round);
+        let status = crew.ended(round, LONG);
+        assert_eq!(status["phase"], "released", "{status}");
+        crew.case.check(&crew.values(round), &format!("{left} workers of node 1"));
+        for report in crew.reports(round) {
+            let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
+            assert_eq!(work.len(), left, "{report}");
+        }
+    }
+}
