@@ -279,7 +279,6 @@ impl Job {
     ) -> Result<usize, String> {
         let cancel = AtomicBool::new(false);
         let closer: Mutex<Option<Closer>> = Mutex::default();
-        let held = || closer.lock().unwrap_or_else(PoisonError::into_inner);
         // One range is read while another one is computed at most.
         let (say, heard) = sync_channel(1);
         thread::scope(|scope| {
@@ -287,7 +286,7 @@ impl Job {
                 let done = self.read_all(line, say);
                 // Whoever computes, or connects, waits for nothing more.
                 cancel.store(true, Ordering::Release);
-                if let Some(closer) = &*held() {
+                if let Some(closer) = &*closer.lock().unwrap_or_else(PoisonError::into_inner) {
                     closer.close();
                 }
                 let _ = ended.send(Event::Ended);
@@ -295,21 +294,35 @@ impl Job {
             };
             let reader = thread::Builder::new().name("orders".into()).spawn_scoped(scope, reads);
             let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
-            let done = match events.recv() {
-                Ok(Event::Connected(Ok(links))) => {
-                    links.closer().map_err(|e| e.to_string()).and_then(|own| {
-                        *held() = Some(own);
-                        self.compute(line, &mut Cancellable::new(links, &cancel), heard)
-                    })
-                }
-                Ok(Event::Connected(Err(why))) => Err(why),
-                Ok(Event::Ended) | Err(_) => Ok(0),
-            };
+            let done = self.ranges(line, events, heard, (&cancel, &closer));
             line.deaf();
             let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             // An order that makes no sense is the cause of what follows.
             read.and(done)
         })
+    }
+
+    /// Computes ranges once it is connected with the others.
+    fn ranges(
+        &self,
+        line: &Line,
+        events: &Receiver<Event>,
+        heard: Receiver<Range>,
+        (cancel, closer): (&AtomicBool, &Mutex<Option<Closer>>),
+    ) -> Result<usize, String> {
+        let links = match events.recv() {
+            Ok(Event::Connected(links)) => links?,
+            Ok(Event::Ended) | Err(_) => return Ok(0),
+        };
+        let own = links.closer().map_err(|e| e.to_string())?;
+        *closer.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        let done = self.compute(line, &mut Cancellable::new(links, cancel), heard);
+        match done {
+            Err(_) if cancel.load(Ordering::Acquire) => {
+                Err("its node has ended the attempt".into())
+            }
+            done => done,
+        }
     }
 
     /// Hands on what its node says, until that ends the connection.
@@ -379,8 +392,12 @@ impl Job {
                 workers: None,
                 doors: Doors::default(),
             };
-            let done = party.run_range(&self.division, given);
-            let done = done.map_err(|e| self.said(&e))?;
+            let done = party.run_range(&self.division, given).map_err(|e| {
+                let why = self.said(&e);
+                // Before the links end, which takes a while if the other end does not.
+                let _ = line.say(&OfWorker::Failed(why.clone()), &[], line.deadline);
+                why
+            })?;
             let (bytes_sent, peak_memory) = (done.bytes_sent, done.peak_memory);
             tracing::info!(range, bytes_sent, peak_memory, "a range is computed");
             let bytes = pack(&done.writes);
