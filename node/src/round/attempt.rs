@@ -50,7 +50,9 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         Ok(Ended::Impossible(why)) => Step::Abort(why),
         Err(why) => {
             // What the leader says of it, all are told.
-            let told = (node.leads() && is_echo(&why)).then(|| cause(node, name)).flatten();
+            let asks =
+                node.leads() && is_echo(&why) && !node.aborted(&name.key).load(Ordering::Acquire);
+            let told = asks.then(|| cause(node, name)).flatten();
             let why = told.unwrap_or_else(|| format!("node {}: {why}", node.me()));
             Step::Fail(Failure { attempt: name.attempt, why })
         }
