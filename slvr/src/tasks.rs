@@ -115,6 +115,7 @@ pub fn build(task: &Task) -> Result<Build> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slvr_circuit::speculation::Speculation;
     use std::fs;
 
     /// A node that has read a program makes the circuits of that program, whatever becomes of its files: rounds that were
@@ -160,5 +161,31 @@ mod tests {
             }
             assert_eq!(circuits.fewer.len(), 4);
         }
+    }
+
+    /// Ranges begin once the checks of inputs are settled, and what they take is known before a node starts.
+    #[test]
+    fn a_task_with_workers_is_compiled_without_speculation() {
+        let of = |workers| {
+            let task = Task {
+                name: "t".into(),
+                program: "norm_bound".into(),
+                bindings: vec!["M=DigitsNet".into(), "m=8".into()],
+                clients: None,
+                minimum: 8,
+                security: None,
+                net: None,
+                memory: Some("200KiB".into()),
+                workers,
+                folder: ".".into(),
+            };
+            Compiler.task(&task).expect("compiles").all
+        };
+        let (with, without) = (of(true), of(false));
+        assert!(Speculation::of(&with.circuit).is_none());
+        assert!(Speculation::of(&without.circuit).is_some());
+        let taken = slvr_compiler::cost::range_memory(&with.circuit);
+        assert_eq!((with.range_memory, without.range_memory), (taken, [0; 3]));
+        assert!(taken.iter().all(|bytes| (1..=200 << 10).contains(bytes)), "{taken:?}");
     }
 }
