@@ -123,6 +123,8 @@ pub enum Purpose {
         name: RunName,
         /// For how long a message is waited for.
         deadline_s: u64,
+        /// Whom the caller takes it for: its party and its number.
+        worker: (usize, u16),
     },
 }
 

@@ -96,7 +96,7 @@ impl Worker {
             Ask::Ping => Answer::Clock(now_ms()),
             _ => Answer::Refused("this is a worker, and knows no rounds".into()),
         };
-        let ranges = move |name, line| place.called(&name, &line);
+        let ranges = move |taken_for, name, line| place.called(taken_for, &name, &line);
         let listens = peers.listen(listener, Arc::new(answers), Some(Arc::new(ranges)));
         listens.map_err(|e| format!("no thread is left: {e}"))?;
         tracing::info!(node = party, worker = number, %address, "started");
@@ -131,9 +131,21 @@ impl Place {
     }
 
     /// Its node has called.
-    fn called(self: &Arc<Self>, name: &RunName, line: &Line) {
-        let Some(_busy) = self.take() else {
+    fn called(self: &Arc<Self>, taken_for: (usize, u16), name: &RunName, line: &Line) {
+        let (party, number) = (self.config.party, self.config.number);
+        if taken_for != (party, number as u16) {
+            // One machine for two parties would have what neither may have.
+            let why = format!(
+                "this is worker {number} of node {party}, and worker {} of node {} is called: see [[worker]] of its node.toml",
+                taken_for.1, taken_for.0
+            );
+            tracing::warn!(round = %name.key, why, "a call is refused");
             // Who has gone does not hear it.
+            let _ = line.say(&Answer::Refused(why), &[], line.deadline);
+            return;
+        }
+        let Some(_busy) = self.take() else {
+            // As above.
             let _ = line.say(&Answer::Busy, &[], line.deadline);
             return;
         };

@@ -324,11 +324,11 @@ impl Peers {
                             drop(arrivals);
                             self.arrived.notify_all();
                         }
-                        Purpose::Ranges { name, deadline_s, .. } => {
+                        Purpose::Ranges { name, deadline_s, worker, .. } => {
                             let own = ranges.filter(|_| peer == self.me);
                             let line = Line::new(self.clone(), tls, deadline_s);
                             if let Some(ranges) = own {
-                                ranges(name, line);
+                                ranges(worker, name, line);
                             }
                         }
                     }

@@ -27,8 +27,8 @@ fn at(most: Duration) -> Instant {
         .unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 31))
 }
 
-/// Computes ranges of an attempt for a worker's node.
-pub type Ranges = dyn Fn(RunName, Line) + Send + Sync;
+/// Computes ranges of an attempt for a worker's node, which takes it for this worker of this party.
+pub type Ranges = dyn Fn((usize, u16), RunName, Line) + Send + Sync;
 
 /// A worker as its node calls it.
 pub(super) struct OwnWorker {
@@ -171,7 +171,8 @@ impl Peers {
         until: Instant,
     ) -> Result<Line, String> {
         let deadline_s = deadline.as_secs();
-        self.call_worker(number, &Purpose::Ranges { version: PROTOCOL, name, deadline_s }, until)
+        let (version, worker) = (PROTOCOL, (self.me, number));
+        self.call_worker(number, &Purpose::Ranges { version, name, deadline_s, worker }, until)
     }
 
     /// Looks whether a worker is there and knows its node.

@@ -58,9 +58,20 @@ impl Crew {
 
     /// Asks for an attempt.
     fn asks(&self, node: usize, own: &str, attempt: u32) -> Result<(Secure, Answer), String> {
+        self.asks_for((node, 0), node, own, attempt)
+    }
+
+    /// The same of whoever is taken for another worker.
+    fn asks_for(
+        &self,
+        worker: (usize, u16),
+        node: usize,
+        own: &str,
+        attempt: u32,
+    ) -> Result<(Secure, Answer), String> {
         let tls = self.call(node, 0, own).map_err(|e| e.to_string())?;
         let name = RunName { key: RoundKey { task: "check".into(), round: 1 }, attempt };
-        let purpose = Purpose::Ranges { version: PROTOCOL, name, deadline_s: 5 };
+        let purpose = Purpose::Ranges { version: PROTOCOL, name, deadline_s: 5, worker };
         tls.write_all(&frame(&purpose), true).map_err(|e| e.to_string())?;
         let answer = heard(&tls).map_err(|e| e.to_string())?;
         Ok((tls, answer))
@@ -136,6 +147,12 @@ fn a_worker_obeys_its_own_node_and_nobody_else() {
     }
     let (_tls, answer) = crew.asks(0, "node-0/node", 1).expect("is answered");
     assert!(matches!(answer, Answer::Done), "{answer:?}");
+    // A list in another order, or one worker for two parties.
+    for worker in [(0, 1), (1, 0)] {
+        let (_tls, answer) = crew.asks_for(worker, 0, "node-0/node", 1).expect("is answered");
+        let Answer::Refused(why) = answer else { panic!("{answer:?}") };
+        assert!(why.contains("this is worker 0 of node 0"), "{why}");
+    }
     // A node whose worker shows another one's certificate takes it for nobody.
     let config = |node: usize| {
         let path = crew.world.folder.path().join(format!("node-{node}/node.toml"));
