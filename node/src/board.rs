@@ -16,6 +16,8 @@ pub struct Progress {
     pub layers: usize,
     /// For which node it waits, and since when.
     pub waits: Option<(usize, Instant)>,
+    /// For which worker it waits, at which range, and since when.
+    pub range: Option<(u16, usize, Instant)>,
 }
 
 /// The same, to be shown.
@@ -29,6 +31,12 @@ pub struct Shown {
     /// For which node it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waits_for: Option<usize>,
+    /// For which of its workers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for_worker: Option<u16>,
+    /// Which range of layers that computes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<usize>,
     /// For how long, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
@@ -63,7 +71,8 @@ impl Board {
 
     /// What is done for a round from here on.
     pub fn doing(&self, key: &RoundKey, doing: &'static str, layers: usize) {
-        self.runs().insert(key.clone(), Progress { doing, done: 0, layers, waits: None });
+        self.runs()
+            .insert(key.clone(), Progress { doing, done: 0, layers, waits: None, range: None });
     }
 
     /// Changes what is shown of a round.
@@ -86,7 +95,13 @@ impl Board {
             layer: p.done,
             layers: p.layers,
             waits_for: p.waits.map(|(peer, _)| peer),
-            seconds: p.waits.map(|(_, since)| since.elapsed().as_secs_f64()),
+            waits_for_worker: p.range.map(|(worker, ..)| worker),
+            range: p.range.map(|(_, range, _)| range),
+            seconds: p
+                .waits
+                .map(|(_, since)| since)
+                .or(p.range.map(|r| r.2))
+                .map(|s| s.elapsed().as_secs_f64()),
         })
     }
 }

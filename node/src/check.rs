@@ -172,4 +172,10 @@ fn peers(found: &mut Found, config: &NodeConfig, longest: u64, reach: bool) {
         let asked = peers.ask(peer, &Ask::Ping, Duration::from_secs(10));
         found.of("reach", asked, |_| format!("node {peer} answers, and knows this one"));
     }
+    for number in (0u16..).take(config.worker.len()) {
+        let at = peers.worker_at(number);
+        let asked = peers.reach_worker(number, Duration::from_secs(10));
+        let asked = asked.map_err(|why| format!("worker {number} at {at}: {why}"));
+        found.of("reach", asked, |()| format!("worker {number} at {at} answers"));
+    }
 }

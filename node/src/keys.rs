@@ -22,12 +22,14 @@ use std::path::Path;
 mod coordinators;
 mod files;
 mod own;
+mod workers;
 
 use coordinators::Stamp;
 pub use coordinators::{appoint, dismiss};
 pub use files::KeysError;
 use files::{Made, certificate, hash_of, private, quoted, random, replace, write};
 pub use own::{enrol, enrol_lines, trust};
+pub use workers::{trust_worker, workers};
 
 /// What a deployment is made of.
 #[derive(Clone, Debug)]

@@ -29,6 +29,7 @@
 //! | [`board`] | what a node shows of itself: progress, who waits for whom |
 //! | [`metrics`] | what a node counts and measures |
 //! | [`tasks`] | the circuits that a node may run |
+//! | [`worker`] | a worker of a node: computes ranges of layers |
 //! | [`node`] | a running node: what its threads share |
 //! | [`round`] | what a node does in a round: follow, lead, run |
 //! | [`http`] | the interface for clients, the coordinator and the operator |
@@ -88,6 +89,8 @@ pub mod told;
 pub mod vault;
 #[cfg(feature = "server")]
 pub mod wire;
+#[cfg(feature = "server")]
+pub mod worker;
 
 #[cfg(feature = "server")]
 pub use service::Service;

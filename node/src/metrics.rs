@@ -19,9 +19,17 @@ pub type Two = [(&'static str, String); 2];
 /// Counts by task.
 pub type ByTask = Family<One, Counter>;
 
+/// Counts by worker.
+pub type ByWorker = ByTask;
+
 /// The label of a task.
 pub fn task(name: &str) -> One {
     [("task", name.to_string())]
+}
+
+/// The label of a worker.
+pub fn worker(number: u16) -> One {
+    [("worker", number.to_string())]
 }
 
 /// Seconds of requests: from a millisecond to a minute.
@@ -53,6 +61,12 @@ pub struct Metrics {
     pub released: ByTask,
     /// Rounds that were aborted.
     pub aborted: ByTask,
+    /// Ranges that workers have computed, by worker.
+    pub ranges_computed: ByWorker,
+    /// Ranges that they have not.
+    pub ranges_failed: ByWorker,
+    /// Attempts in which a worker took no part.
+    pub workers_away: ByWorker,
     /// Other requests that were refused.
     pub refused: Counter,
     /// Connections of clients that were turned away.
@@ -74,6 +88,9 @@ impl Default for Metrics {
             failed: Family::default(),
             released: Family::default(),
             aborted: Family::default(),
+            ranges_computed: Family::default(),
+            ranges_failed: Family::default(),
+            workers_away: Family::default(),
             refused: Counter::default(),
             turned_away: Counter::default(),
             connections: AtomicU64::new(0),
@@ -102,8 +119,8 @@ impl Metrics {
         self.connections.load(Ordering::Relaxed)
     }
 
-    /// Names all of it. Counts of these tasks are 0 until there is something to count, and not missing.
-    pub fn register(&self, to: &mut Registry, tasks: &[String]) {
+    /// Names all of it. Counts of these tasks, and of so many workers, are 0 until there is something to count, and not missing.
+    pub fn register(&self, to: &mut Registry, tasks: &[String], workers: usize) {
         let by_task = [
             ("submissions", "Submissions acknowledged for the first time", &self.submissions),
             ("submission_bytes", "Bytes of their parts", &self.bytes),
@@ -120,6 +137,15 @@ impl Metrics {
         ];
         for (name, help, family) in by_task {
             tasks.iter().for_each(|t| drop(family.get_or_create(&task(t))));
+            to.register(name, help, family.clone());
+        }
+        let by_worker = [
+            ("ranges_computed", "Ranges that a worker has computed", &self.ranges_computed),
+            ("ranges_failed", "Ranges that a worker has not computed", &self.ranges_failed),
+            ("worker_away", "Attempts in which a worker took no part", &self.workers_away),
+        ];
+        for (name, help, family) in by_worker {
+            (0u16..).take(workers).for_each(|w| drop(family.get_or_create(&worker(w))));
             to.register(name, help, family.clone());
         }
         to.register("requests_refused", "Requests that were refused", self.refused.clone());

@@ -111,7 +111,7 @@ impl Service {
         let asked = node.clone();
         let threads = |e: std::io::Error| format!("no thread is left: {e}");
         peers
-            .listen(for_peers, Arc::new(move |from, ask| answer(&asked, from, ask)))
+            .listen(for_peers, Arc::new(move |from, ask| answer(&asked, from, ask)), None)
             .map_err(threads)?;
         resume(&node).map_err(threads)?;
         let end = Arc::new(Notify::new());

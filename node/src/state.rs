@@ -228,6 +228,19 @@ pub struct Verdict {
     pub gone: Vec<Excluded>,
 }
 
+/// What a worker of a node did in an attempt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Its number.
+    pub worker: u16,
+    /// Ranges of layers, by number, in order.
+    pub ranges: Vec<usize>,
+    /// Bytes that it sent to the same workers of the other nodes.
+    pub bytes_sent: u64,
+    /// Most bytes that values took there.
+    pub peak_memory: u64,
+}
+
 /// What a node knows of an attempt that it has finished. Nothing of it is secret.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
@@ -240,6 +253,9 @@ pub struct Outcome {
     pub bytes_sent: u64,
     /// Most bytes that values took.
     pub peak_memory: u64,
+    /// What its workers did.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workers: Vec<Work>,
     /// Seconds until the nodes were connected.
     pub connect_seconds: f64,
     /// Seconds from there to the end.

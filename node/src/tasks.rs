@@ -3,9 +3,12 @@
 use crate::basics::{Hash, Hex};
 use crate::config::{NodeConfig, Task};
 use crate::state::{RoundKey, Spec};
-use crate::submission::{clients_of, giving, interface};
+use crate::submission::{clients_of, giving, interface, part_bytes};
+use slvr_circuit::ranges::{Division, Range};
+use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, From, artifact};
-use std::collections::BTreeMap;
+use slvr_runtime::party::packed;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -71,6 +74,8 @@ pub struct Compiled {
     pub circuit: Circuit,
     /// Most bytes that values and proofs take, by party.
     pub memory: [u64; 3],
+    /// Most bytes that values of a range take at a worker, by party; 0 of a task that has no workers.
+    pub range_memory: [u64; 3],
 }
 
 /// A circuit that the node may run.
@@ -88,6 +93,10 @@ pub struct Ready {
     pub artifact: hyper::body::Bytes,
     /// Most bytes that values take in this node.
     pub memory: u64,
+    /// The ranges that workers may compute, if they may.
+    pub division: Option<Division>,
+    /// Bytes that a worker of this node needs for any of them: for values, what is read and the parts of members.
+    pub worker_memory: u64,
     /// Whether each round continues the state of the one before. Its circuit has a place for each client, so a round of which
     /// somebody is missing is aborted, unless the circuit reads who is there.
     pub states: bool,
@@ -104,7 +113,7 @@ impl fmt::Debug for Ready {
 impl Ready {
     /// With the clients in this party set, or in the one that they are in.
     pub(crate) fn new(compiled: Compiled, me: usize, set: Option<usize>) -> Result<Ready, String> {
-        let Compiled { circuit, memory } = compiled;
+        let Compiled { circuit, memory, range_memory } = compiled;
         let set = set.map_or_else(|| clients_of(&circuit), Ok).map_err(|e| e.to_string())?;
         let interface = interface(&circuit, set);
         let artifact = artifact::write(&circuit);
@@ -127,9 +136,34 @@ impl Ready {
             others,
             artifact,
             memory,
+            division: None,
+            worker_memory: range_memory.get(me).copied().unwrap_or(0),
             states,
             reads_presence,
         })
+    }
+
+    /// Divides it among workers.
+    ///
+    /// # Errors
+    ///
+    /// A circuit that cannot be.
+    pub(crate) fn divided(mut self, me: usize) -> Result<Ready, String> {
+        let circuit = &self.circuit;
+        if circuit.security.is_malicious() {
+            return Err("workers cannot compute ranges of a circuit against a malicious party: leave out `workers = true`".into());
+        }
+        if Speculation::of(circuit).is_some() {
+            return Err("it speculates on the checks of inputs, and ranges begin once they are settled: build it with --no-speculation".into());
+        }
+        let division = Division::of(circuit);
+        let handed = division.ranges.iter().map(|range| {
+            let parts = members(circuit, range).map(|(set, _)| part_bytes(circuit, set, me));
+            parts.fold(packed(circuit, me, &range.reads), u64::saturating_add)
+        });
+        self.worker_memory = self.worker_memory.saturating_add(handed.max().unwrap_or(0));
+        self.division = Some(division);
+        Ok(self)
     }
 
     /// The party sets that give inputs. Their members are enrolled, and fetch what is revealed to them.
@@ -164,6 +198,18 @@ impl Ready {
         let found = self.others.iter().find(|(_, name, _)| Some(name.as_str()) == enrolled);
         found.map(|(set, name, size)| (Some(name.clone()), *set, *size))
     }
+}
+
+/// The members of party sets whose parts a range loads, each once.
+pub fn members(circuit: &Circuit, range: &Range) -> impl Iterator<Item = (usize, usize)> {
+    let all = range.inputs.iter().flat_map(|part| {
+        let of = circuit.inputs.get(part.input).and_then(|input| match input.from {
+            From::Each(set) => Some(set as usize),
+            From::Public | From::Present(_) | From::State(_) => None,
+        });
+        of.into_iter().flat_map(|set| part.members.clone().map(move |k| (set, k as usize)))
+    });
+    all.collect::<BTreeSet<_>>().into_iter()
 }
 
 /// A task that the node may run.
@@ -229,6 +275,7 @@ impl Known {
         let hash = self.hash(clients)?;
         let make = || {
             let ready = Ready::new((self.make)(clients)?, me, Some(self.full.set))?;
+            let ready = if self.task.workers { ready.divided(me)? } else { ready };
             match ready.hash == hash && ready.clients == clients {
                 true => Ok(Arc::new(ready)),
                 false => Err("the circuit is another one than when the task was read".into()),
@@ -368,6 +415,25 @@ pub fn longest<'a>(tasks: impl Iterator<Item = &'a Known>) -> u64 {
     tasks.map(of).fold(1 << 20, |a, b| a.max(b.saturating_add(1 << 20)))
 }
 
+/// Whether each worker has the memory for any range: which are there is known when an attempt begins.
+fn looked_at(config: &NodeConfig, task: &Task, full: &Ready) -> Result<(), String> {
+    let needed = full.worker_memory.div_ceil(1_000_000);
+    let small = config.worker.iter().position(|w| w.memory_mb < needed);
+    if let Some(worker) = small {
+        return Err(format!(
+            "ranges take {needed} MB of memory at a worker, and [[worker]] {worker} has memory_mb = {}: build the task for less `memory`, or give the worker more",
+            config.worker[worker].memory_mb
+        ));
+    }
+    if full.division.as_ref().is_some_and(|d| d.ranges.is_empty()) {
+        tracing::warn!(
+            task = task.name,
+            "it has no ranges, so workers have nothing to do: less `memory` makes blocks, which are ranges"
+        );
+    }
+    Ok(())
+}
+
 /// Compiles the tasks of a configuration.
 ///
 /// # Errors
@@ -381,7 +447,11 @@ pub fn tasks(
     for task in &config.task {
         let named = |e: String| format!("task `{}`: {e}", task.name);
         let circuits = compile.task(task).map_err(named)?;
-        let full = Ready::new(circuits.all.clone(), config.party, None).map_err(named)?;
+        let mut full = Ready::new(circuits.all.clone(), config.party, None).map_err(named)?;
+        if task.workers {
+            full = full.divided(config.party).map_err(named)?;
+            looked_at(config, task, &full).map_err(named)?;
+        }
         let most = config.limits.run_memory_mb.saturating_mul(1_000_000);
         within(full.memory, most).map_err(named)?;
         if full.clients < task.minimum {

@@ -1,4 +1,4 @@
-//! Frames and messages between nodes.
+//! Frames and messages between nodes, and between a node and its workers.
 //!
 //! A frame is its length in 8 bytes, little-endian, and its bytes: one message as JSON. A length beyond what the
 //! reader admits is an error before anything is allocated. Who speaks follows from the connection's certificate and is
@@ -8,14 +8,16 @@ use crate::basics::{Hash, Hex};
 use crate::state::{Agreement, Entry, Mandate, Order, Phase, RoundKey, Verdict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use slvr_runtime::party::Replaced;
 use slvr_runtime::share::Seed;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 6;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 7;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -89,6 +91,9 @@ pub struct RunHello {
     pub nonce: Hex<32>,
     /// For the next node: the seed of the randomness that these two share.
     pub seed: Option<Seed>,
+    /// Numbers of this node's workers that wait for the attempt. Those that wait at all three nodes take part.
+    #[serde(default)]
+    pub workers: BTreeSet<u16>,
 }
 
 impl fmt::Debug for RunHello {
@@ -111,6 +116,54 @@ pub enum Purpose {
         /// What the caller says.
         hello: RunHello,
     },
+    /// Ranges of an attempt, for a worker of the caller.
+    Ranges {
+        /// [`PROTOCOL`].
+        version: u32,
+        name: RunName,
+        /// For how long a message is waited for.
+        deadline_s: u64,
+        /// Whom the caller takes it for: its party and its number.
+        worker: (usize, u16),
+    },
+}
+
+/// What a node says to its worker in an attempt. Bytes follow where it says how many.
+#[derive(Serialize, Deserialize)]
+pub enum ToWorker {
+    /// The worker takes part; the circuit follows.
+    Begin(Begin),
+    /// It computes a range, which is asked once. What that reads follows, and then the parts of the members whose inputs it
+    /// loads, but for those that are replaced.
+    Range { number: usize, replaced: Vec<Replaced>, reads: u64 },
+}
+
+/// What a worker is told of an attempt.
+#[derive(Serialize, Deserialize)]
+pub struct Begin {
+    /// The run's name.
+    pub run: Hex<16>,
+    /// The node's seeds of the run, those that it shares with the next one and the one before.
+    pub next: Seed,
+    pub prev: Seed,
+    /// Who takes part, by number, in order: range n is for the worker at place n modulo their number.
+    pub workers: BTreeSet<u16>,
+    /// Under which name the clients dealt.
+    pub dealt: Hex<16>,
+    /// Bytes of the circuit's artifact, and its hash.
+    pub bytes: u64,
+    pub circuit: Hash,
+}
+
+/// What a worker says to its node.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum OfWorker {
+    /// It has done this layer of its range.
+    Layer(usize),
+    /// It has done the range, and what is read of it follows.
+    Done { bytes_sent: u64, peak_memory: u64, writes: u64 },
+    /// It has stopped.
+    Failed(String),
 }
 
 /// What node 0 asks of a round that was aborted.

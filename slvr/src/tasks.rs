@@ -8,7 +8,7 @@ use crate::notes::silent;
 use crate::numbers::{self, Numbers};
 use crate::program::{self, Sizes};
 use crate::units::size;
-use slvr_circuit::Circuit;
+use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::pipeline;
 use slvr_compiler::types::Stmt;
 use slvr_node::config::Task;
@@ -22,21 +22,22 @@ impl Compile for Compiler {
     fn task(&self, task: &Task) -> std::result::Result<Circuits, String> {
         let build = build(task).map_err(|e| e.to_string())?;
         let (range, set, none) = numbers_of(task, &build).map_err(|e| e.to_string())?;
+        let divided = task.workers;
         let Some(range) = range else {
             let loaded = program::load(&build, &silent).map_err(|e| e.to_string())?;
             let make = Box::new(|_| Err("there is no circuit for fewer clients".to_string()));
-            let all = compiled(loaded.circuit().clone());
+            let all = compiled(loaded.circuit().clone(), divided);
             return Ok(Circuits { all, fewer: BTreeMap::new(), none, make });
         };
-        let keep = |c: &pipeline::Compiled| Summary::of(&compiled(c.circuit.clone()), set);
+        let keep = |c: &pipeline::Compiled| Summary::of(&compiled(c.circuit.clone(), false), set);
         let (numbers, kept) = Numbers::of(&build, &range, keep).map_err(|e| e.to_string())?;
         if let Some(why) = numbers.clients.without.get(&range.all) {
             return Err(why.clone());
         }
         let mut fewer: BTreeMap<u64, std::result::Result<Summary, String>> = kept;
         fewer.extend(numbers.clients.without.iter().map(|(n, why)| (*n, Err(why.clone()))));
-        let all = compiled(numbers.compile(range.all)?.circuit);
-        let make = Box::new(move |n| Ok(compiled(numbers.compile(n)?.circuit)));
+        let all = compiled(numbers.compile(range.all)?.circuit, divided);
+        let make = Box::new(move |n| Ok(compiled(numbers.compile(n)?.circuit, divided)));
         Ok(Circuits { all, fewer, none, make })
     }
 }
@@ -83,11 +84,12 @@ fn numbers_of(task: &Task, build: &Build) -> Result<(Option<Range>, Option<usize
     }
 }
 
-/// A circuit, and what it takes.
-fn compiled(circuit: Circuit) -> Compiled {
+/// A circuit, and what it takes; with what its ranges take if it is divided among workers.
+fn compiled(circuit: Circuit, divided: bool) -> Compiled {
     let proofs = crate::memory::of_proofs(&circuit, 1);
     let memory = slvr_compiler::cost::peak_memory(&circuit).map(|n| n.saturating_add(proofs));
-    Compiled { circuit, memory }
+    let range_memory = if divided { slvr_compiler::cost::range_memory(&circuit) } else { [0; 3] };
+    Compiled { circuit, memory, range_memory }
 }
 
 /// What is compiled for a task.
@@ -104,6 +106,8 @@ pub fn build(task: &Task) -> Result<Build> {
         net: task.net.as_deref().map(net::profile).transpose()?,
         memory: task.memory.as_deref().map(size).transpose().map_err(memory)?,
         folder: task.folder.clone(),
+        // Ranges begin once the checks of inputs are settled. A compiled circuit is as it is.
+        no_speculation: task.workers && !artifact::is_named(&task.program),
         ..Build::default()
     })
 }
@@ -111,6 +115,7 @@ pub fn build(task: &Task) -> Result<Build> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use slvr_circuit::speculation::Speculation;
     use std::fs;
 
     /// A node that has read a program makes the circuits of that program, whatever becomes of its files: rounds that were
@@ -141,6 +146,7 @@ mod tests {
             security: None,
             net: None,
             memory: None,
+            workers: false,
             folder: folder.path().into(),
         };
         write(2, 3);
@@ -155,5 +161,31 @@ mod tests {
             }
             assert_eq!(circuits.fewer.len(), 4);
         }
+    }
+
+    /// Ranges begin once the checks of inputs are settled, and what they take is known before a node starts.
+    #[test]
+    fn a_task_with_workers_is_compiled_without_speculation() {
+        let of = |workers| {
+            let task = Task {
+                name: "t".into(),
+                program: "norm_bound".into(),
+                bindings: vec!["M=DigitsNet".into(), "m=8".into()],
+                clients: None,
+                minimum: 8,
+                security: None,
+                net: None,
+                memory: Some("200KiB".into()),
+                workers,
+                folder: ".".into(),
+            };
+            Compiler.task(&task).expect("compiles").all
+        };
+        let (with, without) = (of(true), of(false));
+        assert!(Speculation::of(&with.circuit).is_none());
+        assert!(Speculation::of(&without.circuit).is_some());
+        let taken = slvr_compiler::cost::range_memory(&with.circuit);
+        assert_eq!((with.range_memory, without.range_memory), (taken, [0; 3]));
+        assert!(taken.iter().all(|bytes| (1..=200 << 10).contains(bytes)), "{taken:?}");
     }
 }

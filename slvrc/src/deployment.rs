@@ -5,6 +5,7 @@ use serde_json::Value;
 use slvr::deployment;
 use slvr_node::client::Caller;
 use std::path::Path;
+use tracing_subscriber::filter::LevelFilter;
 
 /// Whoever calls nodes with a file of configuration.
 pub fn caller(config: &Path) -> slvr::Result<Caller> {
@@ -27,8 +28,11 @@ pub fn line(status: &Value) -> String {
             status["attempt"], run["layer"], run["layers"]
         );
     }
-    if let (Some(node), Some(seconds)) = (run["waits_for"].as_u64(), run["seconds"].as_f64()) {
-        out += &format!(", waits for node {node} for {seconds:.1} s");
+    let (node, worker) = (run["waits_for"].as_u64(), run["waits_for_worker"].as_u64());
+    let who = node.map(|node| format!("node {node}"));
+    let who = who.or(worker.map(|w| format!("its worker {w}, range {}", run["range"])));
+    if let (Some(who), Some(seconds)) = (who, run["seconds"].as_f64()) {
+        out += &format!(", waits for {who} for {seconds:.1} s");
     }
     let damaged: Vec<&str> =
         status["damaged"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
@@ -47,4 +51,16 @@ pub fn line(status: &Value) -> String {
 /// Says where a round stands at all nodes.
 pub fn say_lines(lines: &[String]) -> anyhow::Result<()> {
     say(&format!("{}\n", lines.join("\n")))
+}
+
+/// Logs to standard error: one line of text for each event, or one JSON object.
+pub fn start_log(level: &str, format: &str) {
+    let log = tracing_subscriber::fmt()
+        .with_max_level(level.parse().unwrap_or(LevelFilter::INFO))
+        .with_ansi(false)
+        .with_writer(std::io::stderr);
+    match format {
+        "json" => log.json().flatten_event(true).with_span_list(false).init(),
+        _ => log.init(),
+    }
 }

@@ -171,7 +171,8 @@ const OWN: [&str; 10] = [
     "retries",
     "erased",
 ];
-const OWN_OUTCOME: [&str; 4] = ["bytes_sent", "peak_memory", "connect_seconds", "seconds"];
+const OWN_OUTCOME: [&str; 5] =
+    ["bytes_sent", "peak_memory", "workers", "connect_seconds", "seconds"];
 
 /// Phases of a round that has not ended.
 const UNDER_WAY: [&str; 6] = ["open", "closed", "agreed", "running", "computed", "releasing"];
@@ -234,7 +235,7 @@ mod tests {
             "node": 0, "task": "t", "round": 1, "phase": "released", "minimum": 2, "clients": 3, "security": "malicious",
             "circuit": "ab", "circuit_clients": 3, "accepted": [{"client": "a"}, {"client": "b"}],
             "members": ["a", "b", null], "others": [], "excluded": [{"client": "c", "why": "missing"}], "continues": null,
-            "outcome": {"attempt": 1, "run": "cd", "rounds": 9, "bytes_sent": 10, "peak_memory": 3, "connect_seconds": 0.1,
+            "outcome": {"attempt": 1, "run": "cd", "rounds": 9, "bytes_sent": 10, "peak_memory": 3, "workers": [], "connect_seconds": 0.1,
                 "seconds": 0.2},
             "failures": [], "aborted": null, "opened": 1, "closed": 2, "ended": 3, "erased": false,
         });

@@ -3,10 +3,12 @@
 //! | file | has |
 //! |---|---|
 //! | `limits` | what a node may use, and how long it waits |
+//! | `workers` | what a worker is told, and a node of its workers |
 //! | `roll` | who is enrolled, and by what each client is known |
 
 mod limits;
 mod roll;
+mod workers;
 
 use crate::basics::{Hash, Hex, hex, is_name, sha256, unhex};
 use ring::hmac;
@@ -22,6 +24,7 @@ use zeroize::Zeroizing;
 
 pub use limits::Limits;
 pub use roll::{Clients, Enrolled, Roll};
+pub use workers::{OwnWorker, WORKERS, WorkerConfig};
 
 /// Longest file of configuration, keys included.
 const LONGEST: u64 = 64 << 20;
@@ -70,6 +73,9 @@ pub struct NodeConfig {
     pub coordinator: Vec<Coordinator>,
     /// The three nodes, in order.
     pub node: Vec<Peer>,
+    /// Its workers, by number.
+    #[serde(default)]
+    pub worker: Vec<OwnWorker>,
     /// What it may run.
     #[serde(default)]
     pub task: Vec<Task>,
@@ -115,7 +121,7 @@ pub enum Power {
     Collect,
 }
 
-/// A node as the other nodes know it.
+/// A node as the other nodes know it, or a worker as the same workers of other nodes do.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
@@ -150,6 +156,9 @@ pub struct Task {
     /// The most memory for the values of a party, as in `8GiB`; `run_memory_mb` of the node without it. The same at all three.
     #[serde(default)]
     pub memory: Option<String>,
+    /// Whether workers may compute ranges of it: then it is compiled without speculation. The same at all three.
+    #[serde(default)]
+    pub workers: bool,
     /// From where paths in `bindings` are seen: the folder of the configuration.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -303,8 +312,16 @@ impl NodeConfig {
         if config.node.iter().any(|n| n.certificates.is_empty()) {
             return wrong("each [[node]] needs at least one of `certificates`");
         }
-        if let Some(why) = twice(config.node.iter().map(|n| (&n.address, &n.certificates))) {
+        let twice = twice("node", config.node.iter().map(|n| (&n.address, &n.certificates)));
+        if let Some(why) = twice.or_else(|| workers::wrong(&config.worker, &config.node)) {
             return wrong(&why);
+        }
+        let divided = |t: &&Task| t.workers && t.security.as_deref() == Some("malicious");
+        if let Some(task) = config.task.iter().find(divided) {
+            return wrong(&format!(
+                "[[task]] `{}`: workers cannot compute ranges of a circuit against a malicious party: leave out `workers = true`, or `security`",
+                task.name
+            ));
         }
         let mut names: Vec<&str> = config.task.iter().map(|t| t.name.as_str()).collect();
         names.sort_unstable();
@@ -405,19 +422,22 @@ pub fn model_file(binding: &str) -> Option<(&str, &str)> {
     Some((value.get(..colon)?.trim(), value.get(colon + 1..)?))
 }
 
-/// What says that one node stands twice among the three: two parts of a submission would be its whole input.
-fn twice<'a>(nodes: impl Iterator<Item = (&'a String, &'a Vec<Hash>)>) -> Option<String> {
+/// What says that one node, or worker, stands twice in a list: two parts of a submission would be its whole input.
+fn twice<'a>(
+    table: &str,
+    nodes: impl Iterator<Item = (&'a String, &'a Vec<Hash>)>,
+) -> Option<String> {
     let all: Vec<_> = nodes.collect();
     for (i, (address, certificates)) in all.iter().enumerate() {
         for (j, (other, others)) in all.iter().enumerate().take(i) {
             if address == other {
                 return Some(format!(
-                    "[[node]] {j} and {i} have the same address {address}: list the three nodes in their order, each once"
+                    "[[{table}]] {j} and {i} have the same address {address}: list the {table}s in their order, each once"
                 ));
             }
             if let Some(hash) = certificates.iter().find(|c| others.contains(c)) {
                 return Some(format!(
-                    "[[node]] {j} and {i} have the same certificate {hash}: list the three nodes in their order, each once"
+                    "[[{table}]] {j} and {i} have the same certificate {hash}: list the {table}s in their order, each once"
                 ));
             }
         }
@@ -453,7 +473,8 @@ impl CallerConfig {
         if config.node.len() != 3 {
             return Err(content(path, "there are three nodes: [[node]] stands three times"));
         }
-        if let Some(why) = twice(config.node.iter().map(|n| (&n.address, &n.certificates))) {
+        if let Some(why) = twice("node", config.node.iter().map(|n| (&n.address, &n.certificates)))
+        {
             return Err(content(path, why));
         }
         let folder = path.parent().unwrap_or(Path::new(""));

@@ -47,7 +47,7 @@ fn number(to: &mut Registry, name: &str, help: &str, value: f64) {
 pub(super) fn metrics(node: &Node) -> String {
     let mut all = Registry::with_prefix("slvr");
     let tasks: Vec<String> = node.all_tasks().iter().map(|k| k.task.name.clone()).collect();
-    node.metrics.register(&mut all, &tasks);
+    node.metrics.register(&mut all, &tasks, node.config.worker.len());
     let help = "Callers at the port of nodes that were turned away";
     all.register("peer_callers_refused", help, node.peers.refused.clone());
     number(&mut all, "connections", "Connections of clients", node.metrics.connected() as f64);

@@ -1,7 +1,7 @@
 //! The files of a deployment, and what stands in them: certificates, secrets, configurations.
 
 use crate::basics::{Hash, sha256};
-use crate::config::CallerConfig;
+use crate::config::{CallerConfig, WORKERS};
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
 };
@@ -101,6 +101,10 @@ pub(super) fn rewrite(path: &Path, text: &str) -> Result<(), KeysError> {
 pub(super) fn configurations(folder: &Path) -> Result<Vec<PathBuf>, KeysError> {
     let mut out: Vec<PathBuf> =
         (0..3).map(|i| folder.join(format!("node-{i}/node.toml"))).collect();
+    for node in 0..3 {
+        let at = folder.join(format!("node-{node}"));
+        out.extend((0..WORKERS).map(|k| at.join(format!("worker-{k}/worker.toml"))));
+    }
     out.extend(coordinators(folder)?.into_iter().map(|(path, _)| path));
     let clients = folder.join("clients");
     if clients.is_dir() {

@@ -7,6 +7,7 @@
 use super::files::{
     KeysError, certificate, configurations, hash_of, quoted, random, replace, write,
 };
+use super::workers::workers_of;
 use crate::basics::{Hex, hex, is_name};
 use crate::config::{CallerConfig, Clients, Roll, token_hashes};
 use crate::submission::Signer;
@@ -132,8 +133,10 @@ pub fn trust(folder: &Path, node: usize, with: &Path) -> Result<(), KeysError> {
     let path = folder.join("nodes.pem");
     let all = read(&path)?.replace(&before, &certificate);
     fs::write(&path, all).map_err(|why| KeysError::Io { path: path.clone(), why })?;
-    // Its secrets are elsewhere. What was made here serves nobody.
+    // Its secrets are elsewhere. What was made here serves nobody, but for what its workers are known by.
+    let workers = workers_of(&at);
     fs::remove_dir_all(&at).map_err(|why| KeysError::Io { path: at.clone(), why })?;
+    workers.iter().try_for_each(|(path, certificate)| write(path, certificate, false))?;
     write(&made, &certificate, false)
 }
 

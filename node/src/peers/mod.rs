@@ -15,17 +15,23 @@
 //! |---|---|
 //! | `doors` | who is let in, and until when |
 //! | `runs` | the connections of an attempt |
+//! | `workers` | connections between a node and its workers |
+//!
+//! A worker has connections of the same kind: with the same workers of the two other nodes in place of these nodes, and its
+//! own node may call it.
 
 mod doors;
 mod runs;
+mod workers;
 
 use crate::basics::{Hash, now_ms, sha256, spawn};
-use crate::config::{NodeConfig, identity};
+use crate::config::{self, NodeConfig, WorkerConfig, identity};
 use crate::trust;
 use crate::wire::{
     Answer, Ask, FrameError, PROTOCOL, Purpose, RunHello, RunName, SHORT, frame, read_frame,
 };
 use prometheus_client::metrics::counter::Counter;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ServerConfig};
 use slvr_runtime::link::tls::Secure;
 use std::collections::BTreeMap;
@@ -41,6 +47,8 @@ use thiserror::Error;
 use doors::Doors;
 pub use doors::{CALLERS, GREETING};
 pub use runs::LinksError;
+use workers::OwnWorker;
+pub use workers::{Line, Ranges};
 
 /// How many connections one node may have.
 pub const EACH: usize = 64;
@@ -121,9 +129,12 @@ type Arrivals = BTreeMap<(RunName, usize), (Secure, RunHello, Instant)>;
 pub struct Peers {
     me: usize,
     addresses: Vec<String>,
+    /// Who may call, by party: in its own place of a node nobody, and of a worker its node.
     pins: Vec<Vec<Hash>>,
     called: Arc<ServerConfig>,
     calling: Vec<Arc<ClientConfig>>,
+    /// A node's workers.
+    workers: Vec<OwnWorker>,
     idle: [Mutex<Vec<Secure>>; 3],
     arrivals: Mutex<Arrivals>,
     arrived: Condvar,
@@ -154,28 +165,55 @@ impl Peers {
     ///
     /// Keys that cannot be used.
     pub fn new(config: &NodeConfig, longest: u64) -> Result<Peers, String> {
-        let (certificate, key) =
-            identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
-        let own = (&certificate, &key);
-        let pins: Vec<Vec<Hash>> = config.node.iter().map(|n| n.certificates.clone()).collect();
-        let mine = sha256(&certificate);
-        if !pins.get(config.party).is_some_and(|p| p.contains(&mine)) {
-            return Err(format!(
-                "the certificate {} (SHA-256 {mine}) is not among those of [[node]] {}",
-                config.certificate.display(),
-                config.party
-            ));
-        }
-        let others = (0..3).filter(|p| *p != config.party).flat_map(|p| pins[p].clone()).collect();
-        let tls = |e: rustls::Error| format!("TLS cannot be set up: {e}");
-        let called = Arc::new(trust::server(own, Some(others)).map_err(tls)?);
+        let own = identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
+        let mut peers = Peers::of("node", config.party, &own, &config.node, Vec::new())
+            .map_err(|why| format!("{}: {why}", config.certificate.display()))?;
+        peers.longest = AtomicU64::new(longest);
+        let known = config.worker.iter().map(|w| OwnWorker::new(w, (&own.0, &own.1)));
+        peers.workers = known.collect::<Result<_, _>>().map_err(no_tls)?;
+        Ok(peers)
+    }
+
+    /// Of a worker.
+    ///
+    /// # Errors
+    ///
+    /// Keys that cannot be used.
+    pub fn of_worker(config: &WorkerConfig) -> Result<Peers, String> {
+        let own = identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
+        Peers::of("worker", config.party, &own, &config.worker, config.node.clone())
+            .map_err(|why| format!("{}: {why}", config.certificate.display()))
+    }
+
+    /// With three ends that stand in a table of this name, of which `me` is this one. In its place `node` may call.
+    fn of(
+        table: &str,
+        me: usize,
+        (certificate, key): &(CertificateDer<'static>, PrivateKeyDer<'static>),
+        ends: &[config::Peer],
+        node: Vec<Hash>,
+    ) -> Result<Peers, String> {
+        let own = (certificate, key);
+        let mut pins: Vec<Vec<Hash>> = ends.iter().map(|n| n.certificates.clone()).collect();
         let calling = pins.iter().map(|p| trust::client(Some(own), p.clone()).map(Arc::new));
+        let calling = calling.collect::<Result<_, _>>().map_err(no_tls)?;
+        let mine = sha256(certificate);
+        match pins.get_mut(me) {
+            Some(pins) if pins.contains(&mine) => *pins = node,
+            _ => {
+                return Err(format!(
+                    "the certificate (SHA-256 {mine}) is not among those of [[{table}]] {me}"
+                ));
+            }
+        }
+        let called = Arc::new(trust::server(own, Some(pins.concat())).map_err(no_tls)?);
         Ok(Peers {
-            me: config.party,
-            addresses: config.node.iter().map(|n| n.address.clone()).collect(),
-            calling: calling.collect::<Result<_, _>>().map_err(tls)?,
+            me,
+            addresses: ends.iter().map(|n| n.address.clone()).collect(),
+            calling,
             pins,
             called,
+            workers: Vec::new(),
             idle: Default::default(),
             arrivals: Mutex::default(),
             arrived: Condvar::new(),
@@ -185,7 +223,7 @@ impl Peers {
             refused: Counter::default(),
             heard: Default::default(),
             offsets: Default::default(),
-            longest: AtomicU64::new(longest),
+            longest: AtomicU64::new(SHORT),
             stop: AtomicBool::new(false),
         })
     }
@@ -210,7 +248,7 @@ impl Peers {
         *lock(&self.offsets[peer])
     }
 
-    /// Listens, on threads of its own, until [`Peers::stop`].
+    /// Listens, on threads of its own, until [`Peers::stop`]. `ranges` does what a worker's node asks for.
     ///
     /// # Errors
     ///
@@ -219,6 +257,7 @@ impl Peers {
         self: &Arc<Self>,
         listener: TcpListener,
         handler: Arc<Handler>,
+        ranges: Option<Arc<Ranges>>,
     ) -> io::Result<()> {
         let sweeping = self.clone();
         spawn("sweep", move || {
@@ -240,8 +279,9 @@ impl Peers {
                 };
                 let Ok((number, closed)) = me.doors.admit(&socket) else { continue };
                 me.refused.inc_by(closed as u64);
-                let (caller, handler) = (me.clone(), handler.clone());
-                if spawn("caller", move || caller.greet(number, socket, &*handler)).is_err() {
+                let (caller, handler, ranges) = (me.clone(), handler.clone(), ranges.clone());
+                let greets = move || caller.greet(number, socket, &*handler, ranges.as_deref());
+                if spawn("caller", greets).is_err() {
                     // Threads that end make room for others.
                     me.doors.greeted(number);
                     thread::sleep(RETRY);
@@ -256,7 +296,13 @@ impl Peers {
         lock(&self.arrivals).retain(|_, (_, _, came)| came.elapsed() < 3 * GREETING);
     }
 
-    fn greet(self: Arc<Self>, number: u64, socket: TcpStream, handler: &Handler) {
+    fn greet(
+        self: Arc<Self>,
+        number: u64,
+        socket: TcpStream,
+        handler: &Handler,
+        ranges: Option<&Ranges>,
+    ) {
         let address = socket.peer_addr().ok();
         let from = address.map_or("?".into(), |a| a.to_string());
         let greeted = self.greeted(socket);
@@ -278,6 +324,13 @@ impl Peers {
                             drop(arrivals);
                             self.arrived.notify_all();
                         }
+                        Purpose::Ranges { name, deadline_s, worker, .. } => {
+                            let own = ranges.filter(|_| peer == self.me);
+                            let line = Line::new(self.clone(), tls, deadline_s);
+                            if let Some(ranges) = own {
+                                ranges(worker, name, line);
+                            }
+                        }
                     }
                 }
             }
@@ -297,19 +350,21 @@ impl Peers {
         let tls = Secure::answer_with(self.called.clone(), socket)?;
         let shown = tls.certificate().map(|c| sha256(&c));
         let peer = shown.and_then(|c| self.pins.iter().position(|p| p.contains(&c)));
-        let peer = peer
-            .filter(|p| *p != self.me)
-            .ok_or_else(|| io::Error::from(io::ErrorKind::PermissionDenied))?;
+        let peer = peer.ok_or_else(|| io::Error::from(io::ErrorKind::PermissionDenied))?;
         let purpose: Purpose = read_frame(&mut Timed { from: &tls, until }, SHORT)?;
-        if let Purpose::Control { version } = purpose {
-            if version != PROTOCOL {
-                let why = format!(
-                    "node {} speaks version {PROTOCOL}, node {peer} version {version}",
-                    self.me
-                );
-                tls.write_all(&frame(&Answer::Refused(why.clone())), true)?;
-                return Err(FrameError::Garbled(why));
-            }
+        let version = match purpose {
+            Purpose::Control { version } | Purpose::Ranges { version, .. } => version,
+            Purpose::Run { .. } => PROTOCOL,
+        };
+        if version != PROTOCOL {
+            let why = format!(
+                "node {} speaks version {PROTOCOL}, node {peer} version {version}",
+                self.me
+            );
+            tls.write_all(&frame(&Answer::Refused(why.clone())), true)?;
+            return Err(FrameError::Garbled(why));
+        }
+        if matches!(purpose, Purpose::Control { .. }) {
             tls.write_all(&frame(&Answer::Done), true)?;
         }
         Ok((peer, tls, purpose))
@@ -340,35 +395,33 @@ impl Peers {
     }
 
     fn unreachable(&self, peer: usize, why: io::Error) -> AskError {
-        // A handshake, a question and an answer each have a time limit, which systems name differently.
-        let why = match why.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => io::Error::new(
-                io::ErrorKind::TimedOut,
-                "it does not answer in time: its process may be stopped or the line be cut; look at that node",
-            ),
-            io::ErrorKind::UnexpectedEof => {
-                io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended the connection")
-            }
-            _ => why,
-        };
-        AskError::Unreachable { peer, address: self.addresses[peer].clone(), why }
+        AskError::Unreachable { peer, address: self.addresses[peer].clone(), why: told(why) }
     }
 
     fn call(&self, peer: usize, until: Instant) -> io::Result<Secure> {
+        let found: Vec<SocketAddr> = self.addresses[peer].to_socket_addrs()?.collect();
+        self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
+        self.dial(found, &self.calling[peer], until)
+    }
+
+    fn dial(
+        &self,
+        found: Vec<SocketAddr>,
+        calling: &Arc<ClientConfig>,
+        until: Instant,
+    ) -> io::Result<Secure> {
         let left = || {
             until
                 .saturating_duration_since(Instant::now())
                 .clamp(Duration::from_millis(1), GREETING)
         };
-        let found: Vec<SocketAddr> = self.addresses[peer].to_socket_addrs()?.collect();
-        self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for address in found {
             match TcpStream::connect_timeout(&address, left()) {
                 Ok(socket) => {
                     prepare(&socket, left())?;
                     let _late = self.doors.until(&socket, until.min(Instant::now() + GREETING))?;
-                    return Secure::call_with(self.calling[peer].clone(), socket);
+                    return Secure::call_with(calling.clone(), socket);
                 }
                 Err(e) => last = e,
             }
@@ -469,6 +522,25 @@ impl Peers {
             drop(TcpStream::connect_timeout(&own, Duration::from_secs(1)));
         }
     }
+}
+
+/// What is said of a connection that has come to nothing. A handshake, a question and an answer each have a time limit, which
+/// systems name differently.
+fn told(why: io::Error) -> io::Error {
+    match why.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => io::Error::new(
+            io::ErrorKind::TimedOut,
+            "it does not answer in time: its process may be stopped or the line be cut; look at that machine",
+        ),
+        io::ErrorKind::UnexpectedEof => {
+            io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended the connection")
+        }
+        _ => why,
+    }
+}
+
+fn no_tls(e: rustls::Error) -> String {
+    format!("TLS cannot be set up: {e}")
 }
 
 /// Small frames leave at once; a connection being set up has a time limit.

@@ -4,8 +4,10 @@
 //! three nodes. So no stream of an attempt is drawn in another one, whoever chooses what. What the receivers get goes to
 //! files of this node and nowhere else until all three nodes have finished.
 
+use super::others::{cause, is_echo};
 use super::pause::with_room;
 use super::tidy::tidy;
+use super::workers::{self, Crew};
 use super::{agreement, reveals, states};
 use crate::basics::Hex;
 use crate::node::Node;
@@ -16,10 +18,10 @@ use crate::wire::{RunHello, RunName};
 use crate::words::{Words, pack};
 use slvr_circuit::Circuit;
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Doors, Intake, Invalid, Party, Replaced, RunError, Submitted};
+use slvr_runtime::party::{Doors, Intake, Invalid, Party, Replaced, RunError, Submitted, Workers};
 use slvr_runtime::share::deal::Upload;
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +49,12 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         }
         Ok(Ended::Impossible(why)) => Step::Abort(why),
         Err(why) => {
-            Step::Fail(Failure { attempt: name.attempt, why: format!("node {}: {why}", node.me()) })
+            // What the leader says of it, all are told.
+            let asks =
+                node.leads() && is_echo(&why) && !node.aborted(&name.key).load(Ordering::Acquire);
+            let told = asks.then(|| cause(node, name)).flatten();
+            let why = told.unwrap_or_else(|| format!("node {}: {why}", node.me()));
+            Step::Fail(Failure { attempt: name.attempt, why })
         }
     };
     let refused = match with_room(node, &name.key, || node.advance(&name.key, step.clone())) {
@@ -103,12 +110,15 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     let agreement = round.agreement.clone().ok_or("nothing was agreed")?;
     let begun = Instant::now();
     node.board.doing(key, "connecting", layers);
-    let mine = Hello::draw(&agreement).map_err(|e| e.to_string())?;
+    let waiting = workers::call(node, name, ready);
+    let mine = Hello::draw(&agreement, waiting.keys().copied()).map_err(|e| e.to_string())?;
     let (links, theirs) = node
         .peers
         .run_links(name, &|peer| mine.for_node(me, peer), node.deadline())
         .map_err(|e| e.to_string())?;
     let (run, seeds) = mine.join(me, &theirs)?;
+    let take_part = workers::common(&waiting, &theirs);
+    let mut crew = Crew::begin(node, key, ready, waiting, (&take_part, run, &seeds))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
     node.board.doing(key, "reading submissions", layers);
     let public = node.store.public(key).map_err(|e| e.to_string())?;
@@ -130,7 +140,11 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         // Before anything is taken in, so that no part is kept in memory.
         let named =
             given.iter().filter_map(|(set, k, e)| Some(((*set, *k), e.as_ref()?.client.clone())));
-        let (key, circuit, clients) = (key.clone(), ready.circuit.clone(), named.collect());
+        let clients: BTreeMap<_, _> = named.collect();
+        if let Some(crew) = &mut crew {
+            crew.load_from(clients.clone());
+        }
+        let (key, circuit) = (key.clone(), ready.circuit.clone());
         intake.load_from(Arc::new(Stored { node: node.clone(), key, circuit, clients }));
     }
     for (set, member, entry) in given {
@@ -169,7 +183,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         deadline: node.deadline(),
         transcript: None,
         progress: Some(&count),
-        workers: None,
+        workers: crew.as_mut().map(|crew| crew as &mut dyn Workers),
         doors: Doors::default(),
     };
     let (report, kept) = match party.run_keeping(inputs) {
@@ -199,6 +213,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         rounds: report.rounds,
         bytes_sent: report.bytes_sent,
         peak_memory: report.peak_memory,
+        workers: crew.map_or(Vec::new(), Crew::work),
         connect_seconds,
         seconds,
     }))
@@ -266,19 +281,26 @@ struct Hello {
     agreement: crate::basics::Hash,
     nonce: Hex<32>,
     seed: Seed,
+    workers: BTreeSet<u16>,
 }
 
 impl Hello {
-    fn draw(agreement: &Agreement) -> Result<Hello, getrandom::Error> {
+    /// With the numbers of its workers that wait.
+    fn draw(
+        agreement: &Agreement,
+        workers: impl Iterator<Item = u16>,
+    ) -> Result<Hello, getrandom::Error> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)?;
-        Ok(Hello { agreement: agreement.digest(), nonce: Hex(nonce), seed: Seed::random()? })
+        let (agreement, seed) = (agreement.digest(), Seed::random()?);
+        Ok(Hello { agreement, nonce: Hex(nonce), seed, workers: workers.collect() })
     }
 
     /// The seed is for the next node only: it is the randomness of these two.
     fn for_node(&self, me: usize, peer: usize) -> RunHello {
         let seed = (peer == (me + 1) % 3).then(|| self.seed.clone());
-        RunHello { agreement: self.agreement, nonce: self.nonce, seed }
+        let workers = self.workers.clone();
+        RunHello { agreement: self.agreement, nonce: self.nonce, seed, workers }
     }
 
     /// The run's name and this node's seeds.

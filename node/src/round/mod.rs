@@ -13,6 +13,7 @@
 //! | `opening` | a coordinator opens a round, and closes or aborts it before its time |
 //! | `others` | node 0 asks both other nodes at the same time; what follows from another node having ended a round |
 //! | `states` | tasks with a state: what a round continues, and who is which member |
+//! | `workers` | a node's workers in an attempt |
 //! | `tidy` | erases what is left of a round that has ended |
 //! | `tend` | the others: ask the leader about rounds of which they have not heard |
 
@@ -29,6 +30,7 @@ mod reveals;
 mod states;
 mod tend;
 mod tidy;
+mod workers;
 
 pub use follow::answer;
 pub use gather::gather;

@@ -2,12 +2,17 @@
 
 use super::pause::Full;
 use crate::node::Node;
-use crate::state::{ABORTED, Mandate, Order, Round, Step, StepError};
+use crate::state::{ABORTED, Mandate, Order, Phase, Round, Step, StepError};
 use crate::store::StoreError;
-use crate::wire::{Answer, Ask};
+use crate::wire::{Answer, Ask, RunName};
+use slvr_runtime::link::LinkError;
 use std::sync::Arc;
 use std::thread;
+use std::time::{Duration, Instant};
 use thiserror::Error;
+
+/// How often the others are asked how an attempt has ended.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Why a round is not open, closed or aborted.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -71,6 +76,35 @@ pub(super) fn each(node: &Arc<Node>, ask: &Ask) -> [Result<(usize, Answer), Stri
         // Without a thread for it the other one comes after.
         Err(_) => [one(a), one(b)],
     })
+}
+
+/// Why an attempt failed that this node was only told has ended: what another node says that was not told either. Nothing if
+/// none does within the deadline.
+pub(super) fn cause(node: &Arc<Node>, name: &RunName) -> Option<String> {
+    let until = Instant::now() + node.deadline();
+    loop {
+        let (mut runs, mut said) = (false, None);
+        for answer in each(node, &Ask::Where(name.key.clone())) {
+            match answer {
+                Ok((_, Answer::Stands { phase: Phase::Running, .. })) => runs = true,
+                Ok((_, Answer::Stands { failed: Some(why), attempt, .. }))
+                    if attempt == name.attempt && !is_echo(&why) =>
+                {
+                    said = said.or(Some(why));
+                }
+                _ => {}
+            }
+        }
+        if said.is_some() || !runs || Instant::now() > until || node.stopping() {
+            return said;
+        }
+        node.wait(LOOK);
+    }
+}
+
+/// Whether a cause is another one's.
+pub(super) fn is_echo(why: &str) -> bool {
+    why.contains(&LinkError::Aborted.to_string())
 }
 
 /// What an answer that is not the expected one says.

@@ -45,6 +45,7 @@ fn outcome(attempt: u32) -> Outcome {
         rounds: 0,
         bytes_sent: 0,
         peak_memory: 0,
+        workers: Vec::new(),
         connect_seconds: 0.0,
         seconds: 0.0,
     }

@@ -332,6 +332,7 @@ fn computed(n: u64) -> Round {
         rounds: 0,
         bytes_sent: 0,
         peak_memory: 0,
+        workers: Vec::new(),
         connect_seconds: 0.0,
         seconds: 0.0,
     };

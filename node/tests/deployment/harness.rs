@@ -10,7 +10,7 @@ use slvr_node::peers::Peers;
 use slvr_node::store::Store;
 use slvr_node::submission::Manifest;
 use slvr_node::vault::Key;
-use slvr_node::wire::{Answer, Ask, Purpose, RunHello, SHORT, read_frame};
+use slvr_node::wire::{Answer, Ask, OfWorker, Purpose, RunHello, SHORT, ToWorker, read_frame};
 use slvr_node::words::words;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -82,6 +82,8 @@ pub fn frames(bytes: &[u8]) {
     let _ = read_frame::<Ask>(&mut &*bytes, SHORT);
     let _ = read_frame::<Answer>(&mut &*bytes, SHORT);
     let _ = read_frame::<RunHello>(&mut &*bytes, SHORT);
+    let _ = read_frame::<ToWorker>(&mut &*bytes, SHORT);
+    let _ = read_frame::<OfWorker>(&mut &*bytes, SHORT);
 }
 
 /// Manifests and words of results. What is no manifest of a key is refused.

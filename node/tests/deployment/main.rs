@@ -19,12 +19,17 @@
 //! | `harness`, `mutants` | random bytes to all that reads bytes of others |
 //! | `load` | many clients at once, by hand |
 //! | `page` | the status page and metrics |
+//! | `workers` | processes that compute ranges for their node, and what becomes of a round when they fail |
+//! | `commands` | who may command a worker, what it refuses, and what each party has of a client |
+//! | `strikes` | the same in schedules that are drawn from a seed |
 //! | `upkeep` | backups, other tasks, old rounds, a look from elsewhere, checks |
 //!
-//! A node is this program once more: the test [`node_process`] is one if a variable names its configuration.
+//! A node is this program once more: the test [`node_process`] is one if a variable names its configuration. So is a worker
+//! ([`worker_process`]).
 
 mod attacks;
 mod calls;
+mod commands;
 mod damage;
 mod distrust;
 mod dropouts;
@@ -42,27 +47,48 @@ mod rounds;
 mod schedules;
 mod states;
 mod statuses;
+mod strikes;
 mod upkeep;
+mod workers;
 mod world;
 
 use slvr_node::Service;
-use slvr_node::config::NodeConfig;
+use slvr_node::config::{NodeConfig, WorkerConfig};
+use slvr_node::worker::Worker;
 use std::path::Path;
 use std::time::Duration;
 
 /// The variable that makes this program a node.
 const CONFIG: &str = "SLVR_TEST_NODE";
+/// The variable that makes it a worker.
+const WORKER: &str = "SLVR_TEST_WORKER";
 
 /// A node, if it is asked for. Otherwise nothing: then another test has started none.
 #[test]
 fn node_process() {
     let Some(path) = std::env::var_os(CONFIG) else { return };
-    let level = tracing_subscriber::fmt().with_max_level(tracing::Level::INFO);
-    level.with_writer(std::io::stderr).with_ansi(false).init();
+    log();
     let config = NodeConfig::read(Path::new(&path)).expect("a configuration");
     let mut service = Service::start(config, Box::new(world::Sums)).expect("starts");
     service.wait();
     service.stop(Duration::from_secs(5));
     // Nothing else is tested in this process.
     std::process::exit(0);
+}
+
+fn log() {
+    let level = tracing_subscriber::fmt().with_max_level(tracing::Level::INFO);
+    level.with_writer(std::io::stderr).with_ansi(false).init();
+}
+
+/// A worker, if it is asked for.
+#[test]
+fn worker_process() {
+    let Some(path) = std::env::var_os(WORKER) else { return };
+    log();
+    let config = WorkerConfig::read(Path::new(&path)).expect("a configuration");
+    let _worker = Worker::start(config).expect("starts");
+    loop {
+        std::thread::park();
+    }
 }

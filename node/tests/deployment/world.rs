@@ -164,7 +164,7 @@ impl Sums {
         if task.program.ends_with(".slvrb") {
             let bytes = fs::read(&task.program).map_err(|e| e.to_string())?;
             let circuit = artifact::read(&bytes).map_err(|e| e.to_string())?;
-            return Ok(Compiled { circuit, memory: [1 << 30; 3] });
+            return Ok(Compiled { circuit, memory: [1 << 30; 3], range_memory: [1 << 20; 3] });
         }
         let size = |name: &str| -> Option<u64> {
             task.bindings.iter().find_map(|b| b.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
@@ -182,7 +182,7 @@ impl Sums {
             _ => sums(m, n, size("layers").unwrap_or(4), size("state") == Some(1)),
         };
         let memory = [16 * (m + 8) * n; 3];
-        Ok(Compiled { circuit, memory })
+        Ok(Compiled { circuit, memory, range_memory: [0; 3] })
     }
 }
 
@@ -235,6 +235,8 @@ pub struct Shape {
     pub limits: String,
     /// Another task of the name `check`: an artifact.
     pub check: Option<PathBuf>,
+    /// Lines of that task besides.
+    pub check_lines: String,
 }
 
 impl Default for Shape {
@@ -255,6 +257,7 @@ impl Default for Shape {
             idle: 3,
             limits: String::new(),
             check: None,
+            check_lines: String::new(),
         }
     }
 }
@@ -291,7 +294,7 @@ pub const CHECK: &str = "check";
 
 /// Ports that are free. They are below those that the system hands out by itself, so that nobody gets them before the
 /// nodes listen.
-fn ports<const N: usize>() -> [u16; N] {
+pub fn ports<const N: usize>() -> [u16; N] {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let first = (std::process::id() % 1000) as u16 * 12;
     [(); N].map(|()| {
@@ -327,7 +330,10 @@ impl World {
             shape.not
         );
         if let Some(check) = &shape.check {
-            tasks += &format!("\n[[task]]\nname = \"{CHECK}\"\nprogram = {check:?}\nminimum = 2\n");
+            tasks += &format!(
+                "\n[[task]]\nname = \"{CHECK}\"\nprogram = {check:?}\nminimum = 2\n{}\n",
+                shape.check_lines
+            );
         }
         let plan = Plan {
             hosts: [0; 3].map(|_| "127.0.0.1".to_string()),
@@ -411,6 +417,10 @@ impl World {
             let done = Command::new("kill").args([signal, &child.id().to_string()]).status();
             assert!(done.expect("kill").success());
         }
+    }
+
+    pub fn pid(&self, i: usize) -> u32 {
+        self.nodes[i].as_ref().expect("a node").id()
     }
 
     /// Bytes of memory of a node.

@@ -316,6 +316,30 @@ impl Tcp {
     }
 }
 
+/// Ends the connections of a link from another thread: whoever waits for a message hears that it is closed.
+pub struct Closer(Vec<TcpStream>);
+
+impl Closer {
+    pub fn close(&self) {
+        for socket in &self.0 {
+            // It may have gone by itself.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Tcp {
+    /// What ends its connections.
+    ///
+    /// # Errors
+    ///
+    /// A system without files left.
+    pub fn closer(&self) -> io::Result<Closer> {
+        let sockets = self.channels.values().map(|c| c.wire.socket().try_clone());
+        Ok(Closer(sockets.collect::<io::Result<_>>()?))
+    }
+}
+
 /// Callers that have not said yet who they are, in the order in which they came. Dropping it turns them away, so that the
 /// threads that listen to them end.
 #[derive(Default)]

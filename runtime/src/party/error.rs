@@ -134,8 +134,11 @@ pub enum RunError {
     #[error("the inputs of these clients cannot be used: {}", listed(.0))]
     Invalid(Vec<Replaced>),
     /// A worker of this party has not computed a range of layers.
-    #[error("range {number} (layers {first} to {last}) on a worker: {source}")]
-    Range { number: usize, first: usize, last: usize, source: Box<RunError> },
+    #[error("range {number} (layers {first} to {last}) on worker {worker}: {source}")]
+    Range { number: usize, first: usize, last: usize, worker: usize, source: Box<RunError> },
+    /// What a worker elsewhere says of itself, or what became of it.
+    #[error("{0}")]
+    Worker(String),
     /// What a party in another process was told does not make sense to it.
     #[error("the setup of a party is not one of this version, or is damaged")]
     Setup,

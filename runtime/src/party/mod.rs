@@ -68,7 +68,7 @@ pub use error::{Origin, Phase, RunError};
 pub use hello::{Hello, MESSAGES, hash_public};
 pub use intake::Intake;
 pub use loads::{Source, Submitted};
-pub use ranges::{Computed, Given, Workers, in_range};
+pub use ranges::{Computed, Given, Workers, in_range, pack, packed, unpack};
 pub use receiver::{Receiver, receive};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 pub use uploads::{Invalid, Received, Replaced, Uploads, Why};

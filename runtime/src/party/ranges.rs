@@ -14,12 +14,13 @@ use super::hello::{Hello, hash_public};
 use super::registers::Registers;
 use super::uploads::{Invalid, Replaced};
 use crate::link::{Header, Kind, Peer};
-use crate::share::{Held, next, prev};
+use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::ranges::{Division, first};
-use slvr_circuit::{Circuit, Hold, ValueId};
+use slvr_circuit::{Circuit, Hold, ValueId, wire_len};
 use slvr_ring::Data;
 use std::collections::BTreeSet;
 use std::fmt;
+use zeroize::Zeroizing;
 
 /// What a worker gets for a range.
 #[derive(Clone)]
@@ -30,6 +31,13 @@ pub struct Given {
     pub reads: Vec<(ValueId, Held)>,
     /// Clients whose inputs are not used: zeros are loaded in place of them.
     pub replaced: Vec<Replaced>,
+}
+
+impl Given {
+    /// Whether zeros stand in for the inputs of a member.
+    pub fn replaces(&self, set: usize, member: usize) -> bool {
+        self.replaced.iter().any(|r| (r.set as usize, r.member) == (set, member as u64))
+    }
 }
 
 impl fmt::Debug for Given {
@@ -83,22 +91,73 @@ impl Party<'_> {
     ///
     /// Whatever goes wrong here or at a peer, with the layers of the range; the others have been told.
     pub fn run_range(self, division: &Division, given: Given) -> Result<Computed, RunError> {
-        let number = given.range;
         let mut engine = Engine::new(Party { invalid: Invalid::Zeros, ..self });
         engine.receivers = BTreeSet::new();
         let done = engine.range(division, given);
         if done.is_err() {
             engine.abort();
         }
-        done.map_err(|e| in_range(division, number, e))
+        done
     }
 }
 
-/// An error with the layers of the range that it is about.
-pub fn in_range(division: &Division, number: usize, source: RunError) -> RunError {
+/// An error with the worker and the layers of the range that it is about.
+pub fn in_range(division: &Division, worker: usize, number: usize, source: RunError) -> RunError {
     let layers = division.ranges.get(number).map_or(0..0, |range| range.layers.clone());
     let last = layers.end.saturating_sub(1);
-    RunError::Range { number, first: layers.start, last, source: Box::new(source) }
+    RunError::Range { number, first: layers.start, last, worker, source: Box::new(source) }
+}
+
+/// Values as they travel between a party and its worker: their parts one after another. Both know how long each is.
+pub fn pack(values: &[(ValueId, Held)]) -> Zeroizing<Vec<u8>> {
+    let parts = || values.iter().flat_map(|(_, held)| held.parts());
+    // All of it at once: what a vector leaves behind as it grows is not wiped.
+    let len = parts().map(|x| wire_len(x.dom(), x.len())).sum();
+    let mut bytes = Zeroizing::new(Vec::with_capacity(len));
+    parts().for_each(|x| x.to_wire(&mut bytes));
+    bytes
+}
+
+/// How many elements, and bytes, each of the parts has that party `me` holds of a value.
+fn lengths(circuit: &Circuit, me: usize, v: ValueId) -> impl Iterator<Item = (usize, usize)> {
+    let ty = circuit.ty(v);
+    ty.stored(me).into_iter().map(move |n| (n as usize, wire_len(ty.dom, n as usize)))
+}
+
+/// How many bytes party `me` packs some values into.
+pub fn packed(circuit: &Circuit, me: usize, values: &[ValueId]) -> u64 {
+    let each = values.iter().flat_map(|&v| lengths(circuit, me, v));
+    each.fold(0, |sum, (_, bytes)| sum.saturating_add(bytes as u64))
+}
+
+/// Reads what [`pack`] wrote of these values at party `me`.
+///
+/// # Errors
+///
+/// Bytes that are no packing of them.
+pub fn unpack(
+    circuit: &Circuit,
+    me: usize,
+    values: &[ValueId],
+    bytes: &[u8],
+) -> Result<Vec<(ValueId, Held)>, RunError> {
+    let mut rest = bytes;
+    let mut one = |v: ValueId| {
+        let dom = circuit.ty(v).dom;
+        let mut parts = lengths(circuit, me, v).map(|(n, len)| {
+            let (part, left) = rest.split_at_checked(len)?;
+            rest = left;
+            Data::from_wire(dom, n, part)
+        });
+        let first = parts.next()??;
+        let held = match parts.next() {
+            Some(second) => Held::Rep(Rep::new(first, second?)),
+            None => Held::one(first),
+        };
+        Some((v, held))
+    };
+    let all: Option<Vec<_>> = values.iter().map(|&v| one(v)).collect();
+    all.filter(|_| rest.is_empty()).ok_or(RunError::Setup)
 }
 
 /// Whether what a party holds of a value is as large as its type says.

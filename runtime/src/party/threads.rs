@@ -60,8 +60,8 @@ impl<'a> Threads<'a> {
     fn wait(&mut self, worker: usize) -> Result<(), RunError> {
         let end = &mut self.ends[worker];
         let Some(range) = end.at.take() else { return Ok(()) };
-        let gone = || Err(in_range(self.division, range, RunError::Setup));
-        let computed = end.from.recv().unwrap_or_else(|_| gone())?;
+        let computed = end.from.recv().unwrap_or(Err(RunError::Setup));
+        let computed = computed.map_err(|e| in_range(self.division, worker, range, e))?;
         self.done.insert(range, computed);
         Ok(())
     }

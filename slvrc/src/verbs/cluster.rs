@@ -1,10 +1,11 @@
-//! `slvrc cluster`: three nodes on this machine, for development.
+//! `slvrc cluster`: three nodes on this machine, with their workers, for development.
 //!
 //! Each node's standard input is a pipe from this process, on which nothing is ever said. A node ends in order once the
 //! pipe does (`slvrc node --until-input-ends`). The system closes it however this process ends, so none is left behind.
 
 use crate::fail::{note, say};
 use anyhow::{Context, bail};
+use slvr_node::config::WORKERS;
 use slvr_node::service::ending;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -22,7 +23,7 @@ pub struct Cluster {
 /// How long nodes have to end by themselves: somewhat longer than what `slvrc node` gives an attempt.
 const ENDING: Duration = Duration::from_secs(40);
 
-/// Three processes. Dropping it kills those that are left.
+/// The processes. Dropping it kills those that are left.
 struct Nodes(Vec<Child>);
 
 impl Nodes {
@@ -54,23 +55,22 @@ impl Cluster {
         // Before there are nodes, so that none is left behind.
         let signal = ending()?;
         let mut nodes = Nodes(Vec::new());
+        let all = processes(&self.folder);
         // What earlier runs have logged says nothing of this one.
-        let logged = |i| std::fs::metadata(log(&self.folder, i)).map_or(0, |m| m.len());
-        let before = [0, 1, 2].map(logged);
-        for i in 0..3 {
-            nodes.0.push(start(&self.folder, i)?);
+        let logged = |p: &Process| std::fs::metadata(&p.log).map_or(0, |m| m.len());
+        let before: Vec<u64> = all.iter().map(logged).collect();
+        for process in &all {
+            nodes.0.push(process.start()?);
         }
-        while !(0..3).all(|i| has_started(&log(&self.folder, i), before[i])) {
+        while !all.iter().zip(&before).all(|(p, before)| has_started(&p.log, *before)) {
             if let Ok("terminate" | "interrupt") = signal.recv_timeout(Duration::from_millis(50)) {
                 nodes.end();
                 return Ok(());
             }
-            for (i, node) in nodes.0.iter_mut().enumerate() {
+            for (process, node) in all.iter().zip(&mut nodes.0) {
                 if let Some(status) = node.try_wait()? {
-                    bail!(
-                        "node {i} does not start ({status}): see {}",
-                        log(&self.folder, i).display()
-                    );
+                    let Process { name, log, .. } = process;
+                    bail!("{name} does not start ({status}): see {}", log.display());
                 }
             }
         }
@@ -89,17 +89,39 @@ impl Cluster {
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("signals are not heard any more"),
             }
-            for (i, node) in nodes.0.iter_mut().enumerate() {
+            for (process, node) in all.iter().zip(&mut nodes.0) {
                 if let Some(status) = node.try_wait()? {
-                    bail!("node {i} has ended ({status}): see {}", log(&self.folder, i).display());
+                    let Process { name, log, .. } = process;
+                    bail!("{name} has ended ({status}): see {}", log.display());
                 }
             }
         }
     }
 }
 
-fn log(folder: &Path, i: usize) -> PathBuf {
-    folder.join(format!("node-{i}/node.log"))
+/// A process of the deployment.
+struct Process {
+    name: String,
+    verb: &'static str,
+    config: PathBuf,
+    log: PathBuf,
+}
+
+/// All nodes, and before them their workers.
+fn processes(folder: &Path) -> Vec<Process> {
+    let one = |name: String, verb, at: PathBuf| Process {
+        name,
+        verb,
+        config: at.join(format!("{verb}.toml")),
+        log: at.join(format!("{verb}.log")),
+    };
+    let node = |i| folder.join(format!("node-{i}"));
+    let workers = (0..3).flat_map(|i| (0..WORKERS).map(move |k| (i, k))).map(|(i, k)| {
+        let name = format!("worker {k} of node {i}");
+        one(name, "worker", node(i).join(format!("worker-{k}")))
+    });
+    let nodes = (0..3).map(|i| one(format!("node {i}"), "node", node(i)));
+    workers.filter(|w| w.config.is_file()).chain(nodes).collect()
 }
 
 /// Whether a node says in its log, from there on, that it has started.
@@ -109,16 +131,17 @@ fn has_started(log: &Path, from: u64) -> bool {
     String::from_utf8_lossy(text).contains(" started ")
 }
 
-fn start(folder: &Path, i: usize) -> anyhow::Result<Child> {
-    let me = std::env::current_exe().context("the path of this program is not known")?;
-    let path = log(folder, i);
-    let file = std::fs::File::options().create(true).append(true).open(&path);
-    let file = file.with_context(|| {
-        format!("{}: cannot be written; make a deployment with `slvrc keys`", path.display())
-    })?;
-    let config = folder.join(format!("node-{i}/node.toml"));
-    let mut command = Command::new(me);
-    command.args(["node", "--until-input-ends", "--config"]).arg(config);
-    command.stdin(Stdio::piped()).stderr(file);
-    command.spawn().with_context(|| format!("node {i} does not start"))
+impl Process {
+    fn start(&self) -> anyhow::Result<Child> {
+        let me = std::env::current_exe().context("the path of this program is not known")?;
+        let path = &self.log;
+        let file = std::fs::File::options().create(true).append(true).open(path);
+        let file = file.with_context(|| {
+            format!("{}: cannot be written; make a deployment with `slvrc keys`", path.display())
+        })?;
+        let mut command = Command::new(me);
+        command.args([self.verb, "--until-input-ends", "--config"]).arg(&self.config);
+        command.stdin(Stdio::piped()).stderr(file);
+        command.spawn().with_context(|| format!("{} does not start", self.name))
+    }
 }

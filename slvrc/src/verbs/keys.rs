@@ -8,7 +8,9 @@ use slvr::tasks::{build, clients};
 use slvr_circuit::artifact;
 use slvr_node::basics::is_name;
 use slvr_node::config::{Power, Task, model_file};
-use slvr_node::keys::{Plan, appoint, dismiss, enrol, enrol_lines, make, retire, rotate, trust};
+use slvr_node::keys::{
+    Plan, appoint, dismiss, enrol, enrol_lines, make, retire, rotate, trust, trust_worker, workers,
+};
 use slvr_node::submission::{clients_of, giving};
 use std::path::{Path, PathBuf};
 
@@ -48,7 +50,11 @@ pub struct Keys {
     /// With --enrol NAME: the party set of the member, if it is not that of the clients.
     #[arg(long, value_name = "SET", requires = "enrol")]
     set: Option<String>,
-    /// Takes a certificate that an organisation has made for its node in place of the one that was made here.
+    /// Makes workers of each node of a deployment that is there, so many with those that it has: they compute ranges of layers.
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["task", "rotate", "retire", "trust", "enrol"])]
+    workers: Option<u16>,
+    /// Takes a certificate that an organisation has made for its node, or for a worker (`1.0` is worker 0 of node 1), in place of
+    /// the one that was made here.
     #[arg(long, value_name = "NODE=FILE", conflicts_with_all = ["task", "rotate", "retire"])]
     trust: Vec<String>,
     /// Makes a new key and certificate of this node of a deployment that is there; the others accept both.
@@ -91,6 +97,11 @@ impl Keys {
         let done = match (self.rotate, self.retire) {
             (None, None) if self.enrol.is_some() => self.enrolled()?,
             (None, None) if !self.trust.is_empty() => self.trusted()?,
+            (None, None) if let Some(count) = self.workers => {
+                workers(&self.folder, usize::from(count))?;
+                "give each worker its own folder, and its node the new node.toml; look at hosts and `memory_mb`, and say `workers = true` in the tasks"
+                    .to_string()
+            }
             (Some(node), _) => {
                 // Without hosts it is the one that the deployment names.
                 let host = match self.hosts.as_slice() {
@@ -151,8 +162,16 @@ impl Keys {
         for one in &self.trust {
             let wrong = || Usage(format!("--trust {one}: NODE=FILE, such as 1=b.crt"));
             let (node, file) = one.split_once('=').ok_or_else(wrong)?;
-            let node = node.parse().ok().filter(|n| *n < 3).ok_or_else(wrong)?;
-            trust(&self.folder, node, Path::new(file))?;
+            let number = |text: &str| text.parse::<usize>().map_err(|_| wrong());
+            let (node, worker) = match node.split_once('.') {
+                Some((node, worker)) => (node, Some(number(worker)?)),
+                None => (node, None),
+            };
+            let node = Some(number(node)?).filter(|n| *n < 3).ok_or_else(wrong)?;
+            match worker {
+                Some(worker) => trust_worker(&self.folder, node, worker, Path::new(file))?,
+                None => trust(&self.folder, node, Path::new(file))?,
+            }
         }
         Ok("all whose folders are here know these nodes by their own certificates".into())
     }
@@ -216,6 +235,7 @@ impl Keys {
             security: None,
             net: None,
             memory: None,
+            workers: false,
             folder: PathBuf::new(),
         };
         if !is_name(&stem) {

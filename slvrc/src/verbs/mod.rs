@@ -24,6 +24,7 @@ mod print;
 mod round;
 mod run;
 mod submit;
+mod worker;
 
 use anyhow::Context;
 use clap::{Command, Subcommand};
@@ -60,13 +61,15 @@ pub enum Verb {
     Keys(keys::Keys),
     /// Run a node of a deployment.
     Node(node::Node),
+    /// Run a worker of a node: it computes ranges of layers.
+    Worker(worker::Worker),
     /// Submit a client's inputs to the three nodes of a deployment.
     Submit(submit::Submit),
     /// Fetch what a round of a deployment reveals to a client, from the three nodes.
     Fetch(fetch::Fetch),
     /// Open, watch and collect a round of a deployment.
     Round(round::Round),
-    /// Run the three nodes of a deployment on this machine, for development.
+    /// Run the three nodes of a deployment, and their workers, on this machine, for development.
     Cluster(cluster::Cluster),
     /// The library, the models and the predicates as Markdown.
     Doc(doc::Doc),
@@ -97,7 +100,7 @@ impl Verb {
             | Verb::Fmt(_)
             | Verb::Doc(_)
             | Verb::Completions(_) => false,
-            Verb::Node(_) => true,
+            Verb::Node(_) | Verb::Worker(_) => true,
             Verb::Keys(_)
             | Verb::Submit(_)
             | Verb::Fetch(_)
@@ -129,6 +132,7 @@ impl Verb {
             Verb::Fmt(v) => v.run(json),
             Verb::Keys(v) => v.run(json),
             Verb::Node(v) => v.run(json),
+            Verb::Worker(v) => v.run(),
             Verb::Submit(v) => v.run(json),
             Verb::Fetch(v) => v.run(json),
             Verb::Round(v) => v.run(json),

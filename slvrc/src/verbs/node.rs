@@ -1,5 +1,6 @@
 //! `slvrc node`: a node of a deployment.
 
+use crate::deployment::start_log;
 use crate::fail::{say, say_json};
 use crate::memory;
 use anyhow::{Context, anyhow, bail};
@@ -14,7 +15,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
-use tracing_subscriber::filter::LevelFilter;
 
 /// Arguments.
 #[derive(clap::Args)]
@@ -88,15 +88,7 @@ impl Node {
         if self.check {
             return self.look(json);
         }
-        let level = self.log.parse().unwrap_or(LevelFilter::INFO);
-        let log = tracing_subscriber::fmt()
-            .with_max_level(level)
-            .with_ansi(false)
-            .with_writer(std::io::stderr);
-        match self.log_format.as_str() {
-            "json" => log.json().flatten_event(true).with_span_list(false).init(),
-            _ => log.init(),
-        }
+        start_log(&self.log, &self.log_format);
         let config = NodeConfig::read(&self.config)?;
         let leash = self.until_input_ends.then(Leash::default);
         if let Some(leash) = &leash {

@@ -42,9 +42,9 @@ fn processes(named: &str) -> usize {
     lines.filter(|line| String::from_utf8_lossy(line).contains(named)).count()
 }
 
-/// Three nodes of a folder, started by one command, and as many processes that name it.
+/// Three nodes of a folder, started by one command, so many workers, and as many processes that name it.
 #[cfg(target_os = "linux")]
-fn cluster(folder: &std::path::Path) -> Child {
+fn cluster(folder: &std::path::Path, workers: usize) -> Child {
     let cluster = Command::new(env!("CARGO_BIN_EXE_slvrc"))
         .arg("cluster")
         .arg(folder)
@@ -62,7 +62,7 @@ fn cluster(folder: &std::path::Path) -> Child {
         assert!(begun.elapsed() < Duration::from_secs(300), "the nodes do not start");
         thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(processes(folder.to_str().expect("a name")), 4);
+    assert_eq!(processes(folder.to_str().expect("a name")), 4 + workers);
     cluster
 }
 
@@ -81,7 +81,7 @@ fn a_cluster_that_is_asked_to_end_ends_its_three_nodes() {
     let place = Place::new();
     place.slvrc(&format!("keys try --port {} --clients 2 --json", ports::row())).ok();
     let folder = place.path("try");
-    let mut cluster = cluster(&folder);
+    let mut cluster = cluster(&folder, 0);
     let asked = Command::new("kill").args(["-TERM", &cluster.id().to_string()]).status();
     assert!(asked.expect("kill").success());
     assert!(cluster.wait().expect("has ended").success());
@@ -95,7 +95,7 @@ fn a_cluster_that_is_killed_leaves_no_node_behind() {
     let place = Place::new();
     place.slvrc(&format!("keys try --port {} --clients 2 --json", ports::row())).ok();
     let folder = place.path("try");
-    let mut cluster = cluster(&folder);
+    let mut cluster = cluster(&folder, 0);
     // On Unix this is the signal that nobody can catch.
     cluster.kill().expect("is killed");
     cluster.wait().expect("has ended");
@@ -157,6 +157,54 @@ fn ten_clients_of_the_demo_submit_and_the_aggregate_is_that_of_a_local_run() {
     // The words are gone once they are collected.
     let again = place.slvrc(&collect);
     assert!(again.status == 1 && again.stdout.contains("collected"), "{}", again.stdout);
+}
+
+/// By the commands of the page on workers: a round through a cluster with two of each node reveals what a run without any
+/// does, to the bit, and each of them has ended with the cluster.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_round_through_a_cluster_with_workers_is_that_of_a_local_run() {
+    let place = Place::new();
+    place.slvrc("demo --rounds 1 --json --write-inputs inputs").ok();
+    let sizes = "norm_bound M=DigitsNet m=10";
+    let built = format!("{sizes} --memory 300KiB --no-speculation");
+    let local = place.slvrc(&format!("run {built} --inputs inputs --outputs local --json")).ok();
+    place.slvrc(&format!("keys try --port {} --json --task {sizes}", ports::row())).ok();
+    let done = place.slvrc("keys try --workers 2 --json").ok();
+    assert!(done["done"].as_str().is_some_and(|said| said.contains("workers = true")), "{done}");
+    for i in 0..3 {
+        let path = place.path(&format!("try/node-{i}/node.toml"));
+        let text = std::fs::read_to_string(&path).expect("a configuration");
+        let lines = "minimum = 2\nmemory = \"300KiB\"\nworkers = true";
+        std::fs::write(&path, text.replace("minimum = 2", lines)).expect("writes");
+        let worker = format!("worker --check --config try/node-{i}/worker-1/worker.toml");
+        let looked = place.slvrc(&worker);
+        assert!(looked.status == 0 && looked.stdout.contains("it can listen"), "{}", looked.stderr);
+    }
+    let folder = place.path("try");
+    let mut cluster = cluster(&folder, 6);
+    let reach = place.slvrc("node --check --reach --config try/node-1/node.toml");
+    assert!(reach.status == 0, "{}", reach.stdout);
+    assert!(reach.stdout.contains("worker 1 at 127.0.0.1:"), "{}", reach.stdout);
+    place.slvrc(&format!("round --json {C} open norm_bound 1")).ok();
+    for i in 0..10 {
+        let args = format!(
+            "submit --json --config try/clients/client-{i}/client.toml norm_bound 1 --inputs inputs/Client/{i}.safetensors"
+        );
+        place.slvrc(&args).ok();
+    }
+    let watched = place.slvrc(&format!("round --json {C} watch norm_bound 1")).ok();
+    assert_eq!(watched["nodes"][0]["phase"], "released", "{watched}");
+    let collect = format!("round --json {C} collect norm_bound 1 --outputs outputs");
+    let report = place.slvrc(&collect).ok();
+    assert_eq!(report["circuit"], local["circuit_hash"]);
+    assert_eq!(report["outcome"]["workers"][0]["ranges"], serde_json::json!([0]), "{report}");
+    let file = |dir: &str| place.tensors(&format!("{dir}/Server.safetensors"));
+    assert_eq!(file("local"), file("outputs"), "to the bit");
+    let asked = Command::new("kill").args(["-TERM", &cluster.id().to_string()]).status();
+    assert!(asked.expect("kill").success());
+    assert!(cluster.wait().expect("has ended").success());
+    assert_eq!(processes(folder.to_str().expect("a name")), 0);
 }
 
 #[test]

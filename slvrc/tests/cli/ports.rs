@@ -4,10 +4,10 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Mutex;
 
-/// The ports of a row. A deployment of three nodes takes at most 23 from the first on.
-const LENGTH: u16 = 30;
+/// The ports of a row. A deployment of three nodes with two workers each takes at most 36 from the first on.
+const LENGTH: u16 = 40;
 /// Rows, from this port on. All of them are below the ports that the system hands out by itself.
-const ROWS: u16 = 250;
+const ROWS: u16 = 190;
 const FIRST: u16 = 12_000;
 
 /// The first port of a row that is nobody else's until this process ends.

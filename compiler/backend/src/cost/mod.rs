@@ -56,4 +56,4 @@ pub use seconds::{
     Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort, whole,
 };
 pub use tuning::Tuning;
-pub use workers::{PartyCost, RangeCost, Waits, WorkerCost, WorkersCost, workers};
+pub use workers::{PartyCost, RangeCost, Waits, WorkerCost, WorkersCost, range_memory, workers};

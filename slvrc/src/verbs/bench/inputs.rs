@@ -86,7 +86,7 @@ fn weights(input: &Input, update: bool, mut between: impl FnMut(f64, f64) -> f64
 mod tests {
     use super::*;
     use crate::verbs::bench::job::Job;
-    use crate::verbs::bench::rows::Row;
+    use crate::verbs::bench::rows::{How, Row};
     use slvr_runtime::party::session::encode;
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
             let model = (job != Job::TopK).then(|| "DigitsNet".to_string());
             let circuit = Row { job, model, m: 5 }
                 .compile(
-                    slvr_circuit::Security::SemiHonest,
+                    How::new(slvr_circuit::Security::SemiHonest),
                     &slvr_compiler::cost::NetProfile::lan(),
                 )
                 .expect("a circuit");

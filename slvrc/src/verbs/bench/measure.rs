@@ -2,7 +2,7 @@
 
 use super::inputs;
 use super::network::{Floor, Network, effective, floor, shaped};
-use super::rows::Row;
+use super::rows::{How, Row};
 use crate::memory;
 use indicatif::ProgressBar;
 use slvr_circuit::{Circuit, Security};
@@ -22,8 +22,10 @@ pub struct Plan {
     pub repeats: usize,
     /// Everything random follows from it.
     pub seed: u64,
-    /// Against whom. Beside a build against a malicious party the semi-honest one runs, in turns.
-    pub security: Security,
+    /// How rows are built. Beside a build against a malicious party the semi-honest one runs, in turns.
+    pub how: How,
+    /// How many workers of each party there are in runs that take turns with those without; none without them.
+    pub workers: usize,
 }
 
 /// A row of the table.
@@ -75,6 +77,8 @@ pub struct Ran {
     pub seconds: Vec<f64>,
     /// Seconds of each run of the semi-honest build beside it, which took turns; empty without one.
     pub beside: Vec<f64>,
+    /// Seconds of each run with workers, which took turns; empty without them.
+    pub with_workers: Vec<f64>,
     /// Why there is none against a malicious party.
     pub no_beside: Option<String>,
 }
@@ -83,6 +87,11 @@ impl Ran {
     /// Median seconds.
     pub fn median(&self) -> f64 {
         median(&self.seconds)
+    }
+
+    /// Median seconds with workers over those without.
+    pub fn times_with_workers(&self) -> f64 {
+        median(&self.with_workers) / self.median()
     }
 
     /// Median seconds over those of the build beside.
@@ -118,7 +127,7 @@ pub fn line(
         beside,
         outcome,
     };
-    let circuit = match row.compile(plan.security, net) {
+    let circuit = match row.compile(plan.how, net) {
         Ok(circuit) => circuit,
         Err(why) => {
             return Ok(line(None, None, Outcome::Skipped(format!("does not compile: {why}"))));
@@ -134,8 +143,8 @@ pub fn line(
     };
     let cost = Cost::of(&circuit);
     let known = known_of(&cost);
-    let semi_honest = || row.compile(Security::SemiHonest, net);
-    let (beside, no_beside) = match plan.security.is_malicious().then(semi_honest) {
+    let semi_honest = || row.compile(How { security: Security::SemiHonest, ..plan.how }, net);
+    let (beside, no_beside) = match plan.how.security.is_malicious().then(semi_honest) {
         None => (None, None),
         Some(Ok(circuit)) => (Some(circuit), None),
         Some(Err(why)) => (None, Some(why)),
@@ -165,11 +174,12 @@ pub fn line(
         peak: [0; 3],
         seconds: Vec::new(),
         beside: Vec::new(),
+        with_workers: Vec::new(),
         no_beside,
     };
     for turn in 0..plan.repeats {
         bar.set_message(format!("run {} of {}", turn + 1, plan.repeats));
-        let report = once(&circuit, &wanted, &network, plan.seed, bar)?;
+        let report = once(&circuit, &wanted, &network, (plan.seed, 0), bar)?;
         (ran.rounds, ran.bytes, ran.peak) = (report.rounds, report.bytes_sent, report.peak_memory);
         anyhow::ensure!(
             (ran.rounds, ran.bytes) == (cost.rounds, cost.bytes),
@@ -177,8 +187,18 @@ pub fn line(
             row.name()
         );
         ran.seconds.push(report.seconds);
+        if plan.workers > 0 {
+            let seed = (plan.seed, plan.workers);
+            let with = once(&circuit, &wanted, &network, seed, bar)?;
+            anyhow::ensure!(
+                (with.rounds, with.bytes_sent) == (ran.rounds, ran.bytes),
+                "{}: rounds or bytes are others with workers",
+                row.name()
+            );
+            ran.with_workers.push(with.seconds);
+        }
         if let Some((circuit, inputs)) = &other {
-            ran.beside.push(once(circuit, inputs, &network, plan.seed, bar)?.seconds);
+            ran.beside.push(once(circuit, inputs, &network, (plan.seed, 0), bar)?.seconds);
         }
     }
     Ok(line(Some(known), known_beside, Outcome::Ran(ran)))
@@ -202,7 +222,7 @@ fn once(
     circuit: &Circuit,
     inputs: &Inputs,
     network: &Network,
-    seed: u64,
+    (seed, workers): (u64, usize),
     bar: &ProgressBar,
 ) -> anyhow::Result<Report> {
     bar.set_length(circuit.layers.len() as u64);
@@ -215,6 +235,7 @@ fn once(
         seed: Some(seed),
         deadline: DEADLINE,
         shape,
+        workers,
         progress: Some(&progress),
         ..Options::default()
     };
@@ -246,7 +267,8 @@ mod tests {
         let machine = Machine { macs_per_s: 1e10, cores: 2, handover_s: 1e-6 };
         let bar = ProgressBar::hidden();
         for security in Security::ALL {
-            let plan = Plan { repeats: 2, seed: 1, security };
+            let workers = if security.is_malicious() { 0 } else { 2 };
+            let plan = Plan { repeats: 2, seed: 1, how: How::new(security), workers };
             for job in [Job::Norm, Job::AccuracySecret, Job::Accuracy, Job::Confidence, Job::TopK] {
                 let model = (job != Job::TopK).then(|| "DigitsNet".to_string());
                 let row = Row { job, model, m: 5 };
@@ -255,6 +277,7 @@ mod tests {
                 let Outcome::Ran(ran) = line.outcome else { panic!("{job:?} was skipped") };
                 let beside = if security.is_malicious() { 2 } else { 0 };
                 assert_eq!((ran.seconds.len(), ran.beside.len()), (2, beside), "{job:?}");
+                assert_eq!(ran.with_workers.len(), workers, "{job:?}");
                 let known = line.known.expect("it compiles");
                 assert_eq!(
                     (ran.rounds, ran.bytes, ran.peak),

@@ -27,7 +27,7 @@ mod table;
 use crate::fail::{self, Usage, say, say_json};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use measure::{Outcome, Plan};
-use rows::Row;
+use rows::{How, Row};
 use slvr_compiler::cost::NetProfile;
 use slvr_ring::machine::Machine;
 use std::path::PathBuf;
@@ -59,6 +59,13 @@ pub struct Bench {
     /// runs in turns.
     #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
     security: String,
+    /// Runs each row with so many workers of each party, too, in turns with runs without them. Then it is built without
+    /// speculation; what workers can compute are blocks (--blocks).
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=64))]
+    workers: u16,
+    /// Builds rows whose values would take more in a party in blocks, as in 60MiB; 4800MiB without it.
+    #[arg(long, value_name = "SIZE", value_parser = slvr::units::size)]
+    blocks: Option<u64>,
     /// A column with the most memory that values take in a party.
     #[arg(long)]
     memory: bool,
@@ -90,9 +97,17 @@ impl Bench {
             slvr::files::can_write(path)?;
         }
         let security = slvr::build::security(&self.security);
-        let plan = Plan { repeats: self.repeats as usize, seed: self.seed, security };
+        let workers = usize::from(self.workers);
+        if workers > 0 && security.is_malicious() {
+            let why = "--workers: against a malicious party workers cannot compute ranges";
+            return Err(Usage(why.into()).into());
+        }
+        let how = How::new(security);
+        let memory = self.blocks.unwrap_or(how.memory);
+        let how = How { memory, speculate: workers == 0, ..how };
+        let plan = Plan { repeats: self.repeats as usize, seed: self.seed, how, workers };
         let machine = Machine::measure();
-        let style = table::Style { memory: self.memory, security };
+        let style = table::Style { memory: self.memory, security, workers };
         if !json {
             say(&table::head(&machine, plan, style))?;
         }

@@ -12,8 +12,22 @@ use slvr_compiler::types;
 /// Samples on which a committee member evaluates a model (the paper: "validation dataset size of 10").
 pub const SAMPLES: u64 = 10;
 
-/// Most bytes of values of one party: larger rows are built in blocks.
-const MEMORY: u64 = 4800 << 20;
+/// How rows are built.
+#[derive(Clone, Copy)]
+pub struct How {
+    pub security: Security,
+    /// Most bytes of values of one party: larger rows are built in blocks.
+    pub memory: u64,
+    /// Whether checks of inputs are computed ahead of. Workers have nothing to do before they are settled.
+    pub speculate: bool,
+}
+
+impl How {
+    /// Against an adversary.
+    pub fn new(security: Security) -> How {
+        How { security, memory: 4800 << 20, speculate: true }
+    }
+}
 
 /// A row, for any network.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,15 +82,15 @@ impl Row {
     }
 
     /// How it is compiled. The only place that decides it.
-    fn options(&self, security: Security, net: &NetProfile) -> pipeline::Options {
+    fn options(&self, how: How, net: &NetProfile) -> pipeline::Options {
         pipeline::Options {
             // Scores to be ranked are the parties' own results in a round: no client could give one
             // that is out of range.
             enforce: self.job != Job::TopK,
             ring: None,
-            target: Target::new(security, Family::T2(net.tuning())),
-            memory: Some(MEMORY),
-            speculate: true,
+            target: Target::new(how.security, Family::T2(net.tuning())),
+            memory: Some(how.memory),
+            speculate: how.speculate,
             checks: None,
             fine: pipeline::Fine::Short,
         }
@@ -88,7 +102,7 @@ impl Row {
     ///
     /// The first error that the compiler reports: of a model that is not there, or that a demand of the
     /// predicate does not hold for.
-    pub fn compile(&self, security: Security, net: &NetProfile) -> Result<Circuit, String> {
+    pub fn compile(&self, how: How, net: &NetProfile) -> Result<Circuit, String> {
         let file = self.job.file();
         let text = embedded::get(file).ok_or_else(|| format!("{file} is not embedded"))?;
         let mut sources = Sources::new();
@@ -120,7 +134,7 @@ impl Row {
         };
         let types::Checked { program, .. } =
             types::check(&mut sources, id, &options, &mut load).map_err(first)?;
-        let how = self.options(security, net);
+        let how = self.options(how, net);
         let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {}).map_err(first)?;
         Ok(compiled.circuit)
     }
@@ -144,7 +158,7 @@ mod tests {
     #[test]
     fn what_does_not_compile_says_why() {
         let row = Row { job: Job::Norm, model: Some("LeNet6".into()), m: 10 };
-        let compiled = row.compile(Security::SemiHonest, &NetProfile::lan());
+        let compiled = row.compile(How::new(Security::SemiHonest), &NetProfile::lan());
         let why = compiled.expect_err("there is no such model");
         assert!(why.contains("LeNet6"), "{why}");
     }

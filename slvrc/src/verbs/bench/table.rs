@@ -16,6 +16,8 @@ pub struct Style {
     pub memory: bool,
     /// Against whom, and so whether the semi-honest build runs beside.
     pub security: Security,
+    /// How many workers of each party run beside.
+    pub workers: usize,
 }
 
 impl Style {
@@ -82,6 +84,10 @@ pub fn head(machine: &Machine, plan: Plan, style: Style) -> String {
     }
     columns.extend(["s", "floor, s", "times the floor"]);
     columns.extend(style.columns());
+    let with = format!("with {} workers, s", style.workers);
+    if style.workers > 0 {
+        columns.extend([with.as_str(), "times without"]);
+    }
     columns.extend(["MP-SPDZ, s", "MP-SPDZ, MB by all", "paper, s"]);
     let _ = writeln!(out, "| {} |", columns.join(" | "));
     let _ = writeln!(out, "|{}", "---|".repeat(columns.len()));
@@ -130,6 +136,11 @@ pub fn line(line: &Line, style: Style) -> String {
         cells.push(number(more.map(|m| m.1)));
         cells.push(more.map_or_else(none, |m| m.2.to_string()));
     }
+    if style.workers > 0 {
+        let with = ran.filter(|r| !r.with_workers.is_empty());
+        cells.push(number(with.map(|r| median(&r.with_workers))));
+        cells.push(number(with.map(Ran::times_with_workers)));
+    }
     let figure = |origin| line.row.figures().find(|f| f.origin == origin);
     let seconds = |origin| figure(origin).and_then(|f| f.seconds_on(&line.net.name));
     cells.push(number(seconds(Origin::MpSpdz)));
@@ -143,9 +154,10 @@ pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
     let rows: Vec<Value> = lines.iter().map(one).collect();
     json!({
         "ok": true,
+        "workers": plan.workers,
         "repeats": plan.repeats,
         "seed": plan.seed,
-        "security": plan.security.name(),
+        "security": plan.how.security.name(),
         "machine": {
             "cores": machine.cores,
             "macs_per_s": machine.macs_per_s,
@@ -211,6 +223,11 @@ fn one(line: &Line) -> Value {
             "times_bytes_sent": known.map(|k| dearer(k, b).0),
             "times_memory": known.map(|k| dearer(k, b).1),
             "rounds_more": known.map(|k| dearer(k, b).2),
+        })),
+        "with_workers": ran.filter(|r| !r.with_workers.is_empty()).map(|r| json!({
+            "seconds": median(&r.with_workers),
+            "runs_seconds": r.with_workers,
+            "times_seconds": r.times_with_workers(),
         })),
         "elsewhere": elsewhere,
     })

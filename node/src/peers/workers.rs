@@ -1,0 +1,220 @@
+//! Connections between a node and its workers: one for each attempt and worker, which the node opens.
+
+use super::{Peers, Timed, told};
+use crate::basics::spawn;
+use crate::config;
+use crate::trust;
+use crate::wire::{Answer, FrameError, PROTOCOL, Purpose, RunName, frame, read_frame};
+use rustls::{ClientConfig, Error};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use slvr_runtime::link::pinned::Own;
+use slvr_runtime::link::tls::Secure;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read};
+use std::net::{Shutdown, ToSocketAddrs};
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+use zeroize::Zeroizing;
+
+/// The moment after so long.
+fn at(most: Duration) -> Instant {
+    // Clocks have an end.
+    Instant::now()
+        .checked_add(most)
+        .unwrap_or_else(|| Instant::now() + Duration::from_secs(1 << 31))
+}
+
+/// Computes ranges of an attempt for a worker's node, which takes it for this worker of this party.
+pub type Ranges = dyn Fn((usize, u16), RunName, Line) + Send + Sync;
+
+/// A worker as its node calls it.
+pub(super) struct OwnWorker {
+    address: String,
+    calling: Arc<ClientConfig>,
+}
+
+impl OwnWorker {
+    pub(super) fn new(worker: &config::OwnWorker, own: Own<'_>) -> Result<OwnWorker, Error> {
+        let calling = Arc::new(trust::client(Some(own), worker.certificates.clone())?);
+        Ok(OwnWorker { address: worker.address.clone(), calling })
+    }
+}
+
+/// A connection between a node and its worker. What is read and written has a time limit, and is wiped.
+pub struct Line {
+    peers: Arc<Peers>,
+    tls: Secure,
+    /// For how long a message is waited for.
+    pub deadline: Duration,
+}
+
+impl fmt::Debug for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Line(hidden)")
+    }
+}
+
+impl Line {
+    pub(super) fn new(peers: Arc<Peers>, tls: Secure, deadline_s: u64) -> Line {
+        // Longer than a configuration may say it is not.
+        const MOST: u64 = 31 * 24 * 3600;
+        Line { peers, tls, deadline: Duration::from_secs(deadline_s.clamp(1, MOST)) }
+    }
+
+    /// Says something, and then bytes.
+    ///
+    /// # Errors
+    ///
+    /// A connection that ends, or takes longer.
+    pub fn say<T: Serialize>(&self, message: &T, bytes: &[u8], most: Duration) -> io::Result<()> {
+        self.write(&frame(message), bytes.is_empty(), most)?;
+        match bytes {
+            [] => Ok(()),
+            bytes => self.write(bytes, true, most),
+        }
+    }
+
+    /// Writes bytes that belong to what was said before.
+    ///
+    /// # Errors
+    ///
+    /// A connection that ends, or takes longer.
+    pub fn write(&self, bytes: &[u8], flush: bool, most: Duration) -> io::Result<()> {
+        self.tls.socket().set_write_timeout(Some(most))?;
+        let _late = self.peers.doors.until(self.tls.socket(), at(most))?;
+        self.tls.write_all(bytes, flush)
+    }
+
+    /// Hears a message without the bytes that follow it.
+    ///
+    /// # Errors
+    ///
+    /// A connection that ends or is silent; what is no such message.
+    pub fn hear<T: DeserializeOwned>(&self, most: Duration) -> Result<T, FrameError> {
+        // Clients that are replaced are listed.
+        const LONGEST: u64 = 16 << 20;
+        read_frame(&mut Timed { from: &self.tls, until: at(most) }, LONGEST)
+    }
+
+    /// Reads so many bytes. The caller has compared the number with what is admitted.
+    ///
+    /// # Errors
+    ///
+    /// A connection that ends or is silent.
+    pub fn bytes(&self, len: u64, most: Duration) -> io::Result<Zeroizing<Vec<u8>>> {
+        // What a vector leaves behind as it grows is not wiped.
+        let mut bytes = Zeroizing::new(vec![0; len as usize]);
+        // A time limit for each piece: what is large takes as long as it takes.
+        for piece in bytes.chunks_mut(1 << 20) {
+            Timed { from: &self.tls, until: at(most) }.read_exact(piece)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Has whoever hears, on any thread, hear that the connection has ended. What is said still goes out.
+    pub fn deaf(&self) {
+        // The other end may have closed it.
+        let _ = self.tls.socket().shutdown(Shutdown::Read);
+    }
+}
+
+impl FrameError {
+    /// What is said of the other end.
+    pub fn told(self) -> String {
+        match self {
+            FrameError::Io(why) => told(why).to_string(),
+            why => why.to_string(),
+        }
+    }
+}
+
+impl Peers {
+    /// Asks all workers of this node to take part in an attempt, at the same time. Those that are there and free, and why
+    /// the others are not, by number.
+    pub fn workers(
+        self: &Arc<Self>,
+        name: &RunName,
+        deadline: Duration,
+        most: Duration,
+    ) -> BTreeMap<u16, Result<Line, String>> {
+        let until = Instant::now() + most;
+        let (say, heard) = channel();
+        let mut all = BTreeMap::new();
+        for number in (0u16..).take(self.workers.len()) {
+            all.insert(number, Err("it does not answer in time".to_string()));
+            let (me, name, say) = (self.clone(), name.clone(), say.clone());
+            let calls = move || {
+                let done = me.worker(number, name, deadline, until);
+                // Who asks may have waited long enough.
+                let _ = say.send((number, done));
+            };
+            if let Err(e) = spawn("worker", calls) {
+                all.insert(number, Err(e.to_string()));
+            }
+        }
+        drop(say);
+        let left = || until.saturating_duration_since(Instant::now());
+        while let Ok((number, done)) = heard.recv_timeout(left()) {
+            all.insert(number, done);
+        }
+        all
+    }
+
+    fn worker(
+        self: Arc<Self>,
+        number: u16,
+        name: RunName,
+        deadline: Duration,
+        until: Instant,
+    ) -> Result<Line, String> {
+        let deadline_s = deadline.as_secs();
+        let (version, worker) = (PROTOCOL, (self.me, number));
+        self.call_worker(number, &Purpose::Ranges { version, name, deadline_s, worker }, until)
+    }
+
+    /// Looks whether a worker is there and knows its node.
+    ///
+    /// # Errors
+    ///
+    /// Why it is not.
+    pub fn reach_worker(self: &Arc<Self>, number: u16, most: Duration) -> Result<(), String> {
+        self.call_worker(number, &Purpose::Control { version: PROTOCOL }, at(most)).map(drop)
+    }
+
+    fn call_worker(
+        self: &Arc<Self>,
+        number: u16,
+        purpose: &Purpose,
+        until: Instant,
+    ) -> Result<Line, String> {
+        let worker = self.workers.get(usize::from(number)).ok_or("there is none")?;
+        let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let deadline_s = match purpose {
+            Purpose::Ranges { deadline_s, .. } => *deadline_s,
+            Purpose::Control { .. } | Purpose::Run { .. } => left().as_secs(),
+        };
+        let open = || -> Result<(Line, Answer), FrameError> {
+            let found = worker.address.to_socket_addrs()?.collect();
+            let tls = self.dial(found, &worker.calling, until)?;
+            let line = Line::new(self.clone(), tls, deadline_s);
+            line.say(purpose, &[], left())?;
+            let answer = line.hear(left())?;
+            Ok((line, answer))
+        };
+        match open() {
+            Ok((line, Answer::Done)) => Ok(line),
+            Ok((_, Answer::Busy)) => Err("it computes for another attempt".into()),
+            Ok((_, Answer::Refused(why))) => Err(why),
+            Ok((_, answer)) => Err(format!("it answers {answer:?}")),
+            Err(why) => Err(why.told()),
+        }
+    }
+
+    /// Where a worker is called.
+    pub fn worker_at(&self, number: u16) -> &str {
+        self.workers.get(usize::from(number)).map_or("?", |w| &w.address)
+    }
+}

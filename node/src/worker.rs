@@ -1,0 +1,435 @@
+//! A worker: a process of a party that computes ranges of layers for its node.
+//!
+//! Its node calls it before an attempt. Once the nodes have agreed which workers take part, it is told the run's name, the
+//! pair seeds and the circuit, and connects with the same workers of the other two nodes. Then it is handed one range after
+//! another: what that reads, and the parts of those members whose inputs it loads. What it computes it hands back. Once the
+//! node ends the connection it has nothing left of the run, and it keeps nothing on a disk at any time.
+//!
+//! It takes orders from its own node only, computes no range twice and no run again, and is part of one attempt at a time.
+
+use crate::basics::{Hex, now_ms, spawn};
+use crate::config::{WorkerConfig, is_open_to_others};
+use crate::peers::{Line, LinksError, Peers};
+use crate::submission::{part_bytes, unpack as unpack_part};
+use crate::tasks::members;
+use crate::wire::{Answer, Ask, Begin, FrameError, OfWorker, RunHello, RunName, ToWorker};
+use slvr_circuit::ranges::Division;
+use slvr_circuit::{Circuit, artifact};
+use slvr_runtime::link::cancel::Cancellable;
+use slvr_runtime::link::tcp::{Closer, Tcp};
+use slvr_runtime::link::{Link, Peer};
+use slvr_runtime::party::{
+    Doors, Given, Invalid, Party, RunError, Source, Uploads, pack, packed, unpack,
+};
+use slvr_runtime::share::deal::Upload;
+use slvr_runtime::share::{PairSeeds, Prss, RunId};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How long a call waits for the attempt before to end: its node has left it already.
+const FREE: Duration = Duration::from_secs(2);
+/// Runs that are remembered, so that none is computed again.
+const RUNS: usize = 1000;
+
+/// A worker that runs.
+pub struct Worker {
+    /// Where it listens.
+    pub address: SocketAddr,
+    peers: Arc<Peers>,
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Worker({})", self.address)
+    }
+}
+
+/// What the threads of a worker share.
+struct Place {
+    config: WorkerConfig,
+    peers: Arc<Peers>,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    busy: bool,
+    runs: VecDeque<[u8; 16]>,
+}
+
+/// Says that the worker is part of an attempt, until it is dropped.
+struct Busy<'a>(&'a Place);
+
+impl Drop for Busy<'_> {
+    fn drop(&mut self) {
+        self.0.state().busy = false;
+        self.0.freed.notify_all();
+    }
+}
+
+impl Worker {
+    /// Starts a worker: it listens.
+    ///
+    /// # Errors
+    ///
+    /// A configuration that cannot be used; a port that is taken.
+    pub fn start(config: WorkerConfig) -> Result<Worker, String> {
+        if is_open_to_others(&config.key) {
+            tracing::warn!(file = %config.key.display(), "others than its owner may read this secret: chmod 600");
+        }
+        let peers = Arc::new(Peers::of_worker(&config)?);
+        let at = &config.listen;
+        let no_port = |e| format!("listen = \"{at}\": cannot listen there: {e}");
+        let listener = TcpListener::bind(at).map_err(no_port)?;
+        let address = listener.local_addr().map_err(|e| e.to_string())?;
+        let (party, number) = (config.party, config.number);
+        let state = Mutex::default();
+        let place = Arc::new(Place { config, peers: peers.clone(), state, freed: Condvar::new() });
+        let answers = |_, ask| match ask {
+            Ask::Ping => Answer::Clock(now_ms()),
+            _ => Answer::Refused("this is a worker, and knows no rounds".into()),
+        };
+        let ranges = move |taken_for, name, line| place.called(taken_for, &name, &line);
+        let listens = peers.listen(listener, Arc::new(answers), Some(Arc::new(ranges)));
+        listens.map_err(|e| format!("no thread is left: {e}"))?;
+        tracing::info!(node = party, worker = number, %address, "started");
+        Ok(Worker { address, peers })
+    }
+
+    /// Takes no more calls. An attempt under way ends with the process.
+    pub fn stop(self) {
+        self.peers.stop(Some(self.address));
+    }
+}
+
+impl Place {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes part in an attempt, once the one before has ended.
+    fn take(&self) -> Option<Busy<'_>> {
+        let until = Instant::now() + FREE;
+        let mut state = self.state();
+        while state.busy {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return None;
+            }
+            let waited = self.freed.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.busy = true;
+        Some(Busy(self))
+    }
+
+    /// Its node has called.
+    fn called(self: &Arc<Self>, taken_for: (usize, u16), name: &RunName, line: &Line) {
+        let (party, number) = (self.config.party, self.config.number);
+        if taken_for != (party, number as u16) {
+            // One machine for two parties would have what neither may have.
+            let why = format!(
+                "this is worker {number} of node {party}, and worker {} of node {} is called: see [[worker]] of its node.toml",
+                taken_for.1, taken_for.0
+            );
+            tracing::warn!(round = %name.key, why, "a call is refused");
+            // Who has gone does not hear it.
+            let _ = line.say(&Answer::Refused(why), &[], line.deadline);
+            return;
+        }
+        let Some(_busy) = self.take() else {
+            // As above.
+            let _ = line.say(&Answer::Busy, &[], line.deadline);
+            return;
+        };
+        if line.say(&Answer::Done, &[], line.deadline).is_err() {
+            return;
+        }
+        let (round, attempt) = (&name.key, name.attempt);
+        match self.attempt(name, line) {
+            Ok(ranges) => tracing::info!(%round, attempt, ranges, "an attempt has ended"),
+            Err(why) => {
+                tracing::warn!(%round, attempt, why, "an attempt has failed");
+                // As above.
+                let _ = line.say(&OfWorker::Failed(why), &[], line.deadline);
+            }
+        }
+    }
+
+    /// All ranges of an attempt; how many.
+    fn attempt(self: &Arc<Self>, name: &RunName, line: &Line) -> Result<usize, String> {
+        // The nodes connect before it begins. One that leaves this worker out says nothing more.
+        let begin = match line.hear(3 * line.deadline) {
+            Ok(ToWorker::Begin(begin)) => begin,
+            Ok(ToWorker::Range { .. }) => return Err("a range before the run".into()),
+            Err(FrameError::Io(_)) => return Ok(0),
+            Err(why) => return Err(why.to_string()),
+        };
+        let job = Job::new(self, begin, line)?;
+        let (say, events) = channel();
+        let (connects, ended) = (say.clone(), say);
+        let (place, name, hello) = (self.clone(), name.clone(), job.hello());
+        let deadline = line.deadline;
+        // Nobody waits for this thread once the node has ended the attempt.
+        spawn("connect", move || {
+            let _ = connects.send(Event::Connected(place.connect(&name, &hello, deadline)));
+        })
+        .map_err(|e| format!("no thread is left: {e}"))?;
+        job.run(line, ended, &events)
+    }
+
+    /// Connects with the same workers of the other nodes.
+    fn connect(&self, name: &RunName, mine: &RunHello, deadline: Duration) -> Result<Tcp, String> {
+        let number = self.config.number;
+        let done = self.peers.run_links(name, &|_| mine.clone(), deadline);
+        let (links, theirs) = done.map_err(|e| match e {
+            LinksError::Late { peer, why } => format!("worker {number} of node {peer}: {why}"),
+            e @ LinksError::Io(_) => e.to_string(),
+        })?;
+        let same = |h: &RunHello| {
+            (h.agreement, h.nonce, &h.workers) == (mine.agreement, mine.nonce, &mine.workers)
+        };
+        match theirs.iter().find(|(_, h)| !same(h)) {
+            Some((peer, _)) => Err(format!("worker {number} of node {peer}: is in another run")),
+            None => Ok(links),
+        }
+    }
+}
+
+/// What a worker waits for before its first range.
+enum Event {
+    /// It is connected with the others, or not.
+    Connected(Result<Tcp, String>),
+    /// Its node has ended the attempt.
+    Ended,
+}
+
+/// What a worker does in an attempt.
+struct Job {
+    me: usize,
+    number: usize,
+    circuit: Circuit,
+    hash: Hex<32>,
+    division: Division,
+    run: RunId,
+    dealt: RunId,
+    seeds: PairSeeds,
+    workers: BTreeSet<u16>,
+    /// Its place among them.
+    place: usize,
+}
+
+/// A range, and what was dealt of what it loads.
+type Range = (Given, BTreeMap<(usize, usize), Upload>);
+
+impl Job {
+    fn new(of: &Place, begin: Begin, line: &Line) -> Result<Job, String> {
+        let (me, number) = (of.config.party, of.config.number);
+        let most = artifact::MAX_PAYLOAD + (1 << 10);
+        if begin.bytes > most {
+            return Err(format!(
+                "a circuit of {} bytes is announced, at most {most} are accepted",
+                begin.bytes
+            ));
+        }
+        let bytes = line.bytes(begin.bytes, line.deadline).map_err(|e| e.to_string())?;
+        // What is read is verified.
+        let circuit = artifact::read(&bytes).map_err(|e| e.to_string())?;
+        let hash = Hex(artifact::hash(&circuit));
+        if hash != begin.circuit {
+            return Err("the circuit is another one than is announced".into());
+        }
+        let found = begin.workers.iter().position(|w| usize::from(*w) == number);
+        let place = found.ok_or_else(|| {
+            format!("this is worker {number}, and its node calls another one: see [[worker]] of node.toml")
+        })?;
+        let mut state = of.state();
+        if state.runs.contains(&begin.run.0) {
+            return Err("a run is never computed again: its seeds would be used twice".into());
+        }
+        state.runs.push_back(begin.run.0);
+        if state.runs.len() > RUNS {
+            state.runs.pop_front();
+        }
+        drop(state);
+        let division = Division::of(&circuit);
+        Ok(Job {
+            me,
+            number,
+            circuit,
+            hash,
+            division,
+            run: RunId(begin.run.0),
+            dealt: RunId(begin.dealt.0),
+            seeds: PairSeeds { next: begin.next, prev: begin.prev },
+            workers: begin.workers,
+            place,
+        })
+    }
+
+    /// What the same workers of the other nodes are told.
+    fn hello(&self) -> RunHello {
+        let mut nonce = [0; 32];
+        nonce[..16].copy_from_slice(&self.run.0);
+        let (agreement, workers) = (self.hash, self.workers.clone());
+        RunHello { agreement, nonce: Hex(nonce), seed: None, workers }
+    }
+
+    /// Computes what it is handed, until its node ends the connection.
+    fn run(
+        &self,
+        line: &Line,
+        ended: Sender<Event>,
+        events: &Receiver<Event>,
+    ) -> Result<usize, String> {
+        let cancel = AtomicBool::new(false);
+        let closer: Mutex<Option<Closer>> = Mutex::default();
+        // One range is read while another one is computed at most.
+        let (say, heard) = sync_channel(1);
+        thread::scope(|scope| {
+            let reads = || {
+                let done = self.read_all(line, say);
+                // Whoever computes, or connects, waits for nothing more.
+                cancel.store(true, Ordering::Release);
+                if let Some(closer) = &*closer.lock().unwrap_or_else(PoisonError::into_inner) {
+                    closer.close();
+                }
+                let _ = ended.send(Event::Ended);
+                done
+            };
+            let reader = thread::Builder::new().name("orders".into()).spawn_scoped(scope, reads);
+            let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
+            let done = self.ranges(line, events, heard, (&cancel, &closer));
+            line.deaf();
+            let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            // An order that makes no sense is the cause of what follows.
+            read.and(done)
+        })
+    }
+
+    /// Computes ranges once it is connected with the others.
+    fn ranges(
+        &self,
+        line: &Line,
+        events: &Receiver<Event>,
+        heard: Receiver<Range>,
+        (cancel, closer): (&AtomicBool, &Mutex<Option<Closer>>),
+    ) -> Result<usize, String> {
+        let links = match events.recv() {
+            Ok(Event::Connected(links)) => links?,
+            Ok(Event::Ended) | Err(_) => return Ok(0),
+        };
+        let own = links.closer().map_err(|e| e.to_string())?;
+        *closer.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        let done = self.compute(line, &mut Cancellable::new(links, cancel), heard);
+        match done {
+            Err(_) if cancel.load(Ordering::Acquire) => {
+                Err("its node has ended the attempt".into())
+            }
+            done => done,
+        }
+    }
+
+    /// Hands on what its node says, until that ends the connection.
+    fn read_all(&self, line: &Line, to: SyncSender<Range>) -> Result<(), String> {
+        // Between two ranges the party may compute layers of its own, each within the deadline.
+        let layers = u32::try_from(self.circuit.layers.len()).unwrap_or(u32::MAX);
+        let patience = line.deadline.saturating_mul(layers.saturating_add(2));
+        let mut seen = BTreeSet::new();
+        loop {
+            let (number, replaced, reads) = match line.hear(patience) {
+                Ok(ToWorker::Range { number, replaced, reads }) => (number, replaced, reads),
+                Ok(ToWorker::Begin(_)) => return Err("a second run in an attempt".into()),
+                Err(FrameError::Io(_)) => return Ok(()),
+                Err(why) => return Err(why.to_string()),
+            };
+            let mine = number % self.workers.len() == self.place;
+            let of = self.division.ranges.get(number).filter(|_| mine && seen.insert(number));
+            let of = of.ok_or_else(|| {
+                format!("range {number} is not for this worker, or was computed already")
+            })?;
+            if reads != packed(&self.circuit, self.me, &of.reads) {
+                return Err(format!("what range {number} reads has another length"));
+            }
+            let read = |len| line.bytes(len, line.deadline).map_err(|e| e.to_string());
+            let reads = unpack(&self.circuit, self.me, &of.reads, &read(reads)?);
+            let reads = reads.map_err(|e| e.to_string())?;
+            let given = Given { range: number, reads, replaced };
+            let mut uploads = BTreeMap::new();
+            for (set, member) in members(&self.circuit, of) {
+                if !given.replaces(set, member) {
+                    let part = read(part_bytes(&self.circuit, set, self.me))?;
+                    let upload = unpack_part(&self.circuit, set, self.me, &part);
+                    uploads.insert((set, member), upload.map_err(|e| e.to_string())?);
+                }
+            }
+            if to.send((given, uploads)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn compute(
+        &self,
+        line: &Line,
+        link: &mut dyn Link,
+        heard: Receiver<Range>,
+    ) -> Result<usize, String> {
+        let mut ranges = 0;
+        let layer = |l, _| {
+            // A node that has gone is noticed by whoever reads.
+            let _ = line.say(&OfWorker::Layer(l), &[], line.deadline);
+        };
+        for (given, uploads) in heard {
+            let range = given.range;
+            let source = Source { dealt: self.dealt, from: Arc::new(uploads) };
+            let party = Party {
+                circuit: &self.circuit,
+                prss: Prss::new(self.me, &self.seeds, self.run).into(),
+                link: &mut *link,
+                run: self.run,
+                uploads: Uploads { source: Some(source), ..Uploads::default() },
+                invalid: Invalid::Zeros,
+                state: None,
+                deadline: line.deadline,
+                transcript: None,
+                progress: Some(&layer),
+                workers: None,
+                doors: Doors::default(),
+            };
+            let done = party.run_range(&self.division, given).map_err(|e| {
+                let why = self.said(&e);
+                // Before the links end, which takes a while if the other end does not.
+                let _ = line.say(&OfWorker::Failed(why.clone()), &[], line.deadline);
+                why
+            })?;
+            let (bytes_sent, peak_memory) = (done.bytes_sent, done.peak_memory);
+            tracing::info!(range, bytes_sent, peak_memory, "a range is computed");
+            let bytes = pack(&done.writes);
+            let said = OfWorker::Done { bytes_sent, peak_memory, writes: bytes.len() as u64 };
+            // Its node takes it once it has come so far itself.
+            let layers = u32::try_from(self.circuit.layers.len()).unwrap_or(u32::MAX);
+            let most = line.deadline.saturating_mul(layers.saturating_add(2));
+            line.say(&said, &bytes, most).map_err(|e| e.to_string())?;
+            ranges += 1;
+        }
+        Ok(ranges)
+    }
+
+    /// What its node is told of a failure: another end of a link is the same worker of that node.
+    fn said(&self, e: &RunError) -> String {
+        match e {
+            RunError::Link { phase, peer: Peer::Party(p), problem, .. } => {
+                format!("{phase}, worker {} of node {p}: {problem}", self.number)
+            }
+            e => e.to_string(),
+        }
+    }
+}

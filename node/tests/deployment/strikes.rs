@@ -1,0 +1,162 @@
+//! Workers that fail, in schedules that are drawn from a seed.
+//!
+//! A schedule has three nodes with one worker or two, and a round of a check that has ranges. A fault or two strike before the
+//! round, or while a range is computed: a worker is killed, and comes back or does not; it is stopped; a line is cut, slow or
+//! later than the deadline; in its place stands somebody with another certificate, or the worker of another party; a node is
+//! killed. Whatever it is, the round ends within the deadlines, and either it reveals what it should, to the bit, or the cause
+//! is said.
+//!
+//! `SLVR_COUNT` is how many schedules there are, and `SLVR_SEED` the first of them.
+
+use crate::schedules::Draw;
+use crate::workers::{Case, Crew};
+use crate::world::{CHECK, Shape, client};
+use serde_json::Value;
+use std::thread;
+use std::time::{Duration, Instant};
+
+const SMALL: (&str, &str, &str) = ("8", "1", "2");
+/// Bytes with which it has four ranges.
+const MEMORY: Option<u64> = Some(1500 << 10);
+/// Seconds for a message.
+const DEADLINE: u64 = 4;
+
+/// Five attempts that each wait for a few messages, and the pauses between them.
+const MOST: Duration = Duration::from_secs(20 * DEADLINE + 100);
+
+fn strike(crew: &mut Crew, draw: &mut Draw) -> String {
+    let (node, k) = (draw.of(3) as usize, draw.of(crew.count as u64) as usize);
+    let line = draw.of(crew.lines.len() as u64) as usize;
+    let worker = format!("worker {k} of node {node}");
+    match draw.of(9) {
+        0 => {
+            crew.kill(node, k);
+            format!("{worker} is killed")
+        }
+        1 => {
+            crew.start(node, k);
+            format!("{worker} is killed and comes back")
+        }
+        2 => {
+            crew.signal(node, k, "-STOP");
+            format!("{worker} is stopped")
+        }
+        3 => {
+            crew.lines[line].cut();
+            format!("line {line} is cut")
+        }
+        4 => {
+            crew.lines[line].slow(20 + draw.of(100));
+            format!("line {line} is slow")
+        }
+        5 => {
+            crew.lines[line].slow(1000 * (DEADLINE + 2));
+            format!("line {line} is late")
+        }
+        6 => {
+            let other = (node + 1 + draw.of(2) as usize) % 3;
+            crew.impostor(node, k, &format!("node-{other}/worker-{k}/worker"));
+            format!("in the place of {worker} stands that of node {other}")
+        }
+        7 => {
+            crew.impostor(node, k, &format!("clients/{}/client", client(0)));
+            format!("in the place of {worker} stands a client")
+        }
+        _ => {
+            crew.world.kill(node);
+            crew.world.start(node);
+            format!("node {node} is killed and comes back")
+        }
+    }
+}
+
+/// Of a status: why attempts failed.
+fn failures(status: &Value) -> Vec<String> {
+    let all = status["failures"].as_array().cloned().unwrap_or_default();
+    all.iter().map(|f| f["why"].as_str().unwrap_or("").to_string()).collect()
+}
+
+struct End {
+    released: bool,
+    failed: bool,
+}
+
+fn schedule(seed: u64) -> End {
+    let mut draw = Draw(seed);
+    let count = 1 + draw.of(2) as usize;
+    let case = Case::accuracy(SMALL, MEMORY, seed);
+    let shape = Shape { deadline: DEADLINE, patience: 60, ..Shape::default() };
+    let mut crew = Crew::started(case, count, shape);
+    // So that there is time to strike.
+    crew.lines.iter().for_each(|line| line.slow(8));
+    let mut said = Vec::new();
+    if draw.of(3) == 0 {
+        said.push(strike(&mut crew, &mut draw));
+    }
+    crew.submit(1);
+    if said.is_empty() || draw.of(2) == 0 {
+        // It may have ended before: then nothing is struck.
+        let computes = crew.computes(draw.of(3) as usize, 1);
+        thread::sleep(Duration::from_millis(draw.of(200)));
+        said.push(format!("{} (computes: {computes})", strike(&mut crew, &mut draw)));
+    }
+    let begun = Instant::now();
+    let status = crew.ended(1, MOST);
+    let failed = failures(&status);
+    eprintln!(
+        "schedule {seed}, {count} workers: {said:?}: {} after {:.1} s, failures {failed:?}",
+        status["phase"],
+        begun.elapsed().as_secs_f64()
+    );
+    assert!(failed.iter().all(|why| why.len() > 10), "seed {seed}: no cause: {failed:?}");
+    let released = status["phase"] == "released";
+    match released {
+        true => crew.case.check(&crew.values(1), &format!("seed {seed}: {said:?}")),
+        false => {
+            let why = status["aborted"].as_str().unwrap_or("");
+            assert!(why.len() > 10, "seed {seed}: {said:?}: no cause: {status}");
+            assert!(crew.world.coordinator().collect(CHECK, 1).is_err(), "seed {seed}: a result");
+        }
+    }
+    crew.keeps_nothing(&format!("seed {seed}"));
+    End { released, failed: !failed.is_empty() }
+}
+
+#[test]
+fn a_round_ends_with_its_bits_or_a_cause_whatever_workers_do() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
+    let (first, count) = (number("SLVR_SEED").unwrap_or(0), number("SLVR_COUNT").unwrap_or(4));
+    let ends: Vec<End> = (first..first + count).map(schedule).collect();
+    let of = |which: fn(&End) -> bool| ends.iter().filter(|end| which(end)).count();
+    let (released, failed) = (of(|e| e.released), of(|e| e.failed));
+    eprintln!(
+        "{count} schedules from seed {first}: {released} released, in {failed} an attempt failed"
+    );
+    // Each worker that fails is left out in the end, so that the nodes compute without it.
+    assert!(2 * released >= ends.len(), "{released} of {count}");
+}
+
+/// The cause names range, worker and node, also where node 0 has only heard of it; the next attempt is one without the worker.
+#[test]
+fn a_worker_that_is_killed_is_named_and_left_out() {
+    let case = Case::accuracy(SMALL, MEMORY, 7);
+    let shape = Shape { deadline: 30, ..Shape::default() };
+    let mut crew = Crew::started(case, 2, shape);
+    // So that there is time.
+    crew.lines.iter().for_each(|line| line.slow(15));
+    crew.submit(1);
+    assert!(crew.computes(1, 1), "a range is computed");
+    crew.kill(1, 0);
+    let status = crew.ended(1, Duration::from_secs(200));
+    assert_eq!(status["phase"], "released", "{status}");
+    let why = failures(&status).concat();
+    assert!(why.contains("range ") && why.contains("worker 0"), "{why}");
+    assert!(why.contains("node 1"), "{why}");
+    crew.case.check(&crew.values(1), "after an attempt without it");
+    for report in crew.reports(1) {
+        let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
+        let numbers: Vec<_> = work.iter().map(|w| w["worker"].as_u64()).collect();
+        assert_eq!(numbers, [Some(1)], "{report}");
+        assert_eq!(report["outcome"]["attempt"], 2);
+    }
+}

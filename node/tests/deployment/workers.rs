@@ -1,0 +1,469 @@
+//! Workers: processes that compute ranges for their node, and what becomes of a round when they fail.
+//!
+//! What a round reveals is compared with the formula of its predicate, and with a run of the same circuit without workers.
+
+use crate::WORKER;
+use crate::proxy::Proxy;
+use crate::schedules::Draw;
+use crate::world::{CHECK, Shape, World, client, ports, until};
+use serde_json::Value;
+use slvr_circuit::{Circuit, artifact};
+use slvr_compiler::cost::{self, NetProfile};
+use slvr_compiler::pipeline;
+use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::types;
+use slvr_node::basics::{Hex, sha256};
+use slvr_node::config::identity;
+use slvr_node::keys;
+use slvr_node::submission::{Signer, Submission, pack_public};
+use slvr_runtime::party::session::{Options, run_local};
+use slvr_runtime::share::encode::{Inputs, RawTensor, encode_public};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+const LONG: Duration = Duration::from_secs(300);
+
+/// A predicate that comes with the compiler, built for DigitsNet as a task with workers is.
+fn compiled(name: &str, sizes: &[(&str, &str)], memory: Option<u64>) -> Circuit {
+    compiled_with(name, sizes, memory, false)
+}
+
+pub fn compiled_with(
+    name: &str,
+    sizes: &[(&str, &str)],
+    memory: Option<u64>,
+    speculate: bool,
+) -> Circuit {
+    let mut sources = Sources::new();
+    let text = slvr_predicates::get(&format!("{name}.slvr")).expect("a predicate");
+    let file = sources.add(name, text);
+    let all = [&[("M", "DigitsNet")], sizes].concat();
+    let bindings = all.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
+    let options = types::Options { bindings, ..types::Options::default() };
+    let mut nothing = |_: &str| Err(LoadError::NotFound);
+    let checked = types::check(&mut sources, file, &options, &mut nothing);
+    let program = checked.unwrap_or_else(|_| panic!("{name}")).program;
+    let how = pipeline::Options { memory, speculate, ..pipeline::Options::default() };
+    let made = pipeline::compile_with(&program, &sources, how, |_, _| {});
+    made.unwrap_or_else(|_| panic!("{name}")).circuit
+}
+
+/// What clients and the coordinator give, and what follows from it in plain arithmetic.
+pub struct Case {
+    pub circuit: Circuit,
+    public: BTreeMap<String, RawTensor>,
+    clients: Vec<BTreeMap<String, RawTensor>>,
+    expected: Vec<f64>,
+}
+
+/// A number in units of 2^-16, so that sums are exact.
+fn unit(draw: &mut Draw, most: u64) -> f64 {
+    (draw.of(2 * most + 1) as f64 - most as f64) / 65_536.0
+}
+
+impl Case {
+    fn members(circuit: &Circuit) -> usize {
+        circuit.parties[0].size as usize
+    }
+
+    fn size(circuit: &Circuit, name: &str) -> u64 {
+        let input = circuit.inputs.iter().find(|i| i.name == name);
+        input.expect("an input").shape.iter().product()
+    }
+
+    /// A fourth of the updates is about three times as long as the others, and counts as zeros.
+    pub fn norm_bound(m: &str, memory: Option<u64>, seed: u64) -> Case {
+        let circuit = compiled("norm_bound", &[("m", m)], memory);
+        let (m, n) = (Case::members(&circuit), Case::size(&circuit, "update"));
+        let mut draw = Draw(seed);
+        let all: Vec<Vec<f64>> = (0..m)
+            .map(|i| {
+                let most = if i % 4 == 3 { 1100 } else { 300 + draw.of(100) };
+                (0..n).map(|_| unit(&mut draw, most)).collect()
+            })
+            .collect();
+        let squares = |x: &Vec<f64>| x.iter().map(|x| x * x).sum::<f64>();
+        let lengths: Vec<f64> = all.iter().map(|x| squares(x).sqrt()).collect();
+        let bound = {
+            let mut sorted = lengths.clone();
+            sorted.sort_by(f64::total_cmp);
+            1.5 * sorted[(m - 1) / 2]
+        };
+        let kept: Vec<bool> = lengths.iter().map(|l| *l < bound).collect();
+        assert!(kept.contains(&false), "seed {seed}: all are kept");
+        let column = |j: usize| {
+            let one = |(x, keep): (&Vec<f64>, &bool)| if *keep { x[j] } else { 0.0 };
+            all.iter().zip(&kept).map(one).sum::<f64>() / m as f64
+        };
+        let expected = (0..n as usize).map(column).collect();
+        let given = |x| BTreeMap::from([("update".to_string(), RawTensor::reals([n], x))]);
+        Case {
+            circuit,
+            public: BTreeMap::new(),
+            clients: all.into_iter().map(given).collect(),
+            expected,
+        }
+    }
+
+    /// The global model says class 0 of any image, which is right. All updates but c change nothing of that; those say class 1.
+    /// So whatever committees are drawn, these c are left out.
+    pub fn accuracy((m, c, b): (&str, &str, &str), memory: Option<u64>, seed: u64) -> Case {
+        let circuit = compiled("slvr_accuracy", &[("m", m), ("c", c), ("b", b)], memory);
+        let (m, n) = (Case::members(&circuit), Case::size(&circuit, "update"));
+        let (c, b): (usize, u64) = (c.parse().expect("c"), b.parse().expect("b"));
+        let global = circuit.inputs.iter().find(|i| i.name == "global").expect("a model");
+        let before = global.fields.iter().take_while(|f| f.name != "fc2.bias");
+        let bias: u64 = before.map(|f| f.shape.iter().product::<u64>()).sum();
+        assert_eq!(bias + 10, n, "the biases of the last layer come last");
+        let mut weights = vec![0.0; n as usize];
+        weights[bias as usize] = 2.0;
+        let mut draw = Draw(seed);
+        let bad: BTreeSet<usize> = {
+            let mut bad = BTreeSet::new();
+            while bad.len() < c {
+                bad.insert(draw.of(m as u64) as usize);
+            }
+            bad
+        };
+        let mut sum = vec![0.0; n as usize];
+        let clients = (0..m).map(|i| {
+            let mut x: Vec<f64> = (0..n).map(|_| unit(&mut draw, 200)).collect();
+            match bad.contains(&i) {
+                true => x[bias as usize + 1] = 4.0,
+                false => sum.iter_mut().zip(&x).for_each(|(sum, x)| *sum += x),
+            }
+            let images = (0..b * 64).map(|_| draw.of(65_536) as f64 / 65_536.0).collect();
+            BTreeMap::from([
+                ("update".to_string(), RawTensor::reals([n], x)),
+                ("image".to_string(), RawTensor::reals([b, 1, 8, 8], images)),
+                ("label".to_string(), RawTensor::integers([b], vec![0; b as usize])),
+            ])
+        });
+        let clients = clients.collect();
+        let expected = sum.iter().map(|sum| sum / (m - c) as f64).collect();
+        let public = BTreeMap::from([("global".to_string(), RawTensor::reals([n], weights))]);
+        Case { circuit, public, clients, expected }
+    }
+
+    /// What a run in this process without workers reveals.
+    fn alone(&self) -> Vec<f64> {
+        let sets = [vec![self.clients.clone()], vec![Vec::new(); self.circuit.parties.len() - 1]];
+        let inputs = Inputs { public: self.public.clone(), sets: sets.concat() };
+        let report = run_local(&self.circuit, &inputs, &Options::default());
+        report.expect("a run").outputs[0].values.clone()
+    }
+
+    pub fn check(&self, values: &[f64], what: &str) {
+        let far = values.iter().zip(&self.expected).position(|(a, b)| (a - b).abs() > 1e-12);
+        assert_eq!(values.len(), self.expected.len(), "{what}");
+        assert_eq!(far, None, "{what}: {:?}", far.map(|at| (values[at], self.expected[at])));
+    }
+}
+
+/// The hash of a certificate beside its key.
+fn certified(own: &Path) -> String {
+    let (certificate, key) = (own.with_extension("crt"), own.with_extension("key"));
+    sha256(&identity(&certificate, &key).expect("an identity").0).to_string()
+}
+
+/// A deployment with workers.
+pub struct Crew {
+    pub world: World,
+    pub case: Case,
+    pub count: usize,
+    processes: BTreeMap<(usize, usize), Child>,
+    /// Lines that can be cut: from a node to its worker, and between the same workers of two nodes.
+    pub lines: Vec<Proxy>,
+}
+
+impl Crew {
+    pub fn new(case: Case, count: usize, shape: Shape) -> Crew {
+        let file = std::env::temp_dir();
+        let file = file.join(format!("slvr-{}-{:p}.slvrb", std::process::id(), &case));
+        fs::write(&file, artifact::write(&case.circuit)).expect("writes");
+        let world = World::new(Shape {
+            m: case.clients.len() as u64,
+            check: Some(file),
+            check_lines: "workers = true".into(),
+            limits: format!("run_memory_mb = 20000\n{}", shape.limits),
+            ..shape
+        });
+        let folder = world.folder.path().to_path_buf();
+        keys::workers(&folder, count).expect("workers");
+        let mut lines = Vec::new();
+        for (node, k) in (0..3).flat_map(|node| (0..count).map(move |k| (node, k))) {
+            let [port] = ports();
+            let own = folder.join(format!("node-{node}/worker-{k}"));
+            let hash = certified(&own.join("worker"));
+            let edit = |path: &Path, change: &dyn Fn(&str) -> Option<String>| {
+                let text = fs::read_to_string(path).expect("a configuration");
+                let lines: Vec<&str> = text.lines().collect();
+                let next = lines.iter().skip(1).chain([&""]);
+                // An address stands before its certificate.
+                let one = |(line, next): (&&str, &&str)| match line.split_once(" = ") {
+                    Some(("listen", _)) => change("listen").unwrap_or(line.to_string()),
+                    Some(("address", _)) if next.contains(&hash) => {
+                        change("address").expect("an address")
+                    }
+                    _ => line.to_string(),
+                };
+                let text: Vec<String> = lines.iter().zip(next).map(one).collect();
+                fs::write(path, text.join("\n") + "\n").expect("writes");
+            };
+            edit(&own.join("worker.toml"), &|name| Some(format!("{name} = \"127.0.0.1:{port}\"")));
+            // Those of nodes with larger numbers call.
+            let others = (node + 1..3).map(|i| format!("node-{i}/worker-{k}/worker.toml"));
+            for path in others.chain([format!("node-{node}/node.toml")]) {
+                let proxy = Proxy::new(port);
+                let at = format!("address = \"127.0.0.1:{}\"", proxy.port);
+                edit(&folder.join(path), &|name| (name == "address").then(|| at.clone()));
+                lines.push(proxy);
+            }
+        }
+        Crew { world, case, count, processes: BTreeMap::new(), lines }
+    }
+
+    pub fn started(case: Case, count: usize, shape: Shape) -> Crew {
+        let mut crew = Crew::new(case, count, shape);
+        (0..3).for_each(|node| (0..count).for_each(|k| crew.start(node, k)));
+        (0..3).for_each(|node| crew.world.start(node));
+        crew
+    }
+
+    fn folder(&self, node: usize, k: usize) -> PathBuf {
+        self.world.folder.path().join(format!("node-{node}/worker-{k}"))
+    }
+
+    fn log(&self, node: usize, k: usize) -> PathBuf {
+        self.world.folder.path().join(format!("worker-{node}-{k}.log"))
+    }
+
+    /// What all workers have logged.
+    fn logged(&self) -> String {
+        let all = (0..3).flat_map(|node| (0..self.count).map(move |k| (node, k)));
+        let one = |(node, k)| {
+            let text = fs::read_to_string(self.log(node, k)).unwrap_or_default();
+            format!("--- worker {k} of node {node}\n{text}")
+        };
+        all.map(one).collect()
+    }
+
+    pub fn start(&mut self, node: usize, k: usize) {
+        self.start_with(node, k, self.folder(node, k));
+    }
+
+    fn start_with(&mut self, node: usize, k: usize, folder: PathBuf) {
+        self.kill(node, k);
+        let log = File::options().create(true).append(true).open(self.log(node, k));
+        let mut command = Command::new(std::env::current_exe().expect("this program"));
+        command.args(["worker_process", "--exact", "--nocapture", "--test-threads=1"]);
+        command.env(WORKER, folder.join("worker.toml")).current_dir(folder);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log.expect("a log"));
+        self.processes.insert((node, k), command.spawn().expect("starts"));
+    }
+
+    /// Somebody with another certificate in a worker's place.
+    pub fn impostor(&mut self, node: usize, k: usize, own: &str) {
+        let path = |end: &str| self.world.folder.path().join(format!("{own}.{end}"));
+        let usual = self.folder(node, k);
+        let before = certified(&usual.join("worker"));
+        let after = certified(&self.world.folder.path().join(own));
+        let text = fs::read_to_string(usual.join("worker.toml")).expect("a configuration");
+        // It believes that its certificate is the one that is expected of it.
+        let text = text.replace(&after, &Hex([9; 32]).to_string()).replace(&before, &after);
+        let folder = self.world.folder.path().join(format!("impostor-{node}-{k}"));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir(&folder).expect("a folder");
+        fs::write(folder.join("worker.toml"), text).expect("writes");
+        fs::copy(path("crt"), folder.join("worker.crt")).expect("a copy");
+        fs::copy(path("key"), folder.join("worker.key")).expect("a copy");
+        self.start_with(node, k, folder);
+    }
+
+    pub fn kill(&mut self, node: usize, k: usize) {
+        if let Some(mut child) = self.processes.remove(&(node, k)) {
+            child.kill().expect("is ended");
+            child.wait().expect("has ended");
+        }
+    }
+
+    pub fn signal(&self, node: usize, k: usize, signal: &str) {
+        if let Some(child) = self.processes.get(&(node, k)) {
+            let done = Command::new("kill").args([signal, &child.id().to_string()]).status();
+            assert!(done.expect("kill").success());
+        }
+    }
+
+    pub fn pid(&self, node: usize, k: usize) -> u32 {
+        self.processes[&(node, k)].id()
+    }
+
+    /// Opens a round, and all clients submit to it.
+    pub fn submit(&self, round: u64) -> Vec<Submission> {
+        let (coordinator, circuit) = (self.world.coordinator(), &self.case.circuit);
+        let public = encode_public(circuit, &self.case.public).expect("in range");
+        let public = pack_public(&public);
+        until(LONG, "a round is open", || {
+            coordinator.open((CHECK, round), (3600, 0, None), &public).ok()
+        });
+        let opening = coordinator.opening(CHECK, round).expect("is open").digest();
+        let hashes = (Hex(artifact::hash(circuit)), opening);
+        let one = |i: usize| {
+            let caller = self.world.client(i as u64);
+            let signer = Signer::new(&caller.config().secret.expect("a secret").0).expect("a key");
+            let (name, given) = (client(i as u64), &self.case.clients[i]);
+            let made = Submission::new(&signer, (CHECK, round, &name), circuit, hashes, given);
+            let made = made.expect("a submission");
+            caller.submit(&made, LONG, &|_, _, _| {}).expect("submits");
+            made
+        };
+        (0..self.case.clients.len()).map(one).collect()
+    }
+
+    /// Waits until a round has ended at node 0; how.
+    pub fn ended(&self, round: u64, most: Duration) -> Value {
+        let coordinator = self.world.coordinator();
+        until(most, "the round ends", || {
+            let status = coordinator.status(0, CHECK, round).ok()?;
+            let ended = status["phase"] == "released" || status["phase"] == "aborted";
+            ended.then_some(status)
+        })
+    }
+
+    /// Waits until a worker computes: its node waits for a range of it.
+    pub fn computes(&self, node: usize, round: u64) -> bool {
+        let coordinator = self.world.coordinator();
+        let until = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < until {
+            let shown = coordinator.status(node, CHECK, round).unwrap_or_default();
+            if shown["run"]["range"].is_u64() {
+                return true;
+            }
+            if shown["phase"] == "released" || shown["phase"] == "aborted" {
+                return false;
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        false
+    }
+
+    pub fn values(&self, round: u64) -> Vec<f64> {
+        let got = self.world.coordinator().collect(CHECK, round);
+        got.unwrap_or_else(|e| panic!("{e}")).revealed[0].values.clone()
+    }
+
+    /// No worker keeps a file, in its folder or open.
+    pub fn keeps_nothing(&self, what: &str) {
+        for (&(node, k), child) in &self.processes {
+            let all = fs::read_dir(self.folder(node, k)).expect("a folder").flatten();
+            let all: BTreeSet<_> =
+                all.map(|f| f.file_name().into_string().expect("a name")).collect();
+            let made = ["worker.crt", "worker.key", "worker.toml"].map(String::from);
+            assert_eq!(all, BTreeSet::from(made), "{what}");
+            let open = fs::read_dir(format!("/proc/{}/fd", child.id())).into_iter().flatten();
+            let open = open.flatten().filter_map(|f| fs::read_link(f.path()).ok());
+            let log = self.log(node, k);
+            let left = open.filter(|f| f.is_absolute() && f.is_file() && *f != log);
+            assert_eq!(left.collect::<Vec<_>>(), Vec::<PathBuf>::new(), "{what}");
+        }
+    }
+
+    pub fn reports(&self, round: u64) -> [Value; 3] {
+        let coordinator = self.world.coordinator();
+        [0, 1, 2].map(|node| coordinator.report(node, CHECK, round).expect("a report"))
+    }
+}
+
+impl Drop for Crew {
+    fn drop(&mut self) {
+        let all: Vec<_> = self.processes.keys().copied().collect();
+        all.into_iter().for_each(|(node, k)| self.kill(node, k));
+        if let Some(check) = &self.world.shape.check {
+            let _ = fs::remove_file(check);
+        }
+        if thread::panicking() {
+            eprintln!("{}", self.logged());
+        }
+    }
+}
+
+/// A round with workers: what it reveals, and what each worker counts.
+fn exact(case: Case, count: usize) {
+    let alone = case.alone();
+    case.check(&alone, "without workers");
+    let crew = Crew::started(case, count, Shape { deadline: 120, ..Shape::default() });
+    crew.submit(1);
+    let status = crew.ended(1, LONG);
+    assert_eq!(status["phase"], "released", "{status}");
+    let circuit = &crew.case.circuit;
+    let predicted = cost::workers(circuit, count, &[&NetProfile::lan()]).remove(0);
+    for (me, report) in crew.reports(1).iter().enumerate() {
+        assert_eq!(report["circuit"], Hex(artifact::hash(circuit)).to_string());
+        let outcome = &report["outcome"];
+        let work = outcome["workers"].as_array().cloned().unwrap_or_default();
+        assert_eq!(work.len(), count, "{report}");
+        let mut sent = predicted.party.bytes[me];
+        for (k, (work, cost)) in work.iter().zip(&predicted.workers).enumerate() {
+            assert_eq!(work["worker"], k);
+            assert_eq!(work["bytes_sent"], cost.bytes[me], "worker {k} of node {me}");
+            assert_eq!(work["peak_memory"], cost.memory[me], "worker {k} of node {me}");
+            let ranges: BTreeSet<u64> = work["ranges"]
+                .as_array()
+                .expect("a list")
+                .iter()
+                .map(|r| r.as_u64().expect("a number"))
+                .collect();
+            let mine = (0..predicted.ranges.len()).filter(|n| n % count == k).map(|n| n as u64);
+            assert_eq!(ranges, mine.collect(), "worker {k} of node {me}");
+            sent += cost.bytes[me];
+        }
+        assert_eq!(outcome["bytes_sent"], sent, "node {me}");
+        assert_eq!(outcome["peak_memory"], predicted.party.memory[me], "node {me}");
+    }
+    let values = crew.values(1);
+    crew.case.check(&values, &format!("{count} workers"));
+    assert!(values == alone, "{count} workers: the same bits");
+    crew.keeps_nothing(&format!("{count} workers"));
+}
+
+/// Its range loads the updates of all clients: the worker is handed their parts.
+#[test]
+fn a_norm_bound_is_the_same_with_a_worker_and_with_two() {
+    for count in [1, 2] {
+        exact(Case::norm_bound("40", Some(2 << 20), 3), count);
+    }
+}
+
+#[test]
+fn an_accuracy_is_the_same_with_a_worker_and_with_two() {
+    for count in [1, 2] {
+        exact(Case::accuracy(("40", "2", "10"), Some(14 << 20), 5), count);
+    }
+}
+
+/// The least number of workers of a node counts; a node without any has all nodes compute alone.
+#[test]
+fn nodes_with_different_numbers_of_workers_use_those_that_all_have() {
+    let case = Case::accuracy(("8", "1", "2"), Some(1500 << 10), 9);
+    let mut crew = Crew::new(case, 2, Shape { deadline: 120, ..Shape::default() });
+    (0..3).for_each(|node| (0..2).for_each(|k| crew.start(node, k)));
+    for (round, left) in [(1, 1), (2, 0)] {
+        let path = crew.world.folder.path().join("node-1/node.toml");
+        let text = fs::read_to_string(&path).expect("a configuration");
+        let last = text.rfind("\n[[worker]]").expect("a worker");
+        fs::write(&path, &text[..last]).expect("writes");
+        (0..3).for_each(|node| crew.world.start(node));
+        crew.submit(round);
+        let status = crew.ended(round, LONG);
+        assert_eq!(status["phase"], "released", "{status}");
+        crew.case.check(&crew.values(round), &format!("{left} workers of node 1"));
+        for report in crew.reports(round) {
+            let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
+            assert_eq!(work.len(), left, "{report}");
+        }
+    }
+}

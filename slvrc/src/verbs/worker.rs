@@ -1,0 +1,61 @@
+//! `slvrc worker`: a worker of a node of a deployment.
+
+use crate::deployment::start_log;
+use crate::fail::say;
+use crate::memory;
+use slvr_node::config::WorkerConfig;
+use slvr_node::service::ending;
+use slvr_node::worker;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// Arguments.
+#[derive(clap::Args)]
+pub struct Worker {
+    /// What it is told: worker.toml, as `slvrc keys --workers` makes it.
+    #[arg(long, value_name = "FILE")]
+    config: PathBuf,
+    /// How much it logs.
+    #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
+    log: String,
+    /// How: one line of text for each event, or one JSON object.
+    #[arg(long, default_value = "text", value_parser = ["text", "json"])]
+    log_format: String,
+    /// Look at the configuration, the keys and the port, and do not start.
+    #[arg(long)]
+    check: bool,
+    /// End, too, once standard input ends. Whoever starts a worker with a pipe leaves none behind, however it ends itself.
+    #[arg(long)]
+    until_input_ends: bool,
+}
+
+impl Worker {
+    pub fn run(self) -> anyhow::Result<()> {
+        let config = WorkerConfig::read(&self.config)?;
+        if !self.check {
+            start_log(&self.log, &self.log_format);
+        }
+        // Before it listens, so that no signal is lost.
+        let signal = ending()?;
+        if self.until_input_ends {
+            std::thread::spawn(|| {
+                // Nothing is expected to be said. An input that cannot be read has ended, too.
+                let _ = std::io::copy(&mut std::io::stdin().lock().by_ref(), &mut std::io::sink());
+                std::process::exit(0);
+            });
+        }
+        // It lives long: it gives back what a run has taken.
+        memory::expect(u64::MAX);
+        let worker = worker::Worker::start(config).map_err(anyhow::Error::msg)?;
+        if self.check {
+            let at = worker.address;
+            worker.stop();
+            return say(&format!("{}: good; it can listen at {at}\n", self.config.display()));
+        }
+        // A hangup is for nodes. Its node repeats an attempt that ends with it.
+        while signal.recv().is_ok_and(|asked| asked == "hangup") {}
+        tracing::info!("stopping");
+        worker.stop();
+        Ok(())
+    }
+}
