@@ -49,7 +49,10 @@ impl Checker<'_> {
         let plain = text.chars().all(|c| c.is_alphanumeric() || c == '_');
         let (outer, inner) = x.ty.dims.split_first()?;
         if inner.len() != rank || !plain {
-            return None;
+            let place = text.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));
+            let vector = rank == 1 && !inner.is_empty() && x.ty.dims.iter().all(|d| d.set.is_none());
+            let flat = format!("as one vector: `{}`", call(&format!("flat({text})")));
+            return (place && vector).then_some(flat);
         }
         let over = outer.set.map_or(outer.size.to_string(), |s| self.set_name(s));
         let rows = format!("`[{} for i in {over}]`", call(&format!("{text}[i]")));
