@@ -44,6 +44,9 @@
 //! over, and proposes whose submissions count. The others check that against what they hold themselves, and nothing is
 //! released unless all three have finished the same attempt.
 //!
+//! A worker belongs to its node's party, and is as trusted as the node with what it is handed: the pair seeds of a run, shares that
+//! a range reads, and parts of members. It has no key of the node. Only its node may order it to compute.
+//!
 //! # What survives
 //!
 //! A submission is acknowledged once its file, its folder and its record are on disk. Each step of a round is on disk

@@ -2,7 +2,7 @@
 
 use crate::schedules::Draw;
 use crate::workers::{Case, Crew};
-use crate::world::{Shape, until};
+use crate::world::{Reader, Shape, until};
 use slvr_circuit::Circuit;
 use slvr_circuit::ranges::Division;
 use slvr_node::basics::{Hex, sha256};
@@ -28,14 +28,6 @@ const LONG: Duration = Duration::from_secs(60);
 
 fn case() -> Case {
     Case::accuracy(("8", "1", "2"), Some(1500 << 10), 1)
-}
-
-struct Reader<'a>(&'a Secure);
-
-impl Read for Reader<'_> {
-    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
-        self.0.read(to)
-    }
 }
 
 fn heard<T: for<'de> serde::Deserialize<'de>>(tls: &Secure) -> Result<T, FrameError> {

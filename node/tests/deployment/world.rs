@@ -263,7 +263,7 @@ impl Default for Shape {
 }
 
 /// Reads what a node says.
-struct Reader<'a>(&'a Secure);
+pub struct Reader<'a>(pub &'a Secure);
 
 impl Read for Reader<'_> {
     fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
