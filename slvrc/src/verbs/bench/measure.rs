@@ -118,7 +118,8 @@ pub fn line(
         beside,
         outcome,
     };
-    let circuit = match row.compile(plan.security, net) {
+    let security = row.security(plan.security);
+    let circuit = match row.compile(security, net) {
         Ok(circuit) => circuit,
         Err(why) => {
             return Ok(line(None, None, Outcome::Skipped(format!("does not compile: {why}"))));
@@ -135,7 +136,7 @@ pub fn line(
     let cost = Cost::of(&circuit);
     let known = known_of(&cost);
     let semi_honest = || row.compile(Security::SemiHonest, net);
-    let (beside, no_beside) = match plan.security.is_malicious().then(semi_honest) {
+    let (beside, no_beside) = match security.is_malicious().then(semi_honest) {
         None => (None, None),
         Some(Ok(circuit)) => (Some(circuit), None),
         Some(Err(why)) => (None, Some(why)),
