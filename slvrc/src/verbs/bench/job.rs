@@ -17,6 +17,8 @@ pub enum Job {
     RoundAccuracy,
     /// A whole round of all clients with the confidence score.
     RoundConfidence,
+    /// [`Job::RoundAccuracy`] against one malicious party.
+    RoundAccuracyMalicious,
 }
 
 impl Job {
@@ -40,6 +42,7 @@ impl Job {
             Job::TopK => "top-k",
             Job::RoundAccuracy => "round-accuracy",
             Job::RoundConfidence => "round-confidence",
+            Job::RoundAccuracyMalicious => "round-accuracy-malicious",
         }
     }
 
@@ -51,7 +54,7 @@ impl Job {
             Job::Accuracy => "bench/accuracy.slvr",
             Job::Confidence => "bench/confidence.slvr",
             Job::TopK => "bench/top_k.slvr",
-            Job::RoundAccuracy => "slvr_accuracy.slvr",
+            Job::RoundAccuracy | Job::RoundAccuracyMalicious => "slvr_accuracy.slvr",
             Job::RoundConfidence => "slvr_confidence.slvr",
         }
     }

@@ -127,7 +127,9 @@ pub fn line(
         beside,
         outcome,
     };
-    let circuit = match row.compile(plan.how, net) {
+    let security = row.security(plan.how.security);
+    let how = How { security, ..plan.how };
+    let circuit = match row.compile(how, net) {
         Ok(circuit) => circuit,
         Err(why) => {
             return Ok(line(None, None, Outcome::Skipped(format!("does not compile: {why}"))));
@@ -143,8 +145,8 @@ pub fn line(
     };
     let cost = Cost::of(&circuit);
     let known = known_of(&cost);
-    let semi_honest = || row.compile(How { security: Security::SemiHonest, ..plan.how }, net);
-    let (beside, no_beside) = match plan.how.security.is_malicious().then(semi_honest) {
+    let semi_honest = || row.compile(How { security: Security::SemiHonest, ..how }, net);
+    let (beside, no_beside) = match security.is_malicious().then(semi_honest) {
         None => (None, None),
         Some(Ok(circuit)) => (Some(circuit), None),
         Some(Err(why)) => (None, Some(why)),
@@ -187,7 +189,7 @@ pub fn line(
             row.name()
         );
         ran.seconds.push(report.seconds);
-        if plan.workers > 0 {
+        if plan.workers > 0 && !security.is_malicious() {
             let seed = (plan.seed, plan.workers);
             let with = once(&circuit, &wanted, &network, seed, bar)?;
             anyhow::ensure!(

@@ -84,19 +84,19 @@ fn profile(name: &str) -> Result<NetProfile, String> {
 
 impl Bench {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let mut rows = Row::all(&self.models, &self.m);
+        let security = slvr::build::security(&self.security);
+        let mut rows = Row::all(&self.models, &self.m, security);
         if !self.rows.is_empty() {
             rows.retain(|r| self.rows.iter().any(|part| r.name().contains(part.as_str())));
         }
         if rows.is_empty() {
-            let names: Vec<String> =
-                Row::all(&self.models, &self.m).iter().map(Row::name).collect();
+            let all = Row::all(&self.models, &self.m, security);
+            let names: Vec<String> = all.iter().map(Row::name).collect();
             return Err(Usage(format!("no such row; there are {}", names.join(", "))).into());
         }
         if let Some(path) = &self.svg {
             slvr::files::can_write(path)?;
         }
-        let security = slvr::build::security(&self.security);
         let workers = usize::from(self.workers);
         if workers > 0 && security.is_malicious() {
             let why = "--workers: against a malicious party workers cannot compute ranges";
@@ -107,7 +107,8 @@ impl Bench {
         let how = How { memory, speculate: workers == 0, ..how };
         let plan = Plan { repeats: self.repeats as usize, seed: self.seed, how, workers };
         let machine = Machine::measure();
-        let style = table::Style { memory: self.memory, security, workers };
+        let malicious = rows.iter().any(|r| r.security(security).is_malicious());
+        let style = table::Style { memory: self.memory, malicious, workers };
         if !json {
             say(&table::head(&machine, plan, style))?;
         }

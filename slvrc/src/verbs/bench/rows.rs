@@ -46,8 +46,9 @@ fn bound(model: &str) -> &str {
 }
 
 impl Row {
-    /// All rows for these models and numbers of clients: per model, then top-k.
-    pub fn all(models: &[String], clients: &[u64]) -> Vec<Row> {
+    /// All rows for these models and numbers of clients: per model, then top-k. Where the others are for parties that follow
+    /// the protocol, one more is not: LeNet-5's whole round of fewest clients.
+    pub fn all(models: &[String], clients: &[u64], security: Security) -> Vec<Row> {
         let mut rows = Vec::new();
         for model in models {
             for job in Job::WITH_MODEL {
@@ -60,7 +61,16 @@ impl Row {
             }
         }
         rows.extend(clients.iter().map(|&m| Row { job: Job::TopK, model: None, m }));
+        if !security.is_malicious() && models.iter().any(|m| m == "LeNet5") {
+            let (job, model) = (Job::RoundAccuracyMalicious, Some("LeNet5".to_string()));
+            rows.extend(clients.iter().min().map(|&m| Row { job, model, m }));
+        }
         rows
+    }
+
+    /// Against whom, where `security` is asked for.
+    pub fn security(&self, security: Security) -> Security {
+        if self.job == Job::RoundAccuracyMalicious { Security::Malicious } else { security }
     }
 
     /// Its name: `client-confidence/LeNet5/m=10`.
@@ -116,7 +126,7 @@ impl Row {
                 &[("M", model), ("c", &c), ("b", &b)]
             }
             Job::TopK => &[("m", &m), ("c", &c)],
-            Job::RoundAccuracy | Job::RoundConfidence => {
+            Job::RoundAccuracy | Job::RoundConfidence | Job::RoundAccuracyMalicious => {
                 &[("M", model), ("m", &m), ("c", &c), ("b", &b)]
             }
         };
@@ -147,9 +157,10 @@ mod tests {
     #[test]
     fn rows_of_the_paper() {
         let models = ["LeNet5", "LeNet5Max", "ResNet18"].map(String::from);
-        let rows = Row::all(&models, &[10, 20]);
-        // Six jobs of three models, but one norm for both LeNets; and top-k.
-        assert_eq!(rows.len(), 2 * (3 * 6 - 1 + 1));
+        let rows = Row::all(&models, &[10, 20], Security::SemiHonest);
+        // Six jobs of three models, but one norm for both LeNets; top-k; and a round against a malicious party.
+        assert_eq!(rows.len(), 2 * (3 * 6 - 1 + 1) + 1);
+        assert_eq!(Row::all(&models, &[10, 20], Security::Malicious).len(), rows.len() - 1);
         let names: std::collections::BTreeSet<String> = rows.iter().map(Row::name).collect();
         assert_eq!(names.len(), rows.len(), "names differ");
         assert!(rows.iter().all(|r| r.c() == r.m / 10));

@@ -4,7 +4,6 @@ use super::measure::{Known, Line, Outcome, Plan, Ran, median};
 use super::peers::Origin;
 use super::rows::SAMPLES;
 use serde_json::{Value, json};
-use slvr_circuit::Security;
 use slvr_compiler::cost::most;
 use slvr_ring::machine::Machine;
 use std::fmt::Write;
@@ -14,8 +13,8 @@ use std::fmt::Write;
 pub struct Style {
     /// Memory of a party.
     pub memory: bool,
-    /// Against whom, and so whether the semi-honest build runs beside.
-    pub security: Security,
+    /// Whether a row is against a malicious party, so that the semi-honest build runs beside it.
+    pub malicious: bool,
     /// How many workers of each party run beside.
     pub workers: usize,
 }
@@ -23,9 +22,9 @@ pub struct Style {
 impl Style {
     /// Heads of the columns about the build beside. The ratios against a malicious party are ours over semi-honest.
     fn columns(self) -> &'static [&'static str] {
-        match self.security {
-            Security::SemiHonest => &[],
-            Security::Malicious => &[
+        match self.malicious {
+            false => &[],
+            true => &[
                 "semi-honest, s",
                 "times semi-honest: s",
                 "MB by all",
@@ -123,7 +122,7 @@ pub fn line(line: &Line, style: Style) -> String {
     cells.push(seconds);
     cells.push(number(floor));
     cells.push(number(ran.and_then(|r| floor.map(|f| r.median() / f)).filter(|x| x.is_finite())));
-    if style.security.is_malicious() {
+    if style.malicious {
         let other = ran.filter(|r| !r.beside.is_empty());
         let said = ran.and_then(|r| r.no_beside.clone());
         cells.push(match (other, said) {
@@ -151,7 +150,7 @@ pub fn line(line: &Line, style: Style) -> String {
 
 /// All lines, and what they were measured on.
 pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
-    let rows: Vec<Value> = lines.iter().map(one).collect();
+    let rows: Vec<Value> = lines.iter().map(|line| one(line, plan)).collect();
     json!({
         "ok": true,
         "workers": plan.workers,
@@ -167,7 +166,7 @@ pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
     })
 }
 
-fn one(line: &Line) -> Value {
+fn one(line: &Line, plan: Plan) -> Value {
     let proven = |r: &&Ran| !r.beside.is_empty();
     let known = line.known.as_ref();
     let (ran, skipped) = match &line.outcome {
@@ -194,6 +193,7 @@ fn one(line: &Line) -> Value {
         "model": line.row.model,
         "m": line.row.m,
         "c": line.row.c(),
+        "security": line.row.security(plan.how.security).name(),
         "net": line.net,
         "skipped": skipped,
         "rounds": ran.map(|r| r.rounds),

@@ -50,7 +50,8 @@ impl Checker<'_> {
         let (outer, inner) = x.ty.dims.split_first()?;
         if inner.len() != rank || !plain {
             let place = text.chars().all(|c| c.is_alphanumeric() || "_.[]".contains(c));
-            let vector = rank == 1 && !inner.is_empty() && x.ty.dims.iter().all(|d| d.set.is_none());
+            let vector =
+                rank == 1 && !inner.is_empty() && x.ty.dims.iter().all(|d| d.set.is_none());
             let flat = format!("as one vector: `{}`", call(&format!("flat({text})")));
             return (place && vector).then_some(flat);
         }
