@@ -4,6 +4,9 @@ slvrc lab --predicate paper --attacks all --seed 40 --out digits-20
 RULES=norm_bound,gallery/norm_bound_last,cosine_similarity,gallery/cosine_last
 slvrc lab --predicate $RULES --attacks none,sign-flip,inf,adaptive --seed 40 --fast --out rules
 slvrc lab --predicate $RULES --attacks none,inf@from=2,fang-bound@from=2,probe@from=2 --seed 40 --fast --out rules-from-2
+# Mixing before a rule: each predicate of mixing.slvr in a file of its own.
+slvrc lab --predicate krum.slvr,krumnnm.slvr,krumbuckets.slvr,trim.slvr,trimnnm.slvr,trimbuckets.slvr --attacks none,sign-flip,alie,ipm,mimic,adaptive \
+  --clients 20 --malicious 0.1 --alpha 0.1 --seed 40 --seeds 3 --fast --parties-every 0 --out mixing
 # The heat map.
 for f in 0.1 0.2 0.3; do for a in 0.1 0.5 10; do
   slvrc lab --predicate norm_bound,norm_bound_public,cosine_similarity,slvr_accuracy --attacks none,sign-flip,adaptive \
