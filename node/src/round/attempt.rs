@@ -49,11 +49,12 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         }
         Ok(Ended::Impossible(why)) => Step::Abort(why),
         Err(why) => {
-            // What the leader says of it, all are told.
-            let asks =
-                node.leads() && is_echo(&why) && !node.aborted(&name.key).load(Ordering::Acquire);
+            let aborted = node.aborted(&name.key).load(Ordering::Acquire);
+            // What the leader says of it, all are told: where it was told itself, what comes from another node, too.
+            let asks = node.leads() && is_echo(&why) && !aborted;
             let told = asks.then(|| cause(node, name)).flatten();
-            let why = told.unwrap_or_else(|| format!("node {}: {why}", node.me()));
+            let told = told.map_or(String::new(), |told| format!("; {told}"));
+            let why = format!("node {}: {why}{told}", node.me());
             Step::Fail(Failure { attempt: name.attempt, why })
         }
     };
