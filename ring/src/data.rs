@@ -289,8 +289,13 @@ impl Data {
 
     /// Bits lo .. lo + w of each word. Rings only.
     pub fn to_bits(&self, lo: u32, w: u32) -> Data {
+        Data::Bits(self.bits_of(0..self.len(), lo, w))
+    }
+
+    /// The same of some words.
+    pub fn bits_of(&self, range: Range<usize>, lo: u32, w: u32) -> Planes {
         let Data::Ring(x) = self else { mixed() };
-        Data::Bits(each_word!(x, v => Planes::slice_words(v, lo, w)))
+        each_word!(x, v => Planes::slice_words(&v[range], lo, w))
     }
 
     /// Each element's bits as a word of Z_2^k. Bits only.

@@ -68,7 +68,7 @@ mod xors;
 
 pub use data::Data;
 pub use planes::Planes;
-pub use word::{Word, Words};
+pub use word::{Run, Word, Words};
 
 /// A vector in so many blocks of one length.
 ///
@@ -79,6 +79,15 @@ pub fn cut<T>(x: &[T], blocks: usize) -> Vec<&[T]> {
     let n = x.len() / blocks;
     assert_eq!(n * blocks, x.len(), "blocks of one length");
     (0..blocks).map(|b| &x[b * n..(b + 1) * n]).collect()
+}
+
+/// The same of words.
+///
+/// # Panics
+///
+/// As [`cut`].
+pub fn cut_runs(x: &[u64], blocks: usize) -> Vec<Run<'_>> {
+    cut(x, blocks).into_iter().map(Run::W64).collect()
 }
 
 /// Number of elements from which an operation is worth spreading over threads.

@@ -3,16 +3,45 @@
 //! An element is a number below p. A [`Weight`] is what elements and words are multiplied by: the number times 2^64, so that
 //! a product is one reduction (Montgomery 1985).
 
-use super::grid::{COLUMNS, LEAF, Visit, in_shares, load, points, walk};
-use super::simd::{minus_modulo, modulo};
-use super::threads;
+use super::grid::{COLUMNS, LEAF, Visit, in_shares, points, walk};
+use super::simd::{minus_modulo, modulo, versions};
+use super::word::each_run;
+use super::{Run, Word, threads};
 use std::ops::Range;
 
 /// Bits of p.
 pub const BITS: u32 = 61;
 
 /// Elements of a vector that are worked on at a time.
-const PART: usize = 1024;
+const PART: usize = 256;
+
+/// Most blocks of a vector that is folded: sums of as many products of limbs are below 2^63.
+const MOST_BLOCKS: usize = 1 << 10;
+
+/// A factor in three numbers, of 21, 20 and 20 bits.
+type Limbs = [u64; 3];
+
+/// Bits below each.
+const AT: [u32; 3] = [0, 21, 41];
+
+/// Sums of products of each of these with the lower and with the upper 32 bits of words.
+type Sums = [[[u64; PART]; 3]; 2];
+
+versions! {
+    /// Adds the products of words and one factor.
+    fn add_products<[T] [T: Word]>(sums: &mut Sums, x: &[T], c: &Limbs) {
+        let low = |x: u64| x & u64::from(u32::MAX);
+        let [lower, upper] = sums;
+        for (sums, c) in lower.iter_mut().zip(c) {
+            sums.iter_mut().zip(x).for_each(|(s, x)| *s += low(*c) * low(x.to_u64()));
+        }
+        if T::BITS > 32 {
+            for (sums, c) in upper.iter_mut().zip(c) {
+                sums.iter_mut().zip(x).for_each(|(s, x)| *s += low(*c) * (x.to_u64() >> 32));
+            }
+        }
+    }
+}
 
 /// A factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -152,27 +181,28 @@ impl Prime {
     ///
     /// # Panics
     ///
-    /// If there are not as many blocks as factors, or they are not of one length.
-    pub fn fold(&self, blocks: &[&[u64]], c: &[Weight]) -> Vec<u64> {
+    /// If there are not as many blocks as factors, or too many, or they are not of one length.
+    pub fn fold(&self, blocks: &[Run<'_>], c: &[Weight]) -> Vec<u64> {
         let n = blocks.first().map_or(0, |block| block.len());
         let fits = blocks.len() == c.len() && blocks.iter().all(|b| b.len() == n);
-        assert!(fits, "blocks of one length");
+        assert!(fits && c.len() <= MOST_BLOCKS, "blocks of one length");
+        let limbs =
+            |c: &Weight| [c.0 & ((1 << AT[1]) - 1), c.0 >> AT[1] & ((1 << 20) - 1), c.0 >> AT[2]];
+        let limbs: Vec<Limbs> = c.iter().map(limbs).collect();
+        let upper = self.weight(1 << 32);
         let mut out = vec![0; n];
         threads::each(out.chunks_mut(PART).enumerate(), &|(part, out)| {
-            let mut sums = [0u128; PART];
-            let mut some = [0; PART];
-            let (sums, some) = (&mut sums[..out.len()], &mut some[..out.len()]);
-            // Eight products of elements are below 2^64 p.
-            for (blocks, c) in blocks.chunks(8).zip(c.chunks(8)) {
-                sums.fill(0);
-                for (block, c) in blocks.iter().zip(c) {
-                    some.copy_from_slice(&block[part * PART..][..some.len()]);
-                    modulo(some, self.p);
-                    let both = sums.iter_mut().zip(&*some);
-                    both.for_each(|(s, x)| *s += u128::from(c.0) * u128::from(*x));
-                }
-                let both = out.iter_mut().zip(&*sums);
-                both.for_each(|(o, s)| *o = self.add(*o, self.reduce(*s)));
+            let mut sums: Sums = [[[0; PART]; 3]; 2];
+            let some = part * PART..part * PART + out.len();
+            for (block, c) in blocks.iter().zip(&limbs) {
+                each_run!(block, x => add_products(&mut sums, &x[some.clone()], c));
+            }
+            for (i, out) in out.iter_mut().enumerate() {
+                let [lower, high] = sums.each_ref().map(|sums| {
+                    let limbs = sums.iter().zip(AT);
+                    self.reduce(limbs.fold(0, |s, (x, at)| s + (u128::from(x[i]) << at)))
+                });
+                *out = self.add(lower, self.times(upper, high));
             }
         });
         out
@@ -206,30 +236,35 @@ pub struct Grid {
 }
 
 /// The inner products at all points, of some columns.
-struct Products<'a>(&'a Prime, &'a mut [u64]);
+struct Products<'a> {
+    prime: &'a Prime,
+    sums: &'a mut [u64],
+    /// Room for the differences of four blocks.
+    less: [[Row; 5]; 2],
+}
 
 type Row = [u64; COLUMNS];
 
+/// The values of four blocks at nine points, with room for the differences.
+fn nine<'a>(x: &'a [Row; LEAF], less: &'a mut [Row; 5], p: u64) -> [&'a Row; 9] {
+    for (to, [a, b]) in [[1, 0], [3, 2], [2, 0], [3, 1]].into_iter().enumerate() {
+        minus_modulo(&mut less[to], &x[a], &x[b], p);
+    }
+    let (ends, last) = less.split_at_mut(4);
+    minus_modulo(&mut last[0], &ends[1], &ends[0], p);
+    let ([a, b, c, d], [e, f, g, h, i]) = (x, &*less);
+    [a, b, e, c, d, f, g, h, i]
+}
+
 impl Visit<Row, 2> for Products<'_> {
     fn minus(&mut self, out: &mut [Row], a: &[Row], b: &[Row]) {
-        minus_modulo(out.as_flattened_mut(), a.as_flattened(), b.as_flattened(), self.0.p);
+        minus_modulo(out.as_flattened_mut(), a.as_flattened(), b.as_flattened(), self.prime.p);
     }
     fn leaf(&mut self, point: usize, [u, v]: [&[Row; LEAF]; 2]) {
-        let p = self.0;
-        let nine = |x: &[Row; LEAF]| {
-            let mut out = [[0; COLUMNS]; 9];
-            for (to, from) in [(0, 0), (1, 1), (3, 2), (4, 3)] {
-                out[to] = x[from];
-            }
-            for (to, [a, b]) in [(2, [1, 0]), (5, [3, 2]), (6, [2, 0]), (7, [3, 1])] {
-                minus_modulo(&mut out[to], &x[a], &x[b], p.p);
-            }
-            let (ends, last) = out.split_at_mut(8);
-            minus_modulo(&mut last[0], &ends[5], &ends[2], p.p);
-            out
-        };
-        let (u, v) = (nine(u), nine(v));
-        for ((out, u), v) in self.1[point..].iter_mut().zip(&u).zip(&v) {
+        let p = self.prime;
+        let [of_u, of_v] = &mut self.less;
+        let (u, v) = (nine(u, of_u, p.p), nine(v, of_v, p.p));
+        for ((out, u), v) in self.sums[point..].iter_mut().zip(u).zip(v) {
             let products = u.iter().zip(v).map(|(u, v)| u128::from(*u) * u128::from(*v));
             // The upper word of 32 of them is below 2^63, so less than 8 p.
             let sum: u128 = products.sum();
@@ -246,43 +281,51 @@ impl Grid {
         Grid { prime, variables, sums: vec![0; points(variables)] }
     }
 
-    /// Adds the inner products of u and v, words in blocks. If there are factors, those of blocks and those of the
+    /// Adds the inner products of all u and v, words in blocks. If there are factors, those of blocks and those of the
     /// elements of a block, then each word of u is multiplied by both of its own before.
     ///
     /// # Panics
     ///
     /// If there are not 2^m blocks of one length, and as many factors.
-    pub fn add(&mut self, [u, v]: [&[&[u64]]; 2], factors: Option<[&[Weight]; 2]>) {
+    pub fn add(&mut self, terms: &[[Vec<Run<'_>>; 2]], factors: Option<[&[Weight]; 2]>) {
         let blocks = 1 << self.variables;
-        let n = u.first().map_or(0, |block| block.len());
-        let fits = |x: &[&[u64]]| x.len() == blocks && x.iter().all(|block| block.len() == n);
+        let n = terms.first().and_then(|[u, _]| u.first()).map_or(0, |block| block.len());
+        let fits = |x: &Vec<Run<'_>>| x.len() == blocks && x.iter().all(|b| b.len() == n);
         let weighed = factors.is_none_or(|[b, e]| b.len() == blocks && e.len() == n);
-        assert!(fits(u) && fits(v) && weighed, "blocks of one length");
+        assert!(terms.iter().flatten().all(fits) && weighed, "blocks of one length");
         let prime = self.prime;
         let part = |sums: &mut [u64], columns: Range<usize>| {
             let mut rows = [(); 4].map(|()| vec![[0u64; COLUMNS]; blocks]);
+            let mut weights = vec![[Weight::default(); COLUMNS]; blocks];
+            let less = [[[0; COLUMNS]; 5]; 2];
+            let mut products = Products { prime: &prime, sums, less };
             for at in columns.clone().step_by(COLUMNS) {
                 let some = at..columns.end.min(at + COLUMNS);
-                let [a, b, su, sv] = &mut rows;
-                for (rows, x) in [(&mut *a, u), (&mut *b, v)] {
-                    // What stands behind the last column is multiplied, too.
-                    if some.len() < COLUMNS {
-                        rows.fill([0; COLUMNS]);
+                if let Some([blocks, elements]) = factors {
+                    for (row, block) in weights.iter_mut().zip(blocks) {
+                        let both = row.iter_mut().zip(&elements[some.clone()]);
+                        both.for_each(|(w, e)| *w = prime.both(*block, *e));
                     }
-                    load(rows, x.iter().copied(), &some);
                 }
-                match factors {
-                    None => modulo(a.as_flattened_mut(), prime.p),
-                    Some([blocks, elements]) => {
-                        let elements = &elements[some.clone()];
-                        for (row, block) in a.iter_mut().zip(blocks) {
-                            let both = row.iter_mut().zip(elements);
-                            both.for_each(|(x, e)| *x = prime.times(prime.both(*block, *e), *x));
+                for [u, v] in terms {
+                    let [a, b, su, sv] = &mut rows;
+                    for (rows, x) in [(&mut *a, u), (&mut *b, v)] {
+                        for (row, x) in rows.iter_mut().zip(x) {
+                            // What stands behind the last column is multiplied, too.
+                            row[some.len()..].fill(0);
+                            x.widen(at, &mut row[..some.len()]);
                         }
                     }
+                    match factors {
+                        None => modulo(a.as_flattened_mut(), prime.p),
+                        Some(_) => {
+                            let all = a.as_flattened_mut().iter_mut().zip(weights.as_flattened());
+                            all.for_each(|(x, w)| *x = prime.times(*w, *x));
+                        }
+                    }
+                    modulo(b.as_flattened_mut(), prime.p);
+                    walk(&mut products, 0, [a, b], [su, sv]);
                 }
-                modulo(b.as_flattened_mut(), prime.p);
-                walk(&mut Products(&prime, sums), 0, [a, b], [su, sv]);
             }
         };
         let add = |to: &mut u64, x: &u64| *to = prime.add(*to, *x);
@@ -313,7 +356,7 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cut;
+    use crate::cut_runs;
     use proptest::prelude::*;
 
     fn words(seed: u64) -> impl FnMut() -> u64 {
@@ -397,14 +440,14 @@ mod tests {
             }
             prop_assert_eq!(f.dot(&u, &c), sum(&mut a.iter().copied()));
             let weights = &c[..blocks];
-            let folded = f.fold(&cut(&v, blocks), weights);
+            let folded = f.fold(&cut_runs(&v, blocks), weights);
             for t in 0..n {
                 let want = sum(&mut (0..blocks).map(|i| f.times(weights[i], b[i * n + t])));
                 prop_assert_eq!(folded[t], want);
             }
             // At a point of digits 0, 1 and high.
             let mut grid = Grid::new(f, m);
-            grid.add([&cut(&a, blocks), &cut(&v, blocks)], None);
+            grid.add(&[[cut_runs(&a, blocks), cut_runs(&v, blocks)]], None);
             let values = grid.elements();
             for (point, value) in values.iter().enumerate() {
                 let digit = |j: u32| point / 3usize.pow(j) % 3;
@@ -423,7 +466,7 @@ mod tests {
                 prop_assert_eq!(*value, want, "point {}", point);
             }
             let mut twice = Grid::new(f, m);
-            twice.add([&cut(&a, blocks), &cut(&b, blocks)], None);
+            twice.add(&[[cut_runs(&a, blocks), cut_runs(&b, blocks)]], None);
             twice.join(&grid);
             for (x, value) in twice.elements().iter().zip(&values) {
                 prop_assert_eq!(*x, f.add(*value, *value));
@@ -435,8 +478,8 @@ mod tests {
             let mut weighed = u.clone();
             f.weigh(&mut weighed, &all);
             let (mut found, mut want) = (Grid::new(f, m), Grid::new(f, m));
-            found.add([&cut(&u, blocks), &cut(&v, blocks)], Some([of_blocks, elements]));
-            want.add([&cut(&weighed, blocks), &cut(&v, blocks)], None);
+            found.add(&[[cut_runs(&u, blocks), cut_runs(&v, blocks)]], Some([of_blocks, elements]));
+            want.add(&[[cut_runs(&weighed, blocks), cut_runs(&v, blocks)]], None);
             prop_assert_eq!(found.elements(), want.elements());
         }
     }

@@ -1,6 +1,7 @@
 //! Words of Z_2^k and vectors of them.
 
 use std::fmt;
+use std::ops::Range;
 
 /// An element of Z_2^k: an unsigned integer with wrapping arithmetic.
 pub trait Word: Copy + Send + Sync + Default + Eq + 'static {
@@ -242,6 +243,81 @@ impl Words {
     /// Word i, zero-extended.
     pub fn get(&self, i: usize) -> u128 {
         each_word!(self, v => v[i].to_u128())
+    }
+}
+
+/// Words of up to 64 bits where they lie.
+#[derive(Clone, Copy)]
+pub enum Run<'a> {
+    /// Z_2^8.
+    W8(&'a [u8]),
+    /// Z_2^16.
+    W16(&'a [u16]),
+    /// Z_2^32.
+    W32(&'a [u32]),
+    /// Z_2^64, or other numbers.
+    W64(&'a [u64]),
+}
+
+macro_rules! each_run {
+    ($run:expr, $v:pat => $body:expr) => {
+        match $run {
+            $crate::Run::W8($v) => $body,
+            $crate::Run::W16($v) => $body,
+            $crate::Run::W32($v) => $body,
+            $crate::Run::W64($v) => $body,
+        }
+    };
+}
+pub(crate) use each_run;
+
+impl<'a> Run<'a> {
+    /// Some words, of no more than 64 bits.
+    pub fn of(words: &'a Words, range: Range<usize>) -> Option<Run<'a>> {
+        Some(match words {
+            Words::W8(x) => Run::W8(&x[range]),
+            Words::W16(x) => Run::W16(&x[range]),
+            Words::W32(x) => Run::W32(&x[range]),
+            Words::W64(x) => Run::W64(&x[range]),
+            Words::W128(_) => return None,
+        })
+    }
+
+    /// Number of words.
+    pub fn len(self) -> usize {
+        each_run!(self, x => x.len())
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first n, or all, and the others.
+    pub fn split_at(self, n: usize) -> (Run<'a>, Run<'a>) {
+        let n = n.min(self.len());
+        match self {
+            Run::W8(x) => (Run::W8(&x[..n]), Run::W8(&x[n..])),
+            Run::W16(x) => (Run::W16(&x[..n]), Run::W16(&x[n..])),
+            Run::W32(x) => (Run::W32(&x[..n]), Run::W32(&x[n..])),
+            Run::W64(x) => (Run::W64(&x[..n]), Run::W64(&x[n..])),
+        }
+    }
+
+    /// Those from one on, as many as there is room for.
+    #[inline]
+    pub fn widen(self, from: usize, out: &mut [u64]) {
+        each_run!(self, x => {
+            let some = &x[from..][..out.len()];
+            out.iter_mut().zip(some).for_each(|(o, x)| *o = x.to_u64());
+        });
+    }
+}
+
+impl fmt::Debug for Run<'_> {
+    /// As that of [`Words`].
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Run<{} words>", self.len())
     }
 }
 

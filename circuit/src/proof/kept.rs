@@ -1,7 +1,7 @@
 //! Which values a party keeps for proofs and openings, and until when.
 
-use super::Barrier;
-use crate::{Circuit, Op, ValueId};
+use super::{Barrier, Claim};
+use crate::{Circuit, Hold, Op, ValueId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The values that statements or openings are about, almost all of them replicated, each with the number of the barrier after which
@@ -9,11 +9,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 /// of its components vouch for them.
 pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize> {
     let (mut last, words) = (BTreeMap::new(), words(circuit));
+    let picked = picked(circuit);
     for (n, barrier) in barriers.iter().enumerate() {
         for s in &barrier.statements {
             last.insert(s.out, n);
+            let is_product = matches!(s.claim, Claim::Products { .. } | Claim::Exchange { .. });
             s.claim.values(&mut |v| {
-                last.insert(v, n);
+                // As the result is, so that a column of the product is one of the planes.
+                let like = circuit.ty(v).shape == circuit.ty(s.out).shape
+                    && circuit.ty(v).dom == circuit.ty(s.out).dom;
+                let from = picked.get(&v).filter(|_| is_product && like);
+                last.insert(from.map_or(v, |(x, _)| *x), n);
             });
             last.extend(s.claim.words().map(|v| (v, n)));
         }
@@ -24,6 +30,27 @@ pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize>
         }
     }
     last
+}
+
+/// Replicated bits that are planes of others, with these and the planes: as factors of a statement they are read there, and not
+/// kept themselves.
+pub fn picked(circuit: &Circuit) -> HashMap<ValueId, (ValueId, Vec<u32>)> {
+    let mut all: HashMap<ValueId, (ValueId, Vec<u32>)> = HashMap::new();
+    for i in circuit.layers.iter().flat_map(|l| &l.local) {
+        let (Some(out), Op::SelectPlanes(x, planes)) = (i.out, &i.op) else { continue };
+        if circuit.ty(*x).hold != Hold::Rep {
+            continue;
+        }
+        let from = match all.get(x) {
+            Some((from, some)) => {
+                let place = |j: &u32| some.get(*j as usize).copied().unwrap_or(0);
+                (*from, planes.iter().map(place).collect())
+            }
+            None => (*x, planes.clone()),
+        };
+        all.insert(out, from);
+    }
+    all
 }
 
 /// Of what outputs are opened from, the replicated values whose components these are.

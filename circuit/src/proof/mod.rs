@@ -31,6 +31,6 @@ pub use folds::{
     ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, KINDS, Kind, LIFT,
     LIFT_WORDS, corners, folds,
 };
-pub use kept::{kept, opened, words};
+pub use kept::{kept, opened, picked, words};
 pub use shape::{HASH, OPENING_ROUNDS, Shape, check, error, memory};
 pub use unproven::{MOST_ERROR_LOG2, Unproven};

@@ -251,6 +251,21 @@ fn values_are_kept_until_the_last_proof_about_them() {
     assert_eq!(until, want);
 }
 
+/// Planes that are only multiplied are read where they were picked from.
+#[test]
+fn picked_planes_are_not_kept() {
+    let changed = PROVEN
+        .replace("%15 = slice %8 axis 1 start 0 len 1 step 1 : B1[2,1]", "%15 = slice %6 axis 1 start 0 len 1 step 1 : B5[2,1]")
+        .replace("%16 = reshape %15 [2] : B1[2] @0", "%16 = reshape %15 [2] : B5[2] @0\n  %23 = select_planes %16 [4,1] : B2[2] @0\n  %24 = select_planes %23 [1] : B1[2] @0")
+        .replace("mul %16 %16", "mul %24 %24");
+    let c = malicious(&changed);
+    verify(&c).unwrap();
+    let until = kept(&c, &barriers(&c).unwrap());
+    let has = |v: u32| until.contains_key(&ValueId(v));
+    assert!(has(16) && !has(23) && !has(24));
+    assert_eq!(picked(&c)[&ValueId(24)], (ValueId(16), vec![1]));
+}
+
 /// A statement is about what is there when it is proven, and never about the message that it vouches for.
 #[test]
 fn no_message_vouches_for_itself_or_is_vouched_for_by_a_later_one() {

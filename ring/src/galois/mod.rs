@@ -9,7 +9,7 @@
 //! products of matrices of words.
 //!
 //! Words that are multiplied by coefficients with coordinates 0 and 1 only ([`Points`]) take additions in place
-//! of products ([`Grid`], [`sum_words`]).
+//! of products ([`Grid`], [`Factors`], [`sum_words`]).
 
 mod degree;
 mod vector;
@@ -17,7 +17,7 @@ mod words;
 
 pub use degree::DEGREE;
 pub use vector::{Vector, cross, products};
-pub use words::{Grid, Points, fold_words, sum_words};
+pub use words::{Factors, Grid, Points, fold_words, sum_words};
 
 use super::kernels::{self, MatMulDims};
 use super::simd::subsets::Picked;

@@ -214,3 +214,41 @@ proptest! {
         }
     }
 }
+
+/// Rows of words times points, wherever they lie, as their elements.
+fn sums_of_rows<T: Scalar + std::fmt::Debug>() {
+    let word = |i: usize| {
+        T::from_u128((i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+    };
+    // Rows one after another, or columns; and runs of columns, as of the patches of an image.
+    let every = |step: usize, n: usize| (0..n).map(|i| i * step).collect::<Vec<_>>();
+    let patches =
+        |c: usize, w: usize| (0..c * w * w).map(move |i| i / (w * w) * 90 + i / w % w * 9 + i % w);
+    let cases = [
+        (every(7, 40), every(1, 7)),
+        (every(1, 33), every(33, 5)),
+        (every(300, 3), every(1, 300)),
+        (every(2, 64), patches(3, 5).collect()),
+        (every(1, 5), patches(1, 9).collect()),
+        (every(3, 1), vec![4]),
+        (every(3, 6), vec![4, 5, 7, 8, 9]),
+    ];
+    for (rows, columns) in cases {
+        let most = |x: &[usize]| x.iter().max().copied().unwrap_or(0);
+        let x: Vec<T> = (0..=most(&rows) + most(&columns)).map(word).collect();
+        let points: Vec<u64> = (0..rows.len()).map(|i| word(i + 999).to_u64()).collect();
+        let found = Factors::new(&points).sums(&x, &rows, &columns);
+        assert_eq!(found.len(), columns.len());
+        for (j, column) in columns.iter().enumerate() {
+            let term = |(row, c): (&usize, &u64)| mul(&point_of(*c), &super::word(x[row + column]));
+            let want = rows.iter().zip(&points).map(term).fold(zero(), |s, x| add(&s, &x));
+            assert_eq!(found.get(j), want, "{} rows, column {j}", rows.len());
+        }
+    }
+}
+
+#[test]
+fn rows_of_words_times_points() {
+    sums_of_rows::<u64>();
+    sums_of_rows::<u128>();
+}

@@ -5,6 +5,7 @@ use super::{DEGREE, Element, Scalar, Vector};
 use crate::grid::{COLUMNS, LEAF, Visit, in_shares, load, points, walk};
 use crate::simd::subsets::{self, GROUPS, LANES, Picks, Tables};
 use crate::simd::{interleave, nine_products, subtracted};
+use crate::threads;
 use std::ops::Range;
 
 /// Exceptional points by their numbers: bit j of entry t is the coefficient of X^j of element t. Bits from
@@ -178,6 +179,89 @@ impl<T: Scalar> Grid<T> {
     /// The values, in the order of the points.
     pub fn elements(&self) -> Vec<Element<T>> {
         elements(&self.sums, points(self.variables))
+    }
+}
+
+/// Points by which rows of words are multiplied, in the order in which tables of sums take them.
+pub struct Factors(Vec<Picks>);
+
+/// Words side by side for which sums are kept at a time.
+const WIDE: usize = 16 * LANES;
+/// Words that are copied at once where a few lie side by side.
+const SHORT: usize = 8;
+
+impl Factors {
+    pub fn new(points: &Points) -> Factors {
+        Factors((0..points.len()).step_by(COLUMNS).map(|at| picks(points, at)).collect())
+    }
+
+    /// For each column the sum over all rows of their points times `x[row + column]`.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such word, or not a row for each point.
+    pub fn sums<T: Scalar>(&self, x: &[T], rows: &[usize], columns: &[usize]) -> Vector<T> {
+        assert_eq!(self.0.len(), rows.len().div_ceil(COLUMNS), "a row for each point");
+        let parts = threads::map(columns.chunks(WIDE), &|columns| {
+            let stride = columns.len().next_multiple_of(LANES);
+            let run = run(columns);
+            let mut words = vec![T::ZERO; COLUMNS * stride + SHORT];
+            let (mut all, mut tables) = (sums::<T>(columns.len()), Tables::default());
+            for (picks, rows) in self.0.iter().zip(rows.chunks(COLUMNS)) {
+                gather(&mut words, stride, x, rows, (columns, run));
+                // What stands behind the last row takes coefficients 0, and behind the last column it is left out.
+                for (sums, at) in all.iter_mut().zip((0..).step_by(LANES)) {
+                    subsets::add(sums, &words[at..], stride, picks, &mut tables);
+                }
+            }
+            let mut out = Vector::zeros(columns.len());
+            for (i, row) in out.rows.chunks_exact_mut(columns.len()).enumerate() {
+                let lanes = row.chunks_mut(LANES).zip(&all);
+                lanes.for_each(|(to, sums)| to.copy_from_slice(&sums[i][..to.len()]));
+            }
+            out
+        });
+        Vector::concat(&parts.iter().collect::<Vec<_>>(), 0)
+    }
+}
+
+/// So many columns in a row lie side by side, all along.
+fn run(columns: &[usize]) -> usize {
+    let steps = columns.iter().zip(columns.iter().skip(1));
+    let is_break = |(a, b): (&usize, &usize)| *b != a + 1;
+    let run = 1 + steps.take_while(|x| !is_break(*x)).count();
+    let whole = columns.chunks(run).all(|some| {
+        let ends = some.first().zip(some.last());
+        ends.is_some_and(|(a, b)| a + some.len() == b + 1 && some.is_sorted())
+    });
+    if whole { run } else { 1 }
+}
+
+/// Rows of words, `stride` apart.
+fn gather<T: Scalar>(
+    to: &mut [T],
+    stride: usize,
+    x: &[T],
+    rows: &[usize],
+    (columns, run): (&[usize], usize),
+) {
+    if run == 1 {
+        // Rows may lie side by side.
+        for (j, column) in columns.iter().enumerate() {
+            rows.iter().enumerate().for_each(|(t, row)| to[t * stride + j] = x[row + column]);
+        }
+        return;
+    }
+    for (t, row) in rows.iter().enumerate() {
+        for (j, some) in (0..).step_by(run).zip(columns.chunks(run)) {
+            let (from, to) = (&x[row + some[0]..], &mut to[t * stride + j..]);
+            // What is copied too much is overwritten by what comes next.
+            let all = from.first_chunk::<SHORT>().filter(|_| run <= SHORT);
+            match all.zip(to.first_chunk_mut::<SHORT>()) {
+                Some((from, to)) => *to = *from,
+                None => to[..some.len()].copy_from_slice(&from[..some.len()]),
+            }
+        }
     }
 }
 

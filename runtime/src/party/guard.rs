@@ -1,7 +1,7 @@
 //! What a party keeps for proofs and for vouching.
 
 use crate::share::Held;
-use slvr_circuit::proof::{Barrier, Cut, HASH, Shape, barriers, kept, words};
+use slvr_circuit::proof::{Barrier, Cut, HASH, Shape, barriers, kept, picked, words};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::{Data, Planes};
@@ -22,6 +22,8 @@ pub(super) struct Guard {
     pub kept: BTreeMap<ValueId, Held>,
     /// Shares of the carries of the next barrier, if they are told.
     pub carries: Option<Carries>,
+    /// Of bits that are not kept, of what they are planes.
+    pub picked: Arc<HashMap<ValueId, (ValueId, Vec<u32>)>>,
     /// Of what outputs are opened from, the replicated values.
     pub words: HashMap<ValueId, ValueId>,
     /// After which barrier a value is needed no more.
@@ -50,6 +52,7 @@ impl Guard {
             part: Speculation::of(circuit),
             kept: BTreeMap::new(),
             carries: None,
+            picked: Arc::new(picked(circuit)),
             words: words(circuit),
             last,
         })

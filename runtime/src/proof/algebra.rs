@@ -4,7 +4,7 @@ use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 use slvr_circuit::proof::Kind;
 use slvr_ring::galois::{self, Scalar};
-use slvr_ring::gf64;
+use slvr_ring::{Word, gf64};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -54,7 +54,7 @@ pub trait Algebra {
     /// Inner products of base elements at the points of a grid ([`galois::Grid`]), added up.
     type Grid: Send;
     /// A base element.
-    type Base: Copy + Default + Send + Sync + 'static;
+    type Base: Word;
 
     /// 0.
     fn zero() -> Self::E;

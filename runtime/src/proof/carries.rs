@@ -78,7 +78,7 @@ impl View<'_> {
     /// out of them.
     fn steps(&self, x: Cut, (of, long): (&Carries, usize), each: &mut Step<'_>) {
         let c = &self.carries[&x];
-        let p = planes(self.own(x).to_bits(0, of.last()));
+        let p = self.own_bits(x, 0, of.last());
         let zero = vec![0; p.stride()];
         for (from, to) in of.steps() {
             let (from, to) = (from as usize, to as usize);

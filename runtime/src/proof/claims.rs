@@ -9,7 +9,7 @@ use slvr_circuit::proof::{
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, Word, each_word, layout};
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// Which of the two components of the prover.
@@ -67,6 +67,8 @@ pub struct View<'a> {
     pub sums: bool,
     /// What it holds of the values of the statements.
     pub held: &'a BTreeMap<ValueId, Held>,
+    /// Of replicated bits that it may not hold, of what they are planes ([`slvr_circuit::proof::picked`]).
+    pub picked: &'a HashMap<ValueId, (ValueId, Vec<u32>)>,
     /// Its share of the carries of the prover's shard of each value, plane j that of the carry into bit j + 1.
     pub carries: &'a BTreeMap<Cut, Planes>,
     /// The stream of a reshare that a verifier shares with the prover, and a prover with V2 ([`Reshared`]). Only sums take it.
@@ -144,15 +146,6 @@ pub fn shard(circuit: &Circuit, x: Cut, prover: usize) -> Range<usize> {
     x.lanes(circuit).ranges()[prover].clone()
 }
 
-/// Shifted up.
-pub(super) fn raised<B: Word>(mut x: Vec<B>, by: u32) -> Vec<B> {
-    if by > 0 {
-        let factor = power::<B>(by);
-        x.iter_mut().for_each(|x| *x = x.wmul(factor));
-    }
-    x
-}
-
 pub(super) fn planes(x: Data) -> Planes {
     match x {
         Data::Bits(p) => p,
@@ -175,29 +168,36 @@ pub(super) fn wide_part<B: Word>(x: &Data, range: Range<usize>) -> Vec<B> {
     }
 }
 
-/// The same where they lie, if they are words of this width.
-fn column<B: Word>(x: &Data, range: Range<usize>) -> Column<'_, B> {
+/// As [`column`], of words, which have no planes.
+fn words<'x, B: Word>(x: &'x Data, _: Option<&[u32]>, range: Range<usize>) -> Column<'x, B> {
+    column(x, range)
+}
+
+/// The same where they lie.
+pub(super) fn column<B: Word>(x: &Data, range: Range<usize>) -> Column<'_, B> {
     match x {
-        Data::Ring(words) if B::of(words).is_some() => {
-            Column::of_parts(B::of(words).map(|words| &words[range]).into_iter())
-        }
-        _ => wide_part(x, range).into(),
+        Data::Ring(words) => Column::of_words(Cow::Borrowed(words), range),
+        Data::Bits(_) => unreachable!("statements over words are about words"),
     }
 }
 
-/// The words of bits of some elements, where they lie if they begin at a word and end at one or where all end.
-fn flat(x: &Data, range: Range<usize>) -> Column<'_, u64> {
+/// The words of bits of some elements, of all planes or of some, where they lie if they begin at a word and end at one or
+/// where all end.
+fn flat<'x>(x: &'x Data, some: Option<&[u32]>, range: Range<usize>) -> Column<'x, u64> {
     let Data::Bits(p) = x else { unreachable!("statements over bits are about bits") };
     let ends = range.end.is_multiple_of(64) || range.end == p.len();
     if !range.start.is_multiple_of(64) || !ends {
-        return planes(x.slice(range)).into_words().into();
-    }
-    if range.len() == p.len() {
-        return Column::of_parts(std::iter::once(p.words()));
+        let cut = x.slice(range);
+        let cut = if let Some(some) = some { cut.select(some) } else { cut };
+        return planes(cut).into_words().into();
     }
     let each = range.len().div_ceil(64);
     let plane = |j: u32| &p.plane(j as usize)[range.start / 64..][..each];
-    Column::of_parts((0..p.width()).map(plane))
+    match some {
+        Some(some) => Column::of_parts(some.iter().map(|j| plane(*j))),
+        None if range.len() == p.len() => Column::of_parts(std::iter::once(p.words())),
+        None => Column::of_parts((0..p.width()).map(plane)),
+    }
 }
 
 /// Bits of one plane as numbers.
@@ -324,7 +324,8 @@ impl View<'_> {
         self.role.prover(self.me)
     }
 
-    pub(super) fn first(&self) -> bool {
+    /// Whether this is the first component.
+    pub fn first(&self) -> bool {
         self.role.component() == Component::First
     }
 
@@ -332,6 +333,14 @@ impl View<'_> {
         match self.held.get(&x) {
             Some(held) => held,
             None => unreachable!("the values of statements are kept up to their barrier"),
+        }
+    }
+
+    /// What is held in the place of a value, and which planes of that it is.
+    pub(super) fn source(&self, x: ValueId) -> (ValueId, Option<&[u32]>) {
+        match self.picked.get(&x).filter(|_| !self.held.contains_key(&x)) {
+            Some((from, planes)) => (*from, Some(planes)),
+            None => (x, None),
         }
     }
 
@@ -364,27 +373,14 @@ impl View<'_> {
         self.part(x.x).slice(shard(self.circuit, x, self.prover()))
     }
 
+    /// Bits lo .. lo + w of its words.
+    pub(super) fn own_bits(&self, x: Cut, lo: u32, w: u32) -> Planes {
+        self.part(x.x).bits_of(shard(self.circuit, x, self.prover()), lo, w)
+    }
+
     /// The same as words of bits.
     fn own_words(&self, x: Cut) -> Vec<u64> {
-        flat(self.part(x.x), shard(self.circuit, x, self.prover())).one().into_owned()
-    }
-
-    /// The same as words of 64 bits, or of 128.
-    fn own_wide<B: Word>(&self, x: Cut) -> Vec<B> {
-        wide_part(self.part(x.x), shard(self.circuit, x, self.prover()))
-    }
-
-    /// By what words of a ring of k bits and sums of them are multiplied: statements modulo 2^k are statements modulo
-    /// 2^64, or 2^128, then. Of a product one factor takes it, the one of V1.
-    pub(super) fn scale<B: Word>(dom: Dom) -> u32 {
-        B::BITS - dom.bits()
-    }
-
-    pub(super) fn factor<'x, B: Word>(&self, x: Column<'x, B>, scale: u32) -> Column<'x, B> {
-        if self.first() && scale > 0 {
-            return raised(x.one().into_owned(), scale).into();
-        }
-        x
+        flat(self.part(x.x), None, shard(self.circuit, x, self.prover())).one().into_owned()
     }
 
     /// The tensor, repeated to the shape and the planes of a result where it has others.
@@ -436,35 +432,38 @@ impl View<'_> {
     fn products<B: Word>(&self, s: &Statement, part: Option<usize>) -> Chunk<'_, B> {
         let (terms, plus, range) = self.terms(s, part);
         let ty = self.circuit.ty(s.out);
-        let scale = Self::scale::<B>(ty.dom);
         let read = |v: ValueId| -> Column<'_, B> {
             if let Some((x, gap)) = self.known(v, part) {
                 return column(x, earlier(&range, gap));
             }
             match self.aligned(v, s.out) {
                 Cow::Borrowed(x) => column(x, range.clone()),
-                Cow::Owned(x) => wide_part(&x, range.clone()).into(),
+                Cow::Owned(Data::Ring(x)) => Column::of_words(Cow::Owned(x), range.clone()),
+                Cow::Owned(Data::Bits(_)) => unreachable!("statements over words"),
             }
         };
         let pooling = Pooling::of(self.circuit, s, part.filter(|_| !range.is_empty()));
-        let all = Reading { range: &range, read: column, pooling: pooling.as_ref() };
+        let all = Reading { range: &range, read: words, pooling: pooling.as_ref() };
         let mut columns = Vec::new();
         for (u, v) in self.columns(terms, part) {
             let x = if self.first() { u } else { v };
             let some = match s.claim.is_pooled() {
-                true => all.all(self.known(x, part).unwrap_or_else(|| (self.part(x), 0))),
+                true => {
+                    let (x, gap) = self.known(x, part).unwrap_or_else(|| (self.part(x), 0));
+                    all.all((x, gap, None))
+                }
                 false => vec![read(x)],
             };
-            columns.extend(some.into_iter().map(|x| self.factor(x, scale)));
+            columns.extend(some);
         }
         let exchanged = matches!(s.claim, Claim::Exchange { .. });
         let sum = self.sums.then(|| {
             if exchanged {
                 let how = (B::wadd, B::wsub, B::wmul);
-                return raised(self.message(s, part, &all, how), scale);
+                return self.message(s, part, &all, how);
             }
             let stream: Vec<B> = wide(&self.reshared(s, range.clone()));
-            let sum = if self.first() {
+            if self.first() {
                 let mut sum =
                     zip(&column::<B>(self.part(s.out), range.clone()).one(), &stream, B::wadd);
                 for t in terms.iter().filter(|t| t.is_local(self.prover(), part)) {
@@ -475,17 +474,16 @@ impl View<'_> {
                     });
                 }
                 for z in plus {
-                    for (at, z) in column::<B>(self.part(*z), range.clone()).parts() {
-                        sum[at..].iter_mut().zip(z).for_each(|(s, z)| *s = s.wsub(*z));
-                    }
+                    Column::each([&column(self.part(*z), range.clone())], |at, [z]| {
+                        sum[at..].iter_mut().zip(z).for_each(|(s, z): (&mut B, _)| *s = s.wsub(*z));
+                    });
                 }
                 sum
             } else {
                 stream.into_iter().map(B::wneg).collect()
-            };
-            raised(sum, scale)
+            }
         });
-        Chunk::new(range.len(), columns, sum)
+        Chunk::new(range.len(), columns, sum).over(ty.bits())
     }
 
     /// As [`View::products`], over bits.
@@ -493,12 +491,16 @@ impl View<'_> {
         let (terms, plus, range) = self.terms(s, part);
         let ty = self.circuit.ty(s.out);
         let read = |v: ValueId| {
+            let (x, some) = self.source(v);
+            if some.is_some() {
+                return flat(self.part(x), some, range.clone());
+            }
             if let Some((x, gap)) = self.known(v, part) {
-                return flat(x, earlier(&range, gap));
+                return flat(x, None, earlier(&range, gap));
             }
             match self.aligned(v, s.out) {
-                Cow::Borrowed(x) => flat(x, range.clone()),
-                Cow::Owned(x) => flat(&x, range.clone()).one().into_owned().into(),
+                Cow::Borrowed(x) => flat(x, None, range.clone()),
+                Cow::Owned(x) => flat(&x, None, range.clone()).one().into_owned().into(),
             }
         };
         let mut columns = Vec::new();
@@ -521,9 +523,10 @@ impl View<'_> {
                     });
                 }
                 for z in [s.out].iter().chain(plus) {
-                    for (at, z) in flat(self.part(*z), range.clone()).parts() {
+                    let (z, some) = self.source(*z);
+                    Column::each([&flat(self.part(z), some, range.clone())], |at, [z]| {
                         sum[at..].iter_mut().zip(z).for_each(|(s, z)| *s ^= z);
-                    }
+                    });
                 }
             }
             sum
@@ -541,7 +544,7 @@ impl View<'_> {
         match bits {
             Bits::Part(x) => self.own(s.cut(*x)),
             Bits::OfWord { x, lo, w } => {
-                let mut out = self.own(s.cut(*x)).to_bits(*lo, *w);
+                let mut out = Data::Bits(self.own_bits(s.cut(*x), *lo, *w));
                 // The carry into bit j is plane j - 1; there is none into bit 0.
                 let known = lo.max(&1) - 1..lo + w - 1;
                 if known.is_empty() || !carried {
@@ -631,27 +634,34 @@ impl View<'_> {
     }
 
     fn input_words<B: Word>(&self, s: &Statement, own: &Own) -> Chunk<'_, B> {
-        let out: Vec<B> = self.own_wide(s.cut(s.out));
-        let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
-        // Products that the statement has on its left, and what of its right side this party knows.
-        let (columns, known) = match own {
+        let part = |x: ValueId| -> Column<'_, B> {
+            let x = s.cut(x);
+            column(self.part(x.x), shard(self.circuit, x, self.prover()))
+        };
+        // Products that the statement has on its left, or, for sums, of its right side what this party knows besides the result.
+        let (columns, known): (Vec<Column<'_, B>>, Vec<B>) = match own {
             Own::Bits(_) | Own::And(..) | Own::Thermometer(..) => {
                 unreachable!("a statement over bits")
             }
             Own::Word(b) => {
                 let b: Vec<B> = numbers(&planes(self.bits(s, b)), 0);
-                (vec![self.twice(&b, B::ONE)], b)
+                (vec![self.twice(&b, B::ONE).into()], b)
             }
             Own::High { x, shift, wraps } => {
                 let k = self.circuit.ty(*x).bits();
-                let part: Vec<B> = self.own_wide(s.cut(*x));
-                let mut known: Vec<B> = part.iter().map(|p| p.shr(*shift)).collect();
+                let mut known = Vec::new();
+                if self.sums {
+                    known = part(*x).one().into_owned();
+                    known.iter_mut().for_each(|p| *p = p.shr(*shift));
+                }
                 let mut columns = Vec::new();
                 // Of a carry what this party shares, times what it adds.
                 let mut add = |bit: u32, times: B| {
                     let c: Vec<B> = numbers(&self.carries[&s.cut(*x)], bit as usize - 1);
                     known.iter_mut().zip(&c).for_each(|(x, c)| *x = x.wadd(c.wmul(times)));
-                    columns.push(self.twice(&c, times));
+                    if !self.sums {
+                        columns.push(self.twice(&c, times).into());
+                    }
                 };
                 if *shift > 0 {
                     add(*shift, B::ONE);
@@ -662,14 +672,15 @@ impl View<'_> {
                 (columns, known)
             }
             Own::Times { u, x } => {
-                let (u, p): (Vec<B>, Vec<B>) = (self.own_wide(s.cut(*u)), self.own_wide(s.cut(*x)));
-                let known = zip(&u, &p, B::wmul);
+                let (u, p) = (part(*u), part(*x));
+                let known = if self.sums { zip(&u.one(), &p.one(), B::wmul) } else { Vec::new() };
                 (if self.first() { vec![u, p] } else { vec![p, u] }, known)
             }
         };
-        let columns = columns.into_iter().map(|x| self.factor(x.into(), scale)).collect();
-        let sum = || raised(zip(&out, &known, B::wsub), scale);
-        Chunk::new(out.len(), columns, self.sums.then(sum))
+        let sum = || zip(&part(s.out).one(), &known, B::wsub);
+        let (n, sum) =
+            (shard(self.circuit, s.cut(s.out), self.prover()).len(), self.sums.then(sum));
+        Chunk::new(n, columns, sum).over(self.circuit.ty(s.out).bits())
     }
 
     /// Of bits b1 xor b2 = b1 + b2 - 2 b1 b2, times a word: this party's factor of the product.

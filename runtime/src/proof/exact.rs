@@ -17,7 +17,7 @@ use draws::Random;
 use slvr_circuit::proof::{Barrier, Bits, Claim, Cut, Kind, Own, Statement, barriers};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, Word};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 type Parts = BTreeMap<ValueId, [Data; 2]>;
 
@@ -217,12 +217,14 @@ impl Case<'_> {
             told[1].insert(x, Planes::zeros(of.told.len().max(1) as u32, n));
         }
         let now = told.clone();
+        let picked = HashMap::new();
         let view = |side: usize, sums: bool, carries| View {
             circuit: self.circuit,
             me: roles[side].0,
             role: roles[side].1,
             sums,
             held: &held[side],
+            picked: &picked,
             carries,
             stream: &none,
         };
@@ -280,17 +282,11 @@ impl Case<'_> {
                         })
                     }
                     Kind::Wide => words::<u128>(
-                        [0, 1].map(|i| {
-                            let c = view(i, false, &all[i]).over_words::<u128>(item).columns();
-                            (c, view(i, true, &all[i]).over_words::<u128>(item).into_sum().unwrap())
-                        }),
+                        [0, 1].map(|i| side(item, |sums| view(i, sums, &all[i]))),
                         size,
                     ),
                     _ => words::<u64>(
-                        [0, 1].map(|i| {
-                            let c = view(i, false, &all[i]).over_words::<u64>(item).columns();
-                            (c, view(i, true, &all[i]).over_words::<u64>(item).into_sum().unwrap())
-                        }),
+                        [0, 1].map(|i| side(item, |sums| view(i, sums, &all[i]))),
                         size,
                     ),
                 };
@@ -298,6 +294,15 @@ impl Case<'_> {
         }
         good
     }
+}
+
+/// What a verifier multiplies, and what it adds.
+fn side<'a, B: Word>(item: &Item<'_>, view: impl Fn(bool) -> View<'a>) -> (Vec<Vec<B>>, Vec<B>) {
+    let of = |view: &View<'_>| {
+        let made = view.over_words::<B>(item).raised(view.first());
+        (made.columns(), made.into_sum())
+    };
+    (of(&view(false)).0, of(&view(true)).1.unwrap())
 }
 
 fn words<B: Word>(sides: [(Vec<Vec<B>>, Vec<B>); 2], size: (usize, usize)) -> bool {

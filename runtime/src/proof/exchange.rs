@@ -28,25 +28,31 @@ impl View<'_> {
     ) -> Vec<B> {
         let Claim::Exchange { terms, plus, .. } = &s.claim else { unreachable!("an exchange") };
         let less = |sum: &mut [B], x: &Column<'_, B>| {
-            for (at, part) in x.parts() {
+            Column::each([x], |at, [part]| {
                 sum[at..].iter_mut().zip(part).for_each(|(s, x)| *s = sub(*s, *x));
-            }
+            });
         };
         if !self.exchanges(s, part) {
-            let mut sum = read.one(self.part(s.out)).one().into_owned();
-            plus.iter().for_each(|(z, _)| less(&mut sum, &read.one(self.part(*z))));
+            let part = |x: ValueId| {
+                let (x, some) = self.source(x);
+                read.one((self.part(x), 0, some))
+            };
+            let mut sum = part(s.out).one().into_owned();
+            plus.iter().for_each(|(z, _)| less(&mut sum, &part(*z)));
             return sum;
         }
         // The component r + 2 is the first one at party r + 2, the second one at r + 1.
         let second = part == Some(prev(self.me));
         let shard = part;
         let part = |x: ValueId, second: bool| {
-            self.known(x, shard).unwrap_or_else(|| {
+            let (x, some) = self.source(x);
+            let known = self.known(x, shard).map(|(x, gap)| (x, gap, some));
+            known.unwrap_or_else(|| {
                 let rep = self.rep(x);
-                (if second { &*rep.second } else { &*rep.first }, 0)
+                (if second { &*rep.second } else { &*rep.first }, 0, some)
             })
         };
-        let whole = |x: ValueId, second: bool| read.one(part(x, second).0);
+        let whole = |x: ValueId, second: bool| read.one(part(x, second));
         let mut sum = zip(&whole(s.out, true).one(), &whole(s.out, false).one(), &add);
         for t in terms {
             let [x, y] =

@@ -5,22 +5,30 @@
 //! by itself, and has one coefficient in all of them.
 
 use super::chunk::{Chunk, Column};
-use super::claims::{View, raised, wide_part, zip};
+use super::claims::{View, column, wide_part, zip};
 use slvr_circuit::proof::{Claim, Inner, Statement};
 use slvr_ring::Word;
 use std::ops::Range;
 
 impl View<'_> {
     /// This party's component of both factors of inner products, those from one batch on.
-    fn factors<B: Word>(&self, s: &Statement, batch: Range<usize>, sums: usize) -> [Vec<B>; 2] {
+    fn factors<B: Word>(
+        &self,
+        s: &Statement,
+        batch: Range<usize>,
+        sums: usize,
+    ) -> [Column<'_, B>; 2] {
         let Claim::MatMul { a, b, .. } = s.claim else { unreachable!("inner products") };
         [a, b].map(|v| {
             let part = self.part(v);
             // A batch of 1 is repeated.
             if part.len() == sums {
-                return wide_part::<B>(part, 0..sums).repeat(batch.len());
+                return match batch.len() {
+                    1 => column(part, 0..sums),
+                    n => column::<B>(part, 0..sums).one().repeat(n).into(),
+                };
             }
-            wide_part(part, batch.start * sums..batch.end * sums)
+            column(part, batch.start * sums..batch.end * sums)
         })
     }
 
@@ -32,11 +40,10 @@ impl View<'_> {
         [x, y]: [&[B]; 2],
         sums: usize,
     ) -> Vec<B> {
-        let ty = self.circuit.ty(s.out);
         let start = batch.start / 64 * 64;
         let stream = self.reshared(s, start..batch.end);
         let stream = wide_part::<B>(&stream, batch.start - start..batch.end - start);
-        let all = if self.first() {
+        if self.first() {
             // What V1 computes alone.
             let dot = |(x, y): (&[B], &[B])| {
                 x.iter().zip(y).fold(B::ZERO, |s, (x, y)| s.wadd(x.wmul(*y)))
@@ -48,8 +55,7 @@ impl View<'_> {
             zip(&out, &alone, B::wsub)
         } else {
             stream.into_iter().map(B::wneg).collect()
-        };
-        raised(all, Self::scale::<B>(ty.dom))
+        }
     }
 
     /// Inner products x1 y2 + y1 x2 as statements, with a term for each product.
@@ -58,11 +64,11 @@ impl View<'_> {
             unreachable!("short inner products")
         };
         let [x, y] = self.factors::<B>(s, 0..count, sums);
+        let [x, y] = [x.one(), y.one()];
         let sum = self.sums.then(|| self.inner_sums(s, 0..count, [&x, &y], sums));
-        let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
         let columns = |x: &[B]| -> Vec<Column<'static, B>> {
             let column = |k| (0..count).map(|b| x[b * sums + k]).collect::<Vec<_>>().into();
-            (0..sums).map(column).map(|x| self.factor(x, scale)).collect()
+            (0..sums).map(column).collect()
         };
         let terms = match (self.sums, self.first()) {
             // A verifier that asks for sums reads the terms apart.
@@ -70,7 +76,7 @@ impl View<'_> {
             (false, true) => [columns(&x), columns(&y)].concat(),
             (false, false) => [columns(&y), columns(&x)].concat(),
         };
-        Chunk::new(count, terms, sum)
+        Chunk::new(count, terms, sum).over(self.circuit.ty(s.out).bits())
     }
 
     /// One long inner product x1 y2 + y1 x2, as two terms. Its sum is one word.
@@ -79,14 +85,14 @@ impl View<'_> {
             unreachable!("a long inner product")
         };
         let [x, y] = self.factors::<B>(s, b..b + 1, sums);
-        let sum = self.sums.then(|| self.inner_sums(s, b..b + 1, [&x, &y], sums));
-        let scale = Self::scale::<B>(self.circuit.ty(s.out).dom);
+        let sum = || self.inner_sums(s, b..b + 1, [&x.one(), &y.one()], sums);
+        let sum = self.sums.then(sum);
         let terms = match (self.sums, self.first()) {
             // As above.
             (true, _) => Vec::new(),
             (false, true) => vec![x, y],
             (false, false) => vec![y, x],
         };
-        Chunk::new(sums, terms.into_iter().map(|x| self.factor(x.into(), scale)).collect(), sum)
+        Chunk::new(sums, terms, sum).over(self.circuit.ty(s.out).bits())
     }
 }

@@ -18,6 +18,9 @@
 //! The coefficient of element t of block b of the first fold is beta_b gamma_t, both of degree below 56, so that K has 111
 //! coefficients; beta_0 is 1. A long inner product, which is one statement of many products, has one coefficient.
 //!
+//! Statements modulo 2^k are taken as they are, over words below 2^k, with 2^(64-k) c_i for c_i: that is what they would be
+//! with words that are shifted up.
+//!
 //! K needs the quotient of each e_i, which is the upper half of its products less a carry: s1 + s2 is the lower half, or 2^64
 //! more, and this is so if one of both is larger than the lower half. So P computes either s1 or s2, whichever it can.
 //!
@@ -47,7 +50,7 @@ use super::chunk::{Blocks, Chunks};
 use slvr_circuit::proof::{Folds, LIFT, LIFT_WORDS, corners};
 use slvr_ring::galois::{DEGREE, Element, sum_words};
 use slvr_ring::prime::{Grid, Prime, Weight};
-use slvr_ring::{cut, threads};
+use slvr_ring::{Run, cut_runs, threads};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A polynomial whose coefficients are 0 and 1, bit j that of X^j.
@@ -145,10 +148,11 @@ impl Field {
         }
     }
 
-    /// The factors of the blocks: those of an inner product are no others.
-    fn blocks(&self, c: &Coefficients, chunk: usize) -> Vec<Weight> {
+    /// The factors of the blocks, times a power of two: those of an inner product are no others.
+    fn blocks(&self, c: &Coefficients, chunk: usize, scale: u32) -> Vec<Weight> {
+        let scale = self.prime.weight(1 << scale);
         let of = |b: &Binary| self.at(if c.dot(chunk).is_some() { 1 } else { *b });
-        c.blocks.iter().map(of).collect()
+        c.blocks.iter().map(|b| self.prime.both(of(b), scale)).collect()
     }
 
     /// 2^64.
@@ -244,15 +248,16 @@ impl Side {
         let sums = threads::workers(self.coefficients.chunks(), &|| 0, &|sum, i| {
             let c = &self.coefficients;
             let chunk = chunks.make(i);
+            let blocks = field.blocks(c, i, chunk.scale());
             let found = match c.dot(i) {
                 // One statement.
                 Some(dot) => {
                     let Some(words) = chunk.into_sum() else { return };
-                    p.dot(&words, &[field.at(c.dots[dot].1)])
+                    p.dot(&words, &[p.both(field.at(c.dots[dot].1), blocks[0])])
                 }
                 None => {
                     let Some(words) = chunk.into_sum_of(c.blocks.len()) else { return };
-                    let sums = p.fold(&cut(&words, c.blocks.len()), &field.blocks(c, i));
+                    let sums = p.fold(&cut_runs(&words, c.blocks.len()), &blocks);
                     p.dot(&sums, &field.elements(c, i))
                 }
             };
@@ -323,7 +328,7 @@ impl Side {
         self.vector = if self.step == 1 {
             self.joined(chunks, &at)
         } else {
-            p.fold(&cut(&self.vector, at.len()), &at)
+            p.fold(&cut_runs(&self.vector, at.len()), &at)
         };
         self.step += 1;
         // Whole blocks. Fewer elements than blocks are left to the last fold, so that its last block is free.
@@ -352,10 +357,10 @@ impl Side {
             let chunk = chunks.make(i);
             let p = field.prime;
             let elements = if self.weighs { field.elements(c, i) } else { Vec::new() };
-            let own: Vec<Weight> =
-                field.blocks(c, i).iter().zip(at).map(|(a, b)| p.both(*a, *b)).collect();
-            for (j, blocks) in chunk.blocks(c.blocks.len()).iter().enumerate() {
-                let mut v = p.fold(&blocks.words(), if self.weighs { &own } else { at });
+            let own = field.blocks(c, i, chunk.scale());
+            let own: Vec<Weight> = own.iter().zip(at).map(|(a, b)| p.both(*a, *b)).collect();
+            for (j, blocks) in chunk.runs(c.blocks.len()).iter().enumerate() {
+                let mut v = p.fold(&blocks.runs(), if self.weighs { &own } else { at });
                 if self.weighs {
                     p.weigh(&mut v, &elements);
                 }
@@ -379,8 +384,8 @@ pub fn polynomial(u: &Side, v: &Side, [a, b]: [&dyn Chunks<u64>; 2]) -> Vec<u64>
     let new = || Grid::new(*u.prime(), u.variables());
     let mut sums = new();
     if u.step > 1 {
-        let [u, v] = [u, v].map(|side| cut(&side.vector, 1 << side.variables()));
-        sums.add([&u, &v], None);
+        let both = [u, v].map(|side| cut_runs(&side.vector, 1 << side.variables()));
+        sums.add(&[both], None);
         return sums.elements().split_off(1);
     }
     let c = &u.coefficients;
@@ -389,12 +394,11 @@ pub fn polynomial(u: &Side, v: &Side, [a, b]: [&dyn Chunks<u64>; 2]) -> Vec<u64>
             return;
         }
         let chunks = [a, b].map(|chunks| chunks.make(i));
-        let [a, b] = chunks.each_ref().map(|chunk| chunk.blocks(c.blocks.len()));
+        let [a, b] = chunks.each_ref().map(|chunk| chunk.runs(c.blocks.len()));
         let field = u.field();
-        let (blocks, elements) = (field.blocks(c, i), field.elements(c, i));
-        for (a, b) in a.iter().zip(&b) {
-            sums.add([&a.words(), &b.words()], Some([&blocks, &elements]));
-        }
+        let (blocks, elements) = (field.blocks(c, i, chunks[0].scale()), field.elements(c, i));
+        let terms: Vec<_> = a.iter().zip(&b).map(|(a, b)| [a.runs(), b.runs()]).collect();
+        sums.add(&terms, Some([&blocks, &elements]));
     });
     parts.iter().for_each(|some| sums.join(some));
     sums.elements().split_off(1)
@@ -412,23 +416,35 @@ pub fn quotient(
     // Of the blocks, and of the inner products.
     let new = || (vec![[0i128; DEGREE]; c.blocks.len()], [0i128; DEGREE]);
     let parts = threads::workers(c.chunks(), &new, &|(blocks, dots): &mut (Vec<Sums>, Sums), i| {
-        let Some(known) = sums.make(i).into_sum() else { return };
+        let known = sums.make(i);
+        let bits = 64 - known.scale();
+        let Some(known) = known.into_sum() else { return };
         let chunks = [a, b].map(|chunks| (chunks.terms(i) > 0).then(|| chunks.make(i)));
         let cut = if c.dot(i).is_some() { 1 } else { c.blocks.len() };
         let terms = chunks
             .each_ref()
-            .map(|chunk| chunk.iter().flat_map(|chunk| chunk.blocks(cut)).collect::<Vec<_>>());
-        let terms = terms.each_ref().map(|x| x.iter().map(Blocks::words).collect::<Vec<_>>());
+            .map(|chunk| chunk.iter().flat_map(|chunk| chunk.runs(cut)).collect::<Vec<_>>());
+        let terms = terms.each_ref().map(|x| x.iter().map(Blocks::runs).collect::<Vec<_>>());
         match c.dot(i) {
             Some(dot) => {
-                let all = terms[0].iter().zip(&terms[1]).flat_map(|(u, v)| u[0].iter().zip(v[0]));
-                let all = all.map(|(u, v)| (*u, *v));
-                let e = over(all, known.first().copied().unwrap_or(0));
+                // One statement, of all products.
+                let mut all = Product::default();
+                let mut words = [(); 2].map(|()| vec![0; COLUMNS]);
+                for (u, v) in terms[0].iter().zip(&terms[1]) {
+                    let n = u[0].len();
+                    for from in (0..n).step_by(COLUMNS) {
+                        let [x, y] = words.each_mut().map(|x| &mut x[..COLUMNS.min(n - from)]);
+                        u[0].widen(from, x);
+                        v[0].widen(from, y);
+                        all = x.iter().zip(&*y).fold(all, |s, (u, v)| plus(s, *u, *v));
+                    }
+                }
+                let e = over(all, bits, known.first().copied().unwrap_or(0));
                 let c = c.dots[dot].1;
                 let places = dots.iter_mut().enumerate();
                 places.for_each(|(j, sum)| *sum += i128::from(c >> j & 1) * e);
             }
-            None => add_quotients(blocks, &c.elements[i], &terms, &known),
+            None => add_quotients(blocks, &c.elements[i], &terms, (&known, bits)),
         }
     });
     let mut out = vec![0; LIFT];
@@ -443,41 +459,69 @@ pub fn quotient(
     out
 }
 
-/// The quotient by 2^64 of the sum of products less what both verifiers add, of which one is known.
-fn over(products: impl Iterator<Item = (u64, u64)>, known: u64) -> i128 {
-    let (low, high) = products.fold((0u64, 0i128), |(low, high), (u, v)| {
-        let product = u128::from(u) * u128::from(v);
-        let (low, carry) = low.overflowing_add(product as u64);
-        (low, high + (product >> 64) as i128 + i128::from(carry))
-    });
-    // Together they are the lower half, or 2^64 more.
-    high - i128::from(known > low)
+/// A sum of products: its low word, and how many times 2^64 is in it.
+type Product = (u64, u128);
+
+/// The sum and one product more.
+#[inline]
+fn plus((low, high): Product, u: u64, v: u64) -> Product {
+    let product = u128::from(u) * u128::from(v);
+    let (low, carry) = low.overflowing_add(product as u64);
+    (low, high + (product >> 64) + u128::from(carry))
+}
+
+/// The quotient by a power of two of a sum of products less what both verifiers add, of which one is known.
+fn over((low, high): Product, bits: u32, known: u64) -> i128 {
+    // Together they are what is below the power, or the power more.
+    let rest = low & u64::MAX >> (64 - bits);
+    let quotient = high << (64 - bits) | u128::from(low.checked_shr(bits).unwrap_or(0));
+    quotient as i128 - i128::from(known > rest)
 }
 
 /// Elements of a block whose quotients are added up at a time.
 const COLUMNS: usize = 2048;
 /// Terms of a statement below which its quotient, less than 2^80 then, has two parts, of 40 bits and of the rest, so that
-/// sums of them are words. Of more terms it has three, two of which have 32 bits.
+/// sums of them are words; one if words have up to 32 bits, as it is less than 2^48 then. Of more terms it has three, two of
+/// which have 32 bits.
 const FEW: usize = 1 << 16;
 
 /// The blocks of each term.
-type Terms<'a> = Vec<Vec<&'a [u64]>>;
+type Terms<'a> = Vec<Vec<Run<'a>>>;
 
 /// Adds for each block the quotients of its statements times their coefficients.
-fn add_quotients(blocks: &mut [Sums], c: &[Binary], terms: &[Terms<'_>; 2], known: &[u64]) {
-    let (bits, parts) = if terms[0].len() < FEW { (40, 2) } else { (32, 3) };
+fn add_quotients(
+    blocks: &mut [Sums],
+    c: &[Binary],
+    terms: &[Terms<'_>; 2],
+    (known, width): (&[u64], u32),
+) {
+    let (bits, parts) = match terms[0].len() < FEW {
+        true if width <= 32 => (64, 1),
+        true => (40, 2),
+        false => (32, 3),
+    };
     let n = c.len();
+    let mut words = [(); 2].map(|()| vec![0; COLUMNS]);
+    let mut sums = vec![Product::default(); COLUMNS];
     for from in (0..n).step_by(COLUMNS) {
         let c = &c[from..n.min(from + COLUMNS)];
         // A row for each part of each block.
         let mut rows = vec![0u64; parts * blocks.len() * c.len()];
         for b in 0..blocks.len() {
-            for t in 0..c.len() {
-                let i = b * n + from + t;
-                let Some(known) = known.get(i) else { break };
-                let at = |x: &Vec<&[u64]>| x[b][from + t];
-                let products = terms[0].iter().zip(&terms[1]).map(|(u, v)| (at(u), at(v)));
-                let mut e = over(products, *known);
+            let start = b * n + from;
+            let Some(known) = known.get(start..) else { break };
+            let some = known.len().min(c.len());
+            let sums = &mut sums[..some];
+            sums.fill(Product::default());
+            for (u, v) in terms[0].iter().zip(&terms[1]) {
+                let [x, y] = words.each_mut().map(|x| &mut x[..some]);
+                u[b].widen(from, x);
+                v[b].widen(from, y);
+                let both = x.iter().zip(&*y);
+                sums.iter_mut().zip(both).for_each(|(s, (u, v))| *s = plus(*s, *u, *v));
+            }
+            for (t, (sum, known)) in sums.iter().zip(known).enumerate() {
+                let mut e = over(*sum, width, *known);
                 for j in 0..parts {
                     // The last one has its sign.
                     let last = j + 1 == parts;
@@ -492,7 +536,7 @@ fn add_quotients(blocks: &mut [Sums], c: &[Binary], terms: &[Terms<'_>; 2], know
             let (sums, j) = (&mut blocks[i / parts], i % parts);
             for (sum, x) in sums.iter_mut().zip(found) {
                 let x = if j + 1 == parts { i128::from(*x as i64) } else { i128::from(*x) };
-                *sum += x << (bits * j);
+                *sum += x << (bits * j as u32);
             }
         }
     }

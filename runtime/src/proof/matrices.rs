@@ -7,15 +7,23 @@ use crate::share::prev;
 use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Parted, Statement};
 use slvr_ring::{Data, Words};
+use std::borrow::Cow;
+
+/// Words of 64 bits where they lie, or made of narrower ones.
+fn words(x: &Data) -> Cow<'_, [u64]> {
+    match x {
+        Data::Ring(Words::W64(x)) => Cow::Borrowed(x),
+        x => Cow::Owned(wide(x)),
+    }
+}
 
 impl View<'_> {
     /// A product of matrices.
-    pub fn long(&self, s: &Statement) -> Long {
+    pub fn long(&self, s: &Statement) -> Long<'_> {
         let ty = self.circuit.ty(s.out);
         let mut values = Vec::new();
         s.claim.values(&mut |v| values.push(v));
-        let data = |x: Vec<u64>| Data::Ring(Words::W64(x));
-        let tensor = |v: ValueId| (data(wide(self.part(v))), self.circuit.ty(v).shape.clone());
+        let tensor = |v: ValueId| (words(self.part(v)), self.circuit.ty(v).shape.clone());
         let sum = self.sums.then(|| {
             if let Some(parted) = s.claim.parted() {
                 return self.parted(s, parted);
@@ -31,9 +39,9 @@ impl View<'_> {
             claim: s.claim.clone(),
             operands: [tensor(values[0]), tensor(values[1])],
             shape: ty.shape.clone(),
-            sum: sum.map(data),
+            sum,
             first: self.first(),
-            scale: Self::scale::<u64>(ty.dom),
+            scale: 64 - ty.bits(),
         }
     }
 

@@ -4,6 +4,7 @@ use super::chunk::Column;
 use slvr_circuit::proof::{Claim, Pooled, Statement};
 use slvr_circuit::{Circuit, Lanes, elements, lead};
 use slvr_ring::{Data, Word, each_word};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// A word as one of 64 bits, or of 128.
@@ -11,8 +12,11 @@ pub(super) fn widened<A: Word, B: Word>(x: A) -> B {
     if B::BITS > 64 { B::from_u128(x.to_u128()) } else { B::from_u64(x.to_u64()) }
 }
 
-/// Reads some elements as a column.
-pub(super) type Read<B> = fn(&Data, Range<usize>) -> Column<'_, B>;
+/// Reads some elements as a column, of bits of all planes or of some.
+pub(super) type Read<B> = for<'x> fn(&'x Data, Option<&[u32]>, Range<usize>) -> Column<'x, B>;
+
+/// A factor: what is held, how far before their places its elements lie, and which planes of it are meant.
+pub(super) type Factor<'x> = (&'x Data, usize, Option<&'x [u32]>);
 
 /// Where the products of each sum of a shard lie.
 pub(super) struct Pooling {
@@ -73,18 +77,18 @@ impl Pooling {
     /// For each place in a sum, the elements of a tensor at it, which lie so far before their places.
     fn columns<B: Word>(&self, x: &Data, gap: usize) -> Vec<Column<'static, B>> {
         let Data::Ring(words) = x else { unreachable!("sums are of words") };
-        let column = |place: &usize| -> Vec<B> {
+        let n = self.rows.len() * self.row;
+        let column = |place: &usize| {
             each_word!(words, x => {
-                let mut out = Vec::with_capacity(self.rows.len() * self.row);
-                for at in &self.rows {
-                    // A distance is at least 1.
-                    let row = x[at + place - gap..].iter().step_by(self.step).take(self.row);
-                    out.extend(row.map(|&x| widened::<_, B>(x)));
-                }
-                out
+                // A distance is at least 1.
+                let row = |at: &usize| x[at + place - gap..].iter().step_by(self.step);
+                let mut out = Vec::with_capacity(n);
+                self.rows.iter().for_each(|at| out.extend(row(at).take(self.row).copied()));
+                Word::wrap(out)
             })
         };
-        self.places.iter().map(|place| column(place).into()).collect()
+        let words = self.places.iter().map(column);
+        words.map(|words| Column::of_words(Cow::Owned(words), 0..n)).collect()
     }
 }
 
@@ -103,15 +107,15 @@ pub(super) struct Reading<'a, B: Clone> {
 
 impl<B: Word> Reading<'_, B> {
     /// What is as long as the result.
-    pub(super) fn one<'x>(&self, x: &'x Data) -> Column<'x, B> {
-        (self.read)(x, self.range.clone())
+    pub(super) fn one<'x>(&self, (x, _, some): Factor<'x>) -> Column<'x, B> {
+        (self.read)(x, some, self.range.clone())
     }
 
-    /// Factors, and how far before their places they lie: a column, or one for each place in a sum.
-    pub(super) fn all<'x>(&self, (x, gap): (&'x Data, usize)) -> Vec<Column<'x, B>> {
+    /// A column, or one for each place in a sum.
+    pub(super) fn all<'x>(&self, (x, gap, some): Factor<'x>) -> Vec<Column<'x, B>> {
         match self.pooling {
             Some(pooling) => pooling.columns(x, gap),
-            None => vec![(self.read)(x, earlier(self.range, gap))],
+            None => vec![(self.read)(x, some, earlier(self.range, gap))],
         }
     }
 }

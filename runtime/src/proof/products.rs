@@ -3,24 +3,24 @@
 
 use super::algebra::Draw;
 use slvr_circuit::proof::Claim;
-use slvr_circuit::{Conv, Dom, Shape};
-use slvr_ring::galois::{self, DEGREE, Element, Vector};
-use slvr_ring::kernels::{self, ConvDims, MatMulDims, conv2d};
-use slvr_ring::{Data, Words, layout};
+use slvr_circuit::{Conv, Shape};
+use slvr_ring::galois::{self, Element, Factors, Points, Vector};
+use slvr_ring::kernels::{ConvDims, MatMulDims};
+use slvr_ring::threads;
 use std::borrow::Cow;
 
 /// A tensor of words.
-type Tensor = (Data, Shape);
+type Tensor<'a> = (Cow<'a, [u64]>, Shape);
 
 /// The statement of a reshared product, as one of the three sees it.
-pub struct Long {
+pub struct Long<'a> {
     pub claim: Claim,
     /// This party's component of the factors.
-    pub operands: [Tensor; 2],
+    pub operands: [Tensor<'a>; 2],
     /// Shape of the product.
     pub shape: Shape,
     /// Of a verifier w + F1, or -F2.
-    pub sum: Option<Data>,
+    pub sum: Option<Vec<u64>>,
     /// Whether it is the first component.
     pub first: bool,
     /// By how many bits words are shifted to statements modulo 2^64.
@@ -35,30 +35,50 @@ struct Sums {
     total: Option<Element>,
 }
 
-/// Both coefficients: uniform exceptional points.
-fn coefficients(draw: &mut Draw, rows: usize, columns: usize) -> [Vector; 2] {
-    [rows, columns].map(|n| Vector::of_points(&draw.words(n)))
+/// One of several matrices of words, with rows and columns where they lie in it.
+struct Matrices<'a> {
+    words: &'a [u64],
+    /// Words from one to the next, or 0 if there is but one, which is repeated.
+    step: usize,
+    rows: Vec<usize>,
+    columns: Vec<usize>,
 }
 
-/// The sum over b, m and n of z[b, m, n] r[b, m] s[n]: over the shorter one of both first, so that what is left between is
-/// short.
-fn total(z: &Data, r: &Vector, s: &Vector, [b, m, n]: [usize; 3]) -> Element {
-    if m <= n {
-        let dims = MatMulDims {
-            batch: 1,
-            a_batched: true,
-            b_batched: true,
-            m: DEGREE,
-            k: n,
-            n: b * m,
-            trans_b: true,
+impl Matrices<'_> {
+    /// Of so many matrices the sums of their rows times points: for all the same, or for each its own.
+    fn sums(&self, batch: usize, points: &Points) -> Vector {
+        let each = points.len() > self.rows.len();
+        let shared = Factors::new(if each { &[] } else { points });
+        let of = |b: usize| {
+            let words = &self.words[b * self.step..];
+            match points.get(b * self.rows.len()..(b + 1) * self.rows.len()).filter(|_| each) {
+                Some(own) => Factors::new(own).sums(words, &self.rows, &self.columns),
+                None => shared.sums(words, &self.rows, &self.columns),
+            }
         };
-        return dot(&rebuilt(b * m, product(s.rows(), z, dims)), r);
+        let once = !each && self.step == 0;
+        let all = threads::map(0..if once { 1 } else { batch }, &of);
+        let all: Vec<&Vector> = all.iter().cycle().take(batch).collect();
+        Vector::concat(&all, 0)
     }
-    dot(&rows_by(r, b, z, true, m, n), &Vector::concat(&vec![s; b], 0))
 }
 
-impl Long {
+/// Places so far apart.
+fn every(step: usize, n: usize) -> Vec<usize> {
+    (0..n).map(|i| i * step).collect()
+}
+
+/// The sum over b, m and n of z[b, m, n] r[b, m] s[n], where rows are m and columns n: over the shorter one of both first,
+/// so that what is left between is short.
+fn total(z: Matrices<'_>, batch: usize, r: &Points, s: &Points) -> Element {
+    if z.rows.len() <= z.columns.len() {
+        let turned = Matrices { rows: z.columns, columns: z.rows, ..z };
+        return dot(&turned.sums(batch, s), &Vector::of_points(r));
+    }
+    dot(&z.sums(batch, r), &Vector::of_points(&s.repeat(batch)))
+}
+
+impl Long<'_> {
     /// The vectors of both products x1 y2 and y1 x2, and this party's share of the sum. The coefficients are
     /// drawn here.
     pub fn vectors(&self, draw: &mut Draw) -> (Vector, Element) {
@@ -84,106 +104,84 @@ impl Long {
 
     fn matmul(&self, trans_b: bool, draw: &mut Draw) -> Sums {
         let [(a, sa), (b, sb)] = &self.operands;
-        let dims = fitting(MatMulDims::of(sa, sb, trans_b));
-        let [r, s] = coefficients(draw, dims.batch * dims.m, dims.n);
-        let left = rows_by(&r, dims.batch, a, dims.a_batched, dims.m, dims.k);
-        // s by the transposed right factor.
-        let one = MatMulDims {
-            batch: if dims.b_batched { dims.batch } else { 1 },
-            a_batched: false,
-            b_batched: true,
-            m: DEGREE,
-            k: dims.n,
-            n: dims.k,
-            trans_b: !trans_b,
+        let MatMulDims { batch, a_batched, b_batched, m, k, n, .. } =
+            fitting(MatMulDims::of(sa, sb, trans_b));
+        let [r, s] = [batch * m, n].map(|n| draw.words(n));
+        let step = |batched: bool, n: usize| if batched { n } else { 0 };
+        let left = Matrices {
+            words: a,
+            step: step(a_batched, m * k),
+            rows: every(k, m),
+            columns: every(1, k),
         };
-        let x = product(s.rows(), b, one);
-        let right = rebuilt(dims.batch * dims.k, by_degree(x, one.batch, dims.batch, dims.k));
-        let sizes = [dims.batch, dims.m, dims.n];
-        let total = self.sum.as_ref().map(|w| total(w, &r, &s, sizes));
-        Sums { left, right, total }
+        // s by the transposed right factor.
+        let (rows, columns) =
+            if trans_b { (every(k, n), every(1, k)) } else { (every(1, n), every(n, k)) };
+        let right = Matrices { words: b, step: step(b_batched, n * k), rows, columns };
+        let z = |words| Matrices { words, step: m * n, rows: every(n, m), columns: every(1, n) };
+        Sums {
+            left: left.sums(batch, &r),
+            right: right.sums(batch, &s),
+            total: self.sum.as_deref().map(|w| total(z(w), batch, &r, &s)),
+        }
     }
 
+    /// Of a convolution rows of the left factor are output pixels, and its columns the entries of a kernel.
     fn conv(&self, conv: Conv, draw: &mut Draw) -> Sums {
         let [(x, sx), (w, sw)] = &self.operands;
-        let &[g, n, o, h, wide] = &self.shape[..] else { unreachable!("images have five axes") };
-        let (&[gx, _, c, _, _], &[gw, _, _, kh, kw]) = (&sx[..], &sw[..]) else {
-            unreachable!("images and kernels have five axes")
+        let d = fitting(ConvDims::of(sx, sw, conv));
+        let (pixels, length, pad) = (d.out_h() * d.out_w(), d.c * d.kh * d.kw, conv.pad as usize);
+        let [r, s] = [d.g * d.o, d.n * pixels].map(|n| draw.words(n));
+        let (height, wide) = (d.h + 2 * pad, d.w + 2 * pad);
+        let x =
+            if pad > 0 { Cow::Owned(padded(x, [d.h, d.w], pad)) } else { Cow::Borrowed(&x[..]) };
+        let image = d.c * height * wide;
+        let place = |step: u64, y: usize, x: usize| step as usize * (y * wide + x);
+        let of_pixel = |i: usize| {
+            let (n, y, x) = (i / pixels, i % pixels / d.out_w(), i % d.out_w());
+            n * image + place(conv.stride, y, x)
         };
-        let (groups, outputs, pixels) = (g as usize, o as usize, (n * h * wide) as usize);
-        let [r, s] = coefficients(draw, groups * outputs, pixels);
-        // The coefficients of pixels as kernels: images and channels change places, and step and dilation.
-        let turned = transposed(x, sx);
-        let shape = [gx, c, n, sx[3], sx[4]];
-        let kernel = [1, DEGREE as u64, n, h, wide];
-        let turn = Conv { stride: conv.dilation, dilation: conv.stride, ..conv };
-        let dims = fitting(ConvDims::of(&shape, &kernel, turn));
-        let length = (c * kh * kw) as usize;
-        let sums = conv2d(words(&turned), &Words::W64(s.rows().to_vec()), dims);
-        // Where the step leaves a rest of the image, there are more sums than the kernel has entries.
-        let mut data = Data::Ring(sums);
-        let mut at = fitting(turn.shape(&shape, &kernel));
-        for (axis, len) in [(3, kh), (4, kw)] {
-            data = layout::slice(&data, &at, axis, 0, len, 1);
-            at[axis as usize] = len;
+        let of_entry = |i: usize| {
+            let (c, y, x) = (i / (d.kh * d.kw), i / d.kw % d.kh, i % d.kw);
+            c * height * wide + place(conv.dilation, y, x)
+        };
+        let patches = Matrices {
+            words: &x,
+            step: if d.x_batched { d.n * image } else { 0 },
+            rows: (0..d.n * pixels).map(of_pixel).collect(),
+            columns: (0..length).map(of_entry).collect(),
+        };
+        let kernels = Matrices {
+            words: w,
+            step: if d.w_batched { d.o * length } else { 0 },
+            rows: every(length, d.o),
+            columns: every(1, length),
+        };
+        let at = |i: usize| i / pixels * d.o * pixels + i % pixels;
+        let z = |words| Matrices {
+            words,
+            step: d.n * d.o * pixels,
+            rows: every(pixels, d.o),
+            columns: (0..d.n * pixels).map(at).collect(),
+        };
+        Sums {
+            left: patches.sums(d.g, &s),
+            right: kernels.sums(d.g, &r),
+            total: self.sum.as_deref().map(|w| total(z(w), d.g, &r, &s)),
         }
-        // [G, C, degree, kh, kw] to [G, degree, C kh kw].
-        let left = slice(&transposed(&data, &at)).to_vec();
-        let left = rebuilt(groups * length, by_degree(left, gx as usize, groups, length));
-        let right = rows_by(&r, groups, w, gw == g, outputs, length);
-        let total = self.sum.as_ref().map(|z| {
-            let z = transposed(z, &self.shape);
-            total(&z, &r, &s, [groups, outputs, pixels])
-        });
-        Sums { left, right, total }
     }
 }
 
-/// For each of `batch` matrices of m rows and k columns the sum of its rows times coefficients: elements (b, k).
-fn rows_by(r: &Vector, batch: usize, x: &Data, batched: bool, m: usize, k: usize) -> Vector {
-    // [degree, batch, m] to [batch, degree, m].
-    let mut left = Cow::Borrowed(r.rows());
-    if batch > 1 {
-        let row = |b: usize, i: usize| &r.row(i)[b * m..(b + 1) * m];
-        let all = (0..batch).flat_map(|b| (0..DEGREE).map(move |i| (b, i)));
-        left = Cow::Owned(all.flat_map(|(b, i)| row(b, i)).copied().collect());
-    }
-    let dims = MatMulDims {
-        batch,
-        a_batched: true,
-        b_batched: batched,
-        m: DEGREE,
-        k: m,
-        n: k,
-        trans_b: false,
-    };
-    let all = product(&left, x, dims);
-    rebuilt(batch * k, by_degree(all, batch, batch, k))
-}
-
-/// [given, degree, n] to [degree, batch, n], with given = batch, or 1 for all.
-fn by_degree(x: Vec<u64>, given: usize, batch: usize, n: usize) -> Vec<u64> {
-    if batch == 1 {
-        return x;
-    }
-    let mut out = Vec::with_capacity(DEGREE * batch * n);
-    for i in 0..DEGREE {
-        for b in 0..batch {
-            let at = (if given == 1 { 0 } else { b } * DEGREE + i) * n;
-            out.extend_from_slice(&x[at..at + n]);
-        }
+/// Images with zeros on each side.
+fn padded(x: &[u64], [h, w]: [usize; 2], pad: usize) -> Vec<u64> {
+    let wide = w + 2 * pad;
+    let size = (h + 2 * pad) * wide;
+    let mut out = vec![0; x.len() / (h * w).max(1) * size];
+    for (from, to) in x.chunks_exact(h * w).zip(out.chunks_exact_mut(size)) {
+        let rows = from.chunks_exact(w).zip(to[pad * wide..].chunks_exact_mut(wide));
+        rows.for_each(|(from, to)| to[pad..pad + w].copy_from_slice(from));
     }
     out
-}
-
-/// Images and channels, or images and outputs, change places.
-fn transposed(x: &Data, shape: &[u64]) -> Data {
-    layout::transpose(x, shape, &[0, 2, 1, 3, 4])
-}
-
-/// The product of coefficients and words.
-fn product(left: &[u64], right: &Data, dims: MatMulDims) -> Vec<u64> {
-    kernels::product(left, slice(right), dims)
 }
 
 /// The inner product.
@@ -195,21 +193,6 @@ fn rebuilt(n: usize, rows: Vec<u64>) -> Vector {
     match Vector::from_rows(n, rows) {
         Some(v) => v,
         None => unreachable!("a row for each degree"),
-    }
-}
-
-fn words(x: &Data) -> &Words {
-    match x {
-        Data::Ring(words) => words,
-        Data::Bits(_) => unreachable!("products of words"),
-    }
-}
-
-/// Its words of 64 bits.
-fn slice(x: &Data) -> &[u64] {
-    match words(x) {
-        Words::W64(x) => x,
-        x => unreachable!("words of 64 bits, over {}", Dom::Ring(x.bits())),
     }
 }
 
@@ -231,13 +214,16 @@ mod tests {
         let mut draw = Draw::new(&[5; 32], "slvr test");
         for [b, m, n] in [[1, 2, 7], [1, 7, 2], [3, 2, 4], [3, 4, 2]] {
             let z = draw.words(b * m * n);
-            let [r, s] = coefficients(&mut draw, b * m, n);
+            let points = [b * m, n].map(|n| draw.words(n));
+            let [r, s] = points.each_ref().map(|x| Vector::<u64>::of_points(x));
             let mut want = galois::zero();
             for (i, z) in z.iter().enumerate() {
                 let both = galois::mul(&r.get(i / n), &s.get(i % n));
                 want = galois::add(&want, &galois::mul(&both, &galois::word(*z)));
             }
-            let found = total(&Data::Ring(Words::W64(z)), &r, &s, [b, m, n]);
+            let (rows, columns) = (every(n, m), every(1, n));
+            let z = Matrices { words: &z, step: m * n, rows, columns };
+            let found = total(z, b, &points[0], &points[1]);
             assert_eq!(found, want, "[{b}, {m}, {n}]");
         }
     }

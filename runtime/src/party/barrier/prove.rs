@@ -65,8 +65,9 @@ impl Engine<'_> {
         let seeds = [&seed, &seed, &tells, &told];
         let (circuit, me, prss) = (self.party.circuit, self.me, self.party.prss.clone());
         let again = self.again();
-        let scope =
-            Scope { circuit, me, barrier, kept, carries: &carries, again: &again, prss: &prss };
+        let picked = self.guard.as_ref().map(|guard| guard.picked.clone()).unwrap_or_default();
+        let (picked, carries, prss) = (&*picked, &carries, &prss);
+        let scope = Scope { circuit, me, barrier, kept, picked, carries, again: &again, prss };
         let carries = scope.all_carries();
         let scope = scope.with(&carries);
         let start = Start { scope: &scope, seeds, hide };

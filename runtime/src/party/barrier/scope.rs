@@ -8,8 +8,8 @@ use crate::protocol::REPEATED;
 use crate::share::{Held, Prss, Purpose, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Kind};
 use slvr_circuit::{Circuit, Dom, ValueId};
-use slvr_ring::{Data, threads};
-use std::collections::BTreeMap;
+use slvr_ring::{Data, Word, threads};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 /// What the parties draw for the statements of a kind.
@@ -51,7 +51,7 @@ pub(super) struct Seen<'a, B: Clone> {
     dots: Vec<(Item<'a>, usize)>,
 }
 
-impl<'a, B: Copy + Default> Seen<'a, B> {
+impl<'a, B: Word> Seen<'a, B> {
     pub(super) fn new(
         view: View<'a>,
         barrier: &'a Barrier,
@@ -72,7 +72,7 @@ impl<'a, B: Copy + Default> Seen<'a, B> {
     }
 }
 
-impl<B: Copy + Default> Seen<'_, B> {
+impl<B: Word> Seen<'_, B> {
     /// The chunk with a number, of the items as they are seen in views that may differ.
     pub(super) fn made<'v>(
         &self,
@@ -90,13 +90,19 @@ impl<B: Copy + Default> Seen<'_, B> {
             made
         };
         match self.groups.get(chunk) {
-            Some(all) => Chunk::joined(all.iter().map(|&i| make(&self.items[i])).collect()),
+            Some(all) if all.len() == 1 => make(&self.items[all[0]]),
+            // Of small ones, which may be over different rings.
+            Some(all) => {
+                let first = self.view.first();
+                let made = all.iter().map(|&i| make(&self.items[i]).raised(first));
+                Chunk::joined(made.collect())
+            }
             None => make(&self.dots[chunk - self.groups.len()].0),
         }
     }
 }
 
-impl<B: Copy + Default> Chunks<B> for Seen<'_, B> {
+impl<B: Word> Chunks<B> for Seen<'_, B> {
     fn terms(&self, chunk: usize) -> usize {
         match self.groups.get(chunk) {
             Some(all) => all.first().map_or(0, |&i| self.sizes[i].0),
@@ -116,6 +122,8 @@ pub(super) struct Scope<'a> {
     pub(super) me: usize,
     pub(super) barrier: &'a Barrier,
     pub(super) kept: &'a BTreeMap<ValueId, Held>,
+    /// As [`View::picked`].
+    pub(super) picked: &'a HashMap<ValueId, (ValueId, Vec<u32>)>,
     pub(super) carries: &'a Carries,
     /// Numbers of the instructions that are there for the second time.
     pub(super) again: &'a Range<u64>,
@@ -150,8 +158,9 @@ impl<'a> Scope<'a> {
         sums: bool,
         stream: &'b Reshared<'b>,
     ) -> View<'b> {
-        let &Scope { circuit, me, kept: held, carries, .. } = self;
-        View { circuit, me, role: ROLES[role], sums, held, carries: &carries[role], stream }
+        let &Scope { circuit, me, kept: held, picked, carries, .. } = self;
+        let (role, carries) = (ROLES[role], &carries[role]);
+        View { circuit, me, role, sums, held, picked, carries, stream }
     }
 
     /// The same with these carries.
@@ -159,8 +168,8 @@ impl<'a> Scope<'a> {
     where
         'a: 'b,
     {
-        let &Scope { circuit, me, barrier, kept, again, prss, .. } = self;
-        Scope { circuit, me, barrier, kept, carries, again, prss }
+        let &Scope { circuit, me, barrier, kept, picked, again, prss, .. } = self;
+        Scope { circuit, me, barrier, kept, picked, carries, again, prss }
     }
 
     /// A party's shares of all carries in its roles, where the scope has those that are told.
@@ -172,7 +181,7 @@ impl<'a> Scope<'a> {
     }
 
     /// Chunks without sums.
-    pub(super) fn chunks<B: Copy + Default>(
+    pub(super) fn chunks<B: Word>(
         &self,
         role: usize,
         kind: Kind,

@@ -231,7 +231,8 @@ impl Start<'_> {
                 .as_ref()
                 .map(|folds| self.sides(folds, |v, i| v.over_bits(i), &|_, _| none::<OverBits>())),
             wide: wide.as_ref().map(|folds| {
-                self.sides(folds, |v, i| v.over_words(i), &|_, _| none::<OverWords<u128>>())
+                let make: Make<u128> = |v, i| v.over_words(i).raised(v.first());
+                self.sides(folds, make, &|_, _| none::<OverWords<u128>>())
             }),
             lifted: lifted.as_ref().map(|folds| Lifted::new(self, folds)),
         }

@@ -4,6 +4,8 @@ use super::super::chunk::{Chunk, Column};
 use super::*;
 use proptest::prelude::*;
 use slvr_circuit::proof::{Kind, folds};
+use slvr_ring::{Word, with_width};
+use std::borrow::Cow;
 
 /// Statements of chunks, and long inner products behind them.
 #[derive(Clone, Debug)]
@@ -14,6 +16,8 @@ struct Statements {
     sums: Vec<[Vec<u64>; 2]>,
     /// Whether the prover knows s1 of a chunk, and not s2.
     first: Vec<bool>,
+    /// Over how many bits a chunk is.
+    bits: Vec<u32>,
     /// How many of the chunks are inner products.
     dots: usize,
 }
@@ -36,11 +40,17 @@ impl One<'_> {
         let (terms, all) = (&s.terms[chunk][*side], &s.sums[chunk][*side]);
         // A chunk that is an inner product has one sum, and as many statements as products.
         let n = terms.first().map_or(all.len(), Vec::len);
+        let bits = s.bits[chunk];
         if *sums {
-            Chunk::new(n, Vec::new(), Some(all.clone()))
-        } else {
-            Chunk::new(n, terms.iter().cloned().map(Column::from).collect(), None)
+            return Chunk::new(n, Vec::new(), Some(all.clone())).over(bits);
         }
+        // Words of as few bits as they have, or wider ones.
+        let narrow = |x: &Vec<u64>| with_width!(bits, T => T::wrap(x.iter().map(|x| T::from_u64(*x)).collect()));
+        let column = |(i, x): (usize, &Vec<u64>)| match i % 2 {
+            0 => Column::of_words(Cow::Owned(narrow(x)), 0..n),
+            _ => x.clone().into(),
+        };
+        Chunk::new(n, terms.iter().enumerate().map(column).collect(), None).over(bits)
     }
 }
 
@@ -59,7 +69,13 @@ impl Chunks<u64> for Known<'_> {
 impl Statements {
     /// Of chunks with so many terms and statements, and of inner products of so many, true.
     fn new(chunks: &[(usize, usize)], dots: &[usize], mut word: impl FnMut() -> u64) -> Statements {
-        let mut out = Statements { terms: vec![], sums: vec![], first: vec![], dots: dots.len() };
+        let mut out = Statements {
+            terms: vec![],
+            sums: vec![],
+            first: vec![],
+            bits: vec![],
+            dots: dots.len(),
+        };
         let all =
             chunks.iter().map(|(t, n)| (*t, *n, false)).chain(dots.iter().map(|n| (2, *n, true)));
         for (terms, n, dot) in all {
@@ -78,6 +94,7 @@ impl Statements {
             out.terms.push(both);
             out.sums.push([s1, s2]);
             out.first.push(word() & 1 == 1);
+            out.bits.push([8, 16, 32, 64][word() as usize % 4]);
         }
         out
     }
@@ -188,7 +205,7 @@ proptest! {
         // One bit of one sum, which is modulo a power of two only where it is the highest one.
         let i = place.index(s.sums.len());
         let t = place.index(s.sums[i][0].len());
-        s.sums[i][usize::from(bit % 2 == 0)][t] ^= 1 << bit;
+        s.sums[i][usize::from(bit % 2 == 0)][t] ^= 1 << (bit % s.bits[i]);
         prop_assert!(!accepted(&s, variables, seed, &honest));
     }
 
