@@ -216,14 +216,14 @@ proptest! {
 }
 
 /// Rows of words times points, wherever they lie, as their elements.
-fn sums_of_rows<T: Scalar>() {
+fn sums_of_rows<T: Scalar + std::fmt::Debug>() {
     let word = |i: usize| {
         T::from_u128((i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
     };
     // Rows one after another, or columns; and runs of columns, as of the patches of an image.
     let every = |step: usize, n: usize| (0..n).map(|i| i * step).collect::<Vec<_>>();
     let patches =
-        |c: usize, w: usize| (0..c * w * w).map(|i| i / (w * w) * 90 + i / w % w * 9 + i % w);
+        |c: usize, w: usize| (0..c * w * w).map(move |i| i / (w * w) * 90 + i / w % w * 9 + i % w);
     let cases = [
         (every(7, 40), every(1, 7)),
         (every(1, 33), every(33, 5)),

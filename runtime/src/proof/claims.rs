@@ -638,7 +638,7 @@ impl View<'_> {
             let x = s.cut(x);
             column(self.part(x.x), shard(self.circuit, x, self.prover()))
         };
-        // Products that the statement has on its left, and of its right side what this party knows besides the result.
+        // Products that the statement has on its left, or, for sums, of its right side what this party knows besides the result.
         let (columns, known): (Vec<Column<'_, B>>, Vec<B>) = match own {
             Own::Bits(_) | Own::And(..) | Own::Thermometer(..) => {
                 unreachable!("a statement over bits")
@@ -649,14 +649,19 @@ impl View<'_> {
             }
             Own::High { x, shift, wraps } => {
                 let k = self.circuit.ty(*x).bits();
-                let mut known = part(*x).one().into_owned();
-                known.iter_mut().for_each(|p| *p = p.shr(*shift));
+                let mut known = Vec::new();
+                if self.sums {
+                    known = part(*x).one().into_owned();
+                    known.iter_mut().for_each(|p| *p = p.shr(*shift));
+                }
                 let mut columns = Vec::new();
                 // Of a carry what this party shares, times what it adds.
                 let mut add = |bit: u32, times: B| {
                     let c: Vec<B> = numbers(&self.carries[&s.cut(*x)], bit as usize - 1);
                     known.iter_mut().zip(&c).for_each(|(x, c)| *x = x.wadd(c.wmul(times)));
-                    columns.push(self.twice(&c, times).into());
+                    if !self.sums {
+                        columns.push(self.twice(&c, times).into());
+                    }
                 };
                 if *shift > 0 {
                     add(*shift, B::ONE);
