@@ -158,7 +158,7 @@ impl Inner {
     pub fn of(a: &[u64], b: &[u64], trans_b: bool) -> Option<Inner> {
         let (&[left, rows, sums], &[right, x, y]) = (a, b) else { return None };
         let columns = if trans_b { x } else { y };
-        let (count, sums) = (left.max(right) as usize, sums as usize);
+        let (count, sums) = (if left == 1 { right } else { left } as usize, sums as usize);
         match rows == 1 && columns == 1 && count.max(sums) >= MANY_PRODUCTS {
             true if sums > count => Some(Inner::Long { count, sums }),
             true => Some(Inner::Short { count, sums }),

@@ -232,7 +232,7 @@ fn run(columns: &[usize]) -> usize {
     let run = 1 + steps.take_while(|x| !is_break(*x)).count();
     let whole = columns.chunks(run).all(|some| {
         let ends = some.first().zip(some.last());
-        ends.is_some_and(|(a, b)| a + some.len() == b + 1 && some.is_sorted())
+        ends.is_some_and(|(a, b)| a + some.len() == b + 1 && some.is_sorted_by(|a, b| a < b))
     });
     if whole { run } else { 1 }
 }

@@ -57,7 +57,7 @@ impl Matrices<'_> {
             }
         };
         let once = !each && self.step == 0;
-        let all = threads::map(0..if once { 1 } else { batch }, &of);
+        let all = threads::map(0..if once { batch.min(1) } else { batch }, &of);
         let all: Vec<&Vector> = all.iter().cycle().take(batch).collect();
         Vector::concat(&all, 0)
     }
@@ -133,8 +133,11 @@ impl Long<'_> {
         let (pixels, length, pad) = (d.out_h() * d.out_w(), d.c * d.kh * d.kw, conv.pad as usize);
         let [r, s] = [d.g * d.o, d.n * pixels].map(|n| draw.words(n));
         let (height, wide) = (d.h + 2 * pad, d.w + 2 * pad);
-        let x =
-            if pad > 0 { Cow::Owned(padded(x, [d.h, d.w], pad)) } else { Cow::Borrowed(&x[..]) };
+        let images = if d.x_batched { d.g } else { 1 } * d.n * d.c;
+        let x = match pad {
+            0 => Cow::Borrowed(&x[..]),
+            pad => Cow::Owned(padded(x, images, [d.h, d.w], pad)),
+        };
         let image = d.c * height * wide;
         let place = |step: u64, y: usize, x: usize| step as usize * (y * wide + x);
         let of_pixel = |i: usize| {
@@ -173,10 +176,13 @@ impl Long<'_> {
 }
 
 /// Images with zeros on each side.
-fn padded(x: &[u64], [h, w]: [usize; 2], pad: usize) -> Vec<u64> {
+fn padded(x: &[u64], images: usize, [h, w]: [usize; 2], pad: usize) -> Vec<u64> {
     let wide = w + 2 * pad;
     let size = (h + 2 * pad) * wide;
-    let mut out = vec![0; x.len() / (h * w).max(1) * size];
+    let mut out = vec![0; images * size];
+    if h * w == 0 {
+        return out;
+    }
     for (from, to) in x.chunks_exact(h * w).zip(out.chunks_exact_mut(size)) {
         let rows = from.chunks_exact(w).zip(to[pad * wide..].chunks_exact_mut(wide));
         rows.for_each(|(from, to)| to[pad..pad + w].copy_from_slice(from));

@@ -308,13 +308,18 @@ fn an_accepted_chain_of_an_owners_operations_is_what_its_statement_says() {
 /// Inner products of no products, and no inner products of some: nothing is left to divide by.
 #[test]
 fn what_is_about_nothing_is_proven_too() {
-    for (axis, lengths) in [(2, 16), (0, 0)] {
+    for (axis, lengths, one) in [(2, 16, false), (0, 0, false), (0, 0, true)] {
         let mut b = Builder::new();
         let some = b.secret(32, &[1, 256], &words(2, 256));
         let some = b.must(Op::Reshape(some, vec![16, 1, 16]));
         let nothing = b.must(Op::Slice { x: some, axis, start: 0, len: 0, step: 1 });
         let x = b.secret(32, &[1, 1], &words(3, 1));
-        let product = b.must(Op::MatMul { a: nothing, b: nothing, trans_b: true });
+        // A factor of one matrix is that of every matrix, also where there are none.
+        let a = match one {
+            true => b.must(Op::Slice { x: some, axis, start: 0, len: 1, step: 1 }),
+            false => nothing,
+        };
+        let product = b.must(Op::MatMul { a, b: nothing, trans_b: true });
         let square = b.must(Op::Mul(x, x));
         let product = b.must(Op::Reshare(product));
         let square = b.must(Op::Reshare(square));
