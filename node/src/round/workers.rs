@@ -24,6 +24,8 @@ use std::time::{Duration, Instant};
 /// A worker that waits in vain for another one says so after the deadline: it is given the time to be heard.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// Characters of a cause that a worker says, which goes into the report and to the other nodes.
+const CAUSE: usize = 1000;
 /// Attempts of a round in which a worker may fail.
 const FAILURES: u32 = 2;
 
@@ -114,7 +116,10 @@ impl<'a> Crew<'a> {
                 circuit: ready.hash,
             });
             let said = line.say(&begin, &ready.artifact, node.deadline());
-            said.map_err(|e| format!("worker {number}, before its first range: {e}"))?;
+            said.map_err(|e| {
+                node.worker_failed(key, *number);
+                format!("worker {number}, before its first range: {e}")
+            })?;
         }
         let one = |(worker, line)| {
             let work = Work { worker, ranges: Vec::new(), bytes_sent: 0, peak_memory: 0 };
@@ -168,7 +173,7 @@ impl<'a> Crew<'a> {
             }
             match line.hear(most).map_err(FrameError::told)? {
                 OfWorker::Layer(_) => {}
-                OfWorker::Failed(why) => return Err(why),
+                OfWorker::Failed(why) => return Err(why.chars().take(CAUSE).collect()),
                 OfWorker::Done { bytes_sent, peak_memory, writes } => {
                     let me = self.node.me();
                     if writes != packed(circuit, me, &of.writes) {
@@ -202,7 +207,8 @@ impl<'a> Crew<'a> {
         let done = heard.map_err(|why| self.failed(place, range, why))?;
         let work = &mut self.workers[place].work;
         work.ranges.push(range);
-        work.bytes_sent += done.bytes_sent;
+        // A worker says it, and may say anything.
+        work.bytes_sent = work.bytes_sent.saturating_add(done.bytes_sent);
         work.peak_memory = work.peak_memory.max(done.peak_memory);
         self.node.metrics.ranges_computed.get_or_create(&of_worker(worker)).inc();
         self.done.insert(range, done);
@@ -217,7 +223,7 @@ impl Workers for Crew<'_> {
         if let Err(why) = self.hand(place, &given) {
             // A worker that has stopped has said why, before it ended the connection.
             let why = match self.workers[place].line.hear(GRACE) {
-                Ok(OfWorker::Failed(said)) => said,
+                Ok(OfWorker::Failed(said)) => said.chars().take(CAUSE).collect(),
                 _ => why,
             };
             return Err(self.failed(place, range, why));

@@ -244,7 +244,7 @@ impl Engine<'_> {
         if !ids.eq(division[range].writes.iter().copied()) || !all {
             return Err(RunError::Setup);
         }
-        self.bytes_sent += done.bytes_sent;
+        self.bytes_sent = self.bytes_sent.saturating_add(done.bytes_sent);
         self.workers_memory.push(done.peak_memory);
         for (v, held) in done.writes {
             self.define(v, held);
