@@ -1,9 +1,10 @@
 //! `slvrc check`: parses, types and certifies a program.
 
-use crate::fail::{Usage, note, print, say, warn};
+use crate::fail::{Usage, note, say, warn};
 use crate::target::Target;
 use anyhow::Context;
 use serde_json::json;
+use slvr::notes::silent;
 use slvr::program::{self, Checked};
 use slvr::{Build, Error, files};
 use slvr_circuit::{Circuit, From, PartySet};
@@ -35,24 +36,27 @@ impl Check {
         }
         let checked = program::check(&build, program::Sizes::OrSmallest)?;
         // Ranges, errors and failure: what does not hold is an error with a place in the source.
-        let compiled = checked.compile(&print)?;
+        let compiled = checked.compile(&silent)?;
         // What noise promises; of programs without noise nothing is certified here.
         let noise = Privacy::has_noise(&compiled.optimised).then(|| {
             let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
             Certificate::of(&compiled, &places).privacy
         });
         let noise = noise.flatten();
-        // What holds for the smallest sizes alone says little.
+        // What holds for the smallest sizes alone says little: warnings are of larger ones where there are any, as in an
+        // editor.
         let larger = match checked.chosen {
             true => program::larger(&build, &checked)?,
             false => None,
         };
-        if let Some(larger) = &larger {
-            let compiled = larger.compile(&print);
-            compiled.with_context(|| {
+        let of_larger = larger.as_ref().map(|larger| {
+            larger.compile(&silent).with_context(|| {
                 format!("it is ok with {}, and not with {}", sizes(&checked), sizes(larger))
-            })?;
-        }
+            })
+        });
+        let of_larger = of_larger.transpose()?;
+        let sources = &larger.as_ref().unwrap_or(&checked).sources;
+        let warnings = &of_larger.as_ref().unwrap_or(&compiled).warnings;
         let p = &checked.program;
         let whole = needed_whole(&compiled.circuit);
         let shaped = match whole.is_empty() {
@@ -64,8 +68,9 @@ impl Check {
             whole.iter().copied().chain(shaped.iter().map(|(set, _)| set.as_str())).collect();
         if json {
             let noise = noise.as_ref().map(|n| json!(n));
-            let all = checked.warnings.iter().chain(&compiled.warnings);
-            let warnings: Vec<_> = all.map(|d| render::to_json(d, &checked.sources)).collect();
+            let of_types = checked.warnings.iter().map(|d| render::to_json(d, &checked.sources));
+            let of_circuit = warnings.iter().map(|d| render::to_json(d, sources));
+            let warnings: Vec<_> = of_types.chain(of_circuit).collect();
             let sizes = |of: &Checked| -> serde_json::Map<String, serde_json::Value> {
                 of.program.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect()
             };
@@ -88,6 +93,7 @@ impl Check {
             return say(&format!("{all}\n"));
         }
         warn(&checked.warnings, &checked.sources);
+        warn(warnings, sources);
         let how = match &larger {
             _ if !checked.chosen => String::new(),
             Some(larger) => {
