@@ -340,8 +340,7 @@ impl Job {
     /// Hands on what its node says, until that ends the connection.
     fn read_all(&self, line: &Line, to: SyncSender<Range>) -> Result<(), String> {
         // Between two ranges the party may compute layers of its own, each within the deadline.
-        let layers = u32::try_from(self.circuit.layers.len()).unwrap_or(u32::MAX);
-        let patience = line.deadline.saturating_mul(layers.saturating_add(2));
+        let patience = self.whole(line.deadline);
         let mut seen = BTreeSet::new();
         loop {
             let (number, replaced, reads) = match line.hear(patience) {
@@ -415,12 +414,16 @@ impl Job {
             let bytes = pack(&done.writes);
             let said = OfWorker::Done { bytes_sent, peak_memory, writes: bytes.len() as u64 };
             // Its node takes it once it has come so far itself.
-            let layers = u32::try_from(self.circuit.layers.len()).unwrap_or(u32::MAX);
-            let most = line.deadline.saturating_mul(layers.saturating_add(2));
-            line.say(&said, &bytes, most).map_err(|e| e.to_string())?;
+            line.say(&said, &bytes, self.whole(line.deadline)).map_err(|e| e.to_string())?;
             ranges += 1;
         }
         Ok(ranges)
+    }
+
+    /// For how long the whole circuit may be computed, if each layer takes as long as it may.
+    fn whole(&self, deadline: Duration) -> Duration {
+        let layers = u32::try_from(self.circuit.layers.len()).unwrap_or(u32::MAX);
+        deadline.saturating_mul(layers.saturating_add(2))
     }
 
     /// What its node is told of a failure: another end of a link is the same worker of that node.

@@ -53,14 +53,26 @@ pub fn say_lines(lines: &[String]) -> anyhow::Result<()> {
     say(&format!("{}\n", lines.join("\n")))
 }
 
-/// Logs to standard error: one line of text for each event, or one JSON object.
-pub fn start_log(level: &str, format: &str) {
-    let log = tracing_subscriber::fmt()
-        .with_max_level(level.parse().unwrap_or(LevelFilter::INFO))
-        .with_ansi(false)
-        .with_writer(std::io::stderr);
-    match format {
-        "json" => log.json().flatten_event(true).with_span_list(false).init(),
-        _ => log.init(),
+/// What a node or a worker says on standard error.
+#[derive(clap::Args)]
+pub struct Log {
+    /// How much it logs.
+    #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
+    log: String,
+    /// How: one line of text for each event, or one JSON object. Both name the round, and the request in which it happened.
+    #[arg(long, default_value = "text", value_parser = ["text", "json"])]
+    log_format: String,
+}
+
+impl Log {
+    pub fn start(&self) {
+        let log = tracing_subscriber::fmt()
+            .with_max_level(self.log.parse().unwrap_or(LevelFilter::INFO))
+            .with_ansi(false)
+            .with_writer(std::io::stderr);
+        match self.log_format.as_str() {
+            "json" => log.json().flatten_event(true).with_span_list(false).init(),
+            _ => log.init(),
+        }
     }
 }

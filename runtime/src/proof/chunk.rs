@@ -128,7 +128,7 @@ impl Column<'_, u64> {
     }
 }
 
-fn widened<B: Word>(words: &Words, range: Range<usize>) -> Vec<B> {
+pub(super) fn widened<B: Word>(words: &Words, range: Range<usize>) -> Vec<B> {
     each_word!(words, x => x[range].iter().map(|&x| super::pooling::widened::<_, B>(x)).collect())
 }
 

@@ -1,13 +1,13 @@
 //! The statements of a prover as vectors of words, as the prover or one of its verifiers sees them.
 
-use super::chunk::{Chunk, Column};
-use super::pooling::{Pooling, Reading, earlier, widened};
+use super::chunk::{Chunk, Column, widened};
+use super::pooling::{Pooling, Reading, earlier};
 use crate::share::{Held, Rep, next, prev};
 use slvr_circuit::proof::{
     Barrier, Bits, Carries, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
 };
 use slvr_circuit::{Circuit, Dom, ValueId};
-use slvr_ring::{Data, Planes, Word, each_word, layout};
+use slvr_ring::{Data, Planes, Word, layout};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -161,9 +161,7 @@ pub(super) fn wide<B: Word>(x: &Data) -> Vec<B> {
 /// Some of them.
 pub(super) fn wide_part<B: Word>(x: &Data, range: Range<usize>) -> Vec<B> {
     match x {
-        Data::Ring(words) => {
-            each_word!(words, v => v[range].iter().map(|&x| widened::<_, B>(x)).collect())
-        }
+        Data::Ring(words) => widened(words, range),
         Data::Bits(_) => unreachable!("statements over words are about words"),
     }
 }

@@ -1,6 +1,6 @@
 //! `slvrc node`: a node of a deployment.
 
-use crate::deployment::start_log;
+use crate::deployment::Log;
 use crate::fail::{say, say_json};
 use crate::memory;
 use anyhow::{Context, anyhow, bail};
@@ -22,12 +22,8 @@ pub struct Node {
     /// What it is told: node.toml, as `slvrc keys` makes it.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// How much it logs.
-    #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
-    log: String,
-    /// How: one line of text for each event, or one JSON object. Both name the round, and the request in which it happened.
-    #[arg(long, default_value = "text", value_parser = ["text", "json"])]
-    log_format: String,
+    #[command(flatten)]
+    log: Log,
     /// Look at the configuration, the keys, the tasks and the ports, say everything that is wrong, and do not start.
     #[arg(long)]
     check: bool,
@@ -88,7 +84,7 @@ impl Node {
         if self.check {
             return self.look(json);
         }
-        start_log(&self.log, &self.log_format);
+        self.log.start();
         let config = NodeConfig::read(&self.config)?;
         let leash = self.until_input_ends.then(Leash::default);
         if let Some(leash) = &leash {

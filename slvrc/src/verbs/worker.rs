@@ -1,6 +1,6 @@
 //! `slvrc worker`: a worker of a node of a deployment.
 
-use crate::deployment::start_log;
+use crate::deployment::Log;
 use crate::fail::say;
 use crate::memory;
 use slvr_node::config::WorkerConfig;
@@ -15,12 +15,8 @@ pub struct Worker {
     /// What it is told: worker.toml, as `slvrc keys --workers` makes it.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// How much it logs.
-    #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
-    log: String,
-    /// How: one line of text for each event, or one JSON object.
-    #[arg(long, default_value = "text", value_parser = ["text", "json"])]
-    log_format: String,
+    #[command(flatten)]
+    log: Log,
     /// Look at the configuration, the keys and the port, and do not start.
     #[arg(long)]
     check: bool,
@@ -33,7 +29,7 @@ impl Worker {
     pub fn run(self) -> anyhow::Result<()> {
         let config = WorkerConfig::read(&self.config)?;
         if !self.check {
-            start_log(&self.log, &self.log_format);
+            self.log.start();
         }
         // Before it listens, so that no signal is lost.
         let signal = ending()?;
