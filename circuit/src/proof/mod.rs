@@ -15,6 +15,7 @@ mod barriers;
 mod carries;
 mod claim;
 mod folds;
+mod items;
 mod kept;
 mod matrices;
 mod owners;
@@ -31,6 +32,7 @@ pub use folds::{
     ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, KINDS, Kind, LIFT,
     LIFT_WORDS, corners, folds,
 };
+pub use items::{Item, dots, items, products};
 pub use kept::{kept, opened, picked, words};
 pub use shape::{HASH, OPENING_ROUNDS, Shape, check, error, memory};
 pub use unproven::{MOST_ERROR_LOG2, Unproven};

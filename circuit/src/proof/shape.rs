@@ -22,8 +22,9 @@
 
 use super::barriers::{Barrier, barriers};
 use super::carries::Carries;
-use super::claim::{Claim, Cut, Inner, Own, Term};
+use super::claim::Cut;
 use super::folds::{Folds, KINDS, Kind, LIFT, Prover, plus};
+use super::items::{dots, items, products};
 use super::matrices::matrices;
 use super::unproven::{MOST_ERROR_LOG2, Unproven};
 use crate::Circuit;
@@ -57,91 +58,27 @@ impl Shape {
     pub fn of(circuit: &Circuit, barrier: &Barrier) -> Shape {
         let mut shape = Shape::default();
         for (prover, words) in shape.carries.iter_mut().enumerate() {
-            let of =
-                |(x, of): (&Cut, &Carries)| of.told.len() * stride(x.lanes(circuit).len(prover));
+            let stride = |x: &Cut| x.lanes(circuit).len(prover).div_ceil(64);
+            let of = |(x, of): (&Cut, &Carries)| of.told.len() * stride(x);
             *words = barrier.carries.iter().map(of).sum();
         }
         shape.early = barrier.early;
         for (kind, place) in Kind::ALL.into_iter().zip(&mut shape.folds) {
-            let mut any = false;
-            let provers = [0, 1, 2].map(|prover| {
-                let Prover { mut base, mut dots, mut long } = Prover::default();
-                let mut add = |terms: usize, statements: usize| {
-                    any = true;
-                    base.push((terms, statements));
-                };
-                for s in &barrier.statements {
-                    let ty = circuit.ty(s.out);
-                    if Kind::of(circuit, s) != kind {
-                        continue;
-                    }
-                    let n = ty.elements() as usize;
-                    let words = |n: usize| ty.bits() as usize * stride(n);
-                    match &s.claim {
-                        Claim::Products { terms, .. } | Claim::Exchange { terms, .. } => {
-                            let all = s.lanes(circuit);
-                            let shards = if s.claim.is_split() {
-                                [0, 1, 2].map(|r| (Some(r), all.len(r))).to_vec()
-                            } else {
-                                vec![(None, n)]
-                            };
-                            for (shard, n) in shards {
-                                let of = |t: &Term| t.columns(prover, shard).len();
-                                let columns =
-                                    terms.iter().map(of).sum::<usize>() * s.claim.pooled();
-                                let n = s.claim.count(prover, shard, n);
-                                add(columns, if kind == Kind::Bits { words(n) } else { n });
-                            }
-                        }
-                        Claim::MatMul { .. } => {
-                            match s.claim.inner(circuit) {
-                                Some(Inner::Long { count, sums }) => {
-                                    dots.push((sums, 2 * count));
-                                }
-                                Some(Inner::Short { count, sums }) => add(2 * sums, count),
-                                None => long = long.saturating_add(matrices(circuit, s).length()),
-                            }
-                            add(0, 0);
-                        }
-                        Claim::Conv { .. } => {
-                            long = long.saturating_add(matrices(circuit, s).length());
-                            add(0, 0);
-                        }
-                        Claim::Input(own) => {
-                            let n = s.lanes(circuit).len(prover);
-                            let found = s.found.len() * stride(n);
-                            match own {
-                                Own::Bits(_) => add(0, words(n) - found),
-                                Own::Thermometer(_, blocks) => {
-                                    let bits = blocks.iter().sum::<u32>() as usize * stride(n);
-                                    add(0, bits - found);
-                                    // As many as `steps` makes of the code.
-                                    let steps = |b: &u32| (1 << b) - 1 - *b as usize;
-                                    add(2, blocks.iter().map(steps).sum::<usize>() * stride(n));
-                                }
-                                Own::And(..) => add(own.terms(), words(n)),
-                                Own::Word(_) | Own::High { .. } | Own::Times { .. } => {
-                                    add(own.terms(), n);
-                                }
-                            }
-                        }
-                    }
-                }
-                if kind == Kind::Bits {
-                    for (x, of) in &barrier.carries {
-                        let stride = stride(x.lanes(circuit).len(prover));
-                        for (terms, steps) in [2, 6].into_iter().zip(of.counts()) {
-                            if steps > 0 {
-                                add(terms, steps * stride);
-                            }
-                        }
-                    }
-                }
-                Prover { base, dots, long }
-            });
-            if !any {
+            let items = items(circuit, barrier, kind);
+            // Of x1 y2 and of y1 x2.
+            let dots: Vec<_> =
+                dots(circuit, barrier, kind).map(|(_, count, sums)| (sums, 2 * count)).collect();
+            let joined = |n: usize, s| n.saturating_add(matrices(circuit, s).length());
+            let long = products(circuit, barrier).filter(|_| kind == Kind::Words);
+            let long: Vec<_> = long.collect();
+            if items.is_empty() && dots.is_empty() && long.is_empty() {
                 continue;
             }
+            let provers = [0, 1, 2].map(|prover| Prover {
+                base: items.iter().map(|item| item.size(circuit, prover)).collect(),
+                dots: dots.clone(),
+                long: long.iter().copied().fold(0, joined),
+            });
             let folds = Folds::of(kind, &provers);
             let word = if kind == Kind::Wide { 16 } else { 8 };
             // Of a chunk that is made of so many, of so many terms each, with as many statements as all of them have.
@@ -162,8 +99,7 @@ impl Shape {
             *place = Some(folds);
         }
         // What a thread holds of a product is twice a side of a chunk in [`memory`].
-        let long = barrier.statements.iter().filter(|s| s.claim.is_product(circuit));
-        let most = long.map(|s| matrices(circuit, s).bytes(circuit, s)).max();
+        let most = products(circuit, barrier).map(|s| matrices(circuit, s).bytes(circuit, s)).max();
         shape.columns = shape.columns.max(most.unwrap_or(0).div_ceil(2));
         shape
     }
@@ -293,10 +229,6 @@ pub fn check(circuit: &Circuit) -> Result<(), Unproven> {
         return Err(Unproven::Weak { barriers: all.len(), log2: error.log2().ceil() as i32 });
     }
     Ok(())
-}
-
-fn stride(n: usize) -> usize {
-    n.div_ceil(64)
 }
 
 #[cfg(test)]

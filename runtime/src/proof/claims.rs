@@ -3,9 +3,7 @@
 use super::chunk::{Chunk, Column, widened};
 use super::pooling::{Pooling, Reading, earlier};
 use crate::share::{Held, Rep, next, prev};
-use slvr_circuit::proof::{
-    Barrier, Bits, Carries, Claim, Cut, Inner, Kind, Own, Statement, Term, code_bits, steps,
-};
+use slvr_circuit::proof::{Bits, Claim, Cut, Item, Own, Statement, Term, code_bits, steps};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, Word, layout};
 use std::borrow::Cow;
@@ -73,72 +71,6 @@ pub struct View<'a> {
     pub carries: &'a BTreeMap<Cut, Planes>,
     /// The stream of a reshare that a verifier shares with the prover, and a prover with V2 ([`Reshared`]). Only sums take it.
     pub stream: &'a Reshared<'a>,
-}
-
-/// What a chunk of statements is made from.
-#[derive(Clone, Copy)]
-pub enum Item<'a> {
-    /// The carries of a value, in steps of one bit.
-    Carries(Cut, &'a Carries),
-    /// In steps of two.
-    Pairs(Cut, &'a Carries),
-    /// What an instruction claims, but no product of matrices.
-    Claim(&'a Statement),
-    /// What it claims of a shard.
-    Part(&'a Statement, usize),
-    /// The products of a thermometer code.
-    Steps(&'a Statement, &'a [u32]),
-    /// The short inner products that a product of matrices is.
-    Dots(&'a Statement),
-    /// One of the long ones.
-    Dot(&'a Statement, usize),
-}
-
-/// What the chunks of a kind are made from, in the order in which every party makes them.
-pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Item<'a>> {
-    let carries = barrier.carries.iter().filter(|_| kind == Kind::Bits);
-    let carries = carries.flat_map(|(x, of)| {
-        let items = [Item::Carries(*x, of), Item::Pairs(*x, of)].into_iter().zip(of.counts());
-        items.filter(|(_, steps)| *steps > 0).map(|(item, _)| item)
-    });
-    let short = |s: &&Statement| matches!(s.claim.inner(circuit), Some(Inner::Short { .. }));
-    let claims = barrier
-        .statements
-        .iter()
-        .filter(|s| Kind::of(circuit, s) == kind && (!is_long(s) || short(s)));
-    let mut out: Vec<Item<'a>> = carries.collect();
-    for s in claims {
-        match &s.claim {
-            Claim::MatMul { .. } => out.push(Item::Dots(s)),
-            claim if claim.is_split() => out.extend([0, 1, 2].map(|r| Item::Part(s, r))),
-            Claim::Input(Own::Thermometer(_, blocks)) => {
-                out.extend([Item::Claim(s), Item::Steps(s, blocks)]);
-            }
-            _ => out.push(Item::Claim(s)),
-        }
-    }
-    out
-}
-
-/// The products of matrices among the statements, but for inner products.
-pub fn long<'a>(circuit: &Circuit, barrier: &'a Barrier) -> impl Iterator<Item = &'a Statement> {
-    barrier.statements.iter().filter(|s| is_long(s) && s.claim.inner(circuit).is_none())
-}
-
-/// The long inner products of a kind, each with the number of its products, in the order in which every party makes them.
-pub fn dots<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<(Item<'a>, usize)> {
-    let of = |s: &'a Statement| {
-        let (count, n) = match s.claim.inner(circuit) {
-            Some(Inner::Long { count, sums }) => (count, sums),
-            _ => (0, 0),
-        };
-        (0..count).map(move |b| (Item::Dot(s, b), n))
-    };
-    barrier.statements.iter().filter(|s| Kind::of(circuit, s) == kind).flat_map(of).collect()
-}
-
-fn is_long(s: &Statement) -> bool {
-    matches!(s.claim, Claim::MatMul { .. } | Claim::Conv { .. })
 }
 
 /// The prover's shard of a value.
@@ -223,48 +155,6 @@ fn power<B: Word>(n: u32) -> B {
 }
 
 impl View<'_> {
-    /// Terms and statements of the chunk of an item.
-    pub fn size(&self, item: &Item<'_>) -> (usize, usize) {
-        let own = |x: Cut| shard(self.circuit, x, self.prover()).len();
-        let planes = |n: u32, len: usize| n as usize * len.div_ceil(64);
-        let columns = |s: &Statement, part: Option<usize>| {
-            let terms = self.terms(s, part).0.iter();
-            terms.map(|t| t.columns(self.prover(), part).len()).sum::<usize>() * s.claim.pooled()
-        };
-        match item {
-            Item::Carries(x, of) => (2, planes(of.counts()[0] as u32, own(*x))),
-            Item::Pairs(x, of) => (6, planes(of.counts()[1] as u32, own(*x))),
-            Item::Dots(s) | Item::Dot(s, _) => match s.claim.inner(self.circuit) {
-                Some(Inner::Short { count, sums }) => (2 * sums, count),
-                Some(Inner::Long { sums, .. }) => (2, sums),
-                None => unreachable!("inner products"),
-            },
-            // As many as `steps` makes of the code.
-            Item::Steps(s, blocks) => {
-                let steps = blocks.iter().map(|b| (1 << b) - 1 - b).sum();
-                (2, planes(steps, own(s.cut(s.out))))
-            }
-            Item::Claim(s) => {
-                let ty = self.circuit.ty(s.out);
-                let (terms, n) = match &s.claim {
-                    Claim::Input(Own::Thermometer(_, blocks)) => {
-                        return (0, self.unfound(s, blocks.iter().sum()));
-                    }
-                    Claim::Input(Own::Bits(_)) => return (0, self.unfound(s, ty.bits())),
-                    Claim::Input(input) => (input.terms(), own(s.cut(s.out))),
-                    _ => (columns(s, None), ty.elements() as usize),
-                };
-                (terms, if ty.dom.is_bits() { planes(ty.bits(), n) } else { n })
-            }
-            Item::Part(s, r) => {
-                let (ty, n) = (self.circuit.ty(s.out), shard(self.circuit, s.cut(s.out), *r).len());
-                let n = s.claim.count(self.prover(), Some(*r), n);
-                let n = if ty.dom.is_bits() { planes(ty.bits(), n) } else { n };
-                (columns(s, Some(*r)), n)
-            }
-        }
-    }
-
     /// Of which component a prover finds what its verifier adds: what masks a message of an exchange is known to the
     /// verifier that drew it.
     pub fn added(&self, item: &Item<'_>) -> Component {
@@ -318,7 +208,7 @@ impl View<'_> {
         }
     }
 
-    pub(super) fn prover(&self) -> usize {
+    pub fn prover(&self) -> usize {
         self.role.prover(self.me)
     }
 
@@ -585,13 +475,7 @@ impl View<'_> {
             sum.add_assign(&self.own(s.cut(s.out)));
             unfound(s, planes(sum))
         });
-        Chunk::new(self.unfound(s, self.circuit.ty(s.out).bits()), Vec::new(), sum)
-    }
-
-    /// Words of bits of an input, of so many bits, of which something is to be proven.
-    fn unfound(&self, s: &Statement, bits: u32) -> usize {
-        let n = shard(self.circuit, s.cut(s.out), self.prover()).len();
-        (bits as usize - s.found.len()) * n.div_ceil(64)
+        Chunk::new(Item::Claim(s).size(self.circuit, self.prover()).1, Vec::new(), sum)
     }
 
     pub(super) fn add_planes(out: &mut [u64], code: &Planes, planes: &[u32]) {
@@ -610,7 +494,7 @@ impl View<'_> {
             }
             unfound(s, sum)
         });
-        Chunk::new(self.unfound(s, blocks.iter().sum()), Vec::new(), sum)
+        Chunk::new(Item::Claim(s).size(self.circuit, self.prover()).1, Vec::new(), sum)
     }
 
     /// T_(h+v) = T_h (T_v + T_h + T_(h+v)).

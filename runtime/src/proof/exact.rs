@@ -11,10 +11,10 @@ mod carries_make;
 #[path = "../../tests/three/draws.rs"]
 mod draws;
 
-use super::claims::{Item, Role, View, items, shard};
+use super::claims::{Role, View, shard};
 use crate::share::{Held, Rep, next, prev};
 use draws::Random;
-use slvr_circuit::proof::{Barrier, Bits, Claim, Cut, Kind, Own, Statement, barriers};
+use slvr_circuit::proof::{Barrier, Bits, Claim, Cut, Item, Kind, Own, Statement, barriers, items};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Planes, Word};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -265,7 +265,7 @@ impl Case<'_> {
         let mut good = true;
         for kind in Kind::ALL {
             for item in items(self.circuit, self.barrier, kind).iter().filter(|i| ours(i)) {
-                let size = view(0, false, &all[0]).size(item);
+                let size = item.size(self.circuit, view(0, false, &all[0]).prover());
                 good &= match kind {
                     Kind::Bits => {
                         let [u, v] =

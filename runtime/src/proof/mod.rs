@@ -44,7 +44,7 @@
 //! # Inner products
 //!
 //! A product of matrices with one row and one column, as in a norm, has as many products in its sum as a vector is long.
-//! Its words are folded, too ([`claims::Item::Dot`]), but it has one coefficient r for all of them, and its blocks are
+//! Its words are folded, too ([`slvr_circuit::proof::Item::Dot`]), but it has one coefficient r for all of them, and its blocks are
 //! added up and not told apart. So long inner products have a polynomial of their own in the first fold, beside that of
 //! the other statements: the sum that is claimed is the sum over blocks of beta_b q_b, and of the values of the second
 //! polynomial at all blocks. The coin has one more point, kappa, and what is left of inner products is multiplied by it on

@@ -3,10 +3,10 @@
 use crate::party::guard::Carries;
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
-use crate::proof::claims::{self, Component, Item, Reshared, Role, View};
+use crate::proof::claims::{Component, Reshared, Role, View};
 use crate::protocol::REPEATED;
 use crate::share::{Held, Prss, Purpose, Stream};
-use slvr_circuit::proof::{Barrier, Folds, HASH, Kind};
+use slvr_circuit::proof::{self, Barrier, Folds, HASH, Item, Kind};
 use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::{Data, Word, threads};
 use std::collections::{BTreeMap, HashMap};
@@ -58,9 +58,12 @@ impl<'a, B: Word> Seen<'a, B> {
         kind: Kind,
         (folds, make): (&Folds, Make<B>),
     ) -> Self {
-        let items = claims::items(view.circuit, barrier, kind);
-        let dots = claims::dots(view.circuit, barrier, kind);
-        let sizes: Vec<_> = items.iter().map(|item| view.size(item)).collect();
+        let (circuit, prover) = (view.circuit, view.prover());
+        let items = proof::items(circuit, barrier, kind);
+        let dots = proof::dots(circuit, barrier, kind);
+        let dots = dots.flat_map(|(s, count, n)| (0..count).map(move |b| (Item::Dot(s, b), n)));
+        let dots = dots.collect();
+        let sizes: Vec<_> = items.iter().map(|item| item.size(circuit, prover)).collect();
         let groups = folds.groups(&sizes);
         Seen { view, make, items, sizes, groups, dots }
     }

@@ -5,10 +5,10 @@ use super::lifted::Lifted;
 use super::scope::{Make, ROLES, Scope, Seen, Start, drawn};
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
 use crate::proof::chunk::Chunks;
-use crate::proof::claims::{self, Component, Role, View};
+use crate::proof::claims::{Component, Role, View};
 use crate::proof::fold::{Coefficients, Side, accepts, polynomial};
 use crate::share::{Purpose, Stream};
-use slvr_circuit::proof::{Barrier, Folds, HASH, Shape};
+use slvr_circuit::proof::{Barrier, Folds, HASH, Shape, products};
 use slvr_ring::threads;
 
 /// What a stream between two parties is for at a barrier. V1 and V2 of a prover share coins, P and V1 what hides
@@ -167,7 +167,7 @@ fn none<A: Algebra>() -> Extra<A> {
 fn long(barrier: &Barrier, view: &View<'_>, seed: &[u8; HASH]) -> Extra<OverWords> {
     let mut coefficients = Draw::new(seed, "slvr 2026 products of a proof");
     let (mut all, mut sum) = (Vec::new(), OverWords::zero());
-    for s in claims::long(view.circuit, barrier) {
+    for s in products(view.circuit, barrier) {
         let (vector, x) = view.long(s).vectors(&mut coefficients);
         all.push(vector);
         sum = OverWords::add(&sum, &x);
