@@ -1,8 +1,10 @@
 //! Error bounds of a graph's nodes, and where they come from.
 
+use super::choice::Choice;
 use super::value::Cause;
 use super::view::times;
 use crate::graph::{Graph, NodeId};
+use std::collections::BTreeMap;
 
 /// A comparison that a circuit may decide otherwise than the program.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -44,6 +46,8 @@ pub struct Errors {
     /// ([`cuts`](crate::analysis::cuts)).
     pub assumed: Vec<NodeId>,
     pub(super) causes: Vec<Cause>,
+    /// Sums of values by their rank, which are found once.
+    pub(super) ranked: BTreeMap<NodeId, Choice>,
 }
 
 impl Errors {

@@ -14,6 +14,7 @@ use super::view::View;
 use crate::analysis::interval::{Interval, UNBOUNDED};
 use crate::analysis::order;
 use crate::graph::{NodeId, Op};
+use std::collections::BTreeMap;
 
 /// A value that comparisons choose continuously.
 #[derive(Clone, Debug)]
@@ -33,14 +34,29 @@ pub(super) enum Choice {
     },
 }
 
-/// The choices of a graph, by node.
-pub(super) fn find(view: &View<'_>, raw: &[Interval]) -> Vec<Option<Choice>> {
-    let choice = |id: NodeId| match view.op(id) {
-        Op::Select => linear::continuous(view, raw, id).map(|slack| Choice::Larger { slack }),
+/// The sums of values by their rank of a graph.
+pub(super) fn ranked(view: &View<'_>) -> BTreeMap<NodeId, Choice> {
+    let of = |id: NodeId| match view.op(id) {
         Op::MatMul { .. } | Op::Sum(_) => order::of_values(view, id).map(|found| {
             let entries = found.entries();
-            Choice::Ranked { values: found.values, entries, slack: found.slack }
+            (id, Choice::Ranked { values: found.values, entries, slack: found.slack })
         }),
+        _ => None,
+    };
+    view.g.ids().filter_map(of).collect()
+}
+
+/// The choices of a graph, by node, with its [`ranked`] sums. In real numbers nothing is truncated.
+pub(super) fn find(
+    view: &View<'_>,
+    raw: &[Interval],
+    ranked: &BTreeMap<NodeId, Choice>,
+) -> Vec<Option<Choice>> {
+    let choice = |id: NodeId| match (view.op(id), ranked.get(&id)) {
+        (Op::Select, _) => linear::continuous(view, raw, id).map(|slack| Choice::Larger { slack }),
+        (_, Some(&Choice::Ranked { values, entries, slack })) => {
+            Some(Choice::Ranked { values, entries, slack: if view.reals { 0.0 } else { slack } })
+        }
         _ => None,
     };
     view.g.ids().map(choice).collect()

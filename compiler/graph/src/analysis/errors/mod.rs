@@ -54,8 +54,10 @@ use super::guard::Guard;
 use super::interval::Interval;
 use super::stated::StatedErrors;
 use super::view::{self, View};
-use crate::graph::{Graph, Input};
+use crate::graph::{Graph, Input, NodeId};
+use choice::Choice;
 use slvr_language::types::Elem;
+use std::collections::BTreeMap;
 
 /// The error of each input as its guard has it dealt: rounded to the nearest, and one unit less at the end of
 /// its range if it is lifted from a small ring.
@@ -97,18 +99,25 @@ pub fn rounding_inputs(graph: &Graph, raw: &[Interval], encoded: &Errors) -> Err
     });
     let half = |i: &Input| if i.elem == Elem::Fix { unit(graph, i) / 2.0 } else { 0.0 };
     let inputs: Vec<f64> = graph.inputs.iter().map(half).collect();
-    bounded(&view, &real.collect::<Vec<_>>(), &inputs)
+    bounded(&view, &real.collect::<Vec<_>>(), &inputs, encoded.ranked.clone())
 }
 
 /// Errors of a graph with scales, from the smallest and largest raw value of every node (raw = real
 /// times 2^frac) by index. `inputs` has the error of each input ([`input_errors`]; half a unit is taken
 /// where there is none), `stated` what the protocols state of what they compute.
 pub fn errors(graph: &Graph, raw: &[Interval], inputs: &[f64], stated: &StatedErrors) -> Errors {
-    bounded(&View::new(graph, stated), raw, inputs)
+    let view = View::new(graph, stated);
+    let ranked = choice::ranked(&view);
+    bounded(&view, raw, inputs, ranked)
 }
 
-fn bounded(view: &View<'_>, raw: &[Interval], inputs: &[f64]) -> Errors {
-    let choices = choice::find(view, raw);
+fn bounded(
+    view: &View<'_>,
+    raw: &[Interval],
+    inputs: &[f64],
+    ranked: BTreeMap<NodeId, Choice>,
+) -> Errors {
+    let choices = choice::find(view, raw, &ranked);
     let proven = proven::run(view, raw, inputs, &choices);
     let mut all = Errors {
         proven: proven.errors,
@@ -116,6 +125,7 @@ fn bounded(view: &View<'_>, raw: &[Interval], inputs: &[f64]) -> Errors {
         depended_on: Vec::new(),
         assumed: cuts::reached(view.g, raw),
         causes: proven.causes,
+        ranked,
     };
     (all.decisions, all.depended_on) = choice::decisions(view, &choices, raw, &all);
     all

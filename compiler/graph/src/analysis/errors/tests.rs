@@ -133,7 +133,7 @@ fn outputs() {
 /// outside of a domain, where the ring is left, and what comes after.
 fn silent(graph: &Graph, raw: &[Interval], exact: &[Vec<i64>], real: &[Vec<f64>]) -> Vec<bool> {
     let view = View::new(graph, &TESTED);
-    let choices = choice::find(&view, raw);
+    let choices = choice::find(&view, raw, &choice::ranked(&view));
     let all = errors(graph, raw, &[], &TESTED);
     let mut silent = vec![false; graph.len()];
     for id in graph.ids() {
