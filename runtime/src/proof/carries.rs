@@ -1,7 +1,7 @@
 //! Shares of the carries of p + q ([`slvr_circuit::proof::Carries`]): those that a party was told, and those that it finds.
 
 use super::chunk::Chunk;
-use super::claims::{View, planes, shard};
+use super::statements::{View, planes, shard};
 use slvr_circuit::proof::{Barrier, Carries, Cut, Form, Sent, Statement, code_bits};
 use slvr_ring::{Data, Planes};
 use std::collections::BTreeMap;

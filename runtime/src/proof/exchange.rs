@@ -2,8 +2,8 @@
 //! added up before.
 
 use super::chunk::Column;
-use super::claims::{Role, View, zip};
 use super::pooling::Reading;
+use super::statements::{Role, View, zip};
 use crate::share::prev;
 use slvr_circuit::ValueId;
 use slvr_circuit::proof::{Claim, Statement};

@@ -5,7 +5,7 @@
 //! by itself, and has one coefficient in all of them.
 
 use super::chunk::{Chunk, Column};
-use super::claims::{View, column, wide_part, zip};
+use super::statements::{View, column, wide_part, zip};
 use slvr_circuit::proof::{Claim, Inner, Statement};
 use slvr_ring::Word;
 use std::ops::Range;

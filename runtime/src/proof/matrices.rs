@@ -1,7 +1,7 @@
 //! Products of matrices as statements: what each of the three knows of one, whether it is reshared or not.
 
-use super::claims::{View, wide, wide_part, zip};
 use super::products::Long;
+use super::statements::{View, wide, wide_part, zip};
 use crate::protocol::complement;
 use crate::share::prev;
 use slvr_circuit::ValueId;

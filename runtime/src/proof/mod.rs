@@ -80,9 +80,6 @@ pub mod algebra;
 pub mod argument {}
 pub mod carries;
 pub mod chunk;
-pub mod claims;
-#[cfg(test)]
-mod exact;
 mod exchange;
 pub mod fold;
 mod inner;
@@ -90,3 +87,4 @@ pub mod lifted;
 mod matrices;
 mod pooling;
 pub mod products;
+pub mod statements;

@@ -3,8 +3,8 @@
 use super::scope::{Make, Scope, Seen, Start, drawn};
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
-use crate::proof::claims::{Component, View};
 use crate::proof::lifted::{self, Coefficients, Share, Side};
+use crate::proof::statements::{Component, View};
 use slvr_circuit::proof::{ELEMENT_LIFTED, Folds, HASH, Kind, LIFT_WORDS};
 use std::sync::Arc;
 

@@ -15,7 +15,7 @@ use super::error::{Phase, RunError};
 use super::guard::Carries;
 use crate::link::{Header, Kind, Peer};
 use crate::proof::algebra::Draw;
-use crate::proof::{carries, claims};
+use crate::proof::{carries, statements};
 use crate::share::{Held, next, prev};
 use sides::Slot;
 use slvr_circuit::proof::{Barrier, HASH, Shape};
@@ -216,7 +216,7 @@ impl Engine<'_> {
         for (&x, of) in &barrier.carries {
             let Some(&last) = of.told.last() else { continue };
             let n = of.told.len() as u32;
-            let range = claims::shard(circuit, x, self.me);
+            let range = statements::shard(circuit, x, self.me);
             let len = range.len();
             let rep = kept[&x.x].as_rep();
             let (p, q) = (rep.first.slice(range.clone()), rep.second.slice(range));
@@ -226,7 +226,7 @@ impl Engine<'_> {
             rest.words().iter().for_each(|w| body.extend_from_slice(&w.to_le_bytes()));
             out[0].insert(x, share);
             out[1].insert(x, rest);
-            let len = claims::shard(circuit, x, next(self.me)).len();
+            let len = statements::shard(circuit, x, next(self.me)).len();
             out[2].insert(x, planes(n, len, theirs.words(words(n, len))));
         }
         (out, body)
@@ -246,7 +246,7 @@ impl Engine<'_> {
             if n == 0 {
                 continue;
             }
-            let len = claims::shard(self.party.circuit, x, prev(self.me)).len();
+            let len = statements::shard(self.party.circuit, x, prev(self.me)).len();
             let some: Vec<u64> = all.by_ref().take(words(n, len)).collect();
             if !len.is_multiple_of(64) {
                 let mut last = some.chunks(len.div_ceil(64)).filter_map(<[u64]>::last);

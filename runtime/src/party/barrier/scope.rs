@@ -3,7 +3,7 @@
 use crate::party::guard::Carries;
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
-use crate::proof::claims::{Component, Reshared, Role, View};
+use crate::proof::statements::{Component, Reshared, Role, View};
 use crate::protocol::REPEATED;
 use crate::share::{Held, Prss, Purpose, Stream};
 use slvr_circuit::proof::{self, Barrier, Folds, HASH, Item, Kind};

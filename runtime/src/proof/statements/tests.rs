@@ -3,15 +3,15 @@
 //!
 //! `SLVR_SEED` and `SLVR_EXACT` say from which seed on, and how many.
 
-#[path = "../../tests/three/build.rs"]
+#[path = "../../../tests/three/build.rs"]
 #[allow(dead_code, unused_imports)]
 mod build;
-#[path = "../../tests/three/carries_make.rs"]
+#[path = "../../../tests/three/carries_make.rs"]
 mod carries_make;
-#[path = "../../tests/three/draws.rs"]
+#[path = "../../../tests/three/draws.rs"]
 mod draws;
 
-use super::claims::{Role, View, shard};
+use super::{Role, View, shard};
 use crate::share::{Held, Rep, next, prev};
 use draws::Random;
 use slvr_circuit::proof::{Barrier, Bits, Claim, Cut, Item, Kind, Own, Statement, barriers, items};
