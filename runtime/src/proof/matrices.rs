@@ -28,12 +28,14 @@ impl View<'_> {
             if let Some(parted) = s.claim.parted() {
                 return self.parted(s, parted);
             }
-            let stream = wide(&self.reshared(s, 0..ty.elements() as usize));
+            let mut sum: Vec<u64> = wide(&self.reshared(s, 0..ty.elements() as usize));
             if self.first() {
-                zip(&wide(self.part(s.out)), &stream, u64::wrapping_add)
+                let out = words(self.part(s.out));
+                sum.iter_mut().zip(out.iter()).for_each(|(s, x)| *s = s.wrapping_add(*x));
             } else {
-                stream.into_iter().map(u64::wrapping_neg).collect()
+                sum.iter_mut().for_each(|s| *s = s.wrapping_neg());
             }
+            sum
         });
         Long {
             claim: s.claim.clone(),

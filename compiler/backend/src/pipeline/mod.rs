@@ -352,11 +352,6 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
 fn unproven(why: &str, at: Span, what: &str) -> Diagnostic {
     let title = format!("not against a malicious party yet: {why}");
     let refused = Diagnostic::error(codes::UNPROVEN, title, at, format!("to compute {what}"));
-    let refused = match why.contains("words of 128 bits") {
-        true => refused
-            .hint("words have 128 bits where the declared ranges need them: narrower ones fit 64"),
-        false => refused,
-    };
     refused.hint(
         "a part without a proof would be a part that a party can change unnoticed; `--security semi-honest` \
          compiles this, for parties that follow the protocol",
