@@ -2,7 +2,7 @@
 
 use super::carries::{self, Carries};
 use super::claim::{Claim, Cut, Statement};
-use super::unproven::Unproven;
+use super::unproven::{Unproven, WIDE_PRODUCT};
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
@@ -380,7 +380,7 @@ impl<'a> Find<'a> {
             Statement { instr: number, layer: layer as u32, out, groups, claim, found: Vec::new() };
         let long = matches!(made.claim, Claim::MatMul { .. } | Claim::Conv { .. });
         if long && self.circuit.ty(out).dom == Dom::Ring(128) {
-            return Err(refuse("a product of matrices of words of 128 bits"));
+            return Err(refuse(WIDE_PRODUCT));
         }
         Ok(Some(made))
     }

@@ -3,6 +3,9 @@
 use crate::Circuit;
 use thiserror::Error;
 
+/// What [`Unproven::Operand`] says of a product whose words fit no proof of one.
+pub const WIDE_PRODUCT: &str = "a product of matrices of words of 128 bits";
+
 /// Why a circuit cannot run against a malicious party: nothing would notice what a party does there.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unproven {

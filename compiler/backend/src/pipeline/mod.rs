@@ -21,6 +21,7 @@ use crate::lower::{Family, Target};
 use crate::schedule::{Checks, Loads};
 use crate::{lower, schedule};
 use slvr_circuit::Circuit;
+use slvr_circuit::proof::{Unproven, WIDE_PRODUCT};
 use slvr_circuit::verify::{VerifyError, verify};
 use slvr_graph::analysis::failure::Failure;
 use slvr_graph::analysis::guard::{self, Guard, Long};
@@ -331,7 +332,13 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
             let site = why.site(circuit).and_then(|site| graph.sites.get(site as usize));
             let at = site.map(|s| s.span).or(at).unwrap_or_default();
             let what = site.map_or("this".into(), |s| format!("`{}`", s.name));
-            return Err(vec![unproven(&why.without_line().to_string(), at, &what)]);
+            let refused = unproven(&why.without_line().to_string(), at, &what);
+            return Err(vec![match why {
+                Unproven::Operand { what: WIDE_PRODUCT, .. } => refused.hint(
+                    "words have 128 bits where the declared ranges need them: narrower ones fit 64",
+                ),
+                _ => refused,
+            }]);
         }
         return Err(vec![
             Diagnostic::error(
