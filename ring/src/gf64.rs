@@ -298,11 +298,7 @@ mod tests {
             // More words than stay in the cache.
             let n = if wide { n + 2 * PART } else { n };
             let blocks = if wide { blocks.min(3) } else { blocks };
-            let mut s = seed | 1;
-            let mut next = || {
-                s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                s ^ s >> 31
-            };
+            let mut next = crate::testing::words(seed);
             let mut some = |n: usize| (0..n).map(|_| next()).collect::<Vec<_>>();
             let (u, c, x) = (some(n * blocks), some(n), some(blocks));
             let mut folded = fold_bits(&x, &cut(&u, blocks));
@@ -341,11 +337,7 @@ mod tests {
         fn grids_are_values_of_products(n in 0usize..70, variables in 2u32..5, seed: u64, wide in any::<bool>()) {
             // More than one thread takes by itself.
             let (n, blocks) = (if wide { n + 600 } else { n }, 1 << variables);
-            let mut s = seed | 1;
-            let mut next = || {
-                s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                s ^ s >> 31
-            };
+            let mut next = crate::testing::words(seed);
             let mut some = |n: usize| (0..n).map(|_| next()).collect::<Vec<_>>();
             let terms = [(); 2].map(|()| [some(n * blocks), some(n * blocks)]);
             let c = some(n);

@@ -61,6 +61,8 @@ mod plane_writer;
 mod planes;
 pub mod prime;
 mod simd;
+#[cfg(test)]
+mod testing;
 pub mod threads;
 mod wire;
 mod word;

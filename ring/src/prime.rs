@@ -357,18 +357,8 @@ impl Grid {
 mod tests {
     use super::*;
     use crate::cut_runs;
+    use crate::testing::words;
     use proptest::prelude::*;
-
-    fn words(seed: u64) -> impl FnMut() -> u64 {
-        let mut x = seed;
-        move || {
-            // Splitmix (Steele, Lea, Flood 2014).
-            x = x.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-            z ^ z >> 31
-        }
-    }
 
     #[test]
     fn primes_are_told_from_other_numbers() {

@@ -48,11 +48,7 @@ mod tests {
         fn each_row_is_the_exclusive_or_of_its_planes(
             w in 1u32..140, n in 1usize..2200, rows in 1usize..9, seed: u64,
         ) {
-            let mut state = seed | 1;
-            let mut next = || {
-                state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-                (state >> 32) as u32
-            };
+            let mut next = crate::testing::words(seed);
             let mut x = Planes::zeros(w, n);
             for j in 0..w as usize {
                 for i in 0..n {
@@ -60,7 +56,7 @@ mod tests {
                 }
             }
             let stride = w.div_ceil(32) as usize;
-            let mut masks: Vec<u32> = (0..rows * stride).map(|_| next()).collect();
+            let mut masks: Vec<u32> = (0..rows * stride).map(|_| next() as u32).collect();
             if w % 32 != 0 {
                 masks.chunks_mut(stride).for_each(|r| r[stride - 1] &= (1 << (w % 32)) - 1);
             }

@@ -5,12 +5,11 @@ use slvr_circuit::Dom;
 use slvr_circuit::multi_and::MultiAnd;
 
 fn planes(w: u32, n: usize, seed: u64) -> Planes {
-    let mut x = seed | 1;
     let mut out = Planes::zeros(w, n);
-    for word in out.words_mut() {
-        x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        *word = x ^ x >> 29;
-    }
+    out.words_mut()
+        .iter_mut()
+        .zip(std::iter::repeat_with(crate::testing::words(seed)))
+        .for_each(|(x, w)| *x = w);
     out.mask_tail();
     out
 }

@@ -1,14 +1,11 @@
 //! Laws of the ring, and vectors against their elements.
 
 use super::*;
+use crate::testing::words;
 use proptest::prelude::*;
 
 fn elements(seed: u64, n: usize) -> Vec<Element> {
-    let mut s = seed | 1;
-    let mut next = || {
-        s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        s ^ s >> 31
-    };
+    let mut next = words(seed);
     (0..n).map(|_| std::array::from_fn(|_| next())).collect()
 }
 

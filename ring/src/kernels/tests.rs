@@ -6,13 +6,8 @@ use proptest::prelude::*;
 use slvr_circuit::Conv;
 
 fn sample(k: u32, n: usize, seed: u64) -> Words {
-    let mut s = seed | 1;
-    let xs: Vec<u128> = (0..n)
-        .map(|_| {
-            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            u128::from(s ^ s >> 31) << 64 | u128::from(s.rotate_left(32))
-        })
-        .collect();
+    let mut next = crate::testing::words(seed);
+    let xs: Vec<u128> = (0..n).map(|_| u128::from(next()) << 64 | u128::from(next())).collect();
     Words::from_u128s(k, &xs)
 }
 

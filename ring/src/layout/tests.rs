@@ -9,13 +9,8 @@ fn count(shape: &[u64]) -> usize {
 }
 
 fn sample(dom: Dom, n: usize, seed: u64) -> Data {
-    let mut s = seed | 1;
-    let xs: Vec<u128> = (0..n)
-        .map(|_| {
-            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            u128::from(s ^ s >> 29) << 40 ^ u128::from(s)
-        })
-        .collect();
+    let mut next = crate::testing::words(seed);
+    let xs: Vec<u128> = (0..n).map(|_| u128::from(next()) << 64 | u128::from(next())).collect();
     Data::from_u128s(dom, &xs)
 }
 

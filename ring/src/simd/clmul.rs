@@ -419,12 +419,7 @@ mod tests {
     }
 
     fn words(seed: u64, n: usize) -> Vec<u64> {
-        let mut s = seed | 1;
-        let mut next = || {
-            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            s ^ s >> 29
-        };
-        (0..n).map(|_| next()).collect()
+        std::iter::repeat_with(crate::testing::words(seed)).take(n).collect()
     }
 
     #[test]

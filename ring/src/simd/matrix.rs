@@ -154,11 +154,7 @@ mod tests {
 
     #[test]
     fn every_path_is_the_definition() {
-        let mut s = 3u64;
-        let mut next = || {
-            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            s ^ s >> 31
-        };
+        let mut next = crate::testing::words(3);
         for factors in [0, 1, 5, 8, 13, 63, 64] {
             let c: Vec<u64> = (0..factors).map(|_| next()).collect();
             let mut words = [0; FACTORS];

@@ -161,11 +161,7 @@ mod tests {
     /// By the definition, for every instruction set.
     #[test]
     fn every_path_adds_the_picked_vectors() {
-        let mut s = 7u64;
-        let mut next = || {
-            s = s.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            s ^ s >> 31
-        };
+        let mut next = crate::testing::words(7);
         let mut x = [[0u64; LANES]; COLUMNS];
         x.iter_mut().flatten().for_each(|x| *x = next());
         let mut sums = [[0u64; LANES]; DEGREE];

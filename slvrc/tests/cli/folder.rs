@@ -238,15 +238,27 @@ impl Folder {
     }
 }
 
-/// Numbers that look random and are the same in each run (splitmix64), in lo..hi.
+/// Numbers that look random and are the same in each run (splitmix64).
 pub struct Numbers(pub u64);
 
 impl Numbers {
-    pub fn between(&mut self, lo: f64, hi: f64) -> f64 {
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        lo + (hi - lo) * (((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64)
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.next() % n.max(1) as u64) as usize
+    }
+
+    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+        &from[self.below(from.len())]
+    }
+
+    pub fn between(&mut self, lo: f64, hi: f64) -> f64 {
+        lo + (hi - lo) * ((self.next() >> 11) as f64 / (1u64 << 53) as f64)
     }
 
     pub fn reals(&mut self, shape: &[usize], lo: f64, hi: f64) -> Tensor {

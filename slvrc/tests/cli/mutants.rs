@@ -15,7 +15,7 @@
 //!
 //! `SLVR_SECONDS` is how long one call may take, ten minutes without it: the tests are not about time.
 
-use crate::folder::{ACCURACY, Folder, Place, accuracy};
+use crate::folder::{ACCURACY, Folder, Numbers, Place, accuracy};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use slvr_circuit::{artifact, text};
@@ -40,26 +40,6 @@ fn setting(name: &str, default: u64) -> u64 {
 /// So many mutants every day, and with `SLVR_EFFORT=full`.
 fn usual() -> u64 {
     if std::env::var("SLVR_EFFORT").as_deref() == Ok("full") { 60 } else { 24 }
-}
-
-/// Numbers from a seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: usize) -> usize {
-        (self.next() % n.max(1) as u64) as usize
-    }
-
-    fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
 }
 
 /// Lengths that no file has, and some that it may have.
@@ -97,7 +77,7 @@ const NUMBERS: [&str; 14] = [
 ];
 
 /// Bytes flipped, cut off, left out, doubled, moved, or replaced by a length.
-fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+fn damaged(bytes: &[u8], random: &mut Numbers) -> Vec<u8> {
     let mut out = bytes.to_vec();
     for _ in 0..1 + random.below(3) {
         if out.is_empty() {
@@ -133,7 +113,7 @@ fn damaged(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 
 /// One to three numbers of a text exchanged for others, of the text or not. Half of them are in its first part, if
 /// it has parts: inputs, outputs and constants, of which a circuit may have others and still be well formed.
-fn renumbered(text: &str, random: &mut Random) -> String {
+fn renumbered(text: &str, random: &mut Numbers) -> String {
     if let Some((first, rest)) = text.split_once("layer 0:")
         && random.below(2) == 0
     {
@@ -291,7 +271,7 @@ fn mutants_of_artifacts_are_refused_or_run() {
             for number in 0..count / 2 {
                 let name =
                     format!("mutant {number} of the artifact of {target} {how} (seed {seed})");
-                let mut random = Random(seed << 32 | number);
+                let mut random = Numbers(seed << 32 | number);
                 tally.add(name, || {
                     let bytes = match number % 8 {
                         0 => damaged(&good, &mut random),
@@ -340,7 +320,7 @@ fn judge(place: &Place, seconds: u64) -> Result<&'static str, String> {
 }
 
 /// The header of a safetensors file with other numbers, and its length as it should be, or not.
-fn other_header(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+fn other_header(bytes: &[u8], random: &mut Numbers) -> Vec<u8> {
     let length = u64::from_le_bytes(bytes[..8].try_into().expect("a length")) as usize;
     let (header, data) = bytes[8..].split_at(length);
     let header = std::str::from_utf8(header).expect("text");
@@ -361,7 +341,7 @@ fn other_header(bytes: &[u8], random: &mut Random) -> Vec<u8> {
 }
 
 /// Numbers that are none, or large, or small, in place of others.
-fn other_numbers(bytes: &[u8], random: &mut Random) -> Vec<u8> {
+fn other_numbers(bytes: &[u8], random: &mut Numbers) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let length = u64::from_le_bytes(bytes[..8].try_into().expect("a length")) as usize;
     let words = (out.len() - 8 - length) / 4;
@@ -390,7 +370,7 @@ fn mutants_of_inputs_are_refused_or_replaced_or_taken() {
     place.slvrc(&format!("build {ACCURACY} -o a.slvrb --json")).ok();
     let files: Vec<&String> = folder.0.keys().collect();
     for number in 0..count {
-        let mut random = Random(seed << 32 | number);
+        let mut random = Numbers(seed << 32 | number);
         let file = files[random.below(files.len())];
         let name = format!("mutant {number} of {file} (seed {seed})");
         folder.write(&place.path("in"));

@@ -13,7 +13,7 @@
 //! `SLVR_SECONDS` is how long a run may take after the last thing that happened to it, ten minutes without it: the
 //! tests are not about time.
 
-use crate::folder::{Folder, Place, f64s};
+use crate::folder::{Folder, Numbers, Place, f64s};
 use crate::ports;
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -34,24 +34,8 @@ fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// Numbers from a seed (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    fn below(&mut self, n: u64) -> u64 {
-        self.next() % n
-    }
-
-    fn millis(&mut self, most: u64) -> Duration {
-        Duration::from_millis(self.below(most))
-    }
+fn millis(random: &mut Numbers, most: usize) -> Duration {
+    Duration::from_millis(random.below(most) as u64)
 }
 
 /// Something that happens to a party.
@@ -96,8 +80,8 @@ impl fmt::Display for Schedule {
 
 impl Schedule {
     fn new(seed: u64, number: u64) -> Schedule {
-        let mut random = Random(seed << 32 | number);
-        let party = |random: &mut Random| random.below(3) as usize;
+        let mut random = Numbers(seed << 32 | number);
+        let party = |random: &mut Numbers| random.below(3);
         let mut hits = Vec::new();
         let mut strangers = Vec::new();
         let mut abandoned = None;
@@ -112,15 +96,19 @@ impl Schedule {
             let hit = match random.below(3) {
                 0 => Hit::Kill,
                 1 => Hit::Stop,
-                _ => Hit::Pause(Duration::from_secs(7) + random.millis(500)),
+                _ => Hit::Pause(Duration::from_secs(7) + millis(&mut random, 500)),
             };
-            hits.push((party(&mut random), hit, random.millis(2500)));
+            hits.push((party(&mut random), hit, millis(&mut random, 2500)));
         }
         if kind == 1 {
-            hits.push((party(&mut random), Hit::Pause(random.millis(700)), random.millis(1500)));
+            hits.push((
+                party(&mut random),
+                Hit::Pause(millis(&mut random, 700)),
+                millis(&mut random, 1500),
+            ));
         }
         if kind == 7 {
-            abandoned = Some(random.millis(2500));
+            abandoned = Some(millis(&mut random, 2500));
         }
         if matches!(kind, 0 | 2 | 5) {
             for _ in 0..1 + random.below(12) {
@@ -130,7 +118,7 @@ impl Schedule {
                     2 => Stranger::Half,
                     _ => Stranger::Gone,
                 };
-                strangers.push((party(&mut random), what, random.millis(2000)));
+                strangers.push((party(&mut random), what, millis(&mut random, 2000)));
             }
         }
         Schedule { hits, strangers, abandoned, plain: random.below(3) == 0 }
