@@ -391,6 +391,32 @@ mod tests {
         assert_eq!(different.len(), all.len());
     }
 
+    /// Folds of lifted statements have up to 1,024 blocks; sums of as many of the largest words stay in their numbers.
+    #[test]
+    fn many_blocks_of_the_largest_words_are_summed_as_numbers() {
+        const M: u32 = 10;
+        let (blocks, n) = (1usize << M, 5);
+        let f = Prime::draw(words(11));
+        let mut next = words(12);
+        for word in [u64::MAX, f.modulus() - 1, f.modulus(), 1 << 63] {
+            let x = vec![word; n * blocks];
+            let weights: Vec<Weight> =
+                (0..blocks).map(|i| f.weight(if i % 7 == 0 { next() } else { u64::MAX })).collect();
+            let reduced = f.reduced(&[word])[0];
+            let want = weights.iter().fold(0, |s, w| f.add(s, f.times(*w, reduced)));
+            assert_eq!(f.fold(&cut_runs(&x, blocks), &weights), vec![want; n], "{word}");
+            let mut grid = Grid::new(f, M);
+            grid.add(&[[cut_runs(&x, blocks), cut_runs(&x, blocks)]], None);
+            // All blocks have the same word: at a point it is 0 where a digit is high, and the word elsewhere.
+            let square = f.mul(reduced, reduced);
+            let square = (0..n).fold(0, |s, _| f.add(s, square));
+            for (point, value) in grid.elements().into_iter().enumerate() {
+                let high = (0..M).any(|j| point / 3usize.pow(j) % 3 == 2);
+                assert_eq!(value, if high { 0 } else { square }, "{word} at point {point}");
+            }
+        }
+    }
+
     proptest! {
         #[test]
         fn operations_are_those_of_numbers(seed: u64, a: u64, b: u64) {

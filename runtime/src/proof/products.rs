@@ -233,4 +233,91 @@ mod tests {
             assert_eq!(found, want, "[{b}, {m}, {n}]");
         }
     }
+
+    /// Image (g, n, c, y, x), which are zeros outside, by kernel (g, o, c, ky, kx), as it is written down.
+    fn convolution(x: (&[u64], &[u64]), w: (&[u64], &[u64]), conv: Conv) -> Vec<u64> {
+        let ((x, sx), (w, sw)) = (x, w);
+        let (g, out) = (sx[0].max(sw[0]), |n, k| conv.output(n, k).unwrap());
+        let (height, width) = (out(sx[3], sw[3]), out(sx[4], sw[4]));
+        let mut z = Vec::new();
+        let all = |n: u64| 0..n;
+        for (g, n) in all(g).flat_map(|g| all(sx[1]).map(move |n| (g, n))) {
+            for (o, y) in all(sw[1]).flat_map(|o| all(height).map(move |y| (o, y))) {
+                for left in all(width) {
+                    let mut sum = 0u64;
+                    for (c, ky) in all(sx[2]).flat_map(|c| all(sw[3]).map(move |k| (c, k))) {
+                        for kx in all(sw[4]) {
+                            let at = |at: u64, k: u64| {
+                                (at * conv.stride + k * conv.dilation).checked_sub(conv.pad)
+                            };
+                            let (Some(y), Some(x_)) = (at(y, ky), at(left, kx)) else { continue };
+                            if y >= sx[3] || x_ >= sx[4] {
+                                continue;
+                            }
+                            let image = (g % sx[0] * sx[1] + n) * sx[2] + c;
+                            let kernel = (g % sw[0] * sw[1] + o) * sw[2] + c;
+                            let pixel = x[((image * sx[3] + y) * sx[4] + x_) as usize];
+                            let entry = w[((kernel * sw[3] + ky) * sw[4] + kx) as usize];
+                            sum = sum.wrapping_add(pixel.wrapping_mul(entry));
+                        }
+                    }
+                    z.push(sum);
+                }
+            }
+        }
+        z
+    }
+
+    /// Both verifiers' vectors have the product that their sums say, with strides, borders and dilation; and another one if a word
+    /// of the result is wrong.
+    #[test]
+    fn convolutions_are_proven_as_they_are_written_down() {
+        let mut draw = Draw::new(&[6; 32], "slvr test");
+        for case in 0..60 {
+            let mut below = |n: u64| 1 + draw.word() % n;
+            let conv = Conv { pad: below(3) - 1, dilation: below(3), ..Conv::new(below(2), 0) };
+            let (kernel, batch) = ([below(3), below(3)], below(3));
+            let size = kernel.map(|k| conv.dilation * (k - 1) + below(4));
+            let (n, c, o) = (below(2), below(3), below(3));
+            let [gx, gw] = [[batch, batch], [1, batch], [batch, 1]][case % 3];
+            let sx = vec![gx, n, c, size[0], size[1]];
+            let sw = vec![gw, o, c, kernel[0], kernel[1]];
+            let out = [0, 1].map(|i| conv.output(size[i], kernel[i]).unwrap());
+            let shape = vec![batch, n, o, out[0], out[1]];
+            let mut words = |shape: &[u64]| {
+                (0..shape.iter().product()).map(|_| draw.word()).collect::<Vec<_>>()
+            };
+            let [x1, x2] = [words(&sx), words(&sx)];
+            let [w1, w2] = [words(&sw), words(&sw)];
+            let mask = words(&shape);
+            let by = |x: &[u64], w: &[u64]| convolution((x, &sx), (w, &sw), conv);
+            // What V1 computes alone, and what both together.
+            let mut first = by(&x1, &w1);
+            for part in [by(&x1, &w2), by(&x2, &w1), mask.clone()] {
+                first.iter_mut().zip(part).for_each(|(f, p)| *f = f.wrapping_add(p));
+            }
+            let second: Vec<u64> = mask.iter().map(|m| m.wrapping_neg()).collect();
+            let claim = |x, w| Claim::Conv { x, w, conv, parted: None };
+            let scale = (case as u32 % 2) * 32;
+            let side = |[x, w]: [&[u64]; 2], sum: &[u64], is_first| {
+                let long = Long {
+                    claim: claim(slvr_circuit::ValueId(0), slvr_circuit::ValueId(1)),
+                    operands: [(Cow::Borrowed(x), sx.clone()), (Cow::Borrowed(w), sw.clone())],
+                    shape: shape.clone(),
+                    sum: Some(sum.to_vec()),
+                    first: is_first,
+                    scale,
+                };
+                long.vectors(&mut Draw::new(&[case as u8; 32], "slvr test of coefficients"))
+            };
+            let (v, s2) = side([&x2, &w2], &second, false);
+            for wrong in [false, true] {
+                let mut first = first.clone();
+                let last = first.len() - 1;
+                first[last] ^= u64::from(wrong);
+                let (u, s1) = side([&x1, &w1], &first, true);
+                assert_eq!(dot(&u, &v) == galois::add(&s1, &s2), !wrong, "{case}: {sx:?} {sw:?}");
+            }
+        }
+    }
 }
