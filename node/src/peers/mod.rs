@@ -48,7 +48,7 @@ use doors::Doors;
 pub use doors::{CALLERS, GREETING};
 pub use runs::LinksError;
 use workers::OwnWorker;
-pub use workers::{Line, Ranges};
+pub use workers::{Line, Ranges, answers_within};
 
 /// How many connections one node may have.
 pub const EACH: usize = 64;
