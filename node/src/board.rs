@@ -14,10 +14,16 @@ pub struct Progress {
     /// Layers that are done.
     pub done: usize,
     pub layers: usize,
-    /// For which node it waits, and since when.
-    pub waits: Option<(usize, Instant)>,
-    /// For which worker it waits, at which range, and since when.
-    pub range: Option<(u16, usize, Instant)>,
+    /// For whom it waits, and since when.
+    pub waits: Option<(Awaited, Instant)>,
+}
+
+/// For whom a run waits.
+#[derive(Clone, Copy, Debug)]
+pub enum Awaited {
+    Node(usize),
+    /// This node's own, at this range.
+    Worker(u16, usize),
 }
 
 /// The same, to be shown.
@@ -71,8 +77,7 @@ impl Board {
 
     /// What is done for a round from here on.
     pub fn doing(&self, key: &RoundKey, doing: &'static str, layers: usize) {
-        self.runs()
-            .insert(key.clone(), Progress { doing, done: 0, layers, waits: None, range: None });
+        self.runs().insert(key.clone(), Progress { doing, done: 0, layers, waits: None });
     }
 
     /// Changes what is shown of a round.
@@ -89,19 +94,20 @@ impl Board {
 
     /// What is done for a round.
     pub fn shown(&self, key: &RoundKey) -> Option<Shown> {
-        let p = self.runs().get(key).cloned()?;
+        let Progress { doing, done, layers, waits } = self.runs().get(key).cloned()?;
+        let (waits_for, worker) = match waits {
+            Some((Awaited::Node(peer), _)) => (Some(peer), None),
+            Some((Awaited::Worker(worker, range), _)) => (None, Some((worker, range))),
+            None => (None, None),
+        };
         Some(Shown {
-            doing: p.doing,
-            layer: p.done,
-            layers: p.layers,
-            waits_for: p.waits.map(|(peer, _)| peer),
-            waits_for_worker: p.range.map(|(worker, ..)| worker),
-            range: p.range.map(|(_, range, _)| range),
-            seconds: p
-                .waits
-                .map(|(_, since)| since)
-                .or(p.range.map(|r| r.2))
-                .map(|s| s.elapsed().as_secs_f64()),
+            doing,
+            layer: done,
+            layers,
+            waits_for,
+            waits_for_worker: worker.map(|(worker, _)| worker),
+            range: worker.map(|(_, range)| range),
+            seconds: waits.map(|(_, since)| since.elapsed().as_secs_f64()),
         })
     }
 }

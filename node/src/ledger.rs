@@ -199,7 +199,7 @@ mod tests {
         let ledger = Ledger::default();
         ledger.add(round(1));
         let key = round(1).spec.key;
-        let failure = Failure { attempt: 1, why: "w".into() };
+        let failure = Failure::new(1, "w");
         let steps = [
             Step::Close,
             Step::Agree(agreement(4)),
@@ -223,7 +223,7 @@ mod tests {
         let ledger = Ledger::default();
         ledger.add(round(1));
         let key = round(1).spec.key;
-        let failure = Failure { attempt: 1, why: "w".into() };
+        let failure = Failure::new(1, "w");
         let steps = [
             Step::Close,
             Step::Agree(agreement(4)),

@@ -98,4 +98,4 @@ pub mod worker;
 #[cfg(feature = "server")]
 pub use service::Service;
 #[cfg(feature = "server")]
-pub use tasks::{Circuits, Compile, Compiled, Summary};
+pub use tasks::{Circuits, Compile, Compiled, Divided, Summary};

@@ -137,7 +137,7 @@ impl Node {
             };
             if let Some(lost) = lost {
                 let why = format!("node {} {lost}", config.party);
-                let failure = crate::state::Failure { attempt: round.attempt, why };
+                let failure = crate::state::Failure::new(round.attempt, why);
                 round.step(Step::Fail(failure), now()).map_err(|e| e.to_string())?;
                 store.put_round(&round).map_err(|e| e.to_string())?;
             }

@@ -19,6 +19,7 @@
 
 use crate::basics::{Hash, Hex, counted, is_name};
 use serde::{Deserialize, Serialize};
+use slvr_runtime::party::Origin;
 use std::fmt;
 use thiserror::Error;
 
@@ -206,6 +207,20 @@ pub struct Failure {
     pub attempt: u32,
     /// Why: the cause, the layer and the peer.
     pub why: String,
+    /// Whether that is the node's own, or what follows from what happened elsewhere.
+    #[serde(default = "own")]
+    pub origin: Origin,
+}
+
+fn own() -> Origin {
+    Origin::Own
+}
+
+impl Failure {
+    /// One that is the node's own, or that it says of another one.
+    pub fn new(attempt: u32, why: impl Into<String>) -> Failure {
+        Failure { attempt, why: why.into(), origin: Origin::Own }
+    }
 }
 
 /// A round that was aborted and is run again from the same submissions.

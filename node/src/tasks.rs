@@ -10,6 +10,7 @@ use slvr_circuit::{Circuit, From, artifact};
 use slvr_runtime::party::packed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Makes circuits of tasks. The node knows no compiler.
@@ -74,8 +75,28 @@ pub struct Compiled {
     pub circuit: Circuit,
     /// Most bytes that values and proofs take, by party.
     pub memory: [u64; 3],
-    /// Most bytes that values of a range take at a worker, by party; 0 of a task that has no workers.
-    pub range_memory: [u64; 3],
+    /// How it is divided among workers, if it has any, and most bytes that values of a range take at one, by party.
+    pub divided: Option<(Divided, [u64; 3])>,
+}
+
+/// How a circuit is divided among workers.
+#[derive(Clone, Debug)]
+pub struct Divided {
+    pub division: Division,
+    /// A hash of it. It follows from the circuit, but other versions may find other ranges.
+    pub hash: Hash,
+}
+
+impl Divided {
+    /// Of a verified circuit.
+    pub fn of(circuit: &Circuit) -> Divided {
+        let division = Division::of(circuit);
+        let mut hasher = blake3::Hasher::new_derive_key("slvr 1 division among workers");
+        // All of it is numbers, so that how it is shown says it all.
+        let written = write!(hasher, "{division:?}");
+        debug_assert!(written.is_ok(), "{written:?}");
+        Divided { division, hash: Hex(*hasher.finalize().as_bytes()) }
+    }
 }
 
 /// A circuit that the node may run.
@@ -94,7 +115,7 @@ pub struct Ready {
     /// Most bytes that values take in this node.
     pub memory: u64,
     /// The ranges that workers may compute, if they may.
-    pub division: Option<Division>,
+    pub divided: Option<Divided>,
     /// Bytes that a worker of this node needs for any of them: for values, what is read and the parts of members.
     pub worker_memory: u64,
     /// Whether each round continues the state of the one before. Its circuit has a place for each client, so a round of which
@@ -113,7 +134,7 @@ impl fmt::Debug for Ready {
 impl Ready {
     /// With the clients in this party set, or in the one that they are in.
     pub(crate) fn new(compiled: Compiled, me: usize, set: Option<usize>) -> Result<Ready, String> {
-        let Compiled { circuit, memory, range_memory } = compiled;
+        let Compiled { circuit, memory, divided } = compiled;
         let set = set.map_or_else(|| clients_of(&circuit), Ok).map_err(|e| e.to_string())?;
         let interface = interface(&circuit, set);
         let artifact = artifact::write(&circuit);
@@ -127,7 +148,7 @@ impl Ready {
         let artifact = artifact.into();
         let named = |s: usize| circuit.parties.get(s).map(|p| (s, p.name.clone(), p.size));
         let others = giving(&circuit).into_iter().filter(|s| *s != set).filter_map(named).collect();
-        Ok(Ready {
+        let mut ready = Ready {
             circuit,
             hash,
             interface,
@@ -136,19 +157,21 @@ impl Ready {
             others,
             artifact,
             memory,
-            division: None,
-            worker_memory: range_memory.get(me).copied().unwrap_or(0),
+            divided: None,
+            worker_memory: 0,
             states,
             reads_presence,
-        })
+        };
+        if let Some((divided, memory)) = divided {
+            let handed = ready.handed(me, &divided.division)?;
+            ready.worker_memory = handed.saturating_add(memory.get(me).copied().unwrap_or(0));
+            ready.divided = Some(divided);
+        }
+        Ok(ready)
     }
 
-    /// Divides it among workers.
-    ///
-    /// # Errors
-    ///
-    /// A circuit that cannot be.
-    pub(crate) fn divided(mut self, me: usize) -> Result<Ready, String> {
+    /// Most bytes that a worker is handed for a range, unless workers cannot compute any.
+    fn handed(&self, me: usize, division: &Division) -> Result<u64, String> {
         let circuit = &self.circuit;
         if circuit.security.is_malicious() {
             return Err("workers cannot compute ranges of a circuit against a malicious party: leave out `workers = true`".into());
@@ -156,14 +179,11 @@ impl Ready {
         if Speculation::of(circuit).is_some() {
             return Err("it speculates on the checks of inputs, and ranges begin once they are settled: build it with --no-speculation".into());
         }
-        let division = Division::of(circuit);
         let handed = division.ranges.iter().map(|range| {
             let parts = members(circuit, range).map(|(set, _)| part_bytes(circuit, set, me));
             parts.fold(packed(circuit, me, &range.reads), u64::saturating_add)
         });
-        self.worker_memory = self.worker_memory.saturating_add(handed.max().unwrap_or(0));
-        self.division = Some(division);
-        Ok(self)
+        Ok(handed.max().unwrap_or(0))
     }
 
     /// The party sets that give inputs. Their members are enrolled, and fetch what is revealed to them.
@@ -275,7 +295,6 @@ impl Known {
         let hash = self.hash(clients)?;
         let make = || {
             let ready = Ready::new((self.make)(clients)?, me, Some(self.full.set))?;
-            let ready = if self.task.workers { ready.divided(me)? } else { ready };
             match ready.hash == hash && ready.clients == clients {
                 true => Ok(Arc::new(ready)),
                 false => Err("the circuit is another one than when the task was read".into()),
@@ -425,7 +444,7 @@ fn looked_at(config: &NodeConfig, task: &Task, full: &Ready) -> Result<(), Strin
             config.worker[worker].memory_mb
         ));
     }
-    if full.division.as_ref().is_some_and(|d| d.ranges.is_empty()) {
+    if full.divided.as_ref().is_none_or(|d| d.division.ranges.is_empty()) {
         tracing::warn!(
             task = task.name,
             "it has no ranges, so workers have nothing to do: less `memory` makes blocks, which are ranges"
@@ -447,9 +466,8 @@ pub fn tasks(
     for task in &config.task {
         let named = |e: String| format!("task `{}`: {e}", task.name);
         let circuits = compile.task(task).map_err(named)?;
-        let mut full = Ready::new(circuits.all.clone(), config.party, None).map_err(named)?;
+        let full = Ready::new(circuits.all.clone(), config.party, None).map_err(named)?;
         if task.workers {
-            full = full.divided(config.party).map_err(named)?;
             looked_at(config, task, &full).map_err(named)?;
         }
         let most = config.limits.run_memory_mb.saturating_mul(1_000_000);

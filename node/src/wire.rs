@@ -5,10 +5,10 @@
 //! never read from a message.
 
 use crate::basics::{Hash, Hex};
-use crate::state::{Agreement, Entry, Mandate, Order, Phase, RoundKey, Verdict};
+use crate::state::{Agreement, Entry, Failure, Mandate, Order, Phase, RoundKey, Verdict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use slvr_runtime::party::Replaced;
+use slvr_runtime::party::{Origin, Replaced};
 use slvr_runtime::share::Seed;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,7 +17,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 7;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 8;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -94,6 +94,9 @@ pub struct RunHello {
     /// Numbers of this node's workers that wait for the attempt. Those that wait at all three nodes take part.
     #[serde(default)]
     pub workers: BTreeSet<u16>,
+    /// How the circuit is divided among workers, a hash; nothing where it is not.
+    #[serde(default)]
+    pub division: Option<Hash>,
 }
 
 impl fmt::Debug for RunHello {
@@ -153,6 +156,8 @@ pub struct Begin {
     /// Bytes of the circuit's artifact, and its hash.
     pub bytes: u64,
     pub circuit: Hash,
+    /// How the node divides it, a hash.
+    pub division: Hash,
 }
 
 /// What a worker says to its node.
@@ -162,8 +167,8 @@ pub enum OfWorker {
     Layer(usize),
     /// It has done the range, and what is read of it follows.
     Done { bytes_sent: u64, peak_memory: u64, writes: u64 },
-    /// It has stopped.
-    Failed(String),
+    /// It has stopped: why, and where that comes from.
+    Failed { why: String, origin: Origin },
 }
 
 /// What node 0 asks of a round that was aborted.
@@ -245,7 +250,7 @@ pub enum Answer {
         /// The last attempt.
         attempt: u32,
         /// Why it failed, if it did.
-        failed: Option<String>,
+        failed: Option<Box<Failure>>,
         /// What ended it, if clients are left out by it and that is not agreed yet.
         verdict: Option<Verdict>,
         /// Why there is no result.

@@ -5,34 +5,36 @@
 //! another: what that reads, and the parts of those members whose inputs it loads. What it computes it hands back. Once the
 //! node ends the connection it has nothing left of the run, and it keeps nothing on a disk at any time.
 //!
-//! It takes orders from its own node only, computes no range twice and no run again, and is part of one attempt at a time.
+//! It takes orders from its own node only, computes no range twice and no run again, and is part of one attempt at a time. A
+//! later attempt at the same round takes the place of the one before, which the node has left.
 
 use crate::basics::{Hex, now_ms, spawn};
 use crate::config::{WorkerConfig, is_open_to_others};
-use crate::peers::{Line, LinksError, Peers};
+use crate::peers::{Line, LinksError, Peers, answers_within};
 use crate::submission::{part_bytes, unpack as unpack_part};
-use crate::tasks::members;
+use crate::tasks::{Divided, members};
 use crate::wire::{Answer, Ask, Begin, FrameError, OfWorker, RunHello, RunName, ToWorker};
-use slvr_circuit::ranges::Division;
 use slvr_circuit::{Circuit, artifact};
 use slvr_runtime::link::cancel::Cancellable;
 use slvr_runtime::link::tcp::{Closer, Tcp};
 use slvr_runtime::link::{Link, Peer};
 use slvr_runtime::party::{
-    Doors, Given, Invalid, Party, RunError, Source, Uploads, pack, packed, unpack,
+    Doors, Given, Invalid, Origin, Party, RunError, Source, Uploads, pack, packed, unpack,
 };
 use slvr_runtime::share::deal::Upload;
 use slvr_runtime::share::{PairSeeds, Prss, RunId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long a call waits for the attempt before to end: its node has left it already.
+/// How long a call waits for an attempt at another round to end.
 const FREE: Duration = Duration::from_secs(2);
 /// Runs that are remembered, so that none is computed again.
 const RUNS: usize = 1000;
@@ -60,7 +62,8 @@ struct Place {
 
 #[derive(Default)]
 struct State {
-    busy: bool,
+    /// The attempt that it is part of.
+    at: Option<(RunName, Arc<Line>)>,
     runs: VecDeque<[u8; 16]>,
 }
 
@@ -69,7 +72,7 @@ struct Busy<'a>(&'a Place);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.state().busy = false;
+        self.0.state().at = None;
         self.0.freed.notify_all();
     }
 }
@@ -96,7 +99,7 @@ impl Worker {
             Ask::Ping => Answer::Clock(now_ms()),
             _ => Answer::Refused("this is a worker, and knows no rounds".into()),
         };
-        let ranges = move |taken_for, name, line| place.called(taken_for, &name, &line);
+        let ranges = move |taken_for, name, line| place.called(taken_for, &name, &Arc::new(line));
         let listens = peers.listen(listener, Arc::new(answers), Some(Arc::new(ranges)));
         listens.map_err(|e| format!("no thread is left: {e}"))?;
         tracing::info!(node = party, worker = number, %address, "started");
@@ -115,23 +118,31 @@ impl Place {
     }
 
     /// Takes part in an attempt, once the one before has ended.
-    fn take(&self) -> Option<Busy<'_>> {
-        let until = Instant::now() + FREE;
+    fn take(&self, name: &RunName, line: &Arc<Line>) -> Option<Busy<'_>> {
+        let begun = Instant::now();
+        // So that the node still hears it.
+        let patience = answers_within(line.deadline) * 3 / 4;
         let mut state = self.state();
-        while state.busy {
-            let left = until.saturating_duration_since(Instant::now());
+        while let Some((other, at)) = &state.at {
+            // The node makes one attempt at a time, and may have vanished in this one.
+            if other.key == name.key && other.attempt < name.attempt {
+                at.end();
+            }
+            // What its node has left ends with what it computes at the moment.
+            let most = if at.is_left() { patience } else { FREE.min(patience) };
+            let left = most.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 return None;
             }
             let waited = self.freed.wait_timeout(state, left);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
-        state.busy = true;
+        state.at = Some((name.clone(), line.clone()));
         Some(Busy(self))
     }
 
     /// Its node has called.
-    fn called(self: &Arc<Self>, taken_for: (usize, u16), name: &RunName, line: &Line) {
+    fn called(self: &Arc<Self>, taken_for: (usize, u16), name: &RunName, line: &Arc<Line>) {
         let (party, number) = (self.config.party, self.config.number);
         if taken_for != (party, number as u16) {
             // One machine for two parties would have what neither may have.
@@ -144,7 +155,7 @@ impl Place {
             let _ = line.say(&Answer::Refused(why), &[], line.deadline);
             return;
         }
-        let Some(_busy) = self.take() else {
+        let Some(busy) = self.take(name, line) else {
             // As above.
             let _ = line.say(&Answer::Busy, &[], line.deadline);
             return;
@@ -153,24 +164,32 @@ impl Place {
             return;
         }
         let (round, attempt) = (&name.key, name.attempt);
-        match self.attempt(name, line) {
+        let mut links = None;
+        match self.attempt(name, line, &mut links) {
             Ok(ranges) => tracing::info!(%round, attempt, ranges, "an attempt has ended"),
-            Err(why) => {
+            Err(Stopped { why, origin }) => {
                 tracing::warn!(%round, attempt, why, "an attempt has failed");
                 // As above.
-                let _ = line.say(&OfWorker::Failed(why), &[], line.deadline);
+                let _ = line.say(&OfWorker::Failed { why, origin }, &[], line.deadline);
             }
         }
+        drop(busy);
+        // They take a while to end if the other ends do not: nobody waits for it.
+        drop(links);
     }
 
-    /// All ranges of an attempt; how many.
-    fn attempt(self: &Arc<Self>, name: &RunName, line: &Line) -> Result<usize, String> {
+    /// All ranges of an attempt, over links that are left in their place; how many.
+    fn attempt(
+        self: &Arc<Self>,
+        name: &RunName,
+        line: &Line,
+        links: &mut Option<Tcp>,
+    ) -> Result<usize, Stopped> {
         // The nodes connect before it begins. One that leaves this worker out says nothing more.
         let begin = match line.hear(3 * line.deadline) {
             Ok(ToWorker::Begin(begin)) => begin,
-            Ok(ToWorker::Range { .. }) => return Err("a range before the run".into()),
-            Err(FrameError::Io(_)) => return Ok(0),
-            Err(why) => return Err(why.to_string()),
+            Ok(ToWorker::Range { .. }) => return Err("a range before the run".to_string().into()),
+            Err(why) => return left(why).map(|()| 0).map_err(Stopped::from),
         };
         let job = Job::new(self, begin, line)?;
         let (say, events) = channel();
@@ -182,31 +201,54 @@ impl Place {
             let _ = connects.send(Event::Connected(place.connect(&name, &hello, deadline)));
         })
         .map_err(|e| format!("no thread is left: {e}"))?;
-        job.run(line, ended, &events)
+        job.run((line, links), ended, &events)
     }
 
     /// Connects with the same workers of the other nodes.
-    fn connect(&self, name: &RunName, mine: &RunHello, deadline: Duration) -> Result<Tcp, String> {
+    fn connect(&self, name: &RunName, mine: &RunHello, deadline: Duration) -> Result<Tcp, Stopped> {
         let number = self.config.number;
         let done = self.peers.run_links(name, &|_| mine.clone(), deadline);
-        let (links, theirs) = done.map_err(|e| match e {
-            LinksError::Late { peer, why } => format!("worker {number} of node {peer}: {why}"),
-            e @ LinksError::Io(_) => e.to_string(),
+        let (links, theirs) = done.map_err(|e| Stopped {
+            origin: e.origin(),
+            why: match e {
+                LinksError::Late { peer, why } => format!("worker {number} of node {peer}: {why}"),
+                e @ LinksError::Io(_) => e.to_string(),
+            },
         })?;
-        let same = |h: &RunHello| {
-            (h.agreement, h.nonce, &h.workers) == (mine.agreement, mine.nonce, &mine.workers)
-        };
-        match theirs.iter().find(|(_, h)| !same(h)) {
-            Some((peer, _)) => Err(format!("worker {number} of node {peer}: is in another run")),
+        let run = |h: &RunHello| (h.agreement, h.nonce, h.workers.clone(), h.division);
+        match theirs.iter().find(|(_, h)| run(h) != run(mine)) {
+            Some((peer, _)) => {
+                Err(format!("worker {number} of node {peer}: is in another run").into())
+            }
             None => Ok(links),
         }
+    }
+}
+
+/// Why an attempt has failed, and where that comes from.
+struct Stopped {
+    why: String,
+    origin: Origin,
+}
+
+impl From<String> for Stopped {
+    fn from(why: String) -> Stopped {
+        Stopped { why, origin: Origin::Own }
+    }
+}
+
+/// Its node says nothing more: that it ends the connection is no error.
+fn left(why: FrameError) -> Result<(), String> {
+    match &why {
+        FrameError::Io(e) if e.kind() != io::ErrorKind::TimedOut => Ok(()),
+        _ => Err(format!("its node: {}", why.told())),
     }
 }
 
 /// What a worker waits for before its first range.
 enum Event {
     /// It is connected with the others, or not.
-    Connected(Result<Tcp, String>),
+    Connected(Result<Tcp, Stopped>),
     /// Its node has ended the attempt.
     Ended,
 }
@@ -217,7 +259,7 @@ struct Job {
     number: usize,
     circuit: Circuit,
     hash: Hex<32>,
-    division: Division,
+    divided: Divided,
     run: RunId,
     dealt: RunId,
     seeds: PairSeeds,
@@ -250,6 +292,10 @@ impl Job {
         let place = found.ok_or_else(|| {
             format!("this is worker {number}, and its node calls another one: see [[worker]] of node.toml")
         })?;
+        let divided = Divided::of(&circuit);
+        if divided.hash != begin.division {
+            return Err("it divides the circuit into other ranges than its node: its slvrc is another one, so run the same at both".into());
+        }
         let mut state = of.state();
         if state.runs.contains(&begin.run.0) {
             return Err("a run is never computed again: its seeds would be used twice".into());
@@ -259,13 +305,12 @@ impl Job {
             state.runs.pop_front();
         }
         drop(state);
-        let division = Division::of(&circuit);
         Ok(Job {
             me,
             number,
             circuit,
             hash,
-            division,
+            divided,
             run: RunId(begin.run.0),
             dealt: RunId(begin.dealt.0),
             seeds: PairSeeds { next: begin.next, prev: begin.prev },
@@ -279,16 +324,17 @@ impl Job {
         let mut nonce = [0; 32];
         nonce[..16].copy_from_slice(&self.run.0);
         let (agreement, workers) = (self.hash, self.workers.clone());
-        RunHello { agreement, nonce: Hex(nonce), seed: None, workers }
+        let division = Some(self.divided.hash);
+        RunHello { agreement, nonce: Hex(nonce), seed: None, workers, division }
     }
 
     /// Computes what it is handed, until its node ends the connection.
     fn run(
         &self,
-        line: &Line,
+        (line, links): (&Line, &mut Option<Tcp>),
         ended: Sender<Event>,
         events: &Receiver<Event>,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, Stopped> {
         let cancel = AtomicBool::new(false);
         let closer: Mutex<Option<Closer>> = Mutex::default();
         // One range is read while another one is computed at most.
@@ -296,6 +342,7 @@ impl Job {
         thread::scope(|scope| {
             let reads = || {
                 let done = self.read_all(line, say);
+                line.deaf();
                 // Whoever computes, or connects, waits for nothing more.
                 cancel.store(true, Ordering::Release);
                 if let Some(closer) = &*closer.lock().unwrap_or_else(PoisonError::into_inner) {
@@ -306,35 +353,37 @@ impl Job {
             };
             let reader = thread::Builder::new().name("orders".into()).spawn_scoped(scope, reads);
             let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
-            let done = self.ranges(line, events, heard, (&cancel, &closer));
+            let computes = || self.ranges((line, links), events, heard, (&cancel, &closer));
+            // Its node hears of a bug, too.
+            let bug = |_| Err("it has a bug: its log says more".to_string().into());
+            let done = catch_unwind(AssertUnwindSafe(computes)).unwrap_or_else(bug);
             line.deaf();
             let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             // An order that makes no sense is the cause of what follows.
-            read.and(done)
+            read.map_err(Stopped::from).and(done)
         })
     }
 
     /// Computes ranges once it is connected with the others.
     fn ranges(
         &self,
-        line: &Line,
+        (line, links): (&Line, &mut Option<Tcp>),
         events: &Receiver<Event>,
         heard: Receiver<Range>,
         (cancel, closer): (&AtomicBool, &Mutex<Option<Closer>>),
-    ) -> Result<usize, String> {
+    ) -> Result<usize, Stopped> {
         let links = match events.recv() {
-            Ok(Event::Connected(links)) => links?,
+            Ok(Event::Connected(connected)) => links.insert(connected?),
             Ok(Event::Ended) | Err(_) => return Ok(0),
         };
         let own = links.closer().map_err(|e| e.to_string())?;
         *closer.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
         let done = self.compute(line, &mut Cancellable::new(links, cancel), heard);
-        match done {
-            Err(_) if cancel.load(Ordering::Acquire) => {
-                Err("its node has ended the attempt".into())
-            }
-            done => done,
-        }
+        done.map_err(|Stopped { why, origin }| match cancel.load(Ordering::Acquire) {
+            // Its own link may have failed before.
+            true => Stopped { why: format!("its node has ended the attempt; {why}"), origin },
+            false => Stopped { why, origin },
+        })
     }
 
     /// Hands on what its node says, until that ends the connection.
@@ -346,11 +395,11 @@ impl Job {
             let (number, replaced, reads) = match line.hear(patience) {
                 Ok(ToWorker::Range { number, replaced, reads }) => (number, replaced, reads),
                 Ok(ToWorker::Begin(_)) => return Err("a second run in an attempt".into()),
-                Err(FrameError::Io(_)) => return Ok(()),
-                Err(why) => return Err(why.to_string()),
+                Err(why) => return left(why),
             };
             let mine = number % self.workers.len() == self.place;
-            let of = self.division.ranges.get(number).filter(|_| mine && seen.insert(number));
+            let ranges = &self.divided.division.ranges;
+            let of = ranges.get(number).filter(|_| mine && seen.insert(number));
             let of = of.ok_or_else(|| {
                 format!("range {number} is not for this worker, or was computed already")
             })?;
@@ -380,14 +429,18 @@ impl Job {
         line: &Line,
         link: &mut dyn Link,
         heard: Receiver<Range>,
-    ) -> Result<usize, String> {
+    ) -> Result<usize, Stopped> {
         let mut ranges = 0;
-        let layer = |l, _| {
-            // A node that has gone is noticed by whoever reads.
-            let _ = line.say(&OfWorker::Layer(l), &[], line.deadline);
-        };
         for (given, uploads) in heard {
             let range = given.range;
+            let first = self.divided.division.ranges.get(range).map_or(0, |r| r.layers.start);
+            let layer = |l, _| {
+                // What it evaluates for itself may be in layers before.
+                if l > first {
+                    // A node that has gone is noticed by whoever reads.
+                    let _ = line.say(&OfWorker::Layer(l), &[], line.deadline);
+                }
+            };
             let source = Source { dealt: self.dealt, from: Arc::new(uploads) };
             let party = Party {
                 circuit: &self.circuit,
@@ -403,12 +456,8 @@ impl Job {
                 workers: None,
                 doors: Doors::default(),
             };
-            let done = party.run_range(&self.division, given).map_err(|e| {
-                let why = self.said(&e);
-                // Before the links end, which takes a while if the other end does not.
-                let _ = line.say(&OfWorker::Failed(why.clone()), &[], line.deadline);
-                why
-            })?;
+            let done = party.run_range(&self.divided.division, given);
+            let done = done.map_err(|e| Stopped { why: self.said(&e), origin: e.origin() })?;
             let (bytes_sent, peak_memory) = (done.bytes_sent, done.peak_memory);
             tracing::info!(range, bytes_sent, peak_memory, "a range is computed");
             let bytes = pack(&done.writes);

@@ -12,7 +12,7 @@ use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::pipeline;
 use slvr_compiler::types::Stmt;
 use slvr_node::config::Task;
-use slvr_node::{Circuits, Compile, Compiled, Summary};
+use slvr_node::{Circuits, Compile, Compiled, Divided, Summary};
 use std::collections::BTreeMap;
 
 /// Compiles tasks of nodes as `slvrc build` compiles programs.
@@ -88,8 +88,12 @@ fn numbers_of(task: &Task, build: &Build) -> Result<(Option<Range>, Option<usize
 fn compiled(circuit: Circuit, divided: bool) -> Compiled {
     let proofs = crate::memory::of_proofs(&circuit, 1);
     let memory = slvr_compiler::cost::peak_memory(&circuit).map(|n| n.saturating_add(proofs));
-    let range_memory = if divided { slvr_compiler::cost::range_memory(&circuit) } else { [0; 3] };
-    Compiled { circuit, memory, range_memory }
+    let divided = divided.then(|| {
+        let divided = Divided::of(&circuit);
+        let memory = slvr_compiler::cost::range_memory(&circuit, &divided.division);
+        (divided, memory)
+    });
+    Compiled { circuit, memory, divided }
 }
 
 /// What is compiled for a task.
@@ -184,8 +188,9 @@ mod tests {
         let (with, without) = (of(true), of(false));
         assert!(Speculation::of(&with.circuit).is_none());
         assert!(Speculation::of(&without.circuit).is_some());
-        let taken = slvr_compiler::cost::range_memory(&with.circuit);
-        assert_eq!((with.range_memory, without.range_memory), (taken, [0; 3]));
+        assert!(without.divided.is_none());
+        let (divided, taken) = with.divided.expect("it has ranges");
+        assert_eq!(divided.hash, Divided::of(&with.circuit).hash);
         assert!(taken.iter().all(|bytes| (1..=200 << 10).contains(bytes)), "{taken:?}");
     }
 }

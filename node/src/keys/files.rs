@@ -136,6 +136,27 @@ pub(super) fn hash_of(path: &Path) -> Result<Hash, KeysError> {
     Ok(sha256(&der.map_err(bad)?))
 }
 
+/// A certificate that stands for one place from now on, unless it stands for another one already.
+pub(super) fn in_one_place(folder: &Path, made: &Path, with: &Path) -> Result<Hash, KeysError> {
+    let new = hash_of(with)?;
+    let mut all = configurations(folder)?;
+    for node in 0..3 {
+        let at = folder.join(format!("node-{node}"));
+        all.push(at.join("node.crt"));
+        all.extend((0..WORKERS).map(|k| at.join(format!("worker-{k}/worker.crt"))));
+    }
+    all.iter_mut().for_each(|path| _ = path.set_extension("crt"));
+    all.retain(|path| path != made && path.is_file());
+    match all.into_iter().find(|path| hash_of(path).is_ok_and(|hash| hash == new)) {
+        None => Ok(new),
+        Some(path) => Err(KeysError::Plan(format!(
+            "{}: this certificate is that of {} already, and each stands for one place: take the one that the other organisation has sent for this place",
+            with.display(),
+            path.display()
+        ))),
+    }
+}
+
 /// The folders of coordinators of a deployment, and what their files say.
 pub(super) fn coordinators(folder: &Path) -> Result<Vec<(PathBuf, CallerConfig)>, KeysError> {
     let io = |why| KeysError::Io { path: folder.into(), why };

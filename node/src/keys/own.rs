@@ -5,7 +5,7 @@
 //! `clients.toml` ([`enrol_lines`]).
 
 use super::files::{
-    KeysError, certificate, configurations, hash_of, quoted, random, replace, write,
+    KeysError, certificate, configurations, hash_of, in_one_place, quoted, random, replace, write,
 };
 use super::workers::workers_of;
 use crate::basics::{Hex, hex, is_name};
@@ -117,11 +117,11 @@ fn add(folder: &Path, lines: &str) -> Result<usize, KeysError> {
 ///
 /// # Errors
 ///
-/// A file that is no certificate; a deployment that is not there; a disk that is full.
+/// A file that is no certificate, or that of somebody else; a deployment that is not there; a disk that is full.
 pub fn trust(folder: &Path, node: usize, with: &Path) -> Result<(), KeysError> {
     let at = folder.join(format!("node-{node}"));
     let made = at.join("node.crt");
-    let (old, new) = (hash_of(&made)?, hash_of(with)?);
+    let (old, new) = (hash_of(&made)?, in_one_place(folder, &made, with)?);
     if old == new {
         return Ok(());
     }

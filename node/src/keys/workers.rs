@@ -1,7 +1,7 @@
 //! Workers of a deployment that is there: a folder for each, `node-I/worker-K`, and what its node and the same workers of the
 //! other nodes know of it.
 
-use super::files::{KeysError, certificate, hash_of, quoted, replace, write};
+use super::files::{KeysError, certificate, hash_of, in_one_place, quoted, replace, write};
 use super::{at, host_of};
 use crate::basics::Hash;
 use crate::config::{NodeConfig, WORKERS};
@@ -98,7 +98,7 @@ pub fn workers(folder: &Path, count: usize) -> Result<(), KeysError> {
 ///
 /// # Errors
 ///
-/// A file that is no certificate; a worker that was not made here; a disk that is full.
+/// A file that is no certificate, or that of somebody else; a worker that was not made here; a disk that is full.
 pub fn trust_worker(
     folder: &Path,
     node: usize,
@@ -107,7 +107,7 @@ pub fn trust_worker(
 ) -> Result<(), KeysError> {
     let own = folder_of(folder, node, worker);
     let made = own.join("worker.crt");
-    let (old, new) = (hash_of(&made)?, hash_of(with)?);
+    let (old, new) = (hash_of(&made)?, in_one_place(folder, &made, with)?);
     if old == new {
         return Ok(());
     }
@@ -196,6 +196,21 @@ mod tests {
                 trust_worker(&folder(i), j, 0, &theirs).expect("is trusted");
                 trust_worker(&folder(i), j, 0, &theirs).expect("is trusted, also when told again");
             }
+        }
+        // A file that was taken by mistake stands for somebody else already.
+        let own = folder(0).join("node-0");
+        for (with, of) in [
+            (folder_of(&folder(2), 2, 0).join("worker.crt"), "node-2/worker-0/worker.crt"),
+            (folder(1).join("node-1/node.crt"), "node-1/node.crt"),
+            (own.join("node.crt"), "node-0/node.crt"),
+        ] {
+            let before = fs::read_to_string(own.join("worker-0/worker.toml")).expect("reads");
+            for done in [trust_worker(&folder(0), 1, 0, &with), trust(&folder(0), 2, &with)] {
+                let done = done.err().map_or(String::new(), |e| e.to_string());
+                assert!(done.contains(of) && done.contains("one place"), "{of}: {done}");
+            }
+            let after = fs::read_to_string(own.join("worker-0/worker.toml")).expect("reads");
+            assert_eq!(before, after, "{of}");
         }
         let known = |i: usize| {
             let all = read(&folder(i), i, 0).worker;

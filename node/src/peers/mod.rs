@@ -48,7 +48,7 @@ use doors::Doors;
 pub use doors::{CALLERS, GREETING};
 pub use runs::LinksError;
 use workers::OwnWorker;
-pub use workers::{Line, Ranges};
+pub use workers::{Line, Ranges, answers_within};
 
 /// How many connections one node may have.
 pub const EACH: usize = 64;
@@ -87,15 +87,7 @@ struct Timed<'a> {
 
 impl Read for Timed<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.from.socket().set_read_timeout(Some(left))?;
-        self.from.read(to).map_err(|e| match e.kind() {
-            io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
-            _ => e,
-        })
+        self.from.read_until(to, self.until)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::wire::{FrameError, Purpose, RunHello, RunName, SHORT, frame, read_fra
 use slvr_runtime::link::Peer;
 use slvr_runtime::link::tcp::Tcp;
 use slvr_runtime::link::tls::Secure;
+use slvr_runtime::party::Origin;
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::PoisonError;
@@ -22,6 +23,16 @@ pub enum LinksError {
     /// The operating system.
     #[error("handshake: {0}")]
     Io(#[from] io::Error),
+}
+
+impl LinksError {
+    /// Where it comes from.
+    pub fn origin(&self) -> Origin {
+        match self {
+            LinksError::Late { peer, .. } => Origin::Waited(Some(*peer)),
+            LinksError::Io(_) => Origin::Own,
+        }
+    }
 }
 
 impl Peers {

@@ -1,6 +1,6 @@
 //! Connections between a node and its workers: one for each attempt and worker, which the node opens.
 
-use super::{Peers, Timed, told};
+use super::{GREETING, Peers, Timed, told};
 use crate::basics::spawn;
 use crate::config;
 use crate::trust;
@@ -10,14 +10,40 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use slvr_runtime::link::pinned::Own;
 use slvr_runtime::link::tls::Secure;
+use socket2::{SockRef, TcpKeepalive};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
-use std::net::{Shutdown, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
+
+/// For how long the system of the other end may acknowledge nothing. Its machine or the way to it is gone then.
+const SILENT: Duration = Duration::from_secs(30);
+/// What is large has a time limit for each piece of so many bytes, so that it takes as long as it takes.
+const PIECE: usize = 1 << 20;
+
+/// For how long a node waits until its workers say whether they take part: the other nodes wait for it meanwhile.
+pub fn answers_within(deadline: Duration) -> Duration {
+    GREETING.min(deadline / 2)
+}
+
+/// Has the system notice an end that is gone without a word, while nothing is said and while something is.
+fn watch(socket: &TcpStream, deadline: Duration) -> io::Result<()> {
+    let probes =
+        TcpKeepalive::new().with_time(SILENT / 2).with_interval(SILENT / 6).with_retries(3);
+    let socket = SockRef::from(socket);
+    socket.set_tcp_keepalive(&probes)?;
+    // One that reads nothing for a while is not gone: that is what the deadline is for.
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(SILENT.max(deadline)))?;
+    #[cfg(not(target_os = "linux"))]
+    let _ = deadline;
+    Ok(())
+}
 
 /// The moment after so long.
 fn at(most: Duration) -> Instant {
@@ -49,6 +75,7 @@ pub struct Line {
     tls: Secure,
     /// For how long a message is waited for.
     pub deadline: Duration,
+    left: AtomicBool,
 }
 
 impl fmt::Debug for Line {
@@ -61,7 +88,11 @@ impl Line {
     pub(super) fn new(peers: Arc<Peers>, tls: Secure, deadline_s: u64) -> Line {
         // Longer than a configuration may say it is not.
         const MOST: u64 = 31 * 24 * 3600;
-        Line { peers, tls, deadline: Duration::from_secs(deadline_s.clamp(1, MOST)) }
+        let deadline = Duration::from_secs(deadline_s.clamp(1, MOST));
+        if let Err(why) = watch(tls.socket(), deadline) {
+            tracing::warn!(%why, "a machine that vanishes is noticed after the deadlines of its attempt only");
+        }
+        Line { peers, tls, deadline, left: AtomicBool::new(false) }
     }
 
     /// Says something, and then bytes.
@@ -84,8 +115,12 @@ impl Line {
     /// A connection that ends, or takes longer.
     pub fn write(&self, bytes: &[u8], flush: bool, most: Duration) -> io::Result<()> {
         self.tls.socket().set_write_timeout(Some(most))?;
-        let _late = self.peers.doors.until(self.tls.socket(), at(most))?;
-        self.tls.write_all(bytes, flush)
+        let last = bytes.len().saturating_sub(1) / PIECE;
+        for (n, piece) in bytes.chunks(PIECE).enumerate() {
+            let _late = self.peers.doors.until(self.tls.socket(), at(most))?;
+            self.tls.write_all(piece, flush || n < last)?;
+        }
+        Ok(())
     }
 
     /// Hears a message without the bytes that follow it.
@@ -107,8 +142,7 @@ impl Line {
     pub fn bytes(&self, len: u64, most: Duration) -> io::Result<Zeroizing<Vec<u8>>> {
         // What a vector leaves behind as it grows is not wiped.
         let mut bytes = Zeroizing::new(vec![0; len as usize]);
-        // A time limit for each piece: what is large takes as long as it takes.
-        for piece in bytes.chunks_mut(1 << 20) {
+        for piece in bytes.chunks_mut(PIECE) {
             Timed { from: &self.tls, until: at(most) }.read_exact(piece)?;
         }
         Ok(bytes)
@@ -116,8 +150,23 @@ impl Line {
 
     /// Has whoever hears, on any thread, hear that the connection has ended. What is said still goes out.
     pub fn deaf(&self) {
+        self.leave(Shutdown::Read);
+    }
+
+    /// Ends it: whoever says or hears something, on any thread, hears that.
+    pub fn end(&self) {
+        self.leave(Shutdown::Both);
+    }
+
+    fn leave(&self, how: Shutdown) {
+        self.left.store(true, Ordering::Release);
         // The other end may have closed it.
-        let _ = self.tls.socket().shutdown(Shutdown::Read);
+        let _ = self.tls.socket().shutdown(how);
+    }
+
+    /// Whether this end has left it, or no longer hears.
+    pub fn is_left(&self) -> bool {
+        self.left.load(Ordering::Acquire)
     }
 }
 
@@ -138,9 +187,8 @@ impl Peers {
         self: &Arc<Self>,
         name: &RunName,
         deadline: Duration,
-        most: Duration,
     ) -> BTreeMap<u16, Result<Line, String>> {
-        let until = Instant::now() + most;
+        let until = Instant::now() + answers_within(deadline);
         let (say, heard) = channel();
         let mut all = BTreeMap::new();
         for number in (0u16..).take(self.workers.len()) {

@@ -245,8 +245,7 @@ mod tests {
              \x20 %4 = add %2 %3 : A64[2] @0\n  %5 = as_add3 %4 : add3.A64[2] @0\n\
              \x20 exchange:\n  open_to %5 output 0 @0\n";
         let circuit = text::parse(out).unwrap_or_else(|e| panic!("{e:?}"));
-        Ready::new(Compiled { circuit, memory: [0; 3], range_memory: [0; 3] }, 0, None)
-            .expect("a circuit")
+        Ready::new(Compiled { circuit, memory: [0; 3], divided: None }, 0, None).expect("a circuit")
     }
 
     /// However many are enrolled of each set: a round is full once no place of any set is left for somebody who may come.

@@ -4,27 +4,32 @@
 //! three nodes. So no stream of an attempt is drawn in another one, whoever chooses what. What the receivers get goes to
 //! files of this node and nowhere else until all three nodes have finished.
 
-use super::others::{cause, is_echo};
+use super::others::cause;
 use super::pause::with_room;
 use super::tidy::tidy;
 use super::workers::{self, Crew};
 use super::{agreement, reveals, states};
 use crate::basics::Hex;
+use crate::board::Awaited;
 use crate::node::Node;
+use crate::peers::LinksError;
 use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step, Verdict};
 use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
 use crate::wire::{RunHello, RunName};
 use crate::words::{Words, pack};
 use slvr_circuit::Circuit;
-use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Doors, Intake, Invalid, Party, Replaced, RunError, Submitted, Workers};
+use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::party::{
+    Doors, Intake, Invalid, Origin, Party, Replaced, RunError, Submitted, Workers,
+};
 use slvr_runtime::share::deal::Upload;
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
@@ -34,7 +39,7 @@ pub(super) const LOST: &str = "the attempt ended, and how could not be written";
 /// Makes an attempt and takes the step that follows from it.
 pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
     let begun = Instant::now();
-    let done = attempt(node, name, ready);
+    let done = thread::scope(|scope| attempt(scope, node, name, ready));
     node.metrics.attempted(&name.key.task, done.is_ok(), begun.elapsed());
     let step = match done {
         Ok(Ended::Computed(outcome)) => Step::Compute(outcome),
@@ -48,14 +53,19 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
             }
         }
         Ok(Ended::Impossible(why)) => Step::Abort(why),
-        Err(why) => {
+        Err(Failed { why, origin, worker }) => {
             let aborted = node.aborted(&name.key).load(Ordering::Acquire);
-            // What the leader says of it, all are told: where it was told itself, what comes from another node, too.
-            let asks = node.leads() && is_echo(&why) && !aborted;
-            let told = asks.then(|| cause(node, name)).flatten();
+            // What the leader says of it, all are told: where it only heard of it, what comes from another node, too.
+            let heard = origin == Origin::Echo;
+            let told = (heard && node.leads() && !aborted).then(|| cause(node, name)).flatten();
+            // A worker that heard of another one's end has not failed. Where nobody says of whose, the leader does without it.
+            let nobody = node.leads() && told.is_none();
+            if let Some(worker) = worker.filter(|_| !aborted && (!heard || nobody)) {
+                workers::failed(node, &name.key, worker);
+            }
             let told = told.map_or(String::new(), |told| format!("; {told}"));
             let why = format!("node {}: {why}{told}", node.me());
-            Step::Fail(Failure { attempt: name.attempt, why })
+            Step::Fail(Failure { attempt: name.attempt, why, origin })
         }
     };
     let refused = match with_room(node, &name.key, || node.advance(&name.key, step.clone())) {
@@ -78,7 +88,7 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
     // The disk is full: nothing is kept of the attempt.
     let _ = node.store.erase_outcome(&name.key);
     let why = format!("node {}: {refused}", node.me());
-    let step = Step::Fail(Failure { attempt: name.attempt, why });
+    let step = Step::Fail(Failure::new(name.attempt, why));
     loop {
         match node.advance(&name.key, step.clone()) {
             Ok(_) => return,
@@ -90,7 +100,7 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
                 }
             }
         }
-        std::thread::sleep(Duration::from_secs(1));
+        thread::sleep(Duration::from_secs(1));
     }
 }
 
@@ -104,7 +114,49 @@ enum Ended {
     Impossible(String),
 }
 
-fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, String> {
+/// Why it fails.
+struct Failed {
+    why: String,
+    /// Whether that is this node's own, or what follows from what happened elsewhere.
+    origin: Origin,
+    /// In whose range.
+    worker: Option<u16>,
+}
+
+impl From<String> for Failed {
+    fn from(why: String) -> Failed {
+        Failed { why, origin: Origin::Own, worker: None }
+    }
+}
+
+impl From<&str> for Failed {
+    fn from(why: &str) -> Failed {
+        why.to_string().into()
+    }
+}
+
+impl From<LinksError> for Failed {
+    fn from(e: LinksError) -> Failed {
+        Failed { origin: e.origin(), ..e.to_string().into() }
+    }
+}
+
+impl From<RunError> for Failed {
+    fn from(e: RunError) -> Failed {
+        let worker = match e {
+            RunError::Range { worker, .. } => u16::try_from(worker).ok(),
+            _ => None,
+        };
+        Failed { why: e.to_string(), origin: e.origin(), worker }
+    }
+}
+
+fn attempt<'a>(
+    scope: &'a Scope<'a, '_>,
+    node: &'a Arc<Node>,
+    name: &'a RunName,
+    ready: &'a Ready,
+) -> Result<Ended, Failed> {
     let key = &name.key;
     let (me, layers) = (node.me(), ready.circuit.layers.len());
     let round = node.round(key).ok_or("no such round")?;
@@ -112,14 +164,16 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     let begun = Instant::now();
     node.board.doing(key, "connecting", layers);
     let waiting = workers::call(node, name, ready);
-    let mine = Hello::draw(&agreement, waiting.keys().copied()).map_err(|e| e.to_string())?;
-    let (links, theirs) = node
-        .peers
-        .run_links(name, &|peer| mine.for_node(me, peer), node.deadline())
-        .map_err(|e| e.to_string())?;
+    let mine = Hello::draw(&agreement, ready, waiting.keys().copied());
+    let mine = mine.map_err(|e| e.to_string())?;
+    let hello = |peer| mine.for_node(me, peer);
+    let (links, theirs) = node.peers.run_links(name, &hello, node.deadline())?;
     let (run, seeds) = mine.join(me, &theirs)?;
     let take_part = workers::common(&waiting, &theirs);
-    let mut crew = Crew::begin(node, key, ready, waiting, (&take_part, run, &seeds))?;
+    let (closer, lost) = (links.closer().map_err(|e| e.to_string())?, Arc::default());
+    let of_run = (&take_part, run, &seeds);
+    let crew = Crew::begin(scope, (node, key, ready), waiting, of_run, (closer, &lost));
+    let mut crew = crew.map_err(|e| format!("no thread is left: {e}"))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
     node.board.doing(key, "reading submissions", layers);
     let public = node.store.public(key).map_err(|e| e.to_string())?;
@@ -158,7 +212,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
                         damaged = undamaged(node, key);
                         continue;
                     }
-                    Err(e) => return Err(e.to_string()),
+                    Err(e) => return Err(e.to_string().into()),
                 };
                 Some(unpack(&ready.circuit, set, me, &part).map_err(|e| e.to_string())?)
             }
@@ -171,7 +225,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     node.board.doing(key, "computing", layers);
     let start = Instant::now();
     let aborted = node.aborted(key);
-    let mut link = Watched { links, node, key, aborted, words: Vec::new() };
+    let mut link = Watched { links, node, key, ends: [aborted, lost], words: Vec::new() };
     let count = |done, _| node.board.update(key, |p| p.done = done);
     let party = Party {
         circuit: &ready.circuit,
@@ -192,7 +246,15 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         Err(RunError::Invalid(gone)) => {
             return Ok(rejected(&gone, name.attempt, ready, &agreement));
         }
-        Err(e) => return Err(e.to_string()),
+        Err(e) => {
+            let cause = match &mut crew {
+                Some(crew) => crew.cause(e),
+                None => e,
+            };
+            // Links take a while to end if the other ends do not: workers need not wait for it.
+            drop(crew);
+            return Err(cause.into());
+        }
     };
     let seconds = start.elapsed().as_secs_f64();
     let Watched { words, .. } = link;
@@ -214,7 +276,7 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
         rounds: report.rounds,
         bytes_sent: report.bytes_sent,
         peak_memory: report.peak_memory,
-        workers: crew.map_or(Vec::new(), Crew::work),
+        workers: crew.as_ref().map_or(Vec::new(), Crew::work),
         connect_seconds,
         seconds,
     }))
@@ -283,25 +345,28 @@ struct Hello {
     nonce: Hex<32>,
     seed: Seed,
     workers: BTreeSet<u16>,
+    division: Option<crate::basics::Hash>,
 }
 
 impl Hello {
     /// With the numbers of its workers that wait.
     fn draw(
         agreement: &Agreement,
+        ready: &Ready,
         workers: impl Iterator<Item = u16>,
     ) -> Result<Hello, getrandom::Error> {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)?;
         let (agreement, seed) = (agreement.digest(), Seed::random()?);
-        Ok(Hello { agreement, nonce: Hex(nonce), seed, workers: workers.collect() })
+        let division = ready.divided.as_ref().map(|divided| divided.hash);
+        Ok(Hello { agreement, nonce: Hex(nonce), seed, workers: workers.collect(), division })
     }
 
     /// The seed is for the next node only: it is the randomness of these two.
     fn for_node(&self, me: usize, peer: usize) -> RunHello {
         let seed = (peer == (me + 1) % 3).then(|| self.seed.clone());
-        let workers = self.workers.clone();
-        RunHello { agreement: self.agreement, nonce: self.nonce, seed, workers }
+        let (workers, division) = (self.workers.clone(), self.division);
+        RunHello { agreement: self.agreement, nonce: self.nonce, seed, workers, division }
     }
 
     /// The run's name and this node's seeds.
@@ -313,6 +378,13 @@ impl Hello {
         if let Some((peer, _)) = theirs.iter().find(|(_, h)| h.agreement != self.agreement) {
             return Err(format!(
                 "handshake, node {peer}: has another agreement on whose submissions count"
+            ));
+        }
+        // Where one divides nothing no worker takes part.
+        let other = |h: &RunHello| self.division.zip(h.division).is_some_and(|(a, b)| a != b);
+        if let Some((peer, _)) = theirs.iter().find(|(_, h)| other(h)) {
+            return Err(format!(
+                "handshake, node {peer}: divides the same circuit into other ranges for workers: its slvrc is another one than that of node {me}, so run the same at all three nodes"
             ));
         }
         let mut hash = blake3::Hasher::new_derive_key("slvr 1 name of a run");
@@ -335,18 +407,19 @@ impl Hello {
 }
 
 /// Links to the other nodes that show for whom this one waits, and keep what the receivers get. They end once the round
-/// is aborted: the other nodes then find theirs closed, so that nobody waits for a message's deadline.
+/// is aborted or a worker is lost: the other nodes then hear of an abort, so that nobody waits for a message's deadline.
 struct Watched<'a, L> {
     links: L,
     node: &'a Node,
     key: &'a RoundKey,
-    aborted: Arc<AtomicBool>,
+    ends: [Arc<AtomicBool>; 2],
     words: Words,
 }
 
 impl<L> Watched<'_, L> {
-    fn goes_on(&self) -> Result<(), LinkError> {
-        match self.aborted.load(Ordering::Acquire) {
+    fn goes_on(&self, kind: Kind) -> Result<(), LinkError> {
+        // The abort itself goes out.
+        match kind != Kind::Abort && self.ends.iter().any(|ends| ends.load(Ordering::Acquire)) {
             true => Err(LinkError::Aborted),
             false => Ok(()),
         }
@@ -355,7 +428,7 @@ impl<L> Watched<'_, L> {
 
 impl<L: Link> Link for Watched<'_, L> {
     fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
-        self.goes_on()?;
+        self.goes_on(header.kind)?;
         match to {
             Peer::Party(_) => self.links.send(to, header, body),
             Peer::Receiver(set) => {
@@ -375,12 +448,45 @@ impl<L: Link> Link for Watched<'_, L> {
         expected: Header,
         deadline: Duration,
     ) -> Result<Vec<u8>, LinkError> {
-        self.goes_on()?;
+        self.goes_on(expected.kind)?;
         if let Peer::Party(peer) = from {
-            self.node.board.update(self.key, |p| p.waits = Some((peer, Instant::now())));
+            self.node.board.update(self.key, |p| {
+                p.waits = Some((Awaited::Node(peer), Instant::now()));
+            });
         }
         let got = self.links.recv(from, expected, deadline);
         self.node.board.update(self.key, |p| p.waits = None);
         got
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_divide_a_circuit_otherwise_do_not_begin() {
+        let hello = |division: Option<u8>| Hello {
+            agreement: Hex([1; 32]),
+            nonce: Hex([2; 32]),
+            seed: Seed::new([3; 16]),
+            workers: BTreeSet::new(),
+            division: division.map(|n| Hex([n; 32])),
+        };
+        let joins = |mine: Option<u8>, theirs: [Option<u8>; 2]| {
+            let heard = [1, 2].map(|peer| (peer, hello(theirs[peer - 1]).for_node(peer, 0)));
+            hello(mine).join(0, &BTreeMap::from(heard)).map(drop)
+        };
+        for (mine, theirs) in [
+            (Some(7), [Some(7), Some(7)]),
+            (None, [None, None]),
+            // Where one divides nothing no worker takes part.
+            (None, [Some(7), None]),
+            (Some(7), [None, Some(7)]),
+        ] {
+            assert_eq!(joins(mine, theirs), Ok(()), "{mine:?} {theirs:?}");
+        }
+        let why = joins(Some(7), [Some(7), Some(8)]).expect_err("another division");
+        assert!(why.contains("node 2: divides") && why.contains("that of node 0"), "{why}");
     }
 }

@@ -51,7 +51,7 @@ fn without_paths(answer: Answer) -> Answer {
                 attempt,
                 verdict,
                 ending,
-                failed: failed.map(told),
+                failed: failed.map(|f| Box::new(Failure { why: told(f.why), ..*f })),
                 aborted: aborted.map(told),
                 waits: waits.map(told),
             }
@@ -67,20 +67,20 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
     };
     if round.phase == Phase::Running && !before && !node.is_busy(key) {
         // Its end could not be written.
-        let failed = Some(format!("node {}: {LOST}", node.me()));
         let attempt = round.attempt;
+        let failed = Failure::new(attempt, format!("node {}: {LOST}", node.me()));
         return Answer::Stands {
             phase: Phase::Agreed,
             attempt,
-            failed,
+            failed: Some(Box::new(failed)),
             verdict: None,
             aborted: None,
             ending: None,
             waits: None,
         };
     }
-    let failed =
-        round.failures.last().filter(|f| f.attempt == round.attempt).map(|f| f.why.clone());
+    let failed = round.failures.last().filter(|f| f.attempt == round.attempt);
+    let failed = failed.cloned().map(Box::new);
     let (phase, attempt, aborted) = (round.phase, round.attempt, round.aborted.clone());
     let (verdict, waits) = (round.verdict.clone(), node.board.waiting(key));
     Answer::Stands { phase, attempt, failed, verdict, aborted, ending: round.ending, waits }
@@ -154,7 +154,7 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
     // Nobody computes, so an attempt that is still under way has ended.
     let stuck = node.round(&name.key).filter(|r| r.phase == Phase::Running);
     if let Some(r) = stuck.filter(|r| r.attempt < name.attempt) {
-        let failure = Failure { attempt: r.attempt, why: format!("node {}: {LOST}", node.me()) };
+        let failure = Failure::new(r.attempt, format!("node {}: {LOST}", node.me()));
         node.advance(&name.key, Step::Fail(failure)).map_err(|e| e.to_string())?;
     }
     node.advance(&name.key, Step::Start(name.attempt)).map_err(|e| e.to_string())?;
@@ -168,7 +168,7 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
         Ok(()) => Ok(Answer::Done),
         Err(e) => {
             let why = format!("node {}: no thread is left: {e}", node.me());
-            let failure = Failure { attempt, why: why.clone() };
+            let failure = Failure::new(attempt, why.clone());
             node.advance(&key, Step::Fail(failure)).map_err(|e| e.to_string())?;
             Err(why)
         }

@@ -119,7 +119,7 @@ fn failed(round: &Round, most: u32) -> Option<(u32, String)> {
     let last = round.failures.last().filter(|f| f.attempt == round.attempt)?;
     let made = round.tries(round.attempt);
     (round.phase == Phase::Agreed && made < most).then(|| {
-        let Failure { attempt, why } = last;
+        let Failure { attempt, why, .. } = last;
         (made, format!("attempt {attempt} failed ({why}): the next one begins soon"))
     })
 }
@@ -147,7 +147,7 @@ fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> 
             // Attempts of this node are made by this thread: this one's end could not be written.
             Some(_busy) => {
                 let why = format!("node {}: {}", node.me(), attempt::LOST);
-                let failure = Failure { attempt: round.attempt, why };
+                let failure = Failure::new(round.attempt, why);
                 node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string())
             }
             None => {
@@ -378,9 +378,9 @@ fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
                 return Ok(());
             }
             Answer::Stands { failed, .. } => {
-                let why =
-                    failed.unwrap_or_else(|| format!("node {peer} has another verdict on inputs"));
-                let failure = Failure { attempt: round.attempt, why };
+                let another = || format!("node {peer} has another verdict on inputs");
+                let why = failed.map_or_else(another, |f| f.why);
+                let failure = Failure::new(round.attempt, why);
                 return node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string());
             }
             other => return Err(said(peer, other)),
@@ -415,7 +415,7 @@ fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
     node.advance(key, Step::Start(next)).map_err(|e| e.to_string())?;
     let started = both(node, &Ask::Start(name.clone())).and_then(all_done);
     if let Err(why) = started {
-        let failure = Failure { attempt: next, why: format!("start: {why}") };
+        let failure = Failure::new(next, format!("start: {why}"));
         node.advance(key, Step::Fail(failure)).map_err(|e| e.to_string())?;
         return Err(why);
     }
@@ -448,10 +448,9 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
                     return Ok(());
                 }
                 Answer::Stands { failed, phase, .. } => {
-                    let why = failed.unwrap_or_else(|| {
-                        format!("node {peer} has not finished it and is {phase}")
-                    });
-                    let failure = Failure { attempt: round.attempt, why };
+                    let unfinished = || format!("node {peer} has not finished it and is {phase}");
+                    let why = failed.map_or_else(unfinished, |f| f.why);
+                    let failure = Failure::new(round.attempt, why);
                     return node
                         .advance(key, Step::Fail(failure))
                         .map(drop)
@@ -494,7 +493,7 @@ mod tests {
     #[test]
     fn a_pause_is_said_to_follow_an_attempt_that_failed_and_no_other() {
         let mut r = round(1);
-        let fail = |attempt| Step::Fail(Failure { attempt, why: "w".into() });
+        let fail = |attempt| Step::Fail(Failure::new(attempt, "w"));
         let gone = vec![Excluded { client: "0".into(), why: "out of range".into() }];
         let said = |n: u32, attempt: u32| {
             Some((n, format!("attempt {attempt} failed (w): the next one begins soon")))

@@ -2,10 +2,10 @@
 
 use super::pause::Full;
 use crate::node::Node;
-use crate::state::{ABORTED, Mandate, Order, Phase, Round, Step, StepError};
+use crate::state::{ABORTED, Failure, Mandate, Order, Phase, Round, Step, StepError};
 use crate::store::StoreError;
 use crate::wire::{Answer, Ask, RunName};
-use slvr_runtime::link::LinkError;
+use slvr_runtime::party::{Origin, RunError};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -78,33 +78,37 @@ pub(super) fn each(node: &Arc<Node>, ask: &Ask) -> [Result<(usize, Answer), Stri
     })
 }
 
-/// Why an attempt failed that this node was only told has ended: what another node says that was not told either. Nothing if
-/// none does within the deadline.
+/// Why an attempt failed of which this node only heard that it has ended: what another node says of itself, or else for whom
+/// it waited, or that it does not answer. Nothing if both only heard of it, too, or say nothing within the deadline.
 pub(super) fn cause(node: &Arc<Node>, name: &RunName) -> Option<String> {
     let until = Instant::now() + node.deadline();
     loop {
-        let (mut runs, mut said) = (false, None);
+        let (mut runs, mut said, mut away) = (false, Vec::new(), None);
         for answer in each(node, &Ask::Where(name.key.clone())) {
             match answer {
                 Ok((_, Answer::Stands { phase: Phase::Running, .. })) => runs = true,
-                Ok((_, Answer::Stands { failed: Some(why), attempt, .. }))
-                    if attempt == name.attempt && !is_echo(&why) =>
+                Ok((party, Answer::Stands { failed: Some(failed), .. }))
+                    if failed.attempt == name.attempt =>
                 {
-                    said = said.or(Some(why));
+                    let Failure { why, origin, .. } = *failed;
+                    said.push((Some(party), RunError::Stopped { party, why, origin }));
                 }
-                _ => {}
+                Ok(_) => {}
+                Err(why) => away = Some(why),
             }
         }
-        if said.is_some() || !runs || Instant::now() > until || node.stopping() {
-            return said;
+        let said = match RunError::cause(said) {
+            Some(RunError::Stopped { why, origin, .. }) if origin != Origin::Echo => {
+                Some((why, origin))
+            }
+            _ => None,
+        };
+        let own = matches!(said, Some((_, Origin::Own)));
+        if own || !runs || Instant::now() > until || node.stopping() {
+            return said.map(|(why, _)| why).or(away);
         }
         node.wait(LOOK);
     }
-}
-
-/// Whether a cause is another one's.
-pub(super) fn is_echo(why: &str) -> bool {
-    why.contains(&LinkError::Aborted.to_string())
 }
 
 /// What an answer that is not the expected one says.

@@ -4,21 +4,30 @@
 //! all three nodes take part, so a worker that is away is left out of the attempt, with the same workers of the other nodes. Range
 //! n is for the worker at place n modulo their number. What fails in a range ends the attempt, and is computed again in another
 //! one only, from fresh seeds.
+//!
+//! Each worker has a thread that hands over and one that hears, so that none waits for another one, and one that is lost ends the
+//! attempt at once, whatever the node is at.
 
 use crate::basics::Hex;
+use crate::board::Awaited;
 use crate::metrics::worker as of_worker;
 use crate::node::Node;
-use crate::peers::{GREETING, Line};
+use crate::peers::Line;
 use crate::state::{RoundKey, Work};
 use crate::submission::{dealing, part_bytes};
-use crate::tasks::{Ready, members};
+use crate::tasks::{Divided, Ready, members};
 use crate::wire::{Begin, FrameError, OfWorker, RunHello, RunName, ToWorker};
-use slvr_circuit::ranges::Division;
-use slvr_runtime::party::{Computed, Given, RunError, Workers, in_range, pack, packed, unpack};
+use slvr_runtime::link::tcp::Closer;
+use slvr_runtime::party::{
+    Computed, Given, Origin, Phase, RunError, Workers, in_range, pack, packed, unpack,
+};
 use slvr_runtime::share::{PairSeeds, RunId};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
 /// A worker that waits in vain for another one says so after the deadline: it is given the time to be heard.
@@ -28,17 +37,17 @@ const GRACE: Duration = Duration::from_secs(1);
 const CAUSE: usize = 1000;
 /// Attempts of a round in which a worker may fail.
 const FAILURES: u32 = 2;
+/// How often a round that was aborted is noticed by whoever waits for a worker.
+const LOOK: Duration = Duration::from_millis(200);
 
 /// Those of this node's workers that wait for an attempt, by number.
 pub(super) fn call(node: &Arc<Node>, name: &RunName, ready: &Ready) -> BTreeMap<u16, Line> {
-    let ranges = ready.division.as_ref().is_some_and(|d| !d.ranges.is_empty());
+    let ranges = ready.divided.as_ref().is_some_and(|d| !d.division.ranges.is_empty());
     if !ranges || node.config.worker.is_empty() {
         return BTreeMap::new();
     }
-    // The other nodes wait for this one meanwhile.
-    let most = GREETING.min(node.deadline() / 2);
     let mut there = BTreeMap::new();
-    for (number, called) in node.peers.workers(name, node.deadline(), most) {
+    for (number, called) in node.peers.workers(name, node.deadline()) {
         let memory = node.config.worker[usize::from(number)].memory_mb.saturating_mul(1_000_000);
         let called = called.and_then(|line| match ready.worker_memory <= memory {
             _ if node.failures_of(&name.key, number) >= FAILURES => {
@@ -68,44 +77,202 @@ pub(super) fn common(
     mine.keys().copied().filter(all).collect()
 }
 
+/// An attempt has failed because of a worker.
+pub(super) fn failed(node: &Node, key: &RoundKey, worker: u16) {
+    node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
+    node.worker_failed(key, worker);
+}
+
 /// The workers that take part.
 pub(super) struct Crew<'a> {
     node: &'a Arc<Node>,
     key: &'a RoundKey,
+    divided: &'a Divided,
     ready: &'a Ready,
-    division: &'a Division,
     /// By party set and member: who gave what is loaded.
     clients: BTreeMap<(usize, usize), String>,
     workers: Vec<One>,
+    heard: Receiver<(usize, Heard)>,
     done: BTreeMap<usize, Computed>,
     aborted: Arc<AtomicBool>,
 }
 
 struct One {
-    line: Line,
-    /// The range that it is at.
-    at: Option<usize>,
+    _line: Open,
+    orders: Sender<Order>,
+    /// The range that it is at, and whether it has all of that.
+    at: Option<(usize, bool)>,
     work: Work,
 }
 
+/// A line that is ended when this is dropped, so that nobody waits for it any more.
+struct Open(Arc<Line>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// A range, and the clients of whose parts it loads: party set, member and name.
+type Order = (Given, Vec<(usize, usize, String)>);
+
+impl Divided {
+    /// What a member gave for a range cannot be read.
+    fn unread(&self, range: usize, (set, member): (usize, usize), why: String) -> RunError {
+        let phase = Phase::Layer(self.division.ranges[range].layers.start as u32);
+        RunError::Lost { phase, set: set as u32, member: member as u64, why }
+    }
+}
+
+/// What there is of a worker.
+enum Heard {
+    /// It has all of its range.
+    Handed,
+    /// It has done a layer.
+    Layer,
+    Done(Computed),
+    /// It has stopped, or cannot be heard.
+    Lost(String, Origin),
+    /// This node cannot hand over what it has to.
+    Own(RunError),
+}
+
+/// What the threads of a worker share.
+struct Ends<'a> {
+    node: &'a Arc<Node>,
+    key: &'a RoundKey,
+    ready: &'a Ready,
+    divided: &'a Divided,
+    place: usize,
+    line: Arc<Line>,
+    say: Sender<(usize, Heard)>,
+    /// Why it does not take what it is handed.
+    unsaid: OnceLock<String>,
+    links: Arc<Closer>,
+    lost: Arc<AtomicBool>,
+}
+
+impl Ends<'_> {
+    fn say(&self, heard: Heard) {
+        // An attempt that has ended hears nothing more.
+        let _ = self.say.send((self.place, heard));
+    }
+
+    /// Says why the attempt cannot go on. Whoever waits for another node hears that its link is closed.
+    fn ends(&self, heard: Heard) {
+        self.say(heard);
+        self.lost.store(true, Ordering::Release);
+        self.links.close();
+    }
+
+    /// Tells the worker of the run, and then hands over its ranges.
+    fn hands(&self, begin: &ToWorker, orders: Receiver<Order>) {
+        let most = self.line.deadline;
+        let told = self.line.say(begin, &self.ready.artifact, most);
+        let told = told.map_err(|e| FrameError::from(e).told()).map_err(Err);
+        let done = told.and_then(|()| {
+            orders.into_iter().try_for_each(|order| {
+                self.hand(&order)?;
+                self.say(Heard::Handed);
+                Ok(())
+            })
+        });
+        match done {
+            Ok(()) => {}
+            Err(Ok(own)) => self.ends(Heard::Own(own)),
+            Err(Err(why)) => {
+                // Before it ended the connection it may have said why: whoever hears it says so.
+                let _ = self.unsaid.set(why);
+                self.line.deaf();
+            }
+        }
+    }
+
+    /// Hands a range over. An error of this node itself, or what is wrong with the line.
+    fn hand(&self, (given, clients): &Order) -> Result<(), Result<RunError, String>> {
+        let (me, line, most) = (self.node.me(), &self.line, self.line.deadline);
+        let late = |e: io::Error| Err(FrameError::from(e).told());
+        let reads = pack(&given.reads);
+        let (number, replaced) = (given.range, given.replaced.clone());
+        let order = ToWorker::Range { number, replaced, reads: reads.len() as u64 };
+        line.say(&order, &reads, most).map_err(late)?;
+        for (set, member, client) in clients {
+            let lost = |why: String| Ok(self.divided.unread(number, (*set, *member), why));
+            let part = self.node.store.read_part(self.key, client);
+            let part = part.map_err(|e| lost(e.to_string()))?;
+            if part.len() as u64 != part_bytes(&self.ready.circuit, *set, me) {
+                return Err(lost(format!("the part of client {client} has another length")));
+            }
+            line.write(&part, true, most).map_err(late)?;
+        }
+        Ok(())
+    }
+
+    /// Hears of the worker until it has done all of its ranges, of which every `step`th is.
+    fn hears(&self, step: usize) {
+        let all = self.place..self.divided.division.ranges.len();
+        let done = all.step_by(step).try_for_each(|range| {
+            self.say(Heard::Done(self.hear(range)?));
+            Ok(())
+        });
+        if let Err((why, origin)) = done {
+            self.ends(Heard::Lost(why, origin));
+        }
+    }
+
+    /// Hears of a range until it is done.
+    fn hear(&self, range: usize) -> Result<Computed, (String, Origin)> {
+        let (circuit, line, me) = (&self.ready.circuit, &self.line, self.node.me());
+        let of = &self.divided.division.ranges[range];
+        let own = |why: &str| (why.to_string(), Origin::Own);
+        let gone = |e: FrameError| {
+            let why = self.unsaid.get().cloned();
+            (why.unwrap_or_else(|| e.told()), Origin::Own)
+        };
+        for _ in 0..=of.layers.len() {
+            // How long it may say nothing depends on whether anybody waits for it.
+            match line.hear(Duration::MAX).map_err(gone)? {
+                OfWorker::Layer(_) => self.say(Heard::Layer),
+                OfWorker::Failed { why, origin } => {
+                    return Err((why.chars().take(CAUSE).collect(), origin));
+                }
+                OfWorker::Done { bytes_sent, peak_memory, writes } => {
+                    if writes != packed(circuit, me, &of.writes) {
+                        return Err(own("what it hands back has another length"));
+                    }
+                    let bytes = line.bytes(writes, line.deadline).map_err(|e| gone(e.into()))?;
+                    let writes = unpack(circuit, me, &of.writes, &bytes);
+                    let writes = writes.map_err(|_| own("what it hands back are no shares"))?;
+                    return Ok(Computed { range, writes, bytes_sent, peak_memory });
+                }
+            }
+        }
+        Err(own("it says more than a range has layers"))
+    }
+}
+
 impl<'a> Crew<'a> {
-    /// Tells them of a run; nothing if there are none.
+    /// Tells them of a run; nothing if there are none. One that is lost says so in `lost`, and closes the links.
     ///
     /// # Errors
     ///
-    /// Which worker is lost.
+    /// A system that has no threads left.
     pub(super) fn begin(
-        node: &'a Arc<Node>,
-        key: &'a RoundKey,
-        ready: &'a Ready,
+        scope: &'a Scope<'a, '_>,
+        (node, key, ready): (&'a Arc<Node>, &'a RoundKey, &'a Ready),
         mut waiting: BTreeMap<u16, Line>,
         (take_part, run, seeds): (&BTreeSet<u16>, RunId, &PairSeeds),
-    ) -> Result<Option<Crew<'a>>, String> {
+        (links, lost): (Closer, &Arc<AtomicBool>),
+    ) -> io::Result<Option<Crew<'a>>> {
         waiting.retain(|number, _| take_part.contains(number));
-        let Some(division) = ready.division.as_ref().filter(|_| !waiting.is_empty()) else {
+        let Some(divided) = ready.divided.as_ref().filter(|_| !waiting.is_empty()) else {
             return Ok(None);
         };
-        for (number, line) in &waiting {
+        let (links, step) = (Arc::new(links), waiting.len());
+        let (say, heard) = channel();
+        let mut workers = Vec::new();
+        for (place, (worker, line)) in waiting.into_iter().enumerate() {
             let begin = ToWorker::Begin(Begin {
                 run: Hex(run.0),
                 next: seeds.next.clone(),
@@ -114,21 +281,24 @@ impl<'a> Crew<'a> {
                 dealt: Hex(dealing(&key.task, key.round).0),
                 bytes: ready.artifact.len() as u64,
                 circuit: ready.hash,
+                division: divided.hash,
             });
-            let said = line.say(&begin, &ready.artifact, node.deadline());
-            said.map_err(|e| {
-                node.worker_failed(key, *number);
-                format!("worker {number}, before its first range: {e}")
-            })?;
-        }
-        let one = |(worker, line)| {
+            let line = Arc::new(line);
             let work = Work { worker, ranges: Vec::new(), bytes_sent: 0, peak_memory: 0 };
-            One { line, at: None, work }
-        };
-        let workers = waiting.into_iter().map(one).collect();
+            let (orders, taken) = channel();
+            workers.push(One { _line: Open(line.clone()), orders, at: None, work });
+            let (say, unsaid) = (say.clone(), OnceLock::new());
+            let (links, lost) = (links.clone(), lost.clone());
+            let ends = Ends { node, key, ready, divided, place, line, say, unsaid, links, lost };
+            let hands = Arc::new(ends);
+            let hears = hands.clone();
+            let hand = move || hands.hands(&begin, taken);
+            Builder::new().name("hands".into()).spawn_scoped(scope, hand)?;
+            Builder::new().name("hears".into()).spawn_scoped(scope, move || hears.hears(step))?;
+        }
         let (clients, aborted) = (BTreeMap::new(), node.aborted(key));
         let done = BTreeMap::new();
-        Ok(Some(Crew { node, key, ready, division, clients, workers, done, aborted }))
+        Ok(Some(Crew { node, key, divided, ready, clients, workers, heard, done, aborted }))
     }
 
     /// Who gave what is loaded.
@@ -137,81 +307,92 @@ impl<'a> Crew<'a> {
     }
 
     /// What each of them has done.
-    pub(super) fn work(self) -> Vec<Work> {
-        self.workers.into_iter().map(|one| one.work).collect()
+    pub(super) fn work(&self) -> Vec<Work> {
+        self.workers.iter().map(|one| one.work.clone()).collect()
     }
 
-    fn hand(&self, place: usize, given: &Given) -> Result<(), String> {
-        let (me, line, most) = (self.node.me(), &self.workers[place].line, self.node.deadline());
-        let range = self.division.ranges.get(given.range).ok_or("no such range")?;
-        let reads = pack(&given.reads);
-        let (number, replaced) = (given.range, given.replaced.clone());
-        let order = ToWorker::Range { number, replaced, reads: reads.len() as u64 };
-        line.say(&order, &reads, most).map_err(|e| e.to_string())?;
-        for (set, member) in members(&self.ready.circuit, range) {
-            if given.replaces(set, member) {
-                continue;
+    /// Why an attempt has failed, of which is known what the party says: workers that are lost have its links closed.
+    pub(super) fn cause(&mut self, of_party: RunError) -> RunError {
+        let mut all = Vec::new();
+        while let Ok((place, heard)) = self.heard.try_recv() {
+            all.extend(self.note(place, heard).err().map(|e| (None, e)));
+        }
+        all.push((None, of_party));
+        RunError::cause(all).unwrap_or(RunError::Setup)
+    }
+
+    /// What becomes of a worker: of the range that it is at, or else of its next one.
+    fn lost(&self, place: usize, why: &str, origin: Origin) -> RunError {
+        let one = &self.workers[place];
+        let next = place + one.work.ranges.len() * self.workers.len();
+        let (range, why) = match one.at {
+            Some((range, _)) => (range, why.to_string()),
+            None => (next, format!("before it was handed over: {why}")),
+        };
+        let worker = RunError::Worker { why, origin };
+        in_range(&self.divided.division, one.work.worker.into(), range, worker)
+    }
+
+    /// What follows from what was heard of a worker.
+    fn note(&mut self, place: usize, heard: Heard) -> Result<(), RunError> {
+        let one = &mut self.workers[place];
+        match (heard, one.at) {
+            (Heard::Handed, Some((range, _))) => one.at = Some((range, true)),
+            (Heard::Layer, Some(_)) => {}
+            (Heard::Done(done), Some((range, _))) if range == done.range => {
+                one.at = None;
+                one.work.ranges.push(range);
+                // A worker says it, and may say anything.
+                one.work.bytes_sent = one.work.bytes_sent.saturating_add(done.bytes_sent);
+                one.work.peak_memory = one.work.peak_memory.max(done.peak_memory);
+                let worker = of_worker(one.work.worker);
+                self.node.metrics.ranges_computed.get_or_create(&worker).inc();
+                self.done.insert(range, done);
             }
-            let client = self.clients.get(&(set, member)).ok_or("nobody gave what it loads")?;
-            let part = self.node.store.read_part(self.key, client).map_err(|e| e.to_string())?;
-            if part.len() as u64 != part_bytes(&self.ready.circuit, set, me) {
-                return Err(format!("the part of client {client} has another length"));
+            (Heard::Lost(why, origin), _) => return Err(self.lost(place, &why, origin)),
+            (Heard::Own(own), _) => return Err(own),
+            (Heard::Handed | Heard::Layer | Heard::Done(_), _) => {
+                return Err(self.lost(
+                    place,
+                    "it is at no range, and says that it is",
+                    Origin::Own,
+                ));
             }
-            line.write(&part, true, most).map_err(|e| e.to_string())?;
         }
         Ok(())
     }
 
-    /// Hears of a range until it is done.
-    fn hear(&self, place: usize, range: usize) -> Result<Computed, String> {
-        let (circuit, line) = (&self.ready.circuit, &self.workers[place].line);
+    /// Waits until a worker is at no range, and hears of the others meanwhile.
+    fn wait(&mut self, place: usize) -> Result<(), RunError> {
+        let Some((range, _)) = self.workers[place].at else { return Ok(()) };
+        let waits = Awaited::Worker(self.workers[place].work.worker, range);
+        self.node.board.update(self.key, |p| p.waits = Some((waits, Instant::now())));
+        let done = self.hear(place);
+        self.node.board.update(self.key, |p| p.waits = None);
+        done
+    }
+
+    fn hear(&mut self, place: usize) -> Result<(), RunError> {
         let most = self.node.deadline() + GRACE;
-        let of = self.division.ranges.get(range).ok_or("no such range")?;
-        for _ in 0..=circuit.layers.len() {
+        let mut since = Instant::now();
+        while let Some((_, handed)) = self.workers[place].at {
             if self.aborted.load(Ordering::Acquire) {
-                return Err("the round was aborted".into());
+                return Err(self.lost(place, "the round was aborted", Origin::Echo));
             }
-            match line.hear(most).map_err(FrameError::told)? {
-                OfWorker::Layer(_) => {}
-                OfWorker::Failed(why) => return Err(why.chars().take(CAUSE).collect()),
-                OfWorker::Done { bytes_sent, peak_memory, writes } => {
-                    let me = self.node.me();
-                    if writes != packed(circuit, me, &of.writes) {
-                        return Err("what it hands back has another length".into());
-                    }
-                    let bytes = line.bytes(writes, most).map_err(|e| FrameError::from(e).told())?;
-                    let writes = unpack(circuit, me, &of.writes, &bytes);
-                    let writes = writes.map_err(|_| "what it hands back are no shares")?;
-                    return Ok(Computed { range, writes, bytes_sent, peak_memory });
+            match self.heard.recv_timeout(LOOK) {
+                Ok((of, heard)) => {
+                    self.note(of, heard)?;
+                    since = if of == place { Instant::now() } else { since };
+                }
+                // What it is handed takes as long as it takes.
+                Err(_) if !handed => since = Instant::now(),
+                Err(_) if since.elapsed() < most => {}
+                Err(_) => {
+                    let late = FrameError::from(io::Error::from(io::ErrorKind::TimedOut)).told();
+                    return Err(self.lost(place, &late, Origin::Own));
                 }
             }
         }
-        Err("it says more than a range has layers".into())
-    }
-
-    fn failed(&self, place: usize, range: usize, why: String) -> RunError {
-        let worker = self.workers[place].work.worker;
-        self.node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
-        self.node.worker_failed(self.key, worker);
-        in_range(self.division, worker.into(), range, RunError::Worker(why))
-    }
-
-    /// Waits for what a worker is at.
-    fn wait(&mut self, place: usize) -> Result<(), RunError> {
-        let Some(range) = self.workers[place].at.take() else { return Ok(()) };
-        let worker = self.workers[place].work.worker;
-        let board = &self.node.board;
-        board.update(self.key, |p| p.range = Some((worker, range, Instant::now())));
-        let heard = self.hear(place, range);
-        board.update(self.key, |p| p.range = None);
-        let done = heard.map_err(|why| self.failed(place, range, why))?;
-        let work = &mut self.workers[place].work;
-        work.ranges.push(range);
-        // A worker says it, and may say anything.
-        work.bytes_sent = work.bytes_sent.saturating_add(done.bytes_sent);
-        work.peak_memory = work.peak_memory.max(done.peak_memory);
-        self.node.metrics.ranges_computed.get_or_create(&of_worker(worker)).inc();
-        self.done.insert(range, done);
         Ok(())
     }
 }
@@ -220,15 +401,17 @@ impl Workers for Crew<'_> {
     fn give(&mut self, given: Given) -> Result<(), RunError> {
         let (range, place) = (given.range, given.range % self.workers.len());
         self.wait(place)?;
-        if let Err(why) = self.hand(place, &given) {
-            // A worker that has stopped has said why, before it ended the connection.
-            let why = match self.workers[place].line.hear(GRACE) {
-                Ok(OfWorker::Failed(said)) => said.chars().take(CAUSE).collect(),
-                _ => why,
-            };
-            return Err(self.failed(place, range, why));
-        }
-        self.workers[place].at = Some(range);
+        let loads = members(&self.ready.circuit, &self.divided.division.ranges[range]);
+        let loads = loads.filter(|(set, member)| !given.replaces(*set, *member));
+        let named = loads.map(|(set, member)| {
+            let lost = || self.divided.unread(range, (set, member), "nobody gave it".into());
+            let client = self.clients.get(&(set, member)).ok_or_else(lost)?;
+            Ok((set, member, client.clone()))
+        });
+        let named = named.collect::<Result<Vec<_>, RunError>>()?;
+        self.workers[place].at = Some((range, false));
+        // One that takes nothing more is lost, and says so.
+        let _ = self.workers[place].orders.send((given, named));
         Ok(())
     }
 

@@ -87,7 +87,7 @@ fn random_steps_release_one_attempt_of_enough_clients_or_none() {
                     _ => Step::Close,
                 },
                 2 | 3 => Step::Start(attempt),
-                4 => Step::Fail(Failure { attempt, why: "w".into() }),
+                4 => Step::Fail(Failure::new(attempt, "w")),
                 5 | 6 => Step::Compute(outcome(attempt)),
                 7 => Step::Release(attempt),
                 8 => Step::Permit,
@@ -174,7 +174,7 @@ fn a_crash_in_an_attempt_leads_to_another_one() {
     let steps = [Step::Close, Step::Agree(agreement(4)), Step::Start(1)];
     steps.into_iter().for_each(|s| assert_eq!(r.step(s, 1), Ok(true)));
     assert_eq!(r.step(Step::Start(1), 1), Ok(false));
-    assert_eq!(r.step(Step::Fail(Failure { attempt: 1, why: "crash".into() }), 1), Ok(true));
+    assert_eq!(r.step(Step::Fail(Failure::new(1, "crash")), 1), Ok(true));
     assert!(r.step(Step::Start(1), 1).is_err(), "an attempt is made once");
     assert_eq!(r.step(Step::Start(2), 1), Ok(true));
     assert!(r.step(Step::Compute(outcome(1)), 1).is_err());
@@ -203,7 +203,7 @@ fn a_round_goes_on_without_those_of_the_verdict_and_with_all_others() {
     assert_eq!(r.step(Step::Start(2), 1), Ok(true));
     // A verdict that another node has not is a failed attempt, and all are there again.
     assert_eq!(r.step(Step::Reject(verdict(2, &[0])), 1), Ok(true));
-    let lost = Failure { attempt: 2, why: "node 1 was restarted".into() };
+    let lost = Failure::new(2, "node 1 was restarted");
     assert_eq!(r.step(Step::Fail(lost), 1), Ok(true));
     assert_eq!((r.agreement.as_ref(), r.tries(2)), (Some(&next), 1));
     assert_eq!(r.step(Step::Start(3), 1), Ok(true));

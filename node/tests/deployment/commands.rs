@@ -5,7 +5,8 @@ use crate::workers::{Case, Crew};
 use crate::world::{Reader, Shape, until};
 use slvr_circuit::Circuit;
 use slvr_circuit::ranges::Division;
-use slvr_node::basics::{Hex, sha256};
+use slvr_node::Divided;
+use slvr_node::basics::{Hash, Hex, sha256};
 use slvr_node::config::{NodeConfig, WorkerConfig, identity};
 use slvr_node::peers::Peers;
 use slvr_node::state::RoundKey;
@@ -15,7 +16,7 @@ use slvr_node::wire::{
     read_frame,
 };
 use slvr_runtime::link::tls::Secure;
-use slvr_runtime::party::packed;
+use slvr_runtime::party::{Origin, packed};
 use slvr_runtime::share::Seed;
 use std::collections::BTreeSet;
 use std::fs;
@@ -61,15 +62,27 @@ impl Crew {
         own: &str,
         attempt: u32,
     ) -> Result<(Secure, Answer), String> {
+        self.asks_in(1, worker, node, own, attempt)
+    }
+
+    /// The same for a round.
+    fn asks_in(
+        &self,
+        round: u64,
+        worker: (usize, u16),
+        node: usize,
+        own: &str,
+        attempt: u32,
+    ) -> Result<(Secure, Answer), String> {
         let tls = self.call(node, 0, own).map_err(|e| e.to_string())?;
-        let name = RunName { key: RoundKey { task: "check".into(), round: 1 }, attempt };
+        let name = RunName { key: RoundKey { task: "check".into(), round }, attempt };
         let purpose = Purpose::Ranges { version: PROTOCOL, name, deadline_s: 5, worker };
         tls.write_all(&frame(&purpose), true).map_err(|e| e.to_string())?;
         let answer = heard(&tls).map_err(|e| e.to_string())?;
         Ok((tls, answer))
     }
 
-    /// An attempt in the name of a node.
+    /// An attempt at a round in the name of a node.
     fn attempt(&self, node: usize, number: u32) -> Secure {
         let done = self.asks(node, &format!("node-{node}/node"), number).expect("is answered");
         assert!(matches!(done.1, Answer::Done), "{:?}", done.1);
@@ -77,6 +90,10 @@ impl Crew {
     }
 
     fn begin(&self, run: u8, workers: &[u16]) -> Vec<u8> {
+        self.begin_with(run, workers, Divided::of(&self.case.circuit).hash)
+    }
+
+    fn begin_with(&self, run: u8, workers: &[u16], division: Hash) -> Vec<u8> {
         let bytes = slvr_circuit::artifact::write(&self.case.circuit);
         let begin = ToWorker::Begin(Begin {
             run: Hex([run; 16]),
@@ -87,6 +104,7 @@ impl Crew {
             dealt: Hex([6; 16]),
             bytes: bytes.len() as u64,
             circuit: Hex(slvr_circuit::artifact::hash(&self.case.circuit)),
+            division,
         });
         [&frame(&begin)[..], &bytes].concat()
     }
@@ -106,16 +124,21 @@ fn head(bytes: &[u8]) -> &[u8] {
     &bytes[..8 + len as usize]
 }
 
-/// What a worker says until it has done a range, or fails.
-fn ends(tls: &Secure) -> Result<(), String> {
+/// What a worker says until it has done a range, or fails: the layers that it has done.
+fn ends(tls: &Secure) -> Result<Vec<usize>, String> {
+    let mut layers = Vec::new();
     loop {
         match heard(tls).map_err(|e| e.to_string())? {
-            OfWorker::Layer(_) => {}
-            OfWorker::Failed(why) => return Err(why),
+            OfWorker::Layer(layer) => layers.push(layer),
+            OfWorker::Failed { why, .. } => {
+                let more = heard::<OfWorker>(tls);
+                assert!(matches!(more, Err(FrameError::Io(_))), "after {why}: {more:?}");
+                return Err(why);
+            }
             OfWorker::Done { writes, .. } => {
                 let mut bytes = vec![0; writes as usize];
                 Reader(tls).read_exact(&mut bytes).expect("what is read of it");
-                return Ok(());
+                return Ok(layers);
             }
         }
     }
@@ -183,8 +206,10 @@ fn a_worker_computes_a_range_once_and_refuses_what_makes_no_sense() {
     for (me, tls) in lines.iter().enumerate() {
         tls.write_all(&range(&circuit, me, 0, 0), true).expect("sends");
     }
+    let of = &Division::of(&circuit).ranges[0].layers;
     for tls in &lines {
-        ends(tls).expect("the range is computed");
+        let layers = ends(tls).expect("the range is computed");
+        assert!(layers.iter().copied().eq(of.start + 1..of.end + 1), "{of:?}: {layers:?}");
     }
     for (me, tls) in lines.iter().enumerate() {
         tls.write_all(head(&range(&circuit, me, 0, 0)), true).expect("sends");
@@ -218,13 +243,20 @@ fn a_worker_computes_a_range_once_and_refuses_what_makes_no_sense() {
         bytes[at] ^= 1;
         bytes
     };
-    for (n, bytes) in
-        [crew.begin(31, &[1]), another, range(&circuit, 0, 0, 0)].into_iter().enumerate()
+    for (n, (bytes, said)) in [
+        (crew.begin(31, &[1]), "calls another one"),
+        (another, ""),
+        (range(&circuit, 0, 0, 0), "a range before the run"),
+        (crew.begin_with(32, &[0], Hex([9; 32])), "into other ranges than its node"),
+    ]
+    .into_iter()
+    .enumerate()
     {
         let tls = crew.attempt(0, 20 + n as u32);
         // It may end the connection before it has all of it.
         let _ = tls.write_all(&bytes, true);
-        ends(&tls).expect_err("it is refused");
+        let why = ends(&tls).expect_err("it is refused");
+        assert!(why.contains(said), "{said}: {why}");
     }
     // Random bytes, and messages that were changed: it is there afterwards.
     let count = std::env::var("SLVR_COUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(40);
@@ -246,7 +278,80 @@ fn a_worker_computes_a_range_once_and_refuses_what_makes_no_sense() {
     for (me, tls) in lines.iter().enumerate() {
         tls.write_all(&range(&circuit, me, 1, 0), true).expect("sends");
     }
-    lines.iter().for_each(|tls| ends(tls).expect("the range is computed"));
+    lines.iter().for_each(|tls| drop(ends(tls).expect("the range is computed")));
+}
+
+/// A node that has vanished says nothing more: a later attempt at the same round takes the place of the one that it was at.
+#[test]
+fn a_later_attempt_takes_the_place_of_the_one_before() {
+    let mut crew = Crew::new(case(), 1, Shape::default());
+    (0..3).for_each(|node| crew.start(node, 0));
+    until(LONG, "workers are there", || {
+        (0..3).all(|node| crew.call(node, 0, &format!("node-{node}/node")).is_ok()).then_some(())
+    });
+    let own = "node-0/node";
+    let begun = |attempt: u32, run: u8| {
+        let lines: Vec<Secure> = (0..3).map(|node| crew.attempt(node, attempt)).collect();
+        lines.iter().for_each(|tls| tls.write_all(&crew.begin(run, &[0]), true).expect("sends"));
+        lines
+    };
+    let mut before = begun(1, 1);
+    // The others compute their range and wait for this one.
+    for (me, tls) in before.iter().enumerate().skip(1) {
+        tls.write_all(&range(&crew.case.circuit, me, 0, 0), true).expect("sends");
+    }
+    assert!(is_watched(&crew, before[0].socket()), "a machine that vanishes would not be noticed");
+    // Neither the same attempt nor one at another round may end it.
+    for (round, attempt) in [(1, 1), (2, 2)] {
+        let (_tls, answer) = crew.asks_in(round, (0, 0), 0, own, attempt).expect("is answered");
+        assert!(matches!(answer, Answer::Busy), "round {round}: {answer:?}");
+    }
+    let after = begun(2, 2);
+    let first = before.remove(0);
+    let more = heard::<OfWorker>(&first);
+    assert!(!matches!(more, Ok(OfWorker::Done { .. } | OfWorker::Layer(_))), "{more:?}");
+    for (me, tls) in after.iter().enumerate() {
+        tls.write_all(&range(&crew.case.circuit, me, 0, 0), true).expect("sends");
+    }
+    after.iter().for_each(|tls| drop(ends(tls).expect("the range is computed")));
+}
+
+/// Whether the system of a worker looks whether the other end of a line is there: a timer of its socket runs.
+fn is_watched(crew: &Crew, line: &TcpStream) -> bool {
+    let port =
+        |at: std::io::Result<std::net::SocketAddr>| format!(":{:04X}", at.expect("is open").port());
+    let (here, there) = (port(line.peer_addr()), port(line.local_addr()));
+    let table = fs::read_to_string(format!("/proc/{}/net/tcp", crew.pid(0, 0))).expect("a table");
+    let found = table.lines().map(|l| l.split_whitespace().collect::<Vec<_>>());
+    let mut found = found.filter(|l| l[1].ends_with(&here) && l[2].ends_with(&there));
+    found.next().expect("its socket")[5].starts_with("02:")
+}
+
+/// What ends a range is said once, and says whether it comes from elsewhere.
+#[test]
+fn a_worker_says_once_why_it_stops_and_whether_that_is_its_own() {
+    let mut crew = Crew::new(case(), 1, Shape::default());
+    (0..3).for_each(|node| crew.start(node, 0));
+    until(LONG, "workers are there", || {
+        (0..3).all(|node| crew.call(node, 0, &format!("node-{node}/node")).is_ok()).then_some(())
+    });
+    let mut lines: Vec<Secure> = (0..3).map(|node| crew.attempt(node, 1)).collect();
+    lines.iter().for_each(|tls| tls.write_all(&crew.begin(1, &[0]), true).expect("sends"));
+    for (me, tls) in lines.iter().enumerate().take(2) {
+        tls.write_all(&range(&crew.case.circuit, me, 0, 0), true).expect("sends");
+    }
+    // The node of the third one leaves: nothing is wrong with the workers of the two others.
+    lines.pop();
+    for (me, tls) in lines.iter().enumerate() {
+        let OfWorker::Failed { why, origin } = heard(tls).expect("it says why") else {
+            panic!("node {me}: its range is not done")
+        };
+        assert_eq!(origin, Origin::Echo, "node {me}: {why}");
+        assert!(why.contains("worker 0 of node"), "node {me}: {why}");
+        let more = heard::<OfWorker>(tls);
+        assert!(matches!(more, Err(FrameError::Io(_))), "node {me}, after {why}: {more:?}");
+        until(LONG, "its log says why", || crew.logged_by(me, 0).contains(&why).then_some(()));
+    }
 }
 
 /// Which of these are somewhere in a process's memory.
@@ -283,7 +388,7 @@ fn has(bytes: &[u8], wanted: &[u8]) -> bool {
 /// A worker that is at a range has its party's components of a client, and not the third one. No file has any of them.
 #[test]
 fn nobody_has_a_component_of_another_party() {
-    let case = Case::norm_bound("8", Some(200 << 10), 3);
+    let case = Case::norm_bound("DigitsNet", "8", Some(200 << 10), 3);
     let crew = Crew::started(case, 1, Shape { deadline: 120, ..Shape::default() });
     crew.lines.iter().for_each(|line| line.slow(100));
     let submissions = crew.submit(1);
@@ -356,7 +461,7 @@ fn a_task_that_cannot_be_divided_is_refused_with_its_cause() {
     // A circuit that speculates on the checks of inputs.
     let ahead = crate::workers::compiled_with(
         "slvr_accuracy",
-        &[("m", "8"), ("c", "1"), ("b", "2")],
+        &[("M", "DigitsNet"), ("m", "8"), ("c", "1"), ("b", "2")],
         None,
         true,
     );

@@ -7,9 +7,18 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
+/// What a node counts.
+pub fn metrics(world: &World, node: usize) -> String {
+    get_of(world, node, "/metrics", "localhost")
+}
+
 fn get(world: &World, path: &str, host: &str) -> String {
+    get_of(world, 0, path, host)
+}
+
+fn get_of(world: &World, node: usize, path: &str, host: &str) -> String {
     let mut socket =
-        TcpStream::connect(("127.0.0.1", world.operations_ports[0])).expect("connects");
+        TcpStream::connect(("127.0.0.1", world.operations_ports[node])).expect("connects");
     let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
     socket.write_all(head.as_bytes()).expect("sends");
     let mut answer = String::new();
@@ -37,7 +46,7 @@ fn the_operator_sees_rounds_peers_and_counts_and_no_secrets() {
         (&"released".into(), &0.into()),
         "{shown}"
     );
-    let metrics = get(&world, "/metrics", "localhost");
+    let metrics = metrics(&world, 0);
     assert!(metrics.contains("slvr_submissions_total{task=\"sums\"} 5\n"), "{metrics}");
     assert!(metrics.contains("slvr_rounds{phase=\"released\",task=\"sums\"} 1.0\n"), "{metrics}");
     for there in [

@@ -10,7 +10,7 @@
 
 use crate::schedules::Draw;
 use crate::workers::{Case, Crew};
-use crate::world::{CHECK, Shape, client};
+use crate::world::{CHECK, Shape, client, until};
 use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -158,5 +158,65 @@ fn a_worker_that_is_killed_is_named_and_left_out() {
         let numbers: Vec<_> = work.iter().map(|w| w["worker"].as_u64()).collect();
         assert_eq!(numbers, [Some(1)], "{report}");
         assert_eq!(report["outcome"]["attempt"], 2);
+    }
+    // It has failed, and nobody who heard of it.
+    let failed = [0, 1, 2].map(|node| crew.failed(node));
+    assert_eq!(failed, [vec![0, 0], vec![1, 0], vec![0, 0]]);
+}
+
+/// The node waits for another worker at that time, which would say nothing for a long while.
+#[test]
+fn a_worker_that_is_lost_before_its_turn_ends_the_attempt() {
+    let case = Case::accuracy(SMALL, MEMORY, 8);
+    let mut crew = Crew::started(case, 2, Shape { deadline: 60, ..Shape::default() });
+    crew.lines.iter().for_each(|line| line.slow(15));
+    crew.submit(1);
+    assert!(crew.computes(1, 1), "a range is computed");
+    crew.signal(1, 0, "-STOP");
+    crew.kill(1, 1);
+    let status = crew.ended(1, Duration::from_secs(200));
+    assert_eq!(status["phase"], "released", "{status}");
+    let why = failures(&status).remove(0);
+    assert!(why.contains("node 1: range ") && why.contains("on worker 1: "), "{why}");
+    assert!(why.contains("it has ended the connection"), "{why}");
+    crew.case.check(&crew.values(1), "without workers");
+    assert_eq!(crew.failed(1), [0, 1]);
+}
+
+/// What a node cannot read itself is not the worker's fault, and is mended as ever.
+#[test]
+fn a_part_that_is_lost_before_it_is_handed_over_is_named_and_no_worker_is_blamed() {
+    let case = Case::norm_bound("DigitsNet", "8", Some(200 << 10), 3);
+    let crew = Crew::started(case, 1, Shape { deadline: 60, ..Shape::default() });
+    let parts = |crew: &Crew| -> Vec<std::path::PathBuf> {
+        let part = |i| format!("node-1/data/rounds/{CHECK}/1/{}.part", client(i));
+        (0..8).map(|i| crew.world.folder.path().join(part(i))).collect()
+    };
+    // So that there is time between what it takes in and what it hands over.
+    crew.world.links.iter().for_each(|(_, link)| link.slow(100));
+    let submissions = crew.submit(1);
+    let coordinator = crew.world.coordinator();
+    until(Duration::from_secs(60), "node 1 computes", || {
+        let shown = coordinator.status(1, CHECK, 1).ok()?;
+        (shown["run"]["doing"] == "computing").then_some(())
+    });
+    parts(&crew).iter().for_each(|part| std::fs::remove_file(part).expect("removes"));
+    until(Duration::from_secs(120), "the attempt ends", || {
+        let shown = coordinator.status(1, CHECK, 1).ok()?;
+        let failed = failures(&shown).concat();
+        failed.contains("of party set 0 gave is lost").then_some(())
+    });
+    crew.world.links.iter().for_each(|(_, link)| link.slow(0));
+    for (i, submission) in submissions.iter().enumerate() {
+        let caller = crew.world.client(i as u64);
+        caller.submit(submission, Duration::from_secs(60), &|_, _, _| {}).expect("submits");
+    }
+    let status = crew.ended(1, Duration::from_secs(200));
+    assert_eq!(status["phase"], "released", "{status}");
+    crew.case.check(&crew.values(1), "after it was mended");
+    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0], [0], [0]]);
+    for report in crew.reports(1) {
+        let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
+        assert_eq!(work.len(), 1, "{report}");
     }
 }

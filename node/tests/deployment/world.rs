@@ -10,7 +10,7 @@ use slvr_node::config::{CallerConfig, Task};
 use slvr_node::keys::{Plan, make};
 use slvr_node::submission::{Public, Signer, Submission};
 use slvr_node::wire::{Answer, Ask, PROTOCOL, Purpose, SHORT, frame, read_frame};
-use slvr_node::{Circuits, Compile, Compiled, Summary};
+use slvr_node::{Circuits, Compile, Compiled, Divided, Summary};
 use slvr_runtime::link::tls::Secure;
 use slvr_runtime::share::encode::RawTensor;
 use std::collections::BTreeMap;
@@ -164,7 +164,8 @@ impl Sums {
         if task.program.ends_with(".slvrb") {
             let bytes = fs::read(&task.program).map_err(|e| e.to_string())?;
             let circuit = artifact::read(&bytes).map_err(|e| e.to_string())?;
-            return Ok(Compiled { circuit, memory: [1 << 30; 3], range_memory: [1 << 20; 3] });
+            let divided = task.workers.then(|| (Divided::of(&circuit), [1 << 20; 3]));
+            return Ok(Compiled { circuit, memory: [1 << 30; 3], divided });
         }
         let size = |name: &str| -> Option<u64> {
             task.bindings.iter().find_map(|b| b.strip_prefix(name)?.strip_prefix('=')?.parse().ok())
@@ -182,7 +183,7 @@ impl Sums {
             _ => sums(m, n, size("layers").unwrap_or(4), size("state") == Some(1)),
         };
         let memory = [16 * (m + 8) * n; 3];
-        Ok(Compiled { circuit, memory, range_memory: [0; 3] })
+        Ok(Compiled { circuit, memory, divided: None })
     }
 }
 

@@ -202,24 +202,31 @@ pub trait Link: Send {
     ) -> Result<Vec<u8>, LinkError>;
 }
 
-impl<L: Link + ?Sized> Link for Box<L> {
-    fn expect(&mut self, from: Peer, frames: &[Header]) {
-        (**self).expect(from, frames);
-    }
+/// What a link is behind, is one.
+macro_rules! behind {
+    ($($link:ty),*) => {$(
+        impl<L: Link + ?Sized> Link for $link {
+            fn expect(&mut self, from: Peer, frames: &[Header]) {
+                (**self).expect(from, frames);
+            }
 
-    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
-        (**self).send(to, header, body)
-    }
+            fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
+                (**self).send(to, header, body)
+            }
 
-    fn recv(
-        &mut self,
-        from: Peer,
-        expected: Header,
-        deadline: Duration,
-    ) -> Result<Vec<u8>, LinkError> {
-        (**self).recv(from, expected, deadline)
-    }
+            fn recv(
+                &mut self,
+                from: Peer,
+                expected: Header,
+                deadline: Duration,
+            ) -> Result<Vec<u8>, LinkError> {
+                (**self).recv(from, expected, deadline)
+            }
+        }
+    )*};
 }
+
+behind!(Box<L>, &mut L);
 
 #[cfg(test)]
 mod tests {

@@ -316,20 +316,20 @@ impl Tcp {
     }
 }
 
-/// Ends the connections of a link from another thread: whoever waits for a message hears that it is closed.
+/// Has a link's own end hear, from another thread, that it is closed. What that says then, an abort, still goes out.
 pub struct Closer(Vec<TcpStream>);
 
 impl Closer {
     pub fn close(&self) {
         for socket in &self.0 {
             // It may have gone by itself.
-            let _ = socket.shutdown(Shutdown::Both);
+            let _ = socket.shutdown(Shutdown::Read);
         }
     }
 }
 
 impl Tcp {
-    /// What ends its connections.
+    /// What has it hear that it is closed.
     ///
     /// # Errors
     ///

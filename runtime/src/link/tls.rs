@@ -13,6 +13,7 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 /// Bytes that are sealed at a time: what a record holds at most.
 const RECORD: usize = 16 << 10;
@@ -159,6 +160,27 @@ impl Secure {
     ///
     /// Whatever the socket or TLS says.
     pub fn read(&self, to: &mut [u8]) -> io::Result<usize> {
+        self.read_once(to, || Ok(()))
+    }
+
+    /// The same until a moment. A record of which a byte comes now and then is late, too.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the socket or TLS says; [`io::ErrorKind::TimedOut`] after that moment.
+    pub fn read_until(&self, to: &mut [u8], until: Instant) -> io::Result<usize> {
+        let limit = || match until.saturating_duration_since(Instant::now()) {
+            left if left.is_zero() => Err(io::ErrorKind::TimedOut.into()),
+            left => self.socket.set_read_timeout(Some(left)),
+        };
+        self.read_once(to, limit).map_err(|e| match e.kind() {
+            io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+            _ => e,
+        })
+    }
+
+    /// With what is done before each time that the socket is waited for.
+    fn read_once(&self, to: &mut [u8], limit: impl Fn() -> io::Result<()>) -> io::Result<usize> {
         loop {
             {
                 let mut state = self.state();
@@ -176,6 +198,7 @@ impl Secure {
                 *taken = 0;
             }
             let mut fresh = vec![0; 4 * RECORD];
+            limit()?;
             let n = (&self.socket).read(&mut fresh)?;
             let mut state = self.state();
             if n == 0 {
@@ -227,4 +250,67 @@ fn drain(tls: &mut Connection, to: &mut Vec<u8>) -> io::Result<()> {
         tls.write_tls(to)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+    use std::time::Duration;
+
+    fn pair() -> [TcpStream; 2] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let one = TcpStream::connect(listener.local_addr().expect("its address"));
+        [one.expect("connects"), listener.accept().expect("a caller").0]
+    }
+
+    /// A moment holds for a record, not for each of its bytes.
+    #[test]
+    fn a_record_of_which_a_byte_comes_now_and_then_is_late() {
+        let made = [0; 2]
+            .map(|_| rcgen::generate_simple_self_signed(["party".into()]).expect("a certificate"));
+        let der = made.each_ref().map(|m| m.cert.der().to_vec());
+        let certificates = [der[0].clone(), der[1].clone(), Vec::new()];
+        let of = |me: usize| {
+            let key = made[me].signing_key.serialize_der();
+            Identity { me, certificates: certificates.clone(), key }
+        };
+        let ([reads, before], [after, writes]) = (pair(), pair());
+        let (drips, ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| io::copy(&mut &before, &mut &after));
+            scope.spawn(|| {
+                let (mut bytes, mut to) = ([0; 4 * RECORD], &before);
+                while let Ok(n @ 1..) = (&after).read(&mut bytes) {
+                    let mut rest = &bytes[..n];
+                    while !rest.is_empty() && !ended.load(Ordering::Acquire) {
+                        let one = if drips.load(Ordering::Acquire) { 1 } else { rest.len() };
+                        to.write_all(&rest[..one]).expect("it is still there");
+                        rest = &rest[one..];
+                        thread::sleep(Duration::from_millis(if one == 1 { 5 } else { 0 }));
+                    }
+                }
+            });
+            let (mine, theirs) = (of(0), of(1));
+            let answers = scope.spawn(move || Secure::answer(&theirs, writes).expect("answers").1);
+            let here = Secure::call(&mine, 1, reads).expect("calls");
+            let there = answers.join().expect("no panic");
+            let within = |most| Instant::now() + most;
+            let mut bytes = vec![0; RECORD];
+            there.write_all(b"at once", true).expect("writes");
+            let n = here.read_until(&mut bytes, within(Duration::from_secs(60)));
+            assert_eq!(&bytes[..n.expect("in time")], b"at once");
+            drips.store(true, Ordering::Release);
+            // It would take a minute and more.
+            there.write_all(&vec![7; RECORD], true).expect("writes");
+            let read = here.read_until(&mut bytes, within(Duration::from_millis(200)));
+            assert_eq!(read.map_err(|e| e.kind()), Err(io::ErrorKind::TimedOut));
+            ended.store(true, Ordering::Release);
+            for end in [here.socket(), there.socket()] {
+                end.shutdown(std::net::Shutdown::Both).expect("is there");
+            }
+        });
+    }
 }

@@ -137,8 +137,12 @@ pub enum RunError {
     #[error("range {number} (layers {first} to {last}) on worker {worker}: {source}")]
     Range { number: usize, first: usize, last: usize, worker: usize, source: Box<RunError> },
     /// What a worker elsewhere says of itself, or what became of it.
-    #[error("{0}")]
-    Worker(String),
+    #[error("{why}")]
+    Worker {
+        why: String,
+        /// Where that comes from, as it sees it.
+        origin: Origin,
+    },
     /// What a party in another process was told does not make sense to it.
     #[error("the setup of a party is not one of this version, or is damaged")]
     Setup,
@@ -220,7 +224,7 @@ impl RunError {
                     Peer::Receiver(_) => None,
                 })
             }
-            RunError::Stopped { origin, .. } => *origin,
+            RunError::Stopped { origin, .. } | RunError::Worker { origin, .. } => *origin,
             RunError::Range { source, .. } => source.origin(),
             _ => Origin::Own,
         }

@@ -112,6 +112,23 @@ fn sending_does_not_wait_for_the_peer_and_what_is_sent_leaves() {
     assert_eq!(reading.join().unwrap().unwrap(), 4 * (body.len() + Header::BYTES));
 }
 
+/// Whoever ends a link from another thread ends its own waiting: the peer still hears why.
+#[test]
+fn a_link_that_its_own_end_closes_still_says_that_it_aborts() {
+    let (mut link, mut peer) = link();
+    let closer = link.closer().unwrap();
+    let waits = std::thread::spawn(move || (link.recv(PEER, header(0, 3), LONG), link));
+    closer.close();
+    let (heard, mut link) = waits.join().unwrap();
+    assert_eq!(heard, Err(LinkError::Closed));
+    let abort = Header::new(Kind::Abort, 4, 0);
+    link.send(PEER, abort, Vec::new()).unwrap();
+    drop(link);
+    let mut all = Vec::new();
+    peer.read_to_end(&mut all).unwrap();
+    assert_eq!(all, abort.encode());
+}
+
 /// Certificates and keys of three parties.
 fn identities() -> [Identity; 3] {
     let made = [0; 3].map(|_| rcgen::generate_simple_self_signed(["party".into()]).unwrap());

@@ -100,9 +100,8 @@ pub fn workers(circuit: &Circuit, count: usize, nets: &[&NetProfile]) -> Vec<Wor
 }
 
 /// Most bytes of values of any of a circuit's ranges at one time, by party.
-pub fn range_memory(circuit: &Circuit) -> [u64; 3] {
-    let division = Division::of(circuit);
-    let each = (0..division.ranges.len()).map(|n| memory::of_range(circuit, &division, n));
+pub fn range_memory(circuit: &Circuit, division: &Division) -> [u64; 3] {
+    let each = (0..division.ranges.len()).map(|n| memory::of_range(circuit, division, n));
     each.fold([0; 3], |most, next| [0, 1, 2].map(|me| most[me].max(next[me])))
 }
 
