@@ -176,19 +176,26 @@ impl Place {
         let (say, events) = channel();
         let (connects, ended) = (say.clone(), say);
         let (place, name, hello) = (self.clone(), name.clone(), job.hello());
+        let at = job.addresses.clone();
         let deadline = line.deadline;
         // Nobody waits for this thread once the node has ended the attempt.
         spawn("connect", move || {
-            let _ = connects.send(Event::Connected(place.connect(&name, &hello, deadline)));
+            let _ = connects.send(Event::Connected(place.connect(&name, &hello, &at, deadline)));
         })
         .map_err(|e| format!("no thread is left: {e}"))?;
         job.run(line, ended, &events)
     }
 
     /// Connects with the same workers of the other nodes.
-    fn connect(&self, name: &RunName, mine: &RunHello, deadline: Duration) -> Result<Tcp, String> {
+    fn connect(
+        &self,
+        name: &RunName,
+        mine: &RunHello,
+        at: &BTreeMap<usize, String>,
+        deadline: Duration,
+    ) -> Result<Tcp, String> {
         let number = self.config.number;
-        let done = self.peers.run_links(name, &|_| mine.clone(), deadline);
+        let done = self.peers.run_links(name, &|_| mine.clone(), at, deadline);
         let (links, theirs) = done.map_err(|e| match e {
             LinksError::Late { peer, why } => format!("worker {number} of node {peer}: {why}"),
             e @ LinksError::Io(_) => e.to_string(),
@@ -222,6 +229,8 @@ struct Job {
     dealt: RunId,
     seeds: PairSeeds,
     workers: BTreeSet<u16>,
+    /// Where the same workers of other nodes are, if that was told.
+    addresses: BTreeMap<usize, String>,
     /// Its place among them.
     place: usize,
 }
@@ -270,6 +279,7 @@ impl Job {
             dealt: RunId(begin.dealt.0),
             seeds: PairSeeds { next: begin.next, prev: begin.prev },
             workers: begin.workers,
+            addresses: begin.addresses,
             place,
         })
     }
@@ -279,7 +289,7 @@ impl Job {
         let mut nonce = [0; 32];
         nonce[..16].copy_from_slice(&self.run.0);
         let (agreement, workers) = (self.hash, self.workers.clone());
-        RunHello { agreement, nonce: Hex(nonce), seed: None, workers }
+        RunHello { agreement, nonce: Hex(nonce), seed: None, workers, addresses: BTreeMap::new() }
     }
 
     /// Computes what it is handed, until its node ends the connection.

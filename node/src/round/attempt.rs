@@ -112,14 +112,16 @@ fn attempt(node: &Arc<Node>, name: &RunName, ready: &Ready) -> Result<Ended, Str
     let begun = Instant::now();
     node.board.doing(key, "connecting", layers);
     let waiting = workers::call(node, name, ready);
-    let mine = Hello::draw(&agreement, waiting.keys().copied()).map_err(|e| e.to_string())?;
+    let told = |number: &u16| Some((*number, node.peers.worker_told(*number)?));
+    let mut mine = Hello::draw(&agreement, waiting.keys().copied()).map_err(|e| e.to_string())?;
+    mine.addresses = waiting.keys().filter_map(told).collect();
     let (links, theirs) = node
         .peers
-        .run_links(name, &|peer| mine.for_node(me, peer), node.deadline())
+        .run_links(name, &|peer| mine.for_node(me, peer), &BTreeMap::new(), node.deadline())
         .map_err(|e| e.to_string())?;
     let (run, seeds) = mine.join(me, &theirs)?;
     let take_part = workers::common(&waiting, &theirs);
-    let mut crew = Crew::begin(node, key, ready, waiting, (&take_part, run, &seeds))?;
+    let mut crew = Crew::begin(node, key, ready, waiting, (&take_part, &theirs, run, &seeds))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
     node.board.doing(key, "reading submissions", layers);
     let public = node.store.public(key).map_err(|e| e.to_string())?;
@@ -283,6 +285,8 @@ struct Hello {
     nonce: Hex<32>,
     seed: Seed,
     workers: BTreeSet<u16>,
+    /// Where those of them are that this node was told of.
+    addresses: BTreeMap<u16, String>,
 }
 
 impl Hello {
@@ -294,14 +298,15 @@ impl Hello {
         let mut nonce = [0; 32];
         getrandom::fill(&mut nonce)?;
         let (agreement, seed) = (agreement.digest(), Seed::random()?);
-        Ok(Hello { agreement, nonce: Hex(nonce), seed, workers: workers.collect() })
+        let (workers, addresses) = (workers.collect(), BTreeMap::new());
+        Ok(Hello { agreement, nonce: Hex(nonce), seed, workers, addresses })
     }
 
     /// The seed is for the next node only: it is the randomness of these two.
     fn for_node(&self, me: usize, peer: usize) -> RunHello {
         let seed = (peer == (me + 1) % 3).then(|| self.seed.clone());
-        let workers = self.workers.clone();
-        RunHello { agreement: self.agreement, nonce: self.nonce, seed, workers }
+        let (workers, addresses) = (self.workers.clone(), self.addresses.clone());
+        RunHello { agreement: self.agreement, nonce: self.nonce, seed, workers, addresses }
     }
 
     /// The run's name and this node's seeds.
