@@ -19,7 +19,7 @@ use slvr_node::config::identity;
 use slvr_node::keys;
 use slvr_node::submission::{Signer, Submission, pack_public};
 use slvr_runtime::party::session::{Options, run_local};
-use slvr_runtime::share::encode::{Inputs, RawTensor, encode_public};
+use slvr_runtime::share::encode::{Inputs, RawData, RawTensor, encode_public};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const LONG: Duration = Duration::from_secs(300);
+pub const LONG: Duration = Duration::from_secs(300);
 
 /// A predicate that comes with the compiler, built for DigitsNet as a task with workers is.
 fn compiled(name: &str, sizes: &[(&str, &str)], memory: Option<u64>) -> Circuit {
@@ -152,11 +152,28 @@ impl Case {
     }
 
     /// What a run in this process without workers reveals.
-    fn alone(&self) -> Vec<f64> {
+    pub fn alone(&self) -> Vec<f64> {
         let sets = [vec![self.clients.clone()], vec![Vec::new(); self.circuit.parties.len() - 1]];
         let inputs = Inputs { public: self.public.clone(), sets: sets.concat() };
         let report = run_local(&self.circuit, &inputs, &Options::default());
         report.expect("a run").outputs[0].values.clone()
+    }
+
+    /// Four numbers of each input in a row, as numbers and in the units in which they are shared.
+    pub fn plain(&self) -> Vec<Vec<u8>> {
+        let forms: [fn(f64) -> Vec<u8>; 3] = [
+            |x| x.to_le_bytes().to_vec(),
+            |x| ((x * 65_536.0) as i64).to_le_bytes().to_vec(),
+            |x| ((x * 65_536.0) as i32).to_le_bytes().to_vec(),
+        ];
+        let mut out = Vec::new();
+        for tensor in self.clients.iter().flat_map(BTreeMap::values) {
+            let RawData::F64(values) = &tensor.data else { continue };
+            for row in values.chunks_exact(4).step_by(20).filter(|row| !row.contains(&0.0)) {
+                out.extend(forms.map(|form| row.iter().flat_map(|x| form(*x)).collect::<Vec<_>>()));
+            }
+        }
+        out
     }
 
     pub fn check(&self, values: &[f64], what: &str) {
@@ -284,6 +301,29 @@ impl Crew {
         fs::copy(path("crt"), folder.join("worker.crt")).expect("a copy");
         fs::copy(path("key"), folder.join("worker.key")).expect("a copy");
         self.start_with(node, k, folder);
+    }
+
+    /// Nodes do not know where their workers are, and nobody answers where these are configured to call each other.
+    pub fn forget_places(&self) {
+        let edit = |path: &Path, address: &dyn Fn() -> Option<String>| {
+            let text = fs::read_to_string(path).expect("a configuration");
+            let (before, workers) = text.split_once("[[worker]]").expect("workers");
+            let line = |line: &str| match line.starts_with("address = ") {
+                true => address(),
+                false => Some(line.to_string()),
+            };
+            let kept: Vec<String> = workers.lines().filter_map(line).collect();
+            fs::write(path, format!("{before}[[worker]]{}\n", kept.join("\n"))).expect("writes");
+        };
+        let nowhere = || {
+            let [port] = ports();
+            Some(format!("address = \"127.0.0.1:{port}\""))
+        };
+        for node in 0..3 {
+            let folder = self.world.folder.path().join(format!("node-{node}"));
+            edit(&folder.join("node.toml"), &|| None);
+            (0..self.count).for_each(|k| edit(&self.folder(node, k).join("worker.toml"), &nowhere));
+        }
     }
 
     pub fn kill(&mut self, node: usize, k: usize) {
@@ -477,18 +517,6 @@ fn place(crew: &Crew, node: usize, head: &str, told: &str) -> (u16, Value) {
     (answer[9..12].parse().expect("a status"), body(&answer))
 }
 
-/// Takes everything that says where a worker is out of a file, but for where it listens.
-fn forget_places(path: &Path, address: &str) {
-    let text = fs::read_to_string(path).expect("a configuration");
-    let (before, workers) = text.split_once("[[worker]]").expect("workers");
-    let kept = workers.lines().map(|line| match line.starts_with("address = ") {
-        true => address,
-        false => line,
-    });
-    let kept: Vec<&str> = kept.collect();
-    fs::write(path, format!("{before}[[worker]]{}\n", kept.join("\n"))).expect("writes");
-}
-
 /// Has a worker listen elsewhere; where.
 fn elsewhere(crew: &Crew, node: usize, k: usize) -> String {
     let [port] = ports();
@@ -506,19 +534,7 @@ fn elsewhere(crew: &Crew, node: usize, k: usize) -> String {
 fn a_worker_takes_part_where_its_node_is_told_that_it_is() {
     let case = Case::accuracy(("8", "1", "2"), Some(1500 << 10), 9);
     let mut crew = Crew::new(case, 1, Shape { deadline: 120, ..Shape::default() });
-    let folder = crew.world.folder.path().to_path_buf();
-    for node in 0..3 {
-        forget_places(&folder.join(format!("node-{node}/node.toml")), "");
-        // Nobody answers where the workers of the others are configured to call.
-        let [a, b, c] = ports();
-        let path = crew.folder(node, 0).join("worker.toml");
-        forget_places(&path, "address = \"?\"");
-        let mut text = fs::read_to_string(&path).expect("a configuration");
-        for port in [a, b, c] {
-            text = text.replacen("\"?\"", &format!("\"127.0.0.1:{port}\""), 1);
-        }
-        fs::write(&path, text).expect("writes");
-    }
+    crew.forget_places();
     (0..3).for_each(|node| crew.world.start(node));
     let tell = |crew: &Crew, node: usize, at: &str| {
         let said = place(crew, node, "", &format!("{{\"number\":0,\"address\":\"{at}\"}}"));

@@ -99,18 +99,20 @@ class Workers:
             # Nothing of a worker is written to its output.
             ray.init(address="auto", log_to_driver=False)
         _refuse_strangers(ray.get_runtime_context().gcs_address)
-        # Ray starts an actor again if its process or its machine is lost.
+        # Ray starts an actor again if its process or its machine is lost. Who asks it meanwhile waits.
         actor = ray.remote(
             num_cpus=cpus,
             memory=memory,
             resources=dict(resources or {}),
             max_restarts=-1,
+            max_task_retries=-1,
             scheduling_strategy="SPREAD",
         )(_Actor)
         self._actors: list[Any] = [actor.remote(k, address, cpus, os.fspath(folder), program) for k in range(count)]
 
     def states(self, timeout: float = 30.0) -> list[State]:
-        """Where each worker stands. Raises ``ray.exceptions.RayError`` of one whose actor is lost or not there yet."""
+        """Where each worker stands. Raises ``ray.exceptions.RayError`` if an actor is not there in time, or cannot be
+        started, such as on a machine without its folder."""
         found: list[State] = ray.get([actor.state.remote() for actor in self._actors], timeout=timeout)
         return found
 
