@@ -173,7 +173,11 @@ fn peers(found: &mut Found, config: &NodeConfig, longest: u64, reach: bool) {
         found.of("reach", asked, |_| format!("node {peer} answers, and knows this one"));
     }
     for number in (0u16..).take(config.worker.len()) {
-        let at = peers.worker_at(number);
+        let Some(at) = peers.worker_at(number) else {
+            let said = format!("worker {number} has no `address`: the node is told where it is");
+            found.add(Weight::Good, "reach", said);
+            continue;
+        };
         let asked = peers.reach_worker(number, Duration::from_secs(10));
         let asked = asked.map_err(|why| format!("worker {number} at {at}: {why}"));
         found.of("reach", asked, |()| format!("worker {number} at {at} answers"));

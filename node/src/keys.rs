@@ -65,6 +65,17 @@ fn at(host: &str) -> String {
     if is_v6(host) { format!("[{host}]") } else { host.to_string() }
 }
 
+/// Whether a text is a host and a port, as others call it.
+pub(crate) fn is_address(text: &str) -> bool {
+    let Some((host, port)) = text.rsplit_once(':') else { return false };
+    let host = match host.strip_prefix('[').and_then(|host| host.strip_suffix(']')) {
+        Some(host) => is_v6(host),
+        None => !is_v6(host) && is_host(host),
+    };
+    let digits = port.bytes().all(|b| b.is_ascii_digit());
+    host && digits && port.parse::<u16>().is_ok_and(|port| port > 0)
+}
+
 /// Whether it is an address, or may be the name of a host.
 fn is_host(host: &str) -> bool {
     let label = |l: &str| {
@@ -331,6 +342,37 @@ mod tests {
                     fs::metadata(dir.path().join(secret)).expect("is there").permissions().mode();
                 assert_eq!(mode & 0o077, 0, "{secret}");
             }
+        }
+    }
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        for good in ["w0.a.example:7430", "10.0.0.1:1", "[::1]:65535", "w_0:7430"] {
+            assert!(is_address(good), "{good}");
+        }
+        let long = format!("{}:7430", "a".repeat(254));
+        for bad in [
+            "",
+            ":",
+            "w0",
+            "w0:",
+            ":7430",
+            "w0:0",
+            "w0:65536",
+            "w0:+1",
+            "w0:-1",
+            "w0: 7430",
+            "::1:7430",
+            "[w0]:7430",
+            "[::1]",
+            "http://w0:7430",
+            "w0:7430/",
+            "w 0:7430",
+            "w..0:7430",
+            "w0\n:7430",
+            &long,
+        ] {
+            assert!(!is_address(bad), "{bad}");
         }
     }
 

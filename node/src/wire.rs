@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use slvr_runtime::party::{Origin, Replaced};
 use slvr_runtime::share::Seed;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Read};
 use thiserror::Error;
@@ -94,6 +94,9 @@ pub struct RunHello {
     /// Numbers of this node's workers that wait for the attempt. Those that wait at all three nodes take part.
     #[serde(default)]
     pub workers: BTreeSet<u16>,
+    /// Where those of them are that this node was told of. The others are where the other nodes' workers are configured to call.
+    #[serde(default)]
+    pub addresses: BTreeMap<u16, String>,
     /// How the circuit is divided among workers, a hash; nothing where it is not.
     #[serde(default)]
     pub division: Option<Hash>,
@@ -151,6 +154,9 @@ pub struct Begin {
     pub prev: Seed,
     /// Who takes part, by number, in order: range n is for the worker at place n modulo their number.
     pub workers: BTreeSet<u16>,
+    /// Where the same workers of other nodes are, by node, if that was told.
+    #[serde(default)]
+    pub addresses: BTreeMap<usize, String>,
     /// Under which name the clients dealt.
     pub dealt: Hex<16>,
     /// Bytes of the circuit's artifact, and its hash.

@@ -195,19 +195,26 @@ impl Place {
         let (say, events) = channel();
         let (connects, ended) = (say.clone(), say);
         let (place, name, hello) = (self.clone(), name.clone(), job.hello());
+        let at = job.addresses.clone();
         let deadline = line.deadline;
         // Nobody waits for this thread once the node has ended the attempt.
         spawn("connect", move || {
-            let _ = connects.send(Event::Connected(place.connect(&name, &hello, deadline)));
+            let _ = connects.send(Event::Connected(place.connect(&name, &hello, &at, deadline)));
         })
         .map_err(|e| format!("no thread is left: {e}"))?;
         job.run((line, links), ended, &events)
     }
 
     /// Connects with the same workers of the other nodes.
-    fn connect(&self, name: &RunName, mine: &RunHello, deadline: Duration) -> Result<Tcp, Stopped> {
+    fn connect(
+        &self,
+        name: &RunName,
+        mine: &RunHello,
+        at: &BTreeMap<usize, String>,
+        deadline: Duration,
+    ) -> Result<Tcp, Stopped> {
         let number = self.config.number;
-        let done = self.peers.run_links(name, &|_| mine.clone(), deadline);
+        let done = self.peers.run_links(name, &|_| mine.clone(), at, deadline);
         let (links, theirs) = done.map_err(|e| Stopped {
             origin: e.origin(),
             why: match e {
@@ -264,6 +271,8 @@ struct Job {
     dealt: RunId,
     seeds: PairSeeds,
     workers: BTreeSet<u16>,
+    /// Where the same workers of other nodes are, if that was told.
+    addresses: BTreeMap<usize, String>,
     /// Its place among them.
     place: usize,
 }
@@ -315,6 +324,7 @@ impl Job {
             dealt: RunId(begin.dealt.0),
             seeds: PairSeeds { next: begin.next, prev: begin.prev },
             workers: begin.workers,
+            addresses: begin.addresses,
             place,
         })
     }
@@ -324,8 +334,8 @@ impl Job {
         let mut nonce = [0; 32];
         nonce[..16].copy_from_slice(&self.run.0);
         let (agreement, workers) = (self.hash, self.workers.clone());
-        let division = Some(self.divided.hash);
-        RunHello { agreement, nonce: Hex(nonce), seed: None, workers, division }
+        let (division, addresses) = (Some(self.divided.hash), BTreeMap::new());
+        RunHello { agreement, nonce: Hex(nonce), seed: None, workers, division, addresses }
     }
 
     /// Computes what it is handed, until its node ends the connection.

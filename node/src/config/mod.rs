@@ -62,7 +62,8 @@ pub struct NodeConfig {
     pub peer_listen: String,
     /// Where clients and the coordinator call.
     pub client_listen: String,
-    /// Where the operator looks: the status page, metrics, readiness, backups. Without [`Operator`] a loopback address.
+    /// Where the operator looks: the status page, metrics, readiness, backups, and where workers are. Without [`Operator`] a
+    /// loopback address.
     pub operations: String,
     /// Who may look there. With it the address may be any, and TLS is spoken.
     #[serde(default)]
@@ -312,7 +313,7 @@ impl NodeConfig {
         if config.node.iter().any(|n| n.certificates.is_empty()) {
             return wrong("each [[node]] needs at least one of `certificates`");
         }
-        let twice = twice("node", config.node.iter().map(|n| (&n.address, &n.certificates)));
+        let twice = twice("node", config.node.iter().map(|n| (Some(&n.address), &n.certificates)));
         if let Some(why) = twice.or_else(|| workers::wrong(&config.worker, &config.node)) {
             return wrong(&why);
         }
@@ -425,12 +426,12 @@ pub fn model_file(binding: &str) -> Option<(&str, &str)> {
 /// What says that one node, or worker, stands twice in a list: two parts of a submission would be its whole input.
 fn twice<'a>(
     table: &str,
-    nodes: impl Iterator<Item = (&'a String, &'a Vec<Hash>)>,
+    nodes: impl Iterator<Item = (Option<&'a String>, &'a Vec<Hash>)>,
 ) -> Option<String> {
     let all: Vec<_> = nodes.collect();
     for (i, (address, certificates)) in all.iter().enumerate() {
         for (j, (other, others)) in all.iter().enumerate().take(i) {
-            if address == other {
+            if let Some(address) = address.filter(|_| address == other) {
                 return Some(format!(
                     "[[{table}]] {j} and {i} have the same address {address}: list the {table}s in their order, each once"
                 ));
@@ -473,8 +474,8 @@ impl CallerConfig {
         if config.node.len() != 3 {
             return Err(content(path, "there are three nodes: [[node]] stands three times"));
         }
-        if let Some(why) = twice("node", config.node.iter().map(|n| (&n.address, &n.certificates)))
-        {
+        let nodes = config.node.iter().map(|n| (Some(&n.address), &n.certificates));
+        if let Some(why) = twice("node", nodes) {
             return Err(content(path, why));
         }
         let folder = path.parent().unwrap_or(Path::new(""));

@@ -15,8 +15,9 @@ pub const WORKERS: usize = 64;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnWorker {
-    /// Where the node calls it.
-    pub address: String,
+    /// Where the node calls it; without it the node is told at [`crate::config::NodeConfig::operations`].
+    #[serde(default)]
+    pub address: Option<String>,
     /// SHA-256 of its certificate, DER.
     pub certificates: Vec<Hash>,
     /// Megabytes of memory for what it is handed and computes.
@@ -79,7 +80,7 @@ impl WorkerConfig {
                     .into(),
             );
         }
-        let all = self.worker.iter().map(|w| (&w.address, &w.certificates));
+        let all = self.worker.iter().map(|w| (Some(&w.address), &w.certificates));
         twice("worker", all).or_else(|| shared(&self.node, &self.worker))
     }
 }
@@ -106,7 +107,7 @@ pub(super) fn wrong(workers: &[OwnWorker], nodes: &[Peer]) -> Option<String> {
             ));
         }
     }
-    twice("worker", workers.iter().map(|w| (&w.address, &w.certificates)))
+    twice("worker", workers.iter().map(|w| (w.address.as_ref(), &w.certificates)))
 }
 
 #[cfg(test)]
@@ -146,10 +147,12 @@ mod tests {
         }
         let own = |n: u8| {
             let Peer { address, certificates } = peer(n);
-            OwnWorker { address, certificates, memory_mb: 1 }
+            OwnWorker { address: Some(address), certificates, memory_mb: 1 }
         };
         let nodes = [7, 8, 9].map(peer);
         assert_eq!(wrong(&[own(1), own(2)], &nodes), None);
+        let told = [own(1), own(2)].map(|w| OwnWorker { address: None, ..w });
+        assert_eq!(wrong(&told, &nodes), None, "the node is told later where they are");
         for (workers, said) in
             [(vec![own(1), own(1)], "[[worker]] 0 and 1"), (vec![own(8)], "of [[node]] 1")]
         {

@@ -11,7 +11,7 @@
 //! | `upload` | submissions as they come in |
 //! | `keep` | what makes a whole part count |
 //! | `health` | whether the node is alive, and whether it should be sent clients |
-//! | `operations` | the status page, readiness, metrics and backups, for the operator |
+//! | `operations` | the status page, readiness, metrics, backups and where workers are, for the operator |
 //! | `scrape` | what Prometheus is told |
 //!
 //! `openapi.json` beside this file describes it, and the node serves that file. Requests are handled by one thread and
@@ -194,7 +194,7 @@ pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<
                 let node = node.clone();
                 move |request| {
                     let (node, seen) = (node.clone(), seen.clone());
-                    async move { operations::answer(&node, &seen, &request).await }
+                    async move { operations::answer(&node, &seen, request).await }
                 }
             };
             let patience = (Duration::from_secs(10), false);

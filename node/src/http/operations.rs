@@ -1,18 +1,20 @@
 //! The status page, readiness, metrics and backups, for the operator: on a loopback address without TLS, or on any with it.
 //! Over TLS whoever looks shows a token or a certificate that `[operator]` names. Whether the node is alive and ready is told
-//! to anybody.
+//! to anybody. Where a worker is may also be said by whoever shows this worker's certificate.
 
-use super::body::Inbound;
+use super::body::{Inbound, small};
 use super::health::{alive, ready};
-use super::reply::{Body, Refused, blocking, bytes, object};
+use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::routes::LISTED;
 use super::scrape::{KIND, metrics, resident};
 use super::shown::status;
 use crate::basics::{Hash, sha256};
+use crate::keys::is_address;
 use crate::node::Node;
 use crate::store::StoreError;
 use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -52,13 +54,21 @@ fn may(node: &Node, seen: &Seen, request: &Request<Inbound>) -> Result<(), &'sta
 }
 
 /// Answers the operator.
-pub async fn answer(node: &Arc<Node>, seen: &Seen, request: &Request<Inbound>) -> Response<Body> {
+pub async fn answer(node: &Arc<Node>, seen: &Seen, request: Request<Inbound>) -> Response<Body> {
+    // A page in a browser says where it is from. It makes no backups, and moves no workers.
+    let page = request.headers().contains_key(ORIGIN);
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/livez") => return alive(node),
         (&Method::GET, "/readyz") => return ready(node).await,
+        (&Method::POST, "/workers") if !page => {
+            return match place(node, seen, request).await {
+                Ok(said) => object(200, &said),
+                Err(e) => e.into(),
+            };
+        }
         _ => {}
     }
-    if let Err(why) = may(node, seen, request) {
+    if let Err(why) = may(node, seen, &request) {
         return object(403, &json!({ "error": why }));
     }
     match (request.method(), request.uri().path()) {
@@ -83,8 +93,7 @@ pub async fn answer(node: &Arc<Node>, seen: &Seen, request: &Request<Inbound>) -
                 Err(e) => Refused::into(e),
             }
         }
-        // A page in a browser says where it is from. It makes no backups.
-        (&Method::POST | &Method::DELETE, "/backup") if !request.headers().contains_key(ORIGIN) => {
+        (&Method::POST | &Method::DELETE, "/backup") if !page => {
             let (node, make) = (node.clone(), request.method() == Method::POST);
             match blocking(move || backup(&node, make)).await {
                 Ok(answer) => answer,
@@ -93,8 +102,67 @@ pub async fn answer(node: &Arc<Node>, seen: &Seen, request: &Request<Inbound>) -
         }
         _ => object(
             404,
-            &json!({ "error": "/, /status.json, /metrics, /livez, /readyz and POST and DELETE /backup are all there is" }),
+            &json!({ "error": "/, /status.json, /metrics, /livez, /readyz, POST and DELETE /backup and POST /workers are all there is" }),
         ),
+    }
+}
+
+/// Where a worker is.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Place {
+    number: u16,
+    address: String,
+}
+
+/// Takes note of where a worker is called from now on.
+async fn place(node: &Node, seen: &Seen, request: Request<Inbound>) -> Result<Value, Refused> {
+    let may = may(node, seen, &request);
+    let shown = match seen {
+        Seen::Over(Some(shown)) => {
+            node.config.worker.iter().position(|w| w.certificates.contains(shown))
+        }
+        Seen::Over(None) | Seen::Here => None,
+    };
+    if let (Err(why), None) = (may, shown) {
+        return refused(403, "forbidden", why);
+    }
+    let body = small(node, request, 1024).await?;
+    let told = serde_json::from_slice::<Place>(&body);
+    let Place { number, address } = told.or_else(|e| {
+        refused(
+            400,
+            "body",
+            format!("{{\"number\": 0, \"address\": \"host:7430\"}} is needed: {e}"),
+        )
+    })?;
+    if may.is_err() && shown != Some(usize::from(number)) {
+        let why = "a worker says where it is itself, and not where another one is";
+        return refused(403, "forbidden", why);
+    }
+    if !is_address(&address) {
+        let why = "`address` is a host and a port, as in \"w0.a.example:7430\" or \"[::1]:7430\"";
+        return refused(400, "address", why);
+    }
+    match node.peers.tell_worker(number, address.clone()) {
+        None => {
+            let there = node.config.worker.len();
+            let why = format!(
+                "there is no worker {number}: node.toml has [[worker]] {there} times, and numbers begin with 0"
+            );
+            refused(404, "worker", why)
+        }
+        Some(news) => {
+            // Whoever starts workers may say it again and again.
+            if news {
+                tracing::info!(
+                    worker = number,
+                    at = address,
+                    "a worker is called there from now on"
+                );
+            }
+            Ok(json!({ "number": number, "address": address }))
+        }
     }
 }
 

@@ -390,8 +390,10 @@ impl Peers {
         AskError::Unreachable { peer, address: self.addresses[peer].clone(), why: told(why) }
     }
 
-    fn call(&self, peer: usize, until: Instant) -> io::Result<Secure> {
-        let found: Vec<SocketAddr> = self.addresses[peer].to_socket_addrs()?.collect();
+    /// Calls another end where it is, or where it is configured to be.
+    fn call(&self, peer: usize, at: Option<&String>, until: Instant) -> io::Result<Secure> {
+        let at = at.unwrap_or(&self.addresses[peer]);
+        let found: Vec<SocketAddr> = at.to_socket_addrs()?.collect();
         self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
         self.dial(found, &self.calling[peer], until)
     }
@@ -423,7 +425,7 @@ impl Peers {
 
     fn control(&self, peer: usize, until: Instant) -> Result<Secure, AskError> {
         let open = || {
-            let tls = self.call(peer, until)?;
+            let tls = self.call(peer, None, until)?;
             let late = self.doors.until(tls.socket(), until)?;
             tls.write_all(&frame(&Purpose::Control { version: PROTOCOL }), true)?;
             drop(late);

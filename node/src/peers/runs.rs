@@ -36,7 +36,8 @@ impl LinksError {
 }
 
 impl Peers {
-    /// Connects this node with the other two for an attempt; what they say, by node. `hello` is what each is told.
+    /// Connects this node with the other two for an attempt; what they say, by node. `hello` is what each is told, and `at`
+    /// has those that are elsewhere than configured.
     ///
     /// # Errors
     ///
@@ -45,12 +46,13 @@ impl Peers {
         &self,
         name: &RunName,
         hello: &(dyn Fn(usize) -> RunHello + Sync),
+        at: &BTreeMap<usize, String>,
         deadline: Duration,
     ) -> Result<(Tcp, BTreeMap<usize, RunHello>), LinksError> {
         let until = Instant::now() + deadline;
         let one = |peer: usize| {
             let done = if peer < self.me {
-                self.open_run(peer, name, hello(peer), until)
+                self.open_run((peer, at.get(&peer)), name, hello(peer), until)
             } else {
                 self.await_run(peer, name, hello(peer), until)
             };
@@ -70,7 +72,7 @@ impl Peers {
 
     fn open_run(
         &self,
-        peer: usize,
+        (peer, at): (usize, Option<&String>),
         name: &RunName,
         hello: RunHello,
         until: Instant,
@@ -78,7 +80,7 @@ impl Peers {
         let first = frame(&Purpose::Run { name: name.clone(), hello });
         loop {
             let open = || -> Result<(Secure, RunHello), FrameError> {
-                let tls = self.call(peer, until)?;
+                let tls = self.call(peer, at, until)?;
                 self.write(&tls, &first, until)?;
                 let theirs = read_frame(&mut Timed { from: &tls, until }, SHORT)?;
                 Ok((tls, theirs))

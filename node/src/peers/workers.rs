@@ -1,6 +1,6 @@
 //! Connections between a node and its workers: one for each attempt and worker, which the node opens.
 
-use super::{GREETING, Peers, Timed, told};
+use super::{GREETING, Peers, Timed, lock, told};
 use crate::basics::spawn;
 use crate::config;
 use crate::trust;
@@ -15,9 +15,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
 
@@ -58,14 +58,20 @@ pub type Ranges = dyn Fn((usize, u16), RunName, Line) + Send + Sync;
 
 /// A worker as its node calls it.
 pub(super) struct OwnWorker {
-    address: String,
+    configured: Option<String>,
+    /// Where it is by what the node was told while it runs.
+    told: Mutex<Option<String>>,
     calling: Arc<ClientConfig>,
 }
 
 impl OwnWorker {
     pub(super) fn new(worker: &config::OwnWorker, own: Own<'_>) -> Result<OwnWorker, Error> {
         let calling = Arc::new(trust::client(Some(own), worker.certificates.clone())?);
-        Ok(OwnWorker { address: worker.address.clone(), calling })
+        Ok(OwnWorker { configured: worker.address.clone(), told: Mutex::default(), calling })
+    }
+
+    fn address(&self) -> Option<String> {
+        lock(&self.told).clone().or_else(|| self.configured.clone())
     }
 }
 
@@ -239,13 +245,16 @@ impl Peers {
         until: Instant,
     ) -> Result<Line, String> {
         let worker = self.workers.get(usize::from(number)).ok_or("there is none")?;
+        let address = worker.address().ok_or(
+            "nobody has said yet where it is: give its [[worker]] in node.toml an `address`, or have what starts it tell the node (POST /workers)",
+        )?;
         let left = || until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let deadline_s = match purpose {
             Purpose::Ranges { deadline_s, .. } => *deadline_s,
             Purpose::Control { .. } | Purpose::Run { .. } => left().as_secs(),
         };
         let open = || -> Result<(Line, Answer), FrameError> {
-            let found = worker.address.to_socket_addrs()?.collect();
+            let found = address.to_socket_addrs()?.collect();
             let tls = self.dial(found, &worker.calling, until)?;
             let line = Line::new(self.clone(), tls, deadline_s);
             line.say(purpose, &[], left())?;
@@ -261,8 +270,20 @@ impl Peers {
         }
     }
 
-    /// Where a worker is called.
-    pub fn worker_at(&self, number: u16) -> &str {
-        self.workers.get(usize::from(number)).map_or("?", |w| &w.address)
+    /// Where a worker is called, if that is known.
+    pub fn worker_at(&self, number: u16) -> Option<String> {
+        self.workers.get(usize::from(number))?.address()
+    }
+
+    /// Where this node was told that a worker is.
+    pub fn worker_told(&self, number: u16) -> Option<String> {
+        lock(&self.workers.get(usize::from(number))?.told).clone()
+    }
+
+    /// A worker is called there from now on. Whoever answers there still has to show its certificate. Whether that is news;
+    /// nothing if there is no such worker.
+    pub fn tell_worker(&self, number: u16, address: String) -> Option<bool> {
+        let before = lock(&self.workers.get(usize::from(number))?.told).replace(address.clone());
+        Some(before.as_ref() != Some(&address))
     }
 }

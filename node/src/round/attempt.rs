@@ -164,14 +164,16 @@ fn attempt<'a>(
     let begun = Instant::now();
     node.board.doing(key, "connecting", layers);
     let waiting = workers::call(node, name, ready);
+    let told = |number: &u16| Some((*number, node.peers.worker_told(*number)?));
     let mine = Hello::draw(&agreement, ready, waiting.keys().copied());
-    let mine = mine.map_err(|e| e.to_string())?;
+    let mut mine = mine.map_err(|e| e.to_string())?;
+    mine.addresses = waiting.keys().filter_map(told).collect();
     let hello = |peer| mine.for_node(me, peer);
-    let (links, theirs) = node.peers.run_links(name, &hello, node.deadline())?;
+    let (links, theirs) = node.peers.run_links(name, &hello, &BTreeMap::new(), node.deadline())?;
     let (run, seeds) = mine.join(me, &theirs)?;
     let take_part = workers::common(&waiting, &theirs);
     let (closer, lost) = (links.closer().map_err(|e| e.to_string())?, Arc::default());
-    let of_run = (&take_part, run, &seeds);
+    let of_run = (&take_part, &theirs, run, &seeds);
     let crew = Crew::begin(scope, (node, key, ready), waiting, of_run, (closer, &lost));
     let mut crew = crew.map_err(|e| format!("no thread is left: {e}"))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
@@ -346,6 +348,8 @@ struct Hello {
     seed: Seed,
     workers: BTreeSet<u16>,
     division: Option<crate::basics::Hash>,
+    /// Where those of them are that this node was told of.
+    addresses: BTreeMap<u16, String>,
 }
 
 impl Hello {
@@ -359,14 +363,16 @@ impl Hello {
         getrandom::fill(&mut nonce)?;
         let (agreement, seed) = (agreement.digest(), Seed::random()?);
         let division = ready.divided.as_ref().map(|divided| divided.hash);
-        Ok(Hello { agreement, nonce: Hex(nonce), seed, workers: workers.collect(), division })
+        let (nonce, workers, addresses) = (Hex(nonce), workers.collect(), BTreeMap::new());
+        Ok(Hello { agreement, nonce, seed, workers, division, addresses })
     }
 
     /// The seed is for the next node only: it is the randomness of these two.
     fn for_node(&self, me: usize, peer: usize) -> RunHello {
         let seed = (peer == (me + 1) % 3).then(|| self.seed.clone());
-        let (workers, division) = (self.workers.clone(), self.division);
-        RunHello { agreement: self.agreement, nonce: self.nonce, seed, workers, division }
+        let (workers, addresses) = (self.workers.clone(), self.addresses.clone());
+        let (agreement, nonce, division) = (self.agreement, self.nonce, self.division);
+        RunHello { agreement, nonce, seed, workers, division, addresses }
     }
 
     /// The run's name and this node's seeds.
@@ -471,6 +477,7 @@ mod tests {
             nonce: Hex([2; 32]),
             seed: Seed::new([3; 16]),
             workers: BTreeSet::new(),
+            addresses: BTreeMap::new(),
             division: division.map(|n| Hex([n; 32])),
         };
         let joins = |mine: Option<u8>, theirs: [Option<u8>; 2]| {

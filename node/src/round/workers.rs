@@ -10,6 +10,7 @@
 
 use crate::basics::Hex;
 use crate::board::Awaited;
+use crate::keys::is_address;
 use crate::metrics::worker as of_worker;
 use crate::node::Node;
 use crate::peers::Line;
@@ -59,7 +60,7 @@ pub(super) fn call(node: &Arc<Node>, name: &RunName, ready: &Ready) -> BTreeMap<
         match called {
             Ok(line) => drop(there.insert(number, line)),
             Err(why) => {
-                let at = node.peers.worker_at(number);
+                let at = node.peers.worker_at(number).unwrap_or("?".into());
                 tracing::warn!(round = %name.key, attempt = name.attempt, worker = number, at, why, "a worker takes no part in the attempt");
                 node.metrics.workers_away.get_or_create(&of_worker(number)).inc();
             }
@@ -262,7 +263,12 @@ impl<'a> Crew<'a> {
         scope: &'a Scope<'a, '_>,
         (node, key, ready): (&'a Arc<Node>, &'a RoundKey, &'a Ready),
         mut waiting: BTreeMap<u16, Line>,
-        (take_part, run, seeds): (&BTreeSet<u16>, RunId, &PairSeeds),
+        (take_part, theirs, run, seeds): (
+            &BTreeSet<u16>,
+            &BTreeMap<usize, RunHello>,
+            RunId,
+            &PairSeeds,
+        ),
         (links, lost): (Closer, &Arc<AtomicBool>),
     ) -> io::Result<Option<Crew<'a>>> {
         waiting.retain(|number, _| take_part.contains(number));
@@ -273,11 +279,17 @@ impl<'a> Crew<'a> {
         let (say, heard) = channel();
         let mut workers = Vec::new();
         for (place, (worker, line)) in waiting.into_iter().enumerate() {
+            // Another node may say anything. What is no address is as if it had said nothing.
+            let at = |(node, hello): (&usize, &RunHello)| {
+                let at = hello.addresses.get(&worker).filter(|at| is_address(at))?;
+                Some((*node, at.clone()))
+            };
             let begin = ToWorker::Begin(Begin {
                 run: Hex(run.0),
                 next: seeds.next.clone(),
                 prev: seeds.prev.clone(),
                 workers: take_part.clone(),
+                addresses: theirs.iter().filter_map(at).collect(),
                 dealt: Hex(dealing(&key.task, key.round).0),
                 bytes: ready.artifact.len() as u64,
                 circuit: ready.hash,

@@ -101,6 +101,7 @@ impl Crew {
             next: Seed::new([5; 16]),
             prev: Seed::new([5; 16]),
             workers: workers.iter().copied().collect(),
+            addresses: Default::default(),
             dealt: Hex([6; 16]),
             bytes: bytes.len() as u64,
             circuit: Hex(slvr_circuit::artifact::hash(&self.case.circuit)),

@@ -21,6 +21,7 @@
 //! | `page` | the status page and metrics |
 //! | `workers` | processes that compute ranges for their node, and what becomes of a round when they fail |
 //! | `commands` | who may command a worker, what it refuses, and what each party has of a client |
+//! | `ray` | workers that Ray starts, by hand |
 //! | `strikes` | the same in schedules that are drawn from a seed |
 //! | `upkeep` | backups, other tasks, old rounds, a look from elsewhere, checks |
 //!
@@ -41,6 +42,7 @@ mod mutants;
 mod openings;
 mod page;
 mod proxy;
+mod ray;
 mod retry;
 mod reveals;
 mod rounds;

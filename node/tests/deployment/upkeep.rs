@@ -18,7 +18,7 @@ use std::time::Duration;
 const LONG: Duration = Duration::from_secs(90);
 
 /// Asks a node at its port for operators, on this machine; the answer with its head.
-fn ask(world: &World, node: usize, method: &str, path: &str, head: &str) -> String {
+pub fn ask(world: &World, node: usize, method: &str, path: &str, head: &str) -> String {
     let port = world.operations_ports[node];
     let mut socket = until(LONG, "connects", || TcpStream::connect(("127.0.0.1", port)).ok());
     let head =
@@ -29,7 +29,7 @@ fn ask(world: &World, node: usize, method: &str, path: &str, head: &str) -> Stri
     answer
 }
 
-fn body(answer: &str) -> Value {
+pub fn body(answer: &str) -> Value {
     let body = answer.split_once("\r\n\r\n").expect("a body").1;
     serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {answer}"))
 }

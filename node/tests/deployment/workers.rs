@@ -3,9 +3,11 @@
 //! What a round reveals is compared with the formula of its predicate, and with a run of the same circuit without workers.
 
 use crate::WORKER;
+use crate::attacks::call_at;
 use crate::page::metrics;
 use crate::proxy::Proxy;
 use crate::schedules::Draw;
+use crate::upkeep::{ask, body};
 use crate::world::{CHECK, Shape, World, client, ports, until};
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact};
@@ -18,7 +20,7 @@ use slvr_node::config::identity;
 use slvr_node::keys;
 use slvr_node::submission::{Signer, Submission, pack_public};
 use slvr_runtime::party::session::{Options, run_local};
-use slvr_runtime::share::encode::{Inputs, RawTensor, encode_public};
+use slvr_runtime::share::encode::{Inputs, RawData, RawTensor, encode_public};
 use slvr_simulation::idx;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -27,7 +29,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-const LONG: Duration = Duration::from_secs(300);
+pub const LONG: Duration = Duration::from_secs(300);
 
 /// A predicate that comes with the compiler, built as a task with workers is.
 fn compiled(name: &str, sizes: &[(&str, &str)], memory: Option<u64>) -> Circuit {
@@ -167,11 +169,28 @@ impl Case {
     }
 
     /// What a run in this process without workers reveals.
-    fn alone(&self) -> Vec<f64> {
+    pub fn alone(&self) -> Vec<f64> {
         let sets = [vec![self.clients.clone()], vec![Vec::new(); self.circuit.parties.len() - 1]];
         let inputs = Inputs { public: self.public.clone(), sets: sets.concat() };
         let report = run_local(&self.circuit, &inputs, &Options::default());
         report.expect("a run").outputs[0].values.clone()
+    }
+
+    /// Four numbers of each input in a row, as numbers and in the units in which they are shared.
+    pub fn plain(&self) -> Vec<Vec<u8>> {
+        let forms: [fn(f64) -> Vec<u8>; 3] = [
+            |x| x.to_le_bytes().to_vec(),
+            |x| ((x * 65_536.0) as i64).to_le_bytes().to_vec(),
+            |x| ((x * 65_536.0) as i32).to_le_bytes().to_vec(),
+        ];
+        let mut out = Vec::new();
+        for tensor in self.clients.iter().flat_map(BTreeMap::values) {
+            let RawData::F64(values) = &tensor.data else { continue };
+            for row in values.chunks_exact(4).step_by(20).filter(|row| !row.contains(&0.0)) {
+                out.extend(forms.map(|form| row.iter().flat_map(|x| form(*x)).collect::<Vec<_>>()));
+            }
+        }
+        out
     }
 
     pub fn check(&self, values: &[f64], what: &str) {
@@ -312,6 +331,29 @@ impl Crew {
         fs::copy(path("crt"), folder.join("worker.crt")).expect("a copy");
         fs::copy(path("key"), folder.join("worker.key")).expect("a copy");
         self.start_with(node, k, folder);
+    }
+
+    /// Nodes do not know where their workers are, and nobody answers where these are configured to call each other.
+    pub fn forget_places(&self) {
+        let edit = |path: &Path, address: &dyn Fn() -> Option<String>| {
+            let text = fs::read_to_string(path).expect("a configuration");
+            let (before, workers) = text.split_once("[[worker]]").expect("workers");
+            let line = |line: &str| match line.starts_with("address = ") {
+                true => address(),
+                false => Some(line.to_string()),
+            };
+            let kept: Vec<String> = workers.lines().filter_map(line).collect();
+            fs::write(path, format!("{before}[[worker]]{}\n", kept.join("\n"))).expect("writes");
+        };
+        let nowhere = || {
+            let [port] = ports();
+            Some(format!("address = \"127.0.0.1:{port}\""))
+        };
+        for node in 0..3 {
+            let folder = self.world.folder.path().join(format!("node-{node}"));
+            edit(&folder.join("node.toml"), &|| None);
+            (0..self.count).for_each(|k| edit(&self.folder(node, k).join("worker.toml"), &nowhere));
+        }
     }
 
     pub fn kill(&mut self, node: usize, k: usize) {
@@ -522,4 +564,126 @@ fn nodes_with_different_numbers_of_workers_use_those_that_all_have() {
             assert_eq!(work.len(), left, "{report}");
         }
     }
+}
+
+/// What a node answers to whoever says where a worker is.
+fn place(crew: &Crew, node: usize, head: &str, told: &str) -> (u16, Value) {
+    let head = format!("{head}Content-Length: {}\r\n\r\n{told}", told.len());
+    let answer = ask(&crew.world, node, "POST", "/workers", &head);
+    (answer[9..12].parse().expect("a status"), body(&answer))
+}
+
+/// Has a worker listen elsewhere; where.
+fn elsewhere(crew: &Crew, node: usize, k: usize) -> String {
+    let [port] = ports();
+    let path = crew.folder(node, k).join("worker.toml");
+    let text = fs::read_to_string(&path).expect("a configuration");
+    let line = text.lines().find(|l| l.starts_with("listen = ")).expect("a line");
+    fs::write(&path, text.replace(line, &format!("listen = \"127.0.0.1:{port}\"")))
+        .expect("writes");
+    format!("127.0.0.1:{port}")
+}
+
+/// Nodes are told where their workers are while they run, and tell it to the workers of the others. Whoever is there shows a
+/// certificate, wherever it is.
+#[test]
+fn a_worker_takes_part_where_its_node_is_told_that_it_is() {
+    let case = Case::accuracy(("8", "1", "2"), Some(1500 << 10), 9);
+    let mut crew = Crew::new(case, 1, Shape { deadline: 120, ..Shape::default() });
+    crew.forget_places();
+    (0..3).for_each(|node| crew.world.start(node));
+    let tell = |crew: &Crew, node: usize, at: &str| {
+        let said = place(crew, node, "", &format!("{{\"number\":0,\"address\":\"{at}\"}}"));
+        assert_eq!(said, (200, serde_json::json!({ "number": 0, "address": at })));
+    };
+    let round = |crew: &Crew, round: u64, workers: usize, what: &str| {
+        crew.submit(round);
+        let status = crew.ended(round, LONG);
+        assert_eq!(status["phase"], "released", "{what}: {status}");
+        crew.case.check(&crew.values(round), what);
+        for report in crew.reports(round) {
+            let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
+            assert_eq!(work.len(), workers, "{what}: {report}");
+        }
+    };
+    round(&crew, 1, 0, "nobody has said where workers are");
+    for number in [1, 2] {
+        let mut last = String::new();
+        for node in 0..3 {
+            last = elsewhere(&crew, node, 0);
+            crew.start(node, 0);
+            tell(&crew, node, &last);
+            let log = || fs::read_to_string(crew.log(node, 0)).unwrap_or_default();
+            until(LONG, "the worker listens", || log().contains(&last).then_some(()));
+        }
+        round(&crew, 1 + number, 1, "all are where their nodes were told");
+        // The worker of another party is not taken for this node's own.
+        tell(&crew, 0, &last);
+        round(&crew, 10 + number, 0, "another party's worker");
+        assert!(crew.world.logged(0).contains("certificate"), "{}", crew.world.logged(0));
+    }
+    for (told, status, said) in [
+        ("{\"number\":1,\"address\":\"a:1\"}", 404, "there is no worker 1"),
+        ("{\"number\":65535,\"address\":\"a:1\"}", 404, "there is no worker 65535"),
+        ("{\"number\":-1,\"address\":\"a:1\"}", 400, "is needed"),
+        ("{\"number\":65536,\"address\":\"a:1\"}", 400, "is needed"),
+        ("{\"number\":0}", 400, "is needed"),
+        ("{\"number\":0,\"address\":\"a:1\",\"key\":1}", 400, "is needed"),
+        ("", 400, "is needed"),
+        ("[", 400, "is needed"),
+        ("{\"number\":0,\"address\":\"a\"}", 400, "is a host and a port"),
+        ("{\"number\":0,\"address\":\"http://a:1\"}", 400, "is a host and a port"),
+        (&"x".repeat(1025), 413, "1024 bytes"),
+    ] {
+        let (code, answer) = place(&crew, 0, "", told);
+        let why = answer["error"]["message"].as_str().unwrap_or_default().to_string();
+        assert!(code == status && why.contains(said), "{told}: {code} {answer}");
+    }
+    assert_eq!(place(&crew, 0, "Origin: http://x\r\n", "{}").0, 404, "a page in a browser");
+    assert!(ask(&crew.world, 0, "GET", "/workers", "").starts_with("HTTP/1.1 404"));
+}
+
+/// Over TLS an operator says where any worker is, and a worker where it is itself.
+#[test]
+fn a_worker_says_itself_where_it_is_and_nothing_of_another_one() {
+    let case = Case::accuracy(("8", "1", "2"), Some(1500 << 10), 9);
+    let mut crew = Crew::new(case, 2, Shape::default());
+    let path = crew.world.folder.path().join("node-0/node.toml");
+    let text = fs::read_to_string(&path).expect("a configuration");
+    let token = sha256(b"of the operator");
+    fs::write(&path, format!("{text}\n[operator]\ntokens = [\"{token}\"]\n")).expect("writes");
+    crew.world.start(0);
+    let asks = |own: Option<&str>, head: &str, request: &str, number: u16| {
+        let told = format!("{{\"number\":{number},\"address\":\"a:1\"}}");
+        let at = (0, crew.world.operations_ports[0]);
+        let tls = until(LONG, "connects", || call_at(&crew.world, at, own).ok());
+        let length = told.len();
+        let head = format!(
+            "{request} HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: {length}\r\n{head}\r\n{told}"
+        );
+        tls.write_all(head.as_bytes(), true).expect("sends");
+        let (mut out, mut piece) = (Vec::new(), [0; 4096]);
+        while let Ok(n @ 1..) = tls.read(&mut piece) {
+            out.extend_from_slice(&piece[..n]);
+        }
+        String::from_utf8_lossy(&out).chars().skip(9).take(3).collect::<String>()
+    };
+    let (own, operator) =
+        (Some("node-0/worker-1/worker"), "Authorization: Bearer of the operator\r\n");
+    let places = "POST /workers";
+    assert_eq!(asks(own, "", places, 1), "200");
+    assert_eq!(asks(own, "", places, 0), "403", "another worker of its node");
+    assert_eq!(asks(own, "", "GET /status.json", 1), "403", "it may look at nothing");
+    assert_eq!(asks(own, "", "POST /backup", 1), "403");
+    for (who, head) in [
+        (None, ""),
+        (None, "Authorization: Bearer of nobody\r\n"),
+        (Some("node-1/worker-1/worker"), ""),
+        (Some("clients/client-000/client"), ""),
+    ] {
+        assert_eq!(asks(who, head, places, 1), "403", "{who:?} {head}");
+    }
+    assert_eq!(asks(None, operator, places, 0), "200");
+    assert_eq!(asks(own, operator, places, 0), "200");
+    assert_eq!(asks(None, operator, places, 2), "404");
 }
