@@ -183,6 +183,30 @@ fn a_worker_that_is_lost_before_its_turn_ends_the_attempt() {
     assert_eq!(crew.failed(1), [0, 1]);
 }
 
+/// Both ends of a line only hear that it is closed, and no worker says more: node 0 leaves that number out in the end.
+#[test]
+fn a_line_between_workers_that_breaks_again_and_again_is_done_without() {
+    let case = Case::accuracy(SMALL, MEMORY, 9);
+    let crew = Crew::started(case, 1, Shape { deadline: 20, ..Shape::default() });
+    crew.lines.iter().for_each(|line| line.slow(15));
+    crew.submit(1);
+    // The first line is the one from node 1's worker to node 0's.
+    while crew.computes(0, 1) {
+        crew.lines[0].cut();
+        crew.lines[0].heal();
+        crew.lines[0].slow(15);
+        thread::sleep(Duration::from_millis(100));
+    }
+    let status = crew.ended(1, Duration::from_secs(200));
+    assert_eq!(status["phase"], "released", "{status}");
+    crew.case.check(&crew.values(1), "without workers");
+    assert_eq!(crew.failed(0), [2], "{status}");
+    for report in crew.reports(1) {
+        let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
+        assert!(work.is_empty(), "{report}");
+    }
+}
+
 /// What a node cannot read itself is not the worker's fault, and is mended as ever.
 #[test]
 fn a_part_that_is_lost_before_it_is_handed_over_is_named_and_no_worker_is_blamed() {
