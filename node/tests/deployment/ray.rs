@@ -119,9 +119,8 @@ impl Wanted {
             self.begins[first(eight)]
                 && self.all.get(eight).is_some_and(|all| all.iter().any(|w| rest.starts_with(w)))
         };
-        pages.into_iter().any(|page| {
-            (page.saturating_sub(7)..page + PAGE).any(|at| at < bytes.len() && found(at))
-        })
+        let mut places = pages.flat_map(|page| page.saturating_sub(7)..page + PAGE);
+        places.any(|at| at < bytes.len() && found(at))
     }
 }
 
@@ -139,6 +138,50 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
             _ => {}
         }
     }
+}
+
+/// Reads what a process writes to, in pieces that overlap, so that nothing lies between two of them.
+fn memory(process: &Path, own_only: bool, mut with: impl FnMut(&[u8])) -> Option<()> {
+    let maps = fs::read_to_string(process.join("maps")).ok()?;
+    let memory = File::open(process.join("mem")).ok()?;
+    let pages = File::open(process.join("pagemap")).ok()?;
+    for line in maps.lines().filter(|l| l.contains(" rw")) {
+        let shared = line.contains(" rw-s");
+        if own_only && (shared || line.split_whitespace().count() > 5) {
+            continue;
+        }
+        let (from, to) = line.split(' ').next()?.split_once('-')?;
+        let [mut from, to] = [from, to].map(|n| u64::from_str_radix(n, 16).expect("a number"));
+        while from < to {
+            let mut piece = vec![0; (to - from).min(1 << 20) as usize];
+            let mut entries = vec![0; piece.len() / PAGE * 8];
+            let known = pages.read_exact_at(&mut entries, from / PAGE as u64 * 8).is_ok();
+            // Others may have written what is shared. Of what is not shared, most was never touched.
+            let there = shared || !known || entries.chunks_exact(8).any(|e| e[7] & 0xc0 != 0);
+            if there && memory.read_exact_at(&mut piece, from).is_ok() {
+                with(&piece);
+            }
+            from += if from + (1 << 20) < to { (1 << 20) - PAGE as u64 } else { 1 << 20 };
+        }
+    }
+    Some(())
+}
+
+/// Words of a worker's memory, one of a page: shares and what was drawn, since a row of 64 other bytes has fewer values, but
+/// for tables of characters, in which one follows another.
+fn drawn(pid: u64) -> BTreeSet<[u8; 8]> {
+    let mut out = BTreeSet::new();
+    memory(Path::new(&format!("/proc/{pid}")), true, |piece| {
+        for page in piece.chunks_exact(PAGE) {
+            let values = |row: &[u8]| row.iter().collect::<BTreeSet<_>>().len();
+            let drawn = |w: &[u8]| values(w) > 5 && w[1] != w[0].wrapping_add(1);
+            let row = page
+                .chunks_exact(64)
+                .find(|row| (51..63).contains(&values(row)) && row.chunks_exact(8).all(drawn));
+            out.extend(row.and_then(|row| row.first_chunk::<8>()));
+        }
+    });
+    out
 }
 
 /// Where something that is wanted is, of all that Ray has: /dev/shm, the folders and logs of its clusters and of what the
@@ -161,35 +204,18 @@ fn look(wanted: &Wanted) -> BTreeSet<String> {
     for process in fs::read_dir("/proc").expect("processes").flatten() {
         let at = process.path();
         let Ok(program) = fs::read_link(at.join("exe")) else { continue };
-        let Ok(maps) = fs::read_to_string(at.join("maps")) else { continue };
         if own.contains(&program) {
             continue;
         }
-        let Ok(memory) = File::open(at.join("mem")) else { continue };
-        let Ok(pages) = File::open(at.join("pagemap")) else { continue };
         let name = fs::read_to_string(at.join("comm")).unwrap_or_default();
-        processes += 1;
-        for line in maps.lines().filter(|l| l.contains(" rw")) {
-            let range = line.split(' ').next().and_then(|r| r.split_once('-')).expect("a range");
-            let number = |text| u64::from_str_radix(text, 16).expect("a number");
-            let (mut from, to) = (number(range.0), number(range.1));
-            // Others may have written what is shared. Of what is not shared, most was never touched.
-            let touched = line.contains(" rw-s") || line.contains(" rws");
-            // Pieces overlap, so that nothing lies between two of them.
-            while from < to {
-                let mut piece = vec![0; (to - from).min(1 << 20) as usize];
-                let mut entries = vec![0; piece.len() / PAGE * 8];
-                let known = pages.read_exact_at(&mut entries, from / PAGE as u64 * 8).is_ok();
-                let there = touched || !known || entries.chunks_exact(8).any(|e| e[7] & 0xc0 != 0);
-                if there && memory.read_exact_at(&mut piece, from).is_ok() {
-                    bytes += piece.len();
-                    if wanted.is_in(&piece) {
-                        out.insert(format!("the memory of {}", name.trim()));
-                    }
-                }
-                from += if from + (1 << 20) < to { (1 << 20) - PAGE as u64 } else { 1 << 20 };
+        let read = memory(&at, false, |piece| {
+            bytes += piece.len();
+            if wanted.is_in(piece) {
+                out.insert(format!("the memory of {}", name.trim()));
             }
-        }
+        });
+        // It may have ended.
+        processes += usize::from(read.is_some());
     }
     println!(
         "{} patterns in {} files and the memory of {processes} processes, {bytes} bytes: {out:?}",
@@ -256,6 +282,10 @@ fn workers_that_ray_starts_compute_the_same_and_ray_has_nothing_of_it() {
             kill(if killed == "an actor is killed" { parent(worker) } else { worker });
         } else {
             assert!(crew.computes(0, round), "a range is computed");
+            let words: Vec<_> = pids.iter().flatten().flat_map(|pid| drawn(*pid)).collect();
+            assert!(words.len() > 1000, "only {} words of workers", words.len());
+            println!("{} words of workers that compute", words.len());
+            words.iter().for_each(|word| wanted.add(word));
             assert_eq!(look(wanted), BTreeSet::new());
         }
         let what = if killed.is_empty() { "nothing happens" } else { killed };
