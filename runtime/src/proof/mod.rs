@@ -2,7 +2,7 @@
 //!
 //! Which statement belongs to which message, and how long the messages of a proof are, is the matter of
 //! [`slvr_circuit::proof`]. Lives here: the algebra of the proofs ([`algebra`]), statements as vectors of words
-//! ([`claims`], [`carries`], `exchange`, [`products`], [`chunk`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
+//! ([`statements`], [`carries`], `exchange`, [`products`], [`chunk`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
 //! proven in another way ([`lifted`]). May not: links, the order of a run ([`crate::party`]
 //! sends the messages).
 //!
