@@ -183,7 +183,8 @@ fn a_worker_that_is_lost_before_its_turn_ends_the_attempt() {
     assert_eq!(crew.failed(1), [0, 1]);
 }
 
-/// Both ends of a line only hear that it is closed, and no worker says more: node 0 leaves that number out in the end.
+/// Both ends of a line only hear that it is closed, and no worker says more: node 0 leaves that number out in the end, or before
+/// it a node whose worker waited in vain, if the line breaks while workers connect.
 #[test]
 fn a_line_between_workers_that_breaks_again_and_again_is_done_without() {
     let case = Case::accuracy(SMALL, MEMORY, 9);
@@ -200,7 +201,7 @@ fn a_line_between_workers_that_breaks_again_and_again_is_done_without() {
     let status = crew.ended(1, Duration::from_secs(200));
     assert_eq!(status["phase"], "released", "{status}");
     crew.case.check(&crew.values(1), "without workers");
-    assert_eq!(crew.failed(0), [2], "{status}");
+    assert!((0..3).any(|node| crew.failed(node) == [2]), "{status}");
     for report in crew.reports(1) {
         let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
         assert!(work.is_empty(), "{report}");
