@@ -20,13 +20,14 @@ use crate::ranges::Range;
 use crate::speculation::Speculation;
 use crate::wire_len;
 use crate::{Circuit, Dom, Instr, Lanes, Layer, Op, ValueId};
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// Bytes at which a frame is complete.
 pub const FRAME: usize = 64 << 10;
 
 /// One step of a party.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Step {
     /// Evaluate a local instruction of the layer, by its index there.
     Local(usize),
@@ -51,7 +52,7 @@ pub enum Step {
 }
 
 /// Where an instruction is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Place {
     pub layer: usize,
     /// Among the local instructions of the layer, and after them those of its exchange.
@@ -78,7 +79,7 @@ pub fn instr(circuit: &Circuit, place: Place) -> &Instr {
 }
 
 /// The steps of one layer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LayerPlan {
     /// In order.
     pub steps: Vec<Step>,

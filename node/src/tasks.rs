@@ -10,7 +10,6 @@ use slvr_circuit::{Circuit, From, artifact};
 use slvr_runtime::party::packed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Makes circuits of tasks. The node knows no compiler.
@@ -92,8 +91,7 @@ impl Divided {
     pub fn of(circuit: &Circuit) -> Divided {
         let division = Division::of(circuit);
         let mut hasher = blake3::Hasher::new_derive_key("slvr 1 division among workers");
-        // All of it is numbers, so that how it is shown says it all.
-        let written = write!(hasher, "{division:?}");
+        let written = serde_json::to_writer(&mut hasher, &division);
         debug_assert!(written.is_ok(), "{written:?}");
         Divided { division, hash: Hex(*hasher.finalize().as_bytes()) }
     }

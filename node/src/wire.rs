@@ -17,7 +17,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 8;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 9;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -94,7 +94,7 @@ pub struct RunHello {
     /// Numbers of this node's workers that wait for the attempt. Those that wait at all three nodes take part.
     #[serde(default)]
     pub workers: BTreeSet<u16>,
-    /// Where those of them are that this node was told of. The others are where the other nodes' workers are configured to call.
+    /// Where this node calls them. It counts where the other nodes' workers are not configured to call somewhere.
     #[serde(default)]
     pub addresses: BTreeMap<u16, String>,
     /// How the circuit is divided among workers, a hash; nothing where it is not.
@@ -154,7 +154,7 @@ pub struct Begin {
     pub prev: Seed,
     /// Who takes part, by number, in order: range n is for the worker at place n modulo their number.
     pub workers: BTreeSet<u16>,
-    /// Where the same workers of other nodes are, by node, if that was told.
+    /// Where the same workers of other nodes are by what these say, by node.
     #[serde(default)]
     pub addresses: BTreeMap<usize, String>,
     /// Under which name the clients dealt.

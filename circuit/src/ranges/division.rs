@@ -5,10 +5,11 @@ use super::{Range, first, ranges};
 use crate::plan::{LayerPlan, Place, Step, drops, instr, undropped};
 use crate::speculation::Speculation;
 use crate::{Circuit, Instr, ValueId};
+use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Who computes what of a circuit, and when. The same at all parties.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Division {
     pub ranges: Vec<Range>,
     /// The party's own steps, by layer. It hands over a range as soon as it has what that reads, and takes it back right

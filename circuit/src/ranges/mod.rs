@@ -40,13 +40,14 @@ pub use division::Division;
 use crate::plan::{Place, instr};
 use crate::speculation::Speculation;
 use crate::{Circuit, Op, ValueId};
+use serde::Serialize;
 use std::collections::BTreeSet;
 
 /// What is small: one part in so many.
 const SMALL: u64 = 16;
 
 /// What a worker can compute for its party.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Range {
     /// From the first layer that it has instructions in to the last one. Those of two ranges may overlap.
     pub layers: std::ops::Range<usize>,
@@ -76,7 +77,7 @@ impl Range {
 }
 
 /// Some members' parts of an input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Members {
     /// Index into [`Circuit::inputs`].
     pub input: usize,

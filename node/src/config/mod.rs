@@ -122,7 +122,7 @@ pub enum Power {
     Collect,
 }
 
-/// A node as the other nodes know it, or a worker as the same workers of other nodes do.
+/// A node as the other nodes know it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {

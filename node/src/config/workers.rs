@@ -15,7 +15,7 @@ pub const WORKERS: usize = 64;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OwnWorker {
-    /// Where the node calls it; without it the node is told at [`crate::config::NodeConfig::operations`].
+    /// Where the node calls it; without it where the node is told at [`crate::config::NodeConfig::operations`].
     #[serde(default)]
     pub address: Option<String>,
     /// SHA-256 of its certificate, DER.
@@ -41,7 +41,18 @@ pub struct WorkerConfig {
     /// SHA-256 of its node's certificate, DER. More than one while certificates are being exchanged.
     pub node: Vec<Hash>,
     /// The workers of this number of the three nodes, in order, this one among them.
-    pub worker: Vec<Peer>,
+    pub worker: Vec<OtherWorker>,
+}
+
+/// A worker as those of its number of the two other nodes know it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OtherWorker {
+    /// Where the others call it; without it where its node says in an attempt that it is.
+    #[serde(default)]
+    pub address: Option<String>,
+    /// SHA-256 of its certificate, DER. More than one while certificates are being exchanged.
+    pub certificates: Vec<Hash>,
 }
 
 impl WorkerConfig {
@@ -80,13 +91,13 @@ impl WorkerConfig {
                     .into(),
             );
         }
-        let all = self.worker.iter().map(|w| (Some(&w.address), &w.certificates));
+        let all = self.worker.iter().map(|w| (w.address.as_ref(), &w.certificates));
         twice("worker", all).or_else(|| shared(&self.node, &self.worker))
     }
 }
 
 /// What says that a worker shows a node's certificate.
-fn shared(node: &[Hash], workers: &[Peer]) -> Option<String> {
+fn shared(node: &[Hash], workers: &[OtherWorker]) -> Option<String> {
     let at = workers.iter().position(|w| w.certificates.iter().any(|c| node.contains(c)))?;
     Some(format!("[[worker]] {at} has the node's certificate: each has one of its own"))
 }
@@ -119,6 +130,11 @@ mod tests {
         Peer { address: format!("h{n}:1"), certificates: vec![Hex([n; 32])] }
     }
 
+    fn other(n: u8) -> OtherWorker {
+        let Peer { address, certificates } = peer(n);
+        OtherWorker { address: Some(address), certificates }
+    }
+
     fn worker(node: u8, all: [u8; 3]) -> WorkerConfig {
         WorkerConfig {
             party: 1,
@@ -127,7 +143,7 @@ mod tests {
             key: "k".into(),
             listen: "l:1".into(),
             node: vec![Hex([node; 32])],
-            worker: all.map(peer).into(),
+            worker: all.map(other).into(),
         }
     }
 

@@ -11,6 +11,7 @@ use super::shown::status;
 use crate::basics::{Hash, sha256};
 use crate::keys::is_address;
 use crate::node::Node;
+use crate::peers::TellError;
 use crate::store::StoreError;
 use hyper::header::{AUTHORIZATION, HOST, HeaderName, HeaderValue, ORIGIN};
 use hyper::{Method, Request, Response, StatusCode};
@@ -145,14 +146,20 @@ async fn place(node: &Node, seen: &Seen, request: Request<Inbound>) -> Result<Va
         return refused(400, "address", why);
     }
     match node.peers.tell_worker(number, address.clone()) {
-        None => {
+        Err(TellError::None) => {
             let there = node.config.worker.len();
             let why = format!(
                 "there is no worker {number}: node.toml has [[worker]] {there} times, and numbers begin with 0"
             );
             refused(404, "worker", why)
         }
-        Some(news) => {
+        Err(TellError::Configured(at)) => {
+            let why = format!(
+                "worker {number} has the address {at} in node.toml: take this line out if what starts the worker says where it is"
+            );
+            refused(409, "configured", why)
+        }
+        Ok(news) => {
             // Whoever starts workers may say it again and again.
             if news {
                 tracing::info!(

@@ -154,7 +154,7 @@ mod tests {
                 assert_eq!((told.party, told.number), (node, worker));
                 assert_eq!(told.node, config.node[node].certificates);
                 assert_eq!(told.worker[node].certificates, own.certificates);
-                assert_eq!(Some(&told.worker[node].address), own.address.as_ref());
+                assert_eq!(told.worker[node].address, own.address);
                 Peers::of_worker(&told).expect("keys");
                 ports.push(own.address.clone());
             }

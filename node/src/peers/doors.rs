@@ -109,6 +109,12 @@ impl Doors {
         });
     }
 
+    /// From how many addresses this node or worker calls, or is called.
+    #[cfg(test)]
+    pub fn knows(&self, peer: usize) -> usize {
+        self.state().nodes.get(&peer).map_or(0, BTreeSet::len)
+    }
+
     /// Closes a socket at a moment, unless what is returned is dropped before.
     ///
     /// # Errors

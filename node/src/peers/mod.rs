@@ -25,7 +25,7 @@ mod runs;
 mod workers;
 
 use crate::basics::{Hash, now_ms, sha256, spawn};
-use crate::config::{self, NodeConfig, WorkerConfig, identity};
+use crate::config::{NodeConfig, WorkerConfig, identity};
 use crate::trust;
 use crate::wire::{
     Answer, Ask, FrameError, PROTOCOL, Purpose, RunHello, RunName, SHORT, frame, read_frame,
@@ -48,7 +48,7 @@ use doors::Doors;
 pub use doors::{CALLERS, GREETING};
 pub use runs::LinksError;
 use workers::OwnWorker;
-pub use workers::{Line, Ranges, answers_within};
+pub use workers::{Line, Ranges, TellError, answers_within};
 
 /// How many connections one node may have.
 pub const EACH: usize = 64;
@@ -120,7 +120,8 @@ type Arrivals = BTreeMap<(RunName, usize), (Secure, RunHello, Instant)>;
 /// The connections of a node.
 pub struct Peers {
     me: usize,
-    addresses: Vec<String>,
+    /// Where each is. Where a worker of another node is may not be known before an attempt.
+    addresses: Vec<Option<String>>,
     /// Who may call, by party: in its own place of a node nobody, and of a worker its node.
     pins: Vec<Vec<Hash>>,
     called: Arc<ServerConfig>,
@@ -158,7 +159,8 @@ impl Peers {
     /// Keys that cannot be used.
     pub fn new(config: &NodeConfig, longest: u64) -> Result<Peers, String> {
         let own = identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
-        let mut peers = Peers::of("node", config.party, &own, &config.node, Vec::new())
+        let ends = config.node.iter().map(|n| (Some(&n.address), &n.certificates));
+        let mut peers = Peers::of("node", config.party, &own, ends, Vec::new())
             .map_err(|why| format!("{}: {why}", config.certificate.display()))?;
         peers.longest = AtomicU64::new(longest);
         let known = config.worker.iter().map(|w| OwnWorker::new(w, (&own.0, &own.1)));
@@ -173,20 +175,22 @@ impl Peers {
     /// Keys that cannot be used.
     pub fn of_worker(config: &WorkerConfig) -> Result<Peers, String> {
         let own = identity(&config.certificate, &config.key).map_err(|e| e.to_string())?;
-        Peers::of("worker", config.party, &own, &config.worker, config.node.clone())
+        let ends = config.worker.iter().map(|w| (w.address.as_ref(), &w.certificates));
+        Peers::of("worker", config.party, &own, ends, config.node.clone())
             .map_err(|why| format!("{}: {why}", config.certificate.display()))
     }
 
     /// With three ends that stand in a table of this name, of which `me` is this one. In its place `node` may call.
-    fn of(
+    fn of<'a>(
         table: &str,
         me: usize,
         (certificate, key): &(CertificateDer<'static>, PrivateKeyDer<'static>),
-        ends: &[config::Peer],
+        ends: impl Iterator<Item = (Option<&'a String>, &'a Vec<Hash>)>,
         node: Vec<Hash>,
     ) -> Result<Peers, String> {
         let own = (certificate, key);
-        let mut pins: Vec<Vec<Hash>> = ends.iter().map(|n| n.certificates.clone()).collect();
+        let (addresses, mut pins): (Vec<_>, Vec<_>) =
+            ends.map(|(address, pins)| (address.cloned(), pins.clone())).unzip();
         let calling = pins.iter().map(|p| trust::client(Some(own), p.clone()).map(Arc::new));
         let calling = calling.collect::<Result<_, _>>().map_err(no_tls)?;
         let mine = sha256(certificate);
@@ -201,7 +205,7 @@ impl Peers {
         let called = Arc::new(trust::server(own, Some(pins.concat())).map_err(no_tls)?);
         Ok(Peers {
             me,
-            addresses: ends.iter().map(|n| n.address.clone()).collect(),
+            addresses,
             calling,
             pins,
             called,
@@ -387,15 +391,27 @@ impl Peers {
     }
 
     fn unreachable(&self, peer: usize, why: io::Error) -> AskError {
-        AskError::Unreachable { peer, address: self.addresses[peer].clone(), why: told(why) }
+        let address = self.addresses[peer].clone().unwrap_or_default();
+        AskError::Unreachable { peer, address, why: told(why) }
     }
 
-    /// Calls another end where it is, or where it is configured to be.
-    fn call(&self, peer: usize, at: Option<&String>, until: Instant) -> io::Result<Secure> {
-        let at = at.unwrap_or(&self.addresses[peer]);
+    /// Calls another end where it is configured to be, or else where another node says that it is.
+    fn call(&self, peer: usize, told: Option<&String>, until: Instant) -> io::Result<Secure> {
+        let configured = self.addresses[peer].as_ref();
+        let at = configured.or(told).ok_or_else(|| {
+            io::Error::new(
+                io::ErrorKind::NotFound,
+                "nobody has said where it is: give its [[worker]] in worker.toml an `address`, or have its node told (POST /workers)",
+            )
+        })?;
         let found: Vec<SocketAddr> = at.to_socket_addrs()?.collect();
-        self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
-        self.dial(found, &self.calling[peer], until)
+        if configured.is_some() {
+            self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
+        }
+        let tls = self.dial(found, &self.calling[peer], until)?;
+        // Whatever was said, there it is.
+        self.doors.is_node(peer, tls.socket().peer_addr().ok().map(|at| at.ip()));
+        Ok(tls)
     }
 
     fn dial(
@@ -547,6 +563,49 @@ fn prepare(socket: &TcpStream, limit: Duration) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::keys;
+
+    /// A node may say anything of where its worker is. Where it is configured to be counts, and who does not prove to be
+    /// one is none.
+    #[test]
+    fn a_worker_is_called_where_another_node_says_only_if_nothing_is_configured() {
+        let dir = tempfile::tempdir().expect("a folder");
+        keys::make(dir.path(), &keys::Plan::local(7400, Vec::new(), String::new())).expect("keys");
+        keys::workers(dir.path(), 1).expect("workers");
+        let path = dir.path().join("node-1/worker-0/worker.toml");
+        let mut config = WorkerConfig::read(&path).expect("reads");
+        // Whoever is called ends the connection at once.
+        let [there, elsewhere] = [(); 2].map(|()| {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let (at, called) = (listener.local_addr().expect("a port"), Arc::default());
+            let count: Arc<AtomicUsize> = Arc::clone(&called);
+            spawn("other", move || {
+                for socket in listener.incoming().flatten() {
+                    count.fetch_add(1, Ordering::SeqCst);
+                    drop(socket);
+                }
+            })
+            .expect("a thread");
+            (at.to_string(), called)
+        });
+        let calls = |config: &WorkerConfig, told: Option<&String>| {
+            let peers = Peers::of_worker(config).expect("keys");
+            let before = [&there, &elsewhere].map(|(_, called)| called.load(Ordering::SeqCst));
+            let why = peers.call(0, told, Instant::now() + GREETING).expect_err("is none");
+            let after = [&there, &elsewhere].map(|(_, called)| called.load(Ordering::SeqCst));
+            ([0, 1].map(|i| after[i] - before[i]), peers.doors.knows(0), why.to_string())
+        };
+        config.worker[0].address = Some(there.0.clone());
+        for told in [None, Some(&elsewhere.0)] {
+            let (called, known, _) = calls(&config, told);
+            assert_eq!((called, known), ([1, 0], 1), "{told:?}");
+        }
+        config.worker[0].address = None;
+        let (called, known, _) = calls(&config, Some(&elsewhere.0));
+        assert_eq!((called, known), ([0, 1], 0));
+        let (called, known, why) = calls(&config, None);
+        assert!((called, known) == ([0, 0], 0) && why.contains("nobody has said"), "{why}");
+    }
 
     #[test]
     fn a_handler_that_panics_gives_its_place_back() {

@@ -37,7 +37,7 @@ impl LinksError {
 
 impl Peers {
     /// Connects this node with the other two for an attempt; what they say, by node. `hello` is what each is told, and `at`
-    /// has those that are elsewhere than configured.
+    /// says where those are for which no address is configured.
     ///
     /// # Errors
     ///

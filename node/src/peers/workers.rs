@@ -56,10 +56,19 @@ fn at(most: Duration) -> Instant {
 /// Computes ranges of an attempt for a worker's node, which takes it for this worker of this party.
 pub type Ranges = dyn Fn((usize, u16), RunName, Line) + Send + Sync;
 
+/// Why a node does not take note of where a worker is.
+#[derive(Debug)]
+pub enum TellError {
+    /// There is none of this number.
+    None,
+    /// It is configured to be there.
+    Configured(String),
+}
+
 /// A worker as its node calls it.
 pub(super) struct OwnWorker {
     configured: Option<String>,
-    /// Where it is by what the node was told while it runs.
+    /// Where it is by what the node was told while it runs, if no address is configured.
     told: Mutex<Option<String>>,
     calling: Arc<ClientConfig>,
 }
@@ -71,7 +80,7 @@ impl OwnWorker {
     }
 
     fn address(&self) -> Option<String> {
-        lock(&self.told).clone().or_else(|| self.configured.clone())
+        self.configured.clone().or_else(|| lock(&self.told).clone())
     }
 }
 
@@ -275,15 +284,21 @@ impl Peers {
         self.workers.get(usize::from(number))?.address()
     }
 
-    /// Where this node was told that a worker is.
-    pub fn worker_told(&self, number: u16) -> Option<String> {
-        lock(&self.workers.get(usize::from(number))?.told).clone()
-    }
-
-    /// A worker is called there from now on. Whoever answers there still has to show its certificate. Whether that is news;
-    /// nothing if there is no such worker.
-    pub fn tell_worker(&self, number: u16, address: String) -> Option<bool> {
-        let before = lock(&self.workers.get(usize::from(number))?.told).replace(address.clone());
-        Some(before.as_ref() != Some(&address))
+    /// A worker of which no address is configured is called there from now on. Whoever answers there still has to show its
+    /// certificate. Whether that is news.
+    ///
+    /// # Errors
+    ///
+    /// No such worker; one that has another address.
+    pub fn tell_worker(&self, number: u16, address: String) -> Result<bool, TellError> {
+        let worker = self.workers.get(usize::from(number)).ok_or(TellError::None)?;
+        match &worker.configured {
+            Some(at) if *at == address => Ok(false),
+            Some(at) => Err(TellError::Configured(at.clone())),
+            None => {
+                let before = lock(&worker.told).replace(address.clone());
+                Ok(before.as_ref() != Some(&address))
+            }
+        }
     }
 }

@@ -164,7 +164,7 @@ fn attempt<'a>(
     let begun = Instant::now();
     node.board.doing(key, "connecting", layers);
     let waiting = workers::call(node, name, ready);
-    let told = |number: &u16| Some((*number, node.peers.worker_told(*number)?));
+    let told = |number: &u16| Some((*number, node.peers.worker_at(*number)?));
     let mine = Hello::draw(&agreement, ready, waiting.keys().copied());
     let mut mine = mine.map_err(|e| e.to_string())?;
     mine.addresses = waiting.keys().filter_map(told).collect();
@@ -348,7 +348,7 @@ struct Hello {
     seed: Seed,
     workers: BTreeSet<u16>,
     division: Option<crate::basics::Hash>,
-    /// Where those of them are that this node was told of.
+    /// Where they are.
     addresses: BTreeMap<u16, String>,
 }
 

@@ -38,7 +38,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const CAUSE: usize = 1000;
 /// Attempts of a round in which a worker may fail.
 const FAILURES: u32 = 2;
-/// How often a round that was aborted is noticed by whoever waits for a worker.
+/// How soon the end of a round or of another node's attempt is noticed by whoever waits for a worker.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Those of this node's workers that wait for an attempt, by number.
@@ -95,6 +95,7 @@ pub(super) struct Crew<'a> {
     workers: Vec<One>,
     heard: Receiver<(usize, Heard)>,
     done: BTreeMap<usize, Computed>,
+    links: Arc<Closer>,
     aborted: Arc<AtomicBool>,
 }
 
@@ -310,7 +311,7 @@ impl<'a> Crew<'a> {
         }
         let (clients, aborted) = (BTreeMap::new(), node.aborted(key));
         let done = BTreeMap::new();
-        Ok(Some(Crew { node, key, divided, ready, clients, workers, heard, done, aborted }))
+        Ok(Some(Crew { node, key, divided, ready, clients, workers, heard, done, links, aborted }))
     }
 
     /// Who gave what is loaded.
@@ -395,6 +396,14 @@ impl<'a> Crew<'a> {
                 Ok((of, heard)) => {
                     self.note(of, heard)?;
                     since = if of == place { Instant::now() } else { since };
+                }
+                // This party receives nothing while it waits here. Workers of a node that has gone may be waited for in vain.
+                Err(_) if self.links.is_ended() => {
+                    return Err(self.lost(
+                        place,
+                        "another node has ended the attempt",
+                        Origin::Echo,
+                    ));
                 }
                 // What it is handed takes as long as it takes.
                 Err(_) if !handed => since = Instant::now(),

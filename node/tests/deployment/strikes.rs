@@ -183,6 +183,28 @@ fn a_worker_that_is_lost_before_its_turn_ends_the_attempt() {
     assert_eq!(crew.failed(1), [0, 1]);
 }
 
+/// The workers of the two other nodes wait for it until the deadline, and these nodes for them: what they wait for has ended.
+#[test]
+fn a_worker_that_is_lost_while_workers_connect_ends_the_attempt_everywhere() {
+    let case = Case::accuracy(SMALL, MEMORY, 11);
+    let mut crew = Crew::started(case, 2, Shape { deadline: 60, ..Shape::default() });
+    // From worker 1 of node 1 to that of node 0, and from that of node 2 to it.
+    let between = [3, 8];
+    between.iter().for_each(|line| crew.lines[*line].cut());
+    crew.submit(1);
+    for node in 0..3 {
+        assert!(crew.computes(node, 1), "node {node} waits for a range");
+    }
+    crew.kill(1, 1);
+    let status = crew.ended(1, Duration::from_secs(200));
+    assert_eq!(status["phase"], "released", "{status}");
+    let first = failures(&status).remove(0);
+    assert!(first.contains("node 1: range ") && first.contains("on worker 1: "), "{first}");
+    assert!(first.contains("it has ended the connection"), "{first}");
+    crew.case.check(&crew.values(1), "without that number");
+    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0, 0], [0, 1], [0, 0]]);
+}
+
 /// Both ends of a line only hear that it is closed, and no worker says more: node 0 leaves that number out in the end, or before
 /// it a node whose worker waited in vain, if the line breaks while workers connect.
 #[test]

@@ -333,26 +333,18 @@ impl Crew {
         self.start_with(node, k, folder);
     }
 
-    /// Nodes do not know where their workers are, and nobody answers where these are configured to call each other.
+    /// Nothing is configured of where workers are.
     pub fn forget_places(&self) {
-        let edit = |path: &Path, address: &dyn Fn() -> Option<String>| {
+        let edit = |path: &Path| {
             let text = fs::read_to_string(path).expect("a configuration");
             let (before, workers) = text.split_once("[[worker]]").expect("workers");
-            let line = |line: &str| match line.starts_with("address = ") {
-                true => address(),
-                false => Some(line.to_string()),
-            };
-            let kept: Vec<String> = workers.lines().filter_map(line).collect();
+            let kept: Vec<&str> =
+                workers.lines().filter(|line| !line.starts_with("address = ")).collect();
             fs::write(path, format!("{before}[[worker]]{}\n", kept.join("\n"))).expect("writes");
         };
-        let nowhere = || {
-            let [port] = ports();
-            Some(format!("address = \"127.0.0.1:{port}\""))
-        };
         for node in 0..3 {
-            let folder = self.world.folder.path().join(format!("node-{node}"));
-            edit(&folder.join("node.toml"), &|| None);
-            (0..self.count).for_each(|k| edit(&self.folder(node, k).join("worker.toml"), &nowhere));
+            edit(&self.world.folder.path().join(format!("node-{node}/node.toml")));
+            (0..self.count).for_each(|k| edit(&self.folder(node, k).join("worker.toml")));
         }
     }
 
@@ -653,7 +645,7 @@ fn a_worker_says_itself_where_it_is_and_nothing_of_another_one() {
     let token = sha256(b"of the operator");
     fs::write(&path, format!("{text}\n[operator]\ntokens = [\"{token}\"]\n")).expect("writes");
     crew.world.start(0);
-    let asks = |own: Option<&str>, head: &str, request: &str, number: u16| {
+    let asks = |crew: &Crew, own: Option<&str>, head: &str, request: &str, number: u16| {
         let told = format!("{{\"number\":{number},\"address\":\"a:1\"}}");
         let at = (0, crew.world.operations_ports[0]);
         let tls = until(LONG, "connects", || call_at(&crew.world, at, own).ok());
@@ -671,19 +663,24 @@ fn a_worker_says_itself_where_it_is_and_nothing_of_another_one() {
     let (own, operator) =
         (Some("node-0/worker-1/worker"), "Authorization: Bearer of the operator\r\n");
     let places = "POST /workers";
-    assert_eq!(asks(own, "", places, 1), "200");
-    assert_eq!(asks(own, "", places, 0), "403", "another worker of its node");
-    assert_eq!(asks(own, "", "GET /status.json", 1), "403", "it may look at nothing");
-    assert_eq!(asks(own, "", "POST /backup", 1), "403");
+    // What is configured stands.
+    assert_eq!(asks(&crew, own, "", places, 1), "409");
+    crew.world.kill(0);
+    crew.forget_places();
+    crew.world.start(0);
+    assert_eq!(asks(&crew, own, "", places, 1), "200");
+    assert_eq!(asks(&crew, own, "", places, 0), "403", "another worker of its node");
+    assert_eq!(asks(&crew, own, "", "GET /status.json", 1), "403", "it may look at nothing");
+    assert_eq!(asks(&crew, own, "", "POST /backup", 1), "403");
     for (who, head) in [
         (None, ""),
         (None, "Authorization: Bearer of nobody\r\n"),
         (Some("node-1/worker-1/worker"), ""),
         (Some("clients/client-000/client"), ""),
     ] {
-        assert_eq!(asks(who, head, places, 1), "403", "{who:?} {head}");
+        assert_eq!(asks(&crew, who, head, places, 1), "403", "{who:?} {head}");
     }
-    assert_eq!(asks(None, operator, places, 0), "200");
-    assert_eq!(asks(own, operator, places, 0), "200");
-    assert_eq!(asks(None, operator, places, 2), "404");
+    assert_eq!(asks(&crew, None, operator, places, 0), "200");
+    assert_eq!(asks(&crew, own, operator, places, 0), "200");
+    assert_eq!(asks(&crew, None, operator, places, 2), "404");
 }

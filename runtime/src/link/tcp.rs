@@ -2,15 +2,17 @@
 //!
 //! Every peer has two threads. The writer takes frames from a queue, so that sending never waits for the
 //! peer to read. The reader takes in the frames that are expected, in order, while the party computes;
-//! it compares a header with the expected one before it allocates the body, and reads nothing that is
-//! not expected. Dropping the link writes out what is queued and closes the connections.
+//! it compares a header with the expected one before it allocates the body, and reads nothing more than a
+//! header that is not expected: so it hears of a peer's end whatever the party does. Dropping the link writes
+//! out what is queued and closes the connections.
 
 use super::tls::{Identity, Secure};
-use super::{Header, Link, LinkError, Peer};
+use super::{Header, Kind, Link, LinkError, Peer};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -107,6 +109,8 @@ struct Channel {
     outgoing: Option<Sender<(Header, Vec<u8>)>>,
     wanted: Option<Sender<Header>>,
     incoming: Receiver<Result<Vec<u8>, LinkError>>,
+    /// The peer sends nothing more.
+    ended: Arc<AtomicBool>,
     /// Frames that the reader was told of and that were not asked for yet.
     announced: VecDeque<Header>,
     writer: Option<JoinHandle<()>>,
@@ -127,9 +131,16 @@ impl Channel {
                 }
             }
         });
+        let ended = Arc::new(AtomicBool::new(false));
+        let ends = ended.clone();
         let reader = thread::spawn(move || {
-            while let Ok(expected) = to_read.recv() {
-                let got = read_frame(&r, &expected);
+            loop {
+                let head = read_header(&r);
+                if head.as_ref().map_or(true, |head| head.kind == Kind::Abort) {
+                    ends.store(true, Ordering::Release);
+                }
+                let Ok(expected) = to_read.recv() else { return };
+                let got = head.and_then(|head| read_body(&r, &head, &expected));
                 let failed = got.is_err();
                 if arrived.send(got).is_err() || failed {
                     return;
@@ -141,6 +152,7 @@ impl Channel {
             outgoing: Some(outgoing),
             wanted: Some(wanted),
             incoming,
+            ended,
             announced: VecDeque::new(),
             writer: Some(writer),
             reader: Some(reader),
@@ -148,11 +160,15 @@ impl Channel {
     }
 }
 
-/// Reads the frame that is expected, and nothing else.
-fn read_frame(wire: &Wire, expected: &Header) -> Result<Vec<u8>, LinkError> {
+fn read_header(wire: &Wire) -> Result<Header, LinkError> {
     let mut head = [0; Header::BYTES];
     wire.read_exact(&mut head).map_err(closed)?;
-    Header::decode(&head).ok_or(LinkError::Garbled)?.check(expected)?;
+    Header::decode(&head).ok_or(LinkError::Garbled)
+}
+
+/// Reads the rest of a frame if it is the one that is expected.
+fn read_body(wire: &Wire, head: &Header, expected: &Header) -> Result<Vec<u8>, LinkError> {
+    head.check(expected)?;
     let len = usize::try_from(expected.len).map_err(|_| LinkError::Garbled)?;
     let mut body = vec![0; len];
     wire.read_exact(&mut body).map_err(closed)?;
@@ -316,15 +332,22 @@ impl Tcp {
     }
 }
 
-/// Has a link's own end hear, from another thread, that it is closed. What that says then, an abort, still goes out.
-pub struct Closer(Vec<TcpStream>);
+/// Has a link's own end hear, from another thread, that it is closed, and knows whether a peer has ended it. What its own
+/// end says then, an abort, still goes out.
+pub struct Closer(Vec<(TcpStream, Arc<AtomicBool>)>);
 
 impl Closer {
     pub fn close(&self) {
-        for socket in &self.0 {
+        for (socket, _) in &self.0 {
             // It may have gone by itself.
             let _ = socket.shutdown(Shutdown::Read);
         }
+    }
+
+    /// Whether a peer has said that it stops, or has closed its connection. Between messages only: what a peer has sent before
+    /// is read first, once it is expected.
+    pub fn is_ended(&self) -> bool {
+        self.0.iter().any(|(_, ended)| ended.load(Ordering::Acquire))
     }
 }
 
@@ -335,8 +358,9 @@ impl Tcp {
     ///
     /// A system without files left.
     pub fn closer(&self) -> io::Result<Closer> {
-        let sockets = self.channels.values().map(|c| c.wire.socket().try_clone());
-        Ok(Closer(sockets.collect::<io::Result<_>>()?))
+        let ends =
+            self.channels.values().map(|c| Ok((c.wire.socket().try_clone()?, c.ended.clone())));
+        Ok(Closer(ends.collect::<io::Result<_>>()?))
     }
 }
 

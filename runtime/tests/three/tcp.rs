@@ -112,6 +112,31 @@ fn sending_does_not_wait_for_the_peer_and_what_is_sent_leaves() {
     assert_eq!(reading.join().unwrap().unwrap(), 4 * (body.len() + Header::BYTES));
 }
 
+/// What is sent before an end is received, and that it has ended is known before anything is expected.
+#[test]
+fn the_end_of_a_peer_is_heard_while_nothing_is_expected() {
+    let abort = Header::new(Kind::Abort, 3, 0);
+    let closes = |mut peer: TcpStream| drop(peer.write_all(&frame(header(0, 2), &[1, 2])[..5]));
+    let aborts = |mut peer: TcpStream| peer.write_all(&abort.encode()).unwrap();
+    let ends: [(&dyn Fn(TcpStream), _); 3] =
+        [(&drop, LinkError::Closed), (&closes, LinkError::Closed), (&aborts, LinkError::Aborted)];
+    for (end, says) in ends {
+        let (mut link, mut peer) = link();
+        let closer = link.closer().unwrap();
+        peer.write_all(&frame(header(0, 2), &[1, 2])).unwrap();
+        assert!(!closer.is_ended());
+        assert_eq!(link.recv(PEER, header(0, 2), LONG), Ok(vec![1, 2]));
+        assert!(!closer.is_ended());
+        end(peer);
+        let begun = std::time::Instant::now();
+        while !closer.is_ended() {
+            assert!(begun.elapsed() < LONG);
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert_eq!(link.recv(PEER, header(1, 2), LONG), Err(says));
+    }
+}
+
 /// Whoever ends a link from another thread ends its own waiting: the peer still hears why.
 #[test]
 fn a_link_that_its_own_end_closes_still_says_that_it_aborts() {
