@@ -7,8 +7,9 @@
 use super::guard::Entries;
 use super::interval::size;
 use super::layout::behind;
+use super::means::{Mean, Means};
+use super::norms;
 use super::signs::{not_negative, not_negative_of};
-use super::{means, norms};
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use slvr_language::types::Elem;
 use std::cell::RefCell;
@@ -109,17 +110,19 @@ impl Magnitudes {
 
     /// Of a quotient that is a weighted mean by an exact divisor.
     fn averaged(&self, g: &Graph, [x, y]: [NodeId; 2]) -> Option<f64> {
-        let mean = means::quotient(g, x, y, &|id| not_negative_of(g, id, self.entries))?;
+        let positive = |id| not_negative_of(g, id, self.entries);
+        let mean = Means::default().quotient(g, x, y, positive)?;
         self.of_mean(g, &mean)
     }
 
     /// Of a sum of products with shares.
     fn blended(&self, g: &Graph, id: NodeId) -> Option<f64> {
-        let blend = means::blend(g, id, &|id| not_negative_of(g, id, self.entries))?;
+        let positive = |id| not_negative_of(g, id, self.entries);
+        let blend = Means::default().blend(g, id, positive)?;
         self.of_mean(g, &blend.mean)
     }
 
-    fn of_mean(&self, g: &Graph, mean: &means::Mean) -> Option<f64> {
+    fn of_mean(&self, g: &Graph, mean: &Mean) -> Option<f64> {
         let own = mean.values.map_or(1.0, |values| self.of(g, values));
         let most = own * (mean.power as f64).exp2() * ROUNDED;
         (mean.divisor_off == 0.0).then_some(most)

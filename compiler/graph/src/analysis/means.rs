@@ -60,29 +60,52 @@ type Word = (NodeId, u64, i64);
 /// The words that an entry adds up, in order, and what their sum may be off by.
 type Divisor = Rc<(Vec<Word>, f64)>;
 
-/// Whether x / y is a weighted mean, entry by entry. `positive` says of a node whether none of its entries is negative.
-pub fn quotient(
-    g: &Graph,
-    x: NodeId,
-    y: NodeId,
-    positive: &dyn Fn(NodeId) -> bool,
-) -> Option<Mean> {
-    let read = Reader::new(g, positive);
+/// What has been read of a graph's quotients and products: each is read once, whatever is known of the signs of weights.
+#[derive(Default)]
+pub struct Means {
+    quotients: RefCell<HashMap<(NodeId, NodeId), Vec<Mean>>>,
+    blends: RefCell<HashMap<NodeId, Vec<Blend>>>,
+}
+
+impl Means {
+    /// Whether x / y is a weighted mean, entry by entry. `positive` says of a node whether none of its entries is negative.
+    pub fn quotient(
+        &self,
+        g: &Graph,
+        x: NodeId,
+        y: NodeId,
+        positive: impl Fn(NodeId) -> bool,
+    ) -> Option<Mean> {
+        let mut known = self.quotients.borrow_mut();
+        let all = known.entry((x, y)).or_insert_with(|| quotients(g, x, y));
+        all.iter().find(|mean| mean.weights.iter().all(|&w| positive(w))).cloned()
+    }
+
+    /// Whether a matrix product averages its right side by shares of sums.
+    pub fn blend(&self, g: &Graph, id: NodeId, positive: impl Fn(NodeId) -> bool) -> Option<Blend> {
+        let mut known = self.blends.borrow_mut();
+        let all = known.entry(id).or_insert_with(|| blends(g, id));
+        all.iter().find(|blend| blend.mean.weights.iter().all(|&w| positive(w))).cloned()
+    }
+}
+
+/// The ways in which x / y is a weighted mean if no weight is negative.
+fn quotients(g: &Graph, x: NodeId, y: NodeId) -> Vec<Mean> {
     let fits = |(a, b): (&u64, &u64)| a == b || *b == 1;
     let (from, to) = (g.shape(y), g.shape(x));
     if from.len() != to.len() || !to.iter().zip(from).all(fits) {
-        return None;
+        return Vec::new();
     }
-    let base = read.base(x);
-    let mean = products(g, base.id).into_iter().find_map(|p| read.mean(&p, &base, y, to));
-    mean.or_else(|| read.share(x, y))
+    let base = Reader::new(g).base(x);
+    let means = products(g, base.id);
+    let means = means.iter().filter_map(|p| Reader::new(g).mean(p, &base, y, to));
+    means.chain(Reader::new(g).share(x, y)).collect()
 }
 
-/// Whether a matrix product averages its right side by shares of sums.
-pub fn blend(g: &Graph, id: NodeId, positive: &dyn Fn(NodeId) -> bool) -> Option<Blend> {
-    let Op::MatMul { .. } = g.op(id) else { return None };
-    let read = Reader::new(g, positive);
-    products(g, id).into_iter().find_map(|p| read.blend(&p))
+/// The ways in which a matrix product is a [`Blend`] if no weight is negative.
+fn blends(g: &Graph, id: NodeId) -> Vec<Blend> {
+    let Op::MatMul { .. } = g.op(id) else { return Vec::new() };
+    products(g, id).iter().filter_map(|p| Reader::new(g).blend(p)).collect()
 }
 
 /// Sums of products: of each block of entries of a result, the entries of one factor that all its entries have.
@@ -173,7 +196,6 @@ struct Base {
 
 struct Reader<'g> {
     g: &'g Graph,
-    positive: &'g dyn Fn(NodeId) -> bool,
     layouts: RefCell<HashMap<NodeId, Option<Layout<'g>>>>,
     /// What is known of divisors.
     divisors: RefCell<HashMap<Word, Option<Divisor>>>,
@@ -182,10 +204,9 @@ struct Reader<'g> {
 }
 
 impl<'g> Reader<'g> {
-    fn new(g: &'g Graph, positive: &'g dyn Fn(NodeId) -> bool) -> Reader<'g> {
+    fn new(g: &'g Graph) -> Reader<'g> {
         Reader {
             g,
-            positive,
             layouts: RefCell::default(),
             divisors: RefCell::default(),
             left: Cell::new(4 * ENTRIES),
@@ -233,7 +254,7 @@ impl<'g> Reader<'g> {
         }
     }
 
-    /// The terms of an entry of a divisor, none of which is negative. A term that was truncated is a word of its own.
+    /// The terms of an entry of a divisor. A term that was truncated is a word of its own.
     fn divisor(&self, at: Word) -> Option<Divisor> {
         if let Some(known) = self.divisors.borrow().get(&at) {
             return known.clone();
@@ -252,7 +273,7 @@ impl<'g> Reader<'g> {
         }
         self.terms((id, at, power), &mut terms)?;
         terms.sort_unstable();
-        terms.iter().all(|&(id, ..)| (self.positive)(id)).then_some((terms, off))
+        Some((terms, off))
     }
 
     /// The words that are added up for an entry.

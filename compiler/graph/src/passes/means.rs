@@ -6,7 +6,7 @@
 
 use super::scaling::Scales;
 use crate::analysis::guard::Entries;
-use crate::analysis::means;
+use crate::analysis::means::Means;
 use crate::analysis::signs::not_negative_of;
 use crate::graph::{NodeId, Op, ScaleRule};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,7 +25,7 @@ impl Scales<'_> {
         }
         // Both sums are rounded, whatever the signs of the weights are.
         let positive = |id| not_negative_of(self.g, id, Entries::Declared);
-        let mean = means::quotient(self.g, x, y, &positive)?;
+        let mean = Means::default().quotient(self.g, x, y, positive)?;
         if mean.divisor_off > 0.0 {
             return None;
         }

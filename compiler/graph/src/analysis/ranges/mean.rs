@@ -1,4 +1,4 @@
-//! Weighted means lie within the values that are averaged ([`means`]).
+//! Weighted means lie within the values that are averaged ([`crate::analysis::means`]).
 //!
 //! The bound is proven of a run's words, so no quotient is cut for it. A truncated dividend is off by a unit at most, a
 //! divisor that is not 0 is at least one of its own units, and a divisor of 0 has a dividend of 0. Of a divisor that was
@@ -6,7 +6,7 @@
 
 use super::{Rule, power};
 use crate::analysis::interval::{Interval, UNBOUNDED, hull, size};
-use crate::analysis::means::{self, Mean};
+use crate::analysis::means::Mean;
 use crate::analysis::stated::StatedErrors;
 use crate::graph::NodeId;
 
@@ -15,7 +15,7 @@ impl Rule<'_> {
     pub(super) fn averaged(&self, x: NodeId, y: NodeId) -> Interval {
         let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
         let bound = || {
-            let mean = means::quotient(self.g, x, y, &positive)?;
+            let mean = self.means.quotient(self.g, x, y, positive)?;
             let least = self.least(y, &mean)?;
             let off = mean.dividend_off / least;
             let (lo, hi) = self.mean(&mean, &[y], least);
@@ -28,7 +28,7 @@ impl Rule<'_> {
     pub(super) fn blended(&self) -> Interval {
         let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
         let bound = || {
-            let blend = means::blend(self.g, self.id, &positive)?;
+            let blend = self.means.blend(self.g, self.id, positive)?;
             let least = blend.divisors.iter().map(|&y| self.least(y, &blend.mean));
             let least = least.reduce(|a, b| Some(a?.min(b?)))??;
             let (lo, hi) = self.mean(&blend.mean, &blend.divisors, least);

@@ -13,6 +13,7 @@ use crate::analysis::interval::{
     self, above, below, enlarged, hull, meet, negated, outward, product, scaled, size,
 };
 use crate::analysis::layout::{keeps_entries, same_entries};
+use crate::analysis::means::Means;
 use crate::analysis::order::{self, Orders};
 use crate::analysis::softmax;
 use crate::analysis::stated::{Function, Stated, StatedErrors};
@@ -46,6 +47,7 @@ pub struct Ranges {
 pub struct Basis<'a> {
     view: View<'a>,
     orders: Orders,
+    means: Means,
     /// Upper ends of what is below its own maximum, in real units.
     tops: Vec<Option<f64>>,
 }
@@ -56,6 +58,7 @@ impl<'a> Basis<'a> {
         Basis {
             view: View::new(graph, stated),
             orders: Orders::default(),
+            means: Means::default(),
             tops: softmax::tops(graph),
         }
     }
@@ -78,14 +81,14 @@ impl Ranges {
     }
 
     /// The same.
-    pub fn on(Basis { view, orders, tops }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
+    pub fn on(Basis { view, orders, means, tops }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
         let mut all = Ranges::default();
         let (graph, stated) = (view.g, view.stated);
         for id in graph.ids() {
             let bound = if graph.ty(id).elem == Elem::Bit {
                 loose((0.0, 1.0), f64::INFINITY)
             } else {
-                Rule { view, orders, g: graph, id, all: &all, stated }.bound(inputs)
+                Rule { view, orders, means, g: graph, id, all: &all, stated }.bound(inputs)
             };
             let mut bound = settle(bound, graph.shape(id));
             if let Some(top) = tops[id.index()] {
@@ -172,6 +175,7 @@ const STEPS: u32 = 8;
 struct Rule<'a> {
     view: &'a View<'a>,
     orders: &'a Orders,
+    means: &'a Means,
     g: &'a Graph,
     id: NodeId,
     all: &'a Ranges,
