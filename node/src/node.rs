@@ -376,6 +376,10 @@ impl Node {
             {
                 tracing::warn!(round = %key, attempt = f.attempt, why = f.why, "an attempt failed");
                 add(&counts.failed);
+                // Numbers that wait at all three take part: that node 0 leaves one out is enough.
+                if let Some(worker) = f.worker.filter(|_| self.leads()) {
+                    self.worker_failed(key, worker);
+                }
             }
             self.wake();
         }
@@ -469,7 +473,7 @@ impl Node {
     }
 
     /// Notes that an attempt has failed in a range of a worker.
-    pub fn worker_failed(&self, key: &RoundKey, worker: u16) {
+    fn worker_failed(&self, key: &RoundKey, worker: u16) {
         *lock(&self.failed).entry(key.clone()).or_default().entry(worker).or_default() += 1;
     }
 

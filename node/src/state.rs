@@ -210,6 +210,9 @@ pub struct Failure {
     /// Whether that is the node's own, or what follows from what happened elsewhere.
     #[serde(default = "own")]
     pub origin: Origin,
+    /// In whose range, by number.
+    #[serde(default)]
+    pub worker: Option<u16>,
 }
 
 fn own() -> Origin {
@@ -219,7 +222,7 @@ fn own() -> Origin {
 impl Failure {
     /// One that is the node's own, or that it says of another one.
     pub fn new(attempt: u32, why: impl Into<String>) -> Failure {
-        Failure { attempt, why: why.into(), origin: Origin::Own }
+        Failure { attempt, why: why.into(), origin: Origin::Own, worker: None }
     }
 }
 

@@ -7,7 +7,7 @@
 use crate::basics::{Hash, Hex};
 use crate::state::{Agreement, Entry, Failure, Mandate, Order, Phase, RoundKey, Verdict};
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use slvr_runtime::party::{Origin, Replaced};
 use slvr_runtime::share::Seed;
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,7 +17,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 9;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 10;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -38,6 +38,30 @@ pub enum FrameError {
     /// Its bytes are no message.
     #[error("a message that makes no sense: {0}")]
     Garbled(String),
+}
+
+/// Characters of a text that another process says: it goes on into logs, reports and to other nodes.
+const SAID: usize = 1000;
+
+/// Of a text of another process its beginning.
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(SAID) {
+        text.truncate(end);
+    }
+    text
+}
+
+fn said<'de, D: Deserializer<'de>>(from: D) -> Result<String, D::Error> {
+    String::deserialize(from).map(cut)
+}
+
+fn said_if_any<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::deserialize(from)?.map(cut))
+}
+
+fn failure<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Box<Failure>>, D::Error> {
+    let failed = Option::<Box<Failure>>::deserialize(from)?;
+    Ok(failed.map(|failed| Box::new(Failure { why: cut(failed.why), ..*failed })))
 }
 
 /// A message as a frame. It may carry a seed, so it is wiped when it is dropped.
@@ -169,12 +193,16 @@ pub struct Begin {
 /// What a worker says to its node.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum OfWorker {
-    /// It has done this layer of its range.
-    Layer(usize),
+    /// It lives, whomever it waits for: said several times within the deadline.
+    Lives,
     /// It has done the range, and what is read of it follows.
     Done { bytes_sent: u64, peak_memory: u64, writes: u64 },
     /// It has stopped: why, and where that comes from.
-    Failed { why: String, origin: Origin },
+    Failed {
+        #[serde(deserialize_with = "said")]
+        why: String,
+        origin: Origin,
+    },
 }
 
 /// What node 0 asks of a round that was aborted.
@@ -234,6 +262,7 @@ pub enum Ask {
     Abort {
         /// Of which round.
         key: RoundKey,
+        #[serde(deserialize_with = "said")]
         why: String,
         /// The coordinator's order, if it is one.
         order: Option<Mandate>,
@@ -256,18 +285,21 @@ pub enum Answer {
         /// The last attempt.
         attempt: u32,
         /// Why it failed, if it did.
+        #[serde(deserialize_with = "failure")]
         failed: Option<Box<Failure>>,
         /// What ended it, if clients are left out by it and that is not agreed yet.
         verdict: Option<Verdict>,
         /// Why there is no result.
+        #[serde(deserialize_with = "said_if_any")]
         aborted: Option<String>,
         /// The coordinator's order to end it, if that is why.
         ending: Option<Mandate>,
         /// What this node waits for, beside other nodes.
+        #[serde(deserialize_with = "said_if_any")]
         waits: Option<String>,
     },
     /// No, and why.
-    Refused(String),
+    Refused(#[serde(deserialize_with = "said")] String),
 }
 
 #[cfg(test)]
@@ -281,6 +313,34 @@ mod tests {
             let e = read_frame::<String>(&mut &bytes[..], 10).expect_err("it is too long");
             assert!(matches!(e, FrameError::Long { found, most: 10 } if found == len), "{e}");
         }
+    }
+
+    #[test]
+    fn of_what_another_process_says_the_beginning_counts() {
+        let long = "é".repeat(SAID + 7);
+        let cut: String = long.chars().take(SAID).collect();
+        let read = |answer: &Answer| read_frame::<Answer>(&mut &frame(answer)[..], SHORT);
+        assert!(
+            matches!(read(&Answer::Refused(long.clone())), Ok(Answer::Refused(why)) if why == cut)
+        );
+        let (aborted, waits) = (Some(long.clone()), Some(long.clone()));
+        let failed = Some(Box::new(Failure::new(1, long.clone())));
+        let (phase, attempt, verdict, ending) = (Phase::Open, 1, None, None);
+        let stands = Answer::Stands { phase, attempt, failed, verdict, aborted, ending, waits };
+        let Ok(Answer::Stands { failed: Some(failed), aborted, waits, .. }) = read(&stands) else {
+            unreachable!("it reads back")
+        };
+        assert_eq!(
+            (failed.why, aborted, waits),
+            (cut.clone(), Some(cut.clone()), Some(cut.clone()))
+        );
+        let key = RoundKey { task: "t".into(), round: 7 };
+        let ask = frame(&Ask::Abort { key, why: long.clone(), order: None });
+        let read = read_frame::<Ask>(&mut &ask[..], SHORT);
+        assert!(matches!(read, Ok(Ask::Abort { why, .. }) if why == cut));
+        let failed = frame(&OfWorker::Failed { why: long, origin: Origin::Own });
+        let read = read_frame::<OfWorker>(&mut &failed[..], SHORT);
+        assert!(matches!(read, Ok(OfWorker::Failed { why, .. }) if why == cut));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -182,7 +182,7 @@ impl Place {
     fn attempt(
         self: &Arc<Self>,
         name: &RunName,
-        line: &Line,
+        line: &Arc<Line>,
         links: &mut Option<Tcp>,
     ) -> Result<usize, Stopped> {
         // The nodes connect before it begins. One that leaves this worker out says nothing more.
@@ -196,10 +196,12 @@ impl Place {
         let (connects, ended) = (say.clone(), say);
         let (place, name, hello) = (self.clone(), name.clone(), job.hello());
         let at = job.addresses.clone();
-        let deadline = line.deadline;
+        let (deadline, line_of_node) = (line.deadline, Arc::downgrade(line));
         // Nobody waits for this thread once the node has ended the attempt.
         spawn("connect", move || {
-            let _ = connects.send(Event::Connected(place.connect(&name, &hello, &at, deadline)));
+            let left = || line_of_node.upgrade().is_none_or(|line| line.is_left());
+            let done = place.connect((&name, deadline), &hello, &at, &left);
+            let _ = connects.send(Event::Connected(done));
         })
         .map_err(|e| format!("no thread is left: {e}"))?;
         job.run((line, links), ended, &events)
@@ -208,18 +210,24 @@ impl Place {
     /// Connects with the same workers of the other nodes.
     fn connect(
         &self,
-        name: &RunName,
+        (name, deadline): (&RunName, Duration),
         mine: &RunHello,
         at: &BTreeMap<usize, String>,
-        deadline: Duration,
+        left: &(dyn Fn() -> bool + Sync),
     ) -> Result<Tcp, Stopped> {
         let number = self.config.number;
-        let done = self.peers.run_links(name, &|_| mine.clone(), at, deadline);
+        let ended = |_| left().then(|| "its node has ended the attempt".to_string());
+        let done = self.peers.run_links(name, &|_| mine.clone(), at, &ended, deadline);
         let (links, theirs) = done.map_err(|e| Stopped {
             origin: e.origin(),
             why: match e {
+                LinksError::Late { peer, why } if self.config.worker[peer].address.is_none() => {
+                    // Whoever has told where it is hears of the attempt's end, and not what is there.
+                    tracing::warn!(round = %name.key, at = at.get(&peer), why, "the worker of another node is not there");
+                    format!("worker {number} of node {peer}: it cannot be reached where its node says that it is")
+                }
                 LinksError::Late { peer, why } => format!("worker {number} of node {peer}: {why}"),
-                e @ LinksError::Io(_) => e.to_string(),
+                e => e.to_string(),
             },
         })?;
         let run = |h: &RunHello| (h.agreement, h.nonce, h.workers.clone(), h.division);
@@ -349,7 +357,16 @@ impl Job {
         let closer: Mutex<Option<Closer>> = Mutex::default();
         // One range is read while another one is computed at most.
         let (say, heard) = sync_channel(1);
+        let (goes_on, over) = channel::<()>();
         thread::scope(|scope| {
+            let lives = move || {
+                // Several times within the deadline, whatever this worker waits for.
+                while over.recv_timeout(line.deadline / 4) == Err(RecvTimeoutError::Timeout) {
+                    if line.say(&OfWorker::Lives, &[], line.deadline).is_err() {
+                        return;
+                    }
+                }
+            };
             let reads = || {
                 let done = self.read_all(line, say);
                 line.deaf();
@@ -363,14 +380,22 @@ impl Job {
             };
             let reader = thread::Builder::new().name("orders".into()).spawn_scoped(scope, reads);
             let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
+            let living = thread::Builder::new().name("lives".into()).spawn_scoped(scope, lives);
+            living.map_err(|e| format!("no thread is left: {e}"))?;
             let computes = || self.ranges((line, links), events, heard, (&cancel, &closer));
             // Its node hears of a bug, too.
             let bug = |_| Err("it has a bug: its log says more".to_string().into());
             let done = catch_unwind(AssertUnwindSafe(computes)).unwrap_or_else(bug);
+            let ended = cancel.load(Ordering::Acquire);
             line.deaf();
+            drop(goes_on);
             let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            // An order that makes no sense is the cause of what follows.
-            read.map_err(Stopped::from).and(done)
+            match (ended, done) {
+                // What was read at that moment has ended because this has.
+                (false, Err(stopped)) => Err(stopped),
+                // An order that makes no sense is the cause of what follows.
+                (_, done) => read.map_err(Stopped::from).and(done),
+            }
         })
     }
 
@@ -443,14 +468,6 @@ impl Job {
         let mut ranges = 0;
         for (given, uploads) in heard {
             let range = given.range;
-            let first = self.divided.division.ranges.get(range).map_or(0, |r| r.layers.start);
-            let layer = |l, _| {
-                // What it evaluates for itself may be in layers before.
-                if l > first {
-                    // A node that has gone is noticed by whoever reads.
-                    let _ = line.say(&OfWorker::Layer(l), &[], line.deadline);
-                }
-            };
             let source = Source { dealt: self.dealt, from: Arc::new(uploads) };
             let party = Party {
                 circuit: &self.circuit,
@@ -462,7 +479,7 @@ impl Job {
                 state: None,
                 deadline: line.deadline,
                 transcript: None,
-                progress: Some(&layer),
+                progress: None,
                 workers: None,
                 doors: Doors::default(),
             };

@@ -55,7 +55,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpListener;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
@@ -66,6 +66,9 @@ use operations::Seen;
 use reply::Body;
 use routes::Caller;
 pub use upload::Uploads;
+
+/// Connections of operators, of workers that say where they are, and of whoever asks whether the node lives.
+const OPERATORS: usize = 64;
 
 /// Most bytes of a request's head.
 const HEAD: usize = 32 << 10;
@@ -81,7 +84,6 @@ pub fn connections(configured: usize) -> usize {
 
 /// Room of one connection. It is given back however the connection ends.
 struct Held {
-    node: Arc<Node>,
     all: Arc<Connections>,
     number: u64,
     _place: OwnedSemaphorePermit,
@@ -89,8 +91,16 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.node.metrics.connections.fetch_sub(1, Ordering::Relaxed);
         self.all.remove(self.number);
+    }
+}
+
+/// Counts a connection of a client until it ends.
+struct Counted(Arc<Node>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.metrics.connections.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -113,7 +123,8 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
         let Some(place) = place else { continue };
         number += 1;
         node.metrics.connections.fetch_add(1, Ordering::Relaxed);
-        let held = Held { node: node.clone(), all: all.clone(), number, _place: place };
+        let held = Held { all: all.clone(), number, _place: place };
+        let counted = Counted(node.clone());
         let (node, tls, uploads, known) = (node.clone(), tls.clone(), uploads.clone(), all.clone());
         let task = tokio::spawn(async move {
             // Small answers leave at once; without it they leave later.
@@ -134,7 +145,7 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
                     node.metrics.turned_away.inc();
                 }
             }
-            drop(held);
+            drop((held, counted));
         });
         // There is one thread: the task has not begun yet.
         all.add(number, task.abort_handle());
@@ -184,17 +195,25 @@ pub async fn answer_to(node: &Arc<Node>, bytes: &[u8]) -> Vec<u8> {
 
 /// Serves the operator until it is dropped.
 pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<TlsAcceptor>) {
-    let room = Arc::new(Semaphore::new(64));
+    let all = Arc::new(Connections::new(OPERATORS));
+    let mut number = 0;
     loop {
         let Some((socket, _)) = accept(&listener).await else { continue };
-        let Ok(place) = room.clone().try_acquire_owned() else { continue };
-        let (node, tls) = (node.clone(), tls.clone());
-        tokio::spawn(async move {
+        let place = match all.place() {
+            None => all.place_of_another().await,
+            place => place,
+        };
+        let Some(place) = place else { continue };
+        number += 1;
+        let held = Held { all: all.clone(), number, _place: place };
+        let (node, tls, known) = (node.clone(), tls.clone(), all.clone());
+        let task = tokio::spawn(async move {
+            let says = move |who: &str| known.says(number, who);
             let answer = |seen: Seen| {
-                let node = node.clone();
+                let (node, says) = (node.clone(), says.clone());
                 move |request| {
-                    let (node, seen) = (node.clone(), seen.clone());
-                    async move { operations::answer(&node, &seen, request).await }
+                    let (node, seen, says) = (node.clone(), seen.clone(), says.clone());
+                    async move { operations::answer(&node, (&seen, &says), request).await }
                 }
             };
             let patience = (Duration::from_secs(10), false);
@@ -208,8 +227,10 @@ pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<
                     }
                 }
             }
-            drop(place);
+            drop(held);
         });
+        // As above.
+        all.add(number, task.abort_handle());
     }
 }
 

@@ -22,6 +22,9 @@ use std::sync::Arc;
 /// The page: one file that needs nothing else.
 const PAGE: &str = include_str!("status.html");
 
+/// Who an operator is among the connections, whichever token or certificate it has.
+const OPERATOR: &str = "operator";
+
 /// How the operator came here.
 #[derive(Clone, Debug)]
 pub enum Seen {
@@ -55,14 +58,18 @@ fn may(node: &Node, seen: &Seen, request: &Request<Inbound>) -> Result<(), &'sta
 }
 
 /// Answers the operator.
-pub async fn answer(node: &Arc<Node>, seen: &Seen, request: Request<Inbound>) -> Response<Body> {
+pub async fn answer(
+    node: &Arc<Node>,
+    (seen, says): (&Seen, &(impl Fn(&str) + Sync)),
+    request: Request<Inbound>,
+) -> Response<Body> {
     // A page in a browser says where it is from. It makes no backups, and moves no workers.
     let page = request.headers().contains_key(ORIGIN);
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/livez") => return alive(node),
         (&Method::GET, "/readyz") => return ready(node).await,
         (&Method::POST, "/workers") if !page => {
-            return match place(node, seen, request).await {
+            return match place(node, (seen, says), request).await {
                 Ok(said) => object(200, &said),
                 Err(e) => e.into(),
             };
@@ -72,6 +79,7 @@ pub async fn answer(node: &Arc<Node>, seen: &Seen, request: Request<Inbound>) ->
     if let Err(why) = may(node, seen, &request) {
         return object(403, &json!({ "error": why }));
     }
+    says(OPERATOR);
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/") => {
             let mut page = bytes(StatusCode::OK, "text/html; charset=utf-8", PAGE);
@@ -117,7 +125,11 @@ struct Place {
 }
 
 /// Takes note of where a worker is called from now on.
-async fn place(node: &Node, seen: &Seen, request: Request<Inbound>) -> Result<Value, Refused> {
+async fn place(
+    node: &Node,
+    (seen, says): (&Seen, &(impl Fn(&str) + Sync)),
+    request: Request<Inbound>,
+) -> Result<Value, Refused> {
     let may = may(node, seen, &request);
     let shown = match seen {
         Seen::Over(Some(shown)) => {
@@ -128,6 +140,7 @@ async fn place(node: &Node, seen: &Seen, request: Request<Inbound>) -> Result<Va
     if let (Err(why), None) = (may, shown) {
         return refused(403, "forbidden", why);
     }
+    says(&shown.map_or(OPERATOR.to_string(), |worker| format!("worker {worker}")));
     let body = small(node, request, 1024).await?;
     let told = serde_json::from_slice::<Place>(&body);
     let Place { number, address } = told.or_else(|e| {
@@ -160,11 +173,12 @@ async fn place(node: &Node, seen: &Seen, request: Request<Inbound>) -> Result<Va
             refused(409, "configured", why)
         }
         Ok(news) => {
-            // Whoever starts workers may say it again and again.
-            if news {
+            // Whoever starts workers may say it again and again, and one after the other.
+            if let Some(unsaid) = news.then(|| node.peers.may_log()).flatten() {
                 tracing::info!(
                     worker = number,
                     at = address,
+                    unsaid,
                     "a worker is called there from now on"
                 );
             }

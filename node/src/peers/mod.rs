@@ -39,6 +39,7 @@ use std::fmt;
 use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -46,7 +47,7 @@ use thiserror::Error;
 
 use doors::Doors;
 pub use doors::{CALLERS, GREETING};
-pub use runs::LinksError;
+pub use runs::{Ended, LinksError};
 use workers::OwnWorker;
 pub use workers::{Line, Ranges, TellError, answers_within};
 
@@ -224,6 +225,11 @@ impl Peers {
         })
     }
 
+    /// Whether something that others cause may be logged, and how much was not since the last time.
+    pub fn may_log(&self) -> Option<u64> {
+        self.doors.may_log()
+    }
+
     /// The other nodes.
     pub fn others(&self) -> [usize; 2] {
         [(self.me + 1) % 3, (self.me + 2) % 3]
@@ -308,7 +314,13 @@ impl Peers {
                 self.doors.is_node(peer, address.map(|a| a.ip()));
                 let (open, _one) = Counted::new(&self.open[peer]);
                 if open >= EACH {
-                    tracing::warn!(peer, "too many connections of a node: one is closed");
+                    if let Some(unsaid) = self.doors.may_log() {
+                        tracing::warn!(
+                            peer,
+                            unsaid,
+                            "too many connections of a node: one is closed"
+                        );
+                    }
                 } else {
                     match purpose {
                         Purpose::Control { .. } => self.answer(peer, &tls, handler),
@@ -322,7 +334,7 @@ impl Peers {
                         }
                         Purpose::Ranges { name, deadline_s, worker, .. } => {
                             let own = ranges.filter(|_| peer == self.me);
-                            let line = Line::new(self.clone(), tls, deadline_s);
+                            let line = Line::new(self.clone(), tls, String::new(), deadline_s);
                             if let Some(ranges) = own {
                                 ranges(worker, name, line);
                             }
@@ -377,7 +389,9 @@ impl Peers {
                 Ok(ask) => ask,
                 Err(FrameError::Io(_)) => return,
                 Err(why) => {
-                    tracing::warn!(peer, %why, "a question that is refused");
+                    if let Some(unsaid) = self.doors.may_log() {
+                        tracing::warn!(peer, %why, unsaid, "a question that is refused");
+                    }
                     return;
                 }
             };
@@ -404,7 +418,7 @@ impl Peers {
                 "nobody has said where it is: give its [[worker]] in worker.toml an `address`, or have its node told (POST /workers)",
             )
         })?;
-        let found: Vec<SocketAddr> = at.to_socket_addrs()?.collect();
+        let found = resolved(at, until)?;
         if configured.is_some() {
             self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
         }
@@ -532,6 +546,18 @@ impl Peers {
             drop(TcpStream::connect_timeout(&own, Duration::from_secs(1)));
         }
     }
+}
+
+/// The addresses of a host and a port, which another process may have told. A name server may be silent.
+fn resolved(at: &str, until: Instant) -> io::Result<Vec<SocketAddr>> {
+    let (say, heard) = channel();
+    let at = at.to_string();
+    spawn("resolve", move || {
+        // Who asks may have waited long enough.
+        let _ = say.send(at.to_socket_addrs().map(Vec::from_iter));
+    })?;
+    let left = until.saturating_duration_since(Instant::now());
+    heard.recv_timeout(left).unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// What is said of a connection that has come to nothing. A handshake, a question and an answer each have a time limit, which

@@ -14,15 +14,29 @@ use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
+/// Most between two attempts to reach another end.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// Why the nodes could not be connected for a run.
 #[derive(Debug, Error)]
 pub enum LinksError {
     /// A node that is not there.
     #[error("handshake, node {peer}: {why}")]
     Late { peer: usize, why: String },
+    /// The attempt has ended.
+    #[error("handshake, node {peer}: {why}")]
+    Ended { peer: usize, why: String },
     /// The operating system.
     #[error("handshake: {0}")]
     Io(#[from] io::Error),
+}
+
+/// Why it makes no sense any more to wait for a node, if it makes none.
+pub type Ended<'a> = &'a (dyn Fn(usize) -> Option<String> + Sync);
+
+enum Why {
+    Late(String),
+    Ended(String),
 }
 
 impl LinksError {
@@ -30,14 +44,16 @@ impl LinksError {
     pub fn origin(&self) -> Origin {
         match self {
             LinksError::Late { peer, .. } => Origin::Waited(Some(*peer)),
+            LinksError::Ended { .. } => Origin::Echo,
             LinksError::Io(_) => Origin::Own,
         }
     }
 }
 
 impl Peers {
-    /// Connects this node with the other two for an attempt; what they say, by node. `hello` is what each is told, and `at`
-    /// says where those are for which no address is configured.
+    /// Connects this node with the other two for an attempt; what they say, by node. `hello` is what each is told, `at` says where
+    /// those are for which no address is configured, and `ended` why it makes no sense to wait for one, which is asked now and
+    /// then.
     ///
     /// # Errors
     ///
@@ -47,16 +63,20 @@ impl Peers {
         name: &RunName,
         hello: &(dyn Fn(usize) -> RunHello + Sync),
         at: &BTreeMap<usize, String>,
+        ended: Ended<'_>,
         deadline: Duration,
     ) -> Result<(Tcp, BTreeMap<usize, RunHello>), LinksError> {
         let until = Instant::now() + deadline;
         let one = |peer: usize| {
             let done = if peer < self.me {
-                self.open_run((peer, at.get(&peer)), name, hello(peer), until)
+                self.open_run((peer, at.get(&peer)), name, hello(peer), ended, until)
             } else {
-                self.await_run(peer, name, hello(peer), until)
+                self.await_run(peer, name, hello(peer), ended, until)
             };
-            done.map_err(|why| LinksError::Late { peer, why })
+            done.map_err(|why| match why {
+                Why::Ended(why) => LinksError::Ended { peer, why },
+                Why::Late(why) => LinksError::Late { peer, why },
+            })
         };
         let [a, b] = self.others();
         let (first, second) = thread::scope(|scope| {
@@ -75,9 +95,11 @@ impl Peers {
         (peer, at): (usize, Option<&String>),
         name: &RunName,
         hello: RunHello,
+        ended: Ended<'_>,
         until: Instant,
-    ) -> Result<(Secure, RunHello), String> {
+    ) -> Result<(Secure, RunHello), Why> {
         let first = frame(&Purpose::Run { name: name.clone(), hello });
+        let mut pause = RETRY;
         loop {
             let open = || -> Result<(Secure, RunHello), FrameError> {
                 let tls = self.call(peer, at, until)?;
@@ -87,9 +109,13 @@ impl Peers {
             };
             match open() {
                 Ok(done) => return Ok(done),
-                Err(e) if Instant::now() + RETRY >= until => return Err(e.to_string()),
-                Err(_) => thread::sleep(RETRY),
+                Err(e) if Instant::now() + pause >= until => return Err(Why::Late(e.to_string())),
+                Err(_) => thread::sleep(pause),
             }
+            if let Some(why) = ended(peer) {
+                return Err(Why::Ended(why));
+            }
+            pause = (2 * pause).min(PAUSE);
         }
     }
 
@@ -104,21 +130,26 @@ impl Peers {
         peer: usize,
         name: &RunName,
         hello: RunHello,
+        ended: Ended<'_>,
         until: Instant,
-    ) -> Result<(Secure, RunHello), String> {
-        let mut arrivals = lock(&self.arrivals);
+    ) -> Result<(Secure, RunHello), Why> {
         loop {
-            if let Some((tls, theirs, _)) = arrivals.remove(&(name.clone(), peer)) {
+            let mut arrivals = lock(&self.arrivals);
+            let came = arrivals.remove(&(name.clone(), peer));
+            if let Some((tls, theirs, _)) = came {
                 drop(arrivals);
-                self.write(&tls, &frame(&hello), until).map_err(|e| e.to_string())?;
+                self.write(&tls, &frame(&hello), until).map_err(|e| Why::Late(e.to_string()))?;
                 return Ok((tls, theirs));
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.stop.load(Ordering::Relaxed) {
-                return Err("it did not connect in time".into());
+                return Err(Why::Late("it did not connect in time".into()));
             }
             let waited = self.arrived.wait_timeout(arrivals, left.min(Duration::from_millis(200)));
-            arrivals = waited.unwrap_or_else(PoisonError::into_inner).0;
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+            if let Some(why) = ended(peer) {
+                return Err(Why::Ended(why));
+            }
         }
     }
 }

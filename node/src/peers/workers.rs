@@ -1,6 +1,6 @@
 //! Connections between a node and its workers: one for each attempt and worker, which the node opens.
 
-use super::{GREETING, Peers, Timed, lock, told};
+use super::{GREETING, Peers, Timed, lock, resolved, told};
 use crate::basics::spawn;
 use crate::config;
 use crate::trust;
@@ -14,7 +14,7 @@ use socket2::{SockRef, TcpKeepalive};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
-use std::net::{Shutdown, TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
@@ -88,8 +88,12 @@ impl OwnWorker {
 pub struct Line {
     peers: Arc<Peers>,
     tls: Secure,
+    /// Where the other end was called; empty if it has called itself.
+    pub address: String,
     /// For how long a message is waited for.
     pub deadline: Duration,
+    /// Held while something is said, with the bytes that follow it.
+    saying: Mutex<()>,
     left: AtomicBool,
 }
 
@@ -100,22 +104,24 @@ impl fmt::Debug for Line {
 }
 
 impl Line {
-    pub(super) fn new(peers: Arc<Peers>, tls: Secure, deadline_s: u64) -> Line {
+    pub(super) fn new(peers: Arc<Peers>, tls: Secure, address: String, deadline_s: u64) -> Line {
         // Longer than a configuration may say it is not.
         const MOST: u64 = 31 * 24 * 3600;
         let deadline = Duration::from_secs(deadline_s.clamp(1, MOST));
         if let Err(why) = watch(tls.socket(), deadline) {
             tracing::warn!(%why, "a machine that vanishes is noticed after the deadlines of its attempt only");
         }
-        Line { peers, tls, deadline, left: AtomicBool::new(false) }
+        let (saying, left) = (Mutex::default(), AtomicBool::new(false));
+        Line { peers, tls, address, deadline, saying, left }
     }
 
-    /// Says something, and then bytes.
+    /// Says something, and then bytes: on any thread, and nothing else is said between.
     ///
     /// # Errors
     ///
     /// A connection that ends, or takes longer.
     pub fn say<T: Serialize>(&self, message: &T, bytes: &[u8], most: Duration) -> io::Result<()> {
+        let _alone = lock(&self.saying);
         self.write(&frame(message), bytes.is_empty(), most)?;
         match bytes {
             [] => Ok(()),
@@ -196,17 +202,18 @@ impl FrameError {
 }
 
 impl Peers {
-    /// Asks all workers of this node to take part in an attempt, at the same time. Those that are there and free, and why
-    /// the others are not, by number.
+    /// Asks workers of this node to take part in an attempt, at the same time. Those that are there and free, and why the
+    /// others are not, by number.
     pub fn workers(
         self: &Arc<Self>,
+        numbers: impl Iterator<Item = u16>,
         name: &RunName,
         deadline: Duration,
     ) -> BTreeMap<u16, Result<Line, String>> {
         let until = Instant::now() + answers_within(deadline);
         let (say, heard) = channel();
         let mut all = BTreeMap::new();
-        for number in (0u16..).take(self.workers.len()) {
+        for number in numbers {
             all.insert(number, Err("it does not answer in time".to_string()));
             let (me, name, say) = (self.clone(), name.clone(), say.clone());
             let calls = move || {
@@ -263,9 +270,8 @@ impl Peers {
             Purpose::Control { .. } | Purpose::Run { .. } => left().as_secs(),
         };
         let open = || -> Result<(Line, Answer), FrameError> {
-            let found = address.to_socket_addrs()?.collect();
-            let tls = self.dial(found, &worker.calling, until)?;
-            let line = Line::new(self.clone(), tls, deadline_s);
+            let tls = self.dial(resolved(&address, until)?, &worker.calling, until)?;
+            let line = Line::new(self.clone(), tls, address.clone(), deadline_s);
             line.say(purpose, &[], left())?;
             let answer = line.hear(left())?;
             Ok((line, answer))
@@ -274,7 +280,7 @@ impl Peers {
             Ok((line, Answer::Done)) => Ok(line),
             Ok((_, Answer::Busy)) => Err("it computes for another attempt".into()),
             Ok((_, Answer::Refused(why))) => Err(why),
-            Ok((_, answer)) => Err(format!("it answers {answer:?}")),
+            Ok(_) => Err("what it answers is no answer to this".into()),
             Err(why) => Err(why.told()),
         }
     }

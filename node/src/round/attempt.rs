@@ -13,10 +13,10 @@ use crate::basics::Hex;
 use crate::board::Awaited;
 use crate::node::Node;
 use crate::peers::LinksError;
-use crate::state::{Agreement, Excluded, Failure, Outcome, RoundKey, Step, Verdict};
+use crate::state::{Agreement, Excluded, Failure, Outcome, Phase, RoundKey, Step, Verdict};
 use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
-use crate::wire::{RunHello, RunName};
+use crate::wire::{Answer, Ask, RunHello, RunName};
 use crate::words::{Words, pack};
 use slvr_circuit::Circuit;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
@@ -27,11 +27,14 @@ use slvr_runtime::share::deal::Upload;
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
+
+/// How long a node has to say where it stands while the others wait for it.
+const ANSWER: Duration = Duration::from_secs(1);
 
 /// Why an attempt failed of which nothing is known.
 pub(super) const LOST: &str = "the attempt ended, and how could not be written";
@@ -54,18 +57,20 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         }
         Ok(Ended::Impossible(why)) => Step::Abort(why),
         Err(Failed { why, origin, worker }) => {
-            let aborted = node.aborted(&name.key).load(Ordering::Acquire);
-            // What the leader says of it, all are told: where it only heard of it, what comes from another node, too.
-            let heard = origin == Origin::Echo;
-            let told = (heard && node.leads() && !aborted).then(|| cause(node, name)).flatten();
-            // A worker that heard of another one's end has not failed. Where nobody says of whose, the leader does without it.
-            let nobody = node.leads() && told.is_none();
-            if let Some(worker) = worker.filter(|_| !aborted && (!heard || nobody)) {
-                workers::failed(node, &name.key, worker);
-            }
-            let told = told.map_or(String::new(), |told| format!("; {told}"));
-            let why = format!("node {}: {why}{told}", node.me());
-            Step::Fail(Failure { attempt: name.attempt, why, origin })
+            let why = format!("node {}: {why}", node.me());
+            let own = Failure { attempt: name.attempt, why, origin, worker };
+            // What the leader says of it, all are told.
+            Step::Fail(match origin {
+                _ if node.aborted(&name.key).load(Ordering::Acquire) => {
+                    Failure { worker: None, ..own }
+                }
+                Origin::Own => {
+                    worker.iter().for_each(|worker| workers::failed(node, *worker));
+                    own
+                }
+                _ if node.leads() => cause(node, name, own),
+                _ => own,
+            })
         }
     };
     let refused = match with_room(node, &name.key, || node.advance(&name.key, step.clone())) {
@@ -151,6 +156,25 @@ impl From<RunError> for Failed {
     }
 }
 
+/// Why an attempt need not wait for a node: the round was aborted, or that node has ended the attempt.
+fn has_ended(node: &Arc<Node>, name: &RunName, peer: usize) -> Option<String> {
+    if node.aborted(&name.key).load(Ordering::Acquire) || node.stopping() {
+        return Some("the round was aborted, or this node stops".into());
+    }
+    // One that has not heard yet that the attempt begins stands before it.
+    match node.peers.ask(peer, &Ask::Where(name.key.clone()), ANSWER).ok()? {
+        Answer::Stands { phase, attempt, failed, aborted, .. }
+            if phase == Phase::Aborted
+                || attempt > name.attempt
+                || (attempt == name.attempt && phase != Phase::Running) =>
+        {
+            let why = failed.map(|f| f.why).or(aborted);
+            Some(why.unwrap_or_else(|| "it has ended the attempt".into()))
+        }
+        _ => None,
+    }
+}
+
 fn attempt<'a>(
     scope: &'a Scope<'a, '_>,
     node: &'a Arc<Node>,
@@ -164,17 +188,19 @@ fn attempt<'a>(
     let begun = Instant::now();
     node.board.doing(key, "connecting", layers);
     let waiting = workers::call(node, name, ready);
-    let told = |number: &u16| Some((*number, node.peers.worker_at(*number)?));
     let mine = Hello::draw(&agreement, ready, waiting.keys().copied());
     let mut mine = mine.map_err(|e| e.to_string())?;
-    mine.addresses = waiting.keys().filter_map(told).collect();
+    mine.addresses = waiting.iter().map(|(n, line)| (*n, line.address.clone())).collect();
     let hello = |peer| mine.for_node(me, peer);
-    let (links, theirs) = node.peers.run_links(name, &hello, &BTreeMap::new(), node.deadline())?;
+    let ended = |peer| has_ended(node, name, peer);
+    let none = BTreeMap::new();
+    let (links, theirs) = node.peers.run_links(name, &hello, &none, &ended, node.deadline())?;
     let (run, seeds) = mine.join(me, &theirs)?;
     let take_part = workers::common(&waiting, &theirs);
     let (closer, lost) = (links.closer().map_err(|e| e.to_string())?, Arc::default());
+    let spoken = Arc::new(Mutex::new(Instant::now()));
     let of_run = (&take_part, &theirs, run, &seeds);
-    let crew = Crew::begin(scope, (node, key, ready), waiting, of_run, (closer, &lost));
+    let crew = Crew::begin(scope, (node, key, ready), waiting, of_run, (closer, &lost, &spoken));
     let mut crew = crew.map_err(|e| format!("no thread is left: {e}"))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
     node.board.doing(key, "reading submissions", layers);
@@ -227,7 +253,8 @@ fn attempt<'a>(
     node.board.doing(key, "computing", layers);
     let start = Instant::now();
     let aborted = node.aborted(key);
-    let mut link = Watched { links, node, key, ends: [aborted, lost], words: Vec::new() };
+    let ends = [aborted, lost];
+    let mut link = Watched { links, node, key, ends, spoken, words: Vec::new() };
     let count = |done, _| node.board.update(key, |p| p.done = done);
     let party = Party {
         circuit: &ready.circuit,
@@ -419,6 +446,8 @@ struct Watched<'a, L> {
     node: &'a Node,
     key: &'a RoundKey,
     ends: [Arc<AtomicBool>; 2],
+    /// When the other nodes last heard of this one.
+    spoken: Arc<Mutex<Instant>>,
     words: Words,
 }
 
@@ -436,7 +465,10 @@ impl<L: Link> Link for Watched<'_, L> {
     fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
         self.goes_on(header.kind)?;
         match to {
-            Peer::Party(_) => self.links.send(to, header, body),
+            Peer::Party(_) => {
+                *self.spoken.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                self.links.send(to, header, body)
+            }
             Peer::Receiver(set) => {
                 self.words.push((set as u32, header, body));
                 Ok(())

@@ -379,8 +379,7 @@ fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
             }
             Answer::Stands { failed, .. } => {
                 let another = || format!("node {peer} has another verdict on inputs");
-                let why = failed.map_or_else(another, |f| f.why);
-                let failure = Failure::new(round.attempt, why);
+                let failure = failed_there(round, failed, another);
                 return node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string());
             }
             other => return Err(said(peer, other)),
@@ -392,6 +391,18 @@ fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
             abort(node, key, &why);
             Ok(())
         }
+    }
+}
+
+/// An attempt that has failed at another node only.
+fn failed_there(
+    round: &Round,
+    failed: Option<Box<Failure>>,
+    otherwise: impl FnOnce() -> String,
+) -> Failure {
+    match failed {
+        Some(failed) => Failure { attempt: round.attempt, ..*failed },
+        None => Failure::new(round.attempt, otherwise()),
     }
 }
 
@@ -449,8 +460,7 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
                 }
                 Answer::Stands { failed, phase, .. } => {
                     let unfinished = || format!("node {peer} has not finished it and is {phase}");
-                    let why = failed.map_or_else(unfinished, |f| f.why);
-                    let failure = Failure::new(round.attempt, why);
+                    let failure = failed_there(round, failed, unfinished);
                     return node
                         .advance(key, Step::Fail(failure))
                         .map(drop)

@@ -6,6 +6,7 @@ use crate::state::{ABORTED, Failure, Mandate, Order, Phase, Round, Step, StepErr
 use crate::store::StoreError;
 use crate::wire::{Answer, Ask, RunName};
 use slvr_runtime::party::{Origin, RunError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -78,36 +79,60 @@ pub(super) fn each(node: &Arc<Node>, ask: &Ask) -> [Result<(usize, Answer), Stri
     })
 }
 
-/// Why an attempt failed of which this node only heard that it has ended: what another node says of itself, or else for whom
-/// it waited, or that it does not answer. Nothing if both only heard of it, too, or say nothing within the deadline.
-pub(super) fn cause(node: &Arc<Node>, name: &RunName) -> Option<String> {
+/// Why an attempt failed of which this node, the leader, only heard that it has ended, or in which it waited in vain: what
+/// another node says of itself, or else that one does not answer, or for whom one waited. With the number of the workers in
+/// whose range that was.
+pub(super) fn cause(node: &Arc<Node>, name: &RunName, own: Failure) -> Failure {
     let until = Instant::now() + node.deadline();
     loop {
-        let (mut runs, mut said, mut away) = (false, Vec::new(), None);
+        let (mut runs, mut said, mut away) =
+            (false, BTreeMap::from([(node.me(), own.clone())]), None);
         for answer in each(node, &Ask::Where(name.key.clone())) {
             match answer {
                 Ok((_, Answer::Stands { phase: Phase::Running, .. })) => runs = true,
                 Ok((party, Answer::Stands { failed: Some(failed), .. }))
                     if failed.attempt == name.attempt =>
                 {
-                    let Failure { why, origin, .. } = *failed;
-                    said.push((Some(party), RunError::Stopped { party, why, origin }));
+                    said.insert(party, *failed);
                 }
                 Ok(_) => {}
                 Err(why) => away = Some(why),
             }
         }
-        let said = match RunError::cause(said) {
-            Some(RunError::Stopped { why, origin, .. }) if origin != Origin::Echo => {
-                Some((why, origin))
-            }
-            _ => None,
-        };
-        let own = matches!(said, Some((_, Origin::Own)));
-        if own || !runs || Instant::now() > until || node.stopping() {
-            return said.map(|(why, _)| why).or(away);
+        let best = first(&said);
+        let is_known = said.get(&best).is_some_and(|f| f.origin == Origin::Own);
+        if !is_known && (runs && Instant::now() <= until && !node.stopping()) {
+            node.wait(LOOK);
+            continue;
         }
-        node.wait(LOOK);
+        return match (said.remove(&best), away) {
+            (Some(best), None) if best == own => own,
+            (Some(best), away) if best.origin == Origin::Own || away.is_none() => {
+                Failure { why: format!("{}; {}", own.why, best.why), ..best }
+            }
+            // Who does not answer has ended it, most likely, and no worker.
+            (_, away) => {
+                let why = format!("{}; {}", own.why, away.unwrap_or_default());
+                Failure { why, worker: None, ..own }
+            }
+        };
+    }
+}
+
+/// The node whose failure the others come from. A line between nodes that is cut ends workers, too, and one between workers is
+/// heard of as an abort at the nodes: so of those that were closed, that of a node comes first.
+fn first(said: &BTreeMap<usize, Failure>) -> usize {
+    let between = |f: &Failure| f.origin == Origin::Closed && f.worker.is_none();
+    let error = |(&party, f): (&usize, &Failure)| {
+        let (why, origin) = (f.why.clone(), f.origin);
+        (Some(party), RunError::Stopped { party, why, origin })
+    };
+    match RunError::cause(said.iter().map(error).collect()) {
+        Some(RunError::Stopped { origin: Origin::Closed, party, .. }) => {
+            said.iter().find(|(_, f)| between(f)).map_or(party, |(party, _)| *party)
+        }
+        Some(RunError::Stopped { party, .. }) => party,
+        _ => 0,
     }
 }
 
@@ -117,7 +142,7 @@ pub(super) fn said(peer: usize, answer: Answer) -> String {
         Answer::Refused(why) if why.starts_with(&format!("node {peer}")) => why,
         Answer::Refused(why) => format!("node {peer}: {why}"),
         Answer::Busy => format!("node {peer} is busy"),
-        other => format!("node {peer} answers {other:?}"),
+        _ => format!("node {peer}: what it answers is no answer to this"),
     }
 }
 

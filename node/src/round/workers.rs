@@ -10,6 +10,7 @@
 
 use crate::basics::Hex;
 use crate::board::Awaited;
+use crate::config;
 use crate::keys::is_address;
 use crate::metrics::worker as of_worker;
 use crate::node::Node;
@@ -18,6 +19,7 @@ use crate::state::{RoundKey, Work};
 use crate::submission::{dealing, part_bytes};
 use crate::tasks::{Divided, Ready, members};
 use crate::wire::{Begin, FrameError, OfWorker, RunHello, RunName, ToWorker};
+use slvr_runtime::link::LinkError;
 use slvr_runtime::link::tcp::Closer;
 use slvr_runtime::party::{
     Computed, Given, Origin, Phase, RunError, Workers, in_range, pack, packed, unpack,
@@ -27,16 +29,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-/// A worker that waits in vain for another one says so after the deadline: it is given the time to be heard.
+/// A worker that is silent for the deadline has this in addition, so that what it says last is heard.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Characters of a cause that a worker says, which goes into the report and to the other nodes.
-const CAUSE: usize = 1000;
-/// Attempts of a round in which a worker may fail.
+/// Attempts of a round that may fail in ranges of a number.
 const FAILURES: u32 = 2;
 /// How soon the end of a round or of another node's attempt is noticed by whoever waits for a worker.
 const LOOK: Duration = Duration::from_millis(200);
@@ -48,15 +48,26 @@ pub(super) fn call(node: &Arc<Node>, name: &RunName, ready: &Ready) -> BTreeMap<
         return BTreeMap::new();
     }
     let mut there = BTreeMap::new();
-    for (number, called) in node.peers.workers(name, node.deadline()) {
-        let memory = node.config.worker[usize::from(number)].memory_mb.saturating_mul(1_000_000);
-        let called = called.and_then(|line| match ready.worker_memory <= memory {
-            _ if node.failures_of(&name.key, number) >= FAILURES => {
-                Err(format!("{FAILURES} attempts have failed in its ranges"))
-            }
-            true => Ok(line),
-            false => Err("a range takes more memory than it has".to_string()),
-        });
+    // What the nodes can compute alone they do before a round is aborted because of workers.
+    let (most, made) =
+        (node.config.limits.attempts, node.round(&name.key).map(|r| r.tries(name.attempt)));
+    let last = most > 1 && made.is_some_and(|made| made >= most);
+    let unfit = |number: u16, worker: &config::OwnWorker| match node.failures_of(&name.key, number)
+    {
+        _ if last => Some("the last attempt is made without workers".to_string()),
+        FAILURES.. => Some(format!("{FAILURES} attempts have failed in ranges of this number")),
+        _ if ready.worker_memory > worker.memory_mb.saturating_mul(1_000_000) => {
+            Some("a range takes more memory than it has".to_string())
+        }
+        _ => None,
+    };
+    let all =
+        (0u16..).zip(&node.config.worker).map(|(number, worker)| (number, unfit(number, worker)));
+    let (unfit, fit): (Vec<_>, Vec<_>) = all.partition(|(_, why)| why.is_some());
+    let fit = fit.into_iter().map(|(number, _)| number);
+    let called = node.peers.workers(fit, name, node.deadline()).into_iter();
+    let unfit = unfit.into_iter().map(|(number, why)| (number, Err(why.unwrap_or_default())));
+    for (number, called) in called.chain(unfit) {
         match called {
             Ok(line) => drop(there.insert(number, line)),
             Err(why) => {
@@ -78,10 +89,9 @@ pub(super) fn common(
     mine.keys().copied().filter(all).collect()
 }
 
-/// An attempt has failed because of a worker.
-pub(super) fn failed(node: &Node, key: &RoundKey, worker: u16) {
+/// A worker has failed, and not because it waited for another one or heard of its end.
+pub(super) fn failed(node: &Node, worker: u16) {
     node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
-    node.worker_failed(key, worker);
 }
 
 /// The workers that take part.
@@ -97,6 +107,10 @@ pub(super) struct Crew<'a> {
     done: BTreeMap<usize, Computed>,
     links: Arc<Closer>,
     aborted: Arc<AtomicBool>,
+    /// When the other nodes last heard of this one.
+    spoken: Arc<Mutex<Instant>>,
+    /// For how long each worker was waited for since then, by place.
+    waited: (Instant, BTreeMap<usize, Duration>),
 }
 
 struct One {
@@ -129,10 +143,9 @@ impl Divided {
 
 /// What there is of a worker.
 enum Heard {
-    /// It has all of its range.
-    Handed,
-    /// It has done a layer.
-    Layer,
+    /// It has all of a range. Another thread may have heard before that this is done.
+    Handed(usize),
+    Lives,
     Done(Computed),
     /// It has stopped, or cannot be heard.
     Lost(String, Origin),
@@ -176,7 +189,7 @@ impl Ends<'_> {
         let done = told.and_then(|()| {
             orders.into_iter().try_for_each(|order| {
                 self.hand(&order)?;
-                self.say(Heard::Handed);
+                self.say(Heard::Handed(order.0.range));
                 Ok(())
             })
         });
@@ -232,13 +245,11 @@ impl Ends<'_> {
             let why = self.unsaid.get().cloned();
             (why.unwrap_or_else(|| e.told()), Origin::Own)
         };
-        for _ in 0..=of.layers.len() {
+        loop {
             // How long it may say nothing depends on whether anybody waits for it.
             match line.hear(Duration::MAX).map_err(gone)? {
-                OfWorker::Layer(_) => self.say(Heard::Layer),
-                OfWorker::Failed { why, origin } => {
-                    return Err((why.chars().take(CAUSE).collect(), origin));
-                }
+                OfWorker::Lives => self.say(Heard::Lives),
+                OfWorker::Failed { why, origin } => return Err((why, origin)),
                 OfWorker::Done { bytes_sent, peak_memory, writes } => {
                     if writes != packed(circuit, me, &of.writes) {
                         return Err(own("what it hands back has another length"));
@@ -250,7 +261,6 @@ impl Ends<'_> {
                 }
             }
         }
-        Err(own("it says more than a range has layers"))
     }
 }
 
@@ -270,7 +280,7 @@ impl<'a> Crew<'a> {
             RunId,
             &PairSeeds,
         ),
-        (links, lost): (Closer, &Arc<AtomicBool>),
+        (links, lost, spoken): (Closer, &Arc<AtomicBool>, &Arc<Mutex<Instant>>),
     ) -> io::Result<Option<Crew<'a>>> {
         waiting.retain(|number, _| take_part.contains(number));
         let Some(divided) = ready.divided.as_ref().filter(|_| !waiting.is_empty()) else {
@@ -311,7 +321,21 @@ impl<'a> Crew<'a> {
         }
         let (clients, aborted) = (BTreeMap::new(), node.aborted(key));
         let done = BTreeMap::new();
-        Ok(Some(Crew { node, key, divided, ready, clients, workers, heard, done, links, aborted }))
+        let (spoken, waited) = (spoken.clone(), (Instant::now(), BTreeMap::new()));
+        Ok(Some(Crew {
+            node,
+            key,
+            divided,
+            ready,
+            clients,
+            workers,
+            heard,
+            done,
+            links,
+            aborted,
+            spoken,
+            waited,
+        }))
     }
 
     /// Who gave what is loaded.
@@ -327,7 +351,15 @@ impl<'a> Crew<'a> {
     /// Why an attempt has failed, of which is known what the party says: workers that are lost have its links closed.
     pub(super) fn cause(&mut self, of_party: RunError) -> RunError {
         let mut all = Vec::new();
-        while let Ok((place, heard)) = self.heard.try_recv() {
+        // A worker's end may be heard after what others have made of it.
+        let until = match of_party.origin() {
+            Origin::Closed | Origin::Echo => Instant::now() + GRACE / 2,
+            Origin::Own | Origin::Waited(_) => Instant::now(),
+        };
+        let is_own = |(_, e): &(_, RunError)| e.origin() == Origin::Own;
+        while !all.iter().any(is_own) {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok((place, heard)) = self.heard.recv_timeout(left) else { break };
             all.extend(self.note(place, heard).err().map(|e| (None, e)));
         }
         all.push((None, of_party));
@@ -350,8 +382,9 @@ impl<'a> Crew<'a> {
     fn note(&mut self, place: usize, heard: Heard) -> Result<(), RunError> {
         let one = &mut self.workers[place];
         match (heard, one.at) {
-            (Heard::Handed, Some((range, _))) => one.at = Some((range, true)),
-            (Heard::Layer, Some(_)) => {}
+            (Heard::Handed(of), Some((range, _))) if of == range => one.at = Some((range, true)),
+            (Heard::Handed(_), _) => {}
+            (Heard::Lives, _) => {}
             (Heard::Done(done), Some((range, _))) if range == done.range => {
                 one.at = None;
                 one.work.ranges.push(range);
@@ -364,7 +397,7 @@ impl<'a> Crew<'a> {
             }
             (Heard::Lost(why, origin), _) => return Err(self.lost(place, &why, origin)),
             (Heard::Own(own), _) => return Err(own),
-            (Heard::Handed | Heard::Layer | Heard::Done(_), _) => {
+            (Heard::Done(_), _) => {
                 return Err(self.lost(
                     place,
                     "it is at no range, and says that it is",
@@ -380,17 +413,52 @@ impl<'a> Crew<'a> {
         let Some((range, _)) = self.workers[place].at else { return Ok(()) };
         let waits = Awaited::Worker(self.workers[place].work.worker, range);
         self.node.board.update(self.key, |p| p.waits = Some((waits, Instant::now())));
+        let begun = Instant::now();
         let done = self.hear(place);
+        let done = done.map_err(|ended| ended.unwrap_or_else(|| self.ended(place, begun)));
+        self.has_waited(place, begun);
         self.node.board.update(self.key, |p| p.waits = None);
         done
     }
 
-    fn hear(&mut self, place: usize) -> Result<(), RunError> {
+    fn has_waited(&mut self, place: usize, begun: Instant) {
+        let spoken = *self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.waited.0 != spoken {
+            self.waited = (spoken, BTreeMap::new());
+        }
+        *self.waited.1.entry(place).or_default() += begun.elapsed();
+    }
+
+    /// Another node has ended its link while a worker was waited for. If the others have waited for this one, what it waited
+    /// for most is the cause.
+    fn ended(&mut self, place: usize, begun: Instant) -> RunError {
+        self.has_waited(place, begun);
+        let (spoken, waited) = &self.waited;
+        let most = waited
+            .iter()
+            .max_by_key(|(_, d)| **d)
+            .filter(|_| spoken.elapsed() >= self.node.deadline());
+        match (most, self.links.ended()) {
+            (Some((most, _)), Some((_, LinkError::Aborted | LinkError::Closed))) => {
+                let why = "the other nodes have waited for what it computes, and wait no longer";
+                self.lost(*most, why, Origin::Waited(None))
+            }
+            (_, Some((peer, problem))) => {
+                let range = self.workers[place].at.map_or(0, |(range, _)| range);
+                let layer = self.divided.division.ranges[range].layers.start as u32;
+                RunError::Link { phase: Phase::Layer(layer), proof: None, peer, problem }
+            }
+            (_, None) => RunError::Setup,
+        }
+    }
+
+    /// Hears of workers until one is at no range; none as error if another node has ended its link.
+    fn hear(&mut self, place: usize) -> Result<(), Option<RunError>> {
         let most = self.node.deadline() + GRACE;
         let mut since = Instant::now();
         while let Some((_, handed)) = self.workers[place].at {
             if self.aborted.load(Ordering::Acquire) {
-                return Err(self.lost(place, "the round was aborted", Origin::Echo));
+                return Err(Some(self.lost(place, "the round was aborted", Origin::Echo)));
             }
             match self.heard.recv_timeout(LOOK) {
                 Ok((of, heard)) => {
@@ -398,19 +466,13 @@ impl<'a> Crew<'a> {
                     since = if of == place { Instant::now() } else { since };
                 }
                 // This party receives nothing while it waits here. Workers of a node that has gone may be waited for in vain.
-                Err(_) if self.links.is_ended() => {
-                    return Err(self.lost(
-                        place,
-                        "another node has ended the attempt",
-                        Origin::Echo,
-                    ));
-                }
+                Err(_) if self.links.ended().is_some() => return Err(None),
                 // What it is handed takes as long as it takes.
                 Err(_) if !handed => since = Instant::now(),
                 Err(_) if since.elapsed() < most => {}
                 Err(_) => {
                     let late = FrameError::from(io::Error::from(io::ErrorKind::TimedOut)).told();
-                    return Err(self.lost(place, &late, Origin::Own));
+                    return Err(Some(self.lost(place, &late, Origin::Own)));
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! Strangers at both ports: refused, logged, no memory growth, the rounds unharmed.
 
+use crate::upkeep::ask;
 use crate::world::{Shape, World, client, until};
 use slvr_node::basics::sha256;
 use slvr_node::config::{identity, token_for};
@@ -54,6 +55,30 @@ fn round_works(world: &World, round: u64) {
     let status = world.ended(round, LONG);
     assert_eq!(status["phase"], "released", "{status}");
     assert_eq!(world.total(round), world.expected(&[0, 1, 2, 3, 4]));
+}
+
+/// Whoever only asks whether a node lives makes room for an operator, however many there are.
+#[test]
+fn strangers_at_the_port_of_operators_keep_no_operator_out() {
+    let mut world = World::new(Shape::default());
+    world.start(0);
+    let strangers: Vec<TcpStream> = (0..100)
+        .map(|_| {
+            let port = world.operations_ports[0];
+            let mut socket =
+                until(LONG, "connects", || TcpStream::connect(("127.0.0.1", port)).ok());
+            socket.set_read_timeout(Some(LONG)).expect("a limit");
+            // One that was turned away already hears it later.
+            let _ = socket.write_all(b"GET /livez HTTP/1.1\r\nHost: node\r\n\r\n");
+            let _ = socket.read(&mut [0; 1]);
+            socket
+        })
+        .collect();
+    for _ in 0..40 {
+        let shown = ask(&world, 0, "GET", "/status.json", "");
+        assert!(shown.starts_with("HTTP/1.1 200"), "{shown}");
+    }
+    drop(strangers);
 }
 
 #[test]

@@ -23,6 +23,7 @@
 //! | `commands` | who may command a worker, what it refuses, and what each party has of a client |
 //! | `ray` | workers that Ray starts, by hand |
 //! | `strikes` | the same in schedules that are drawn from a seed |
+//! | `causes` | what is said of an attempt that failed where workers or nodes are away |
 //! | `upkeep` | backups, other tasks, old rounds, a look from elsewhere, checks |
 //!
 //! A node is this program once more: the test [`node_process`] is one if a variable names its configuration. So is a worker
@@ -30,6 +31,7 @@
 
 mod attacks;
 mod calls;
+mod causes;
 mod commands;
 mod damage;
 mod distrust;

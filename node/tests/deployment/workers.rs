@@ -400,11 +400,16 @@ impl Crew {
 
     /// Waits until a worker computes: its node waits for a range of it.
     pub fn computes(&self, node: usize, round: u64) -> bool {
+        self.computes_in(node, round, 0)
+    }
+
+    /// The same in this attempt or a later one.
+    pub fn computes_in(&self, node: usize, round: u64, attempt: u64) -> bool {
         let coordinator = self.world.coordinator();
         let until = Instant::now() + Duration::from_secs(60);
         while Instant::now() < until {
             let shown = coordinator.status(node, CHECK, round).unwrap_or_default();
-            if shown["run"]["range"].is_u64() {
+            if shown["run"]["range"].is_u64() && shown["attempt"].as_u64() >= Some(attempt) {
                 return true;
             }
             if shown["phase"] == "released" || shown["phase"] == "aborted" {
@@ -631,6 +636,13 @@ fn a_worker_takes_part_where_its_node_is_told_that_it_is() {
         let why = answer["error"]["message"].as_str().unwrap_or_default().to_string();
         assert!(code == status && why.contains(said), "{told}: {code} {answer}");
     }
+    // Whoever says one and another address fills no log.
+    for n in 0..200 {
+        tell(&crew, 0, &format!("a:{}", 1 + n % 2));
+    }
+    let log = crew.world.logged(0);
+    let lines = log.lines().filter(|l| l.contains("is called there from now on")).count();
+    assert!((1..100).contains(&lines), "{lines} lines");
     assert_eq!(place(&crew, 0, "Origin: http://x\r\n", "{}").0, 404, "a page in a browser");
     assert!(ask(&crew.world, 0, "GET", "/workers", "").starts_with("HTTP/1.1 404"));
 }

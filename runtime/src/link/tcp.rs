@@ -3,7 +3,7 @@
 //! Every peer has two threads. The writer takes frames from a queue, so that sending never waits for the
 //! peer to read. The reader takes in the frames that are expected, in order, while the party computes;
 //! it compares a header with the expected one before it allocates the body, and reads nothing more than a
-//! header that is not expected: so it hears of a peer's end whatever the party does. Dropping the link writes
+//! header that is not expected: so it hears of a peer's end while the party is at something else. Dropping the link writes
 //! out what is queued and closes the connections.
 
 use super::tls::{Identity, Secure};
@@ -11,9 +11,8 @@ use super::{Header, Kind, Link, LinkError, Peer};
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -109,8 +108,8 @@ struct Channel {
     outgoing: Option<Sender<(Header, Vec<u8>)>>,
     wanted: Option<Sender<Header>>,
     incoming: Receiver<Result<Vec<u8>, LinkError>>,
-    /// The peer sends nothing more.
-    ended: Arc<AtomicBool>,
+    /// Why the peer sends nothing more.
+    ended: Arc<OnceLock<LinkError>>,
     /// Frames that the reader was told of and that were not asked for yet.
     announced: VecDeque<Header>,
     writer: Option<JoinHandle<()>>,
@@ -131,13 +130,15 @@ impl Channel {
                 }
             }
         });
-        let ended = Arc::new(AtomicBool::new(false));
+        let ended = Arc::new(OnceLock::new());
         let ends = ended.clone();
         let reader = thread::spawn(move || {
             loop {
                 let head = read_header(&r);
-                if head.as_ref().map_or(true, |head| head.kind == Kind::Abort) {
-                    ends.store(true, Ordering::Release);
+                match &head {
+                    Ok(head) if head.kind == Kind::Abort => drop(ends.set(LinkError::Aborted)),
+                    Ok(_) => {}
+                    Err(e) => drop(ends.set(e.clone())),
                 }
                 let Ok(expected) = to_read.recv() else { return };
                 let got = head.and_then(|head| read_body(&r, &head, &expected));
@@ -334,20 +335,21 @@ impl Tcp {
 
 /// Has a link's own end hear, from another thread, that it is closed, and knows whether a peer has ended it. What its own
 /// end says then, an abort, still goes out.
-pub struct Closer(Vec<(TcpStream, Arc<AtomicBool>)>);
+pub struct Closer(Vec<(Peer, TcpStream, Arc<OnceLock<LinkError>>)>);
 
 impl Closer {
     pub fn close(&self) {
-        for (socket, _) in &self.0 {
+        for (_, socket, _) in &self.0 {
             // It may have gone by itself.
             let _ = socket.shutdown(Shutdown::Read);
         }
     }
 
-    /// Whether a peer has said that it stops, or has closed its connection. Between messages only: what a peer has sent before
-    /// is read first, once it is expected.
-    pub fn is_ended(&self) -> bool {
-        self.0.iter().any(|(_, ended)| ended.load(Ordering::Acquire))
+    /// Who has ended it, and how: a peer whose bytes are no frame, that has said that it stops, or that has closed its
+    /// connection. One that has sent a frame before which is not expected yet is none.
+    pub fn ended(&self) -> Option<(Peer, LinkError)> {
+        let all = self.0.iter().filter_map(|(peer, _, ended)| Some((*peer, ended.get()?.clone())));
+        all.max_by_key(|(_, how)| *how == LinkError::Garbled)
     }
 }
 
@@ -358,9 +360,10 @@ impl Tcp {
     ///
     /// A system without files left.
     pub fn closer(&self) -> io::Result<Closer> {
-        let ends =
-            self.channels.values().map(|c| Ok((c.wire.socket().try_clone()?, c.ended.clone())));
-        Ok(Closer(ends.collect::<io::Result<_>>()?))
+        let of = |(peer, c): (&Peer, &Channel)| {
+            Ok((*peer, c.wire.socket().try_clone()?, c.ended.clone()))
+        };
+        Ok(Closer(self.channels.iter().map(of).collect::<io::Result<_>>()?))
     }
 }
 

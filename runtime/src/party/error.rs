@@ -191,6 +191,8 @@ pub enum Origin {
     Own,
     /// It waited in vain, for this party if for one. That one may have waited for another.
     Waited(Option<usize>),
+    /// It saw that a connection was closed, by whoever has failed or by what is between them.
+    Closed,
     /// It is the echo of another's failure.
     Echo,
 }
@@ -217,7 +219,8 @@ impl RunError {
     /// Where it comes from.
     pub fn origin(&self) -> Origin {
         match self {
-            RunError::Link { problem: LinkError::Aborted | LinkError::Closed, .. } => Origin::Echo,
+            RunError::Link { problem: LinkError::Closed, .. } => Origin::Closed,
+            RunError::Link { problem: LinkError::Aborted, .. } => Origin::Echo,
             RunError::Link { problem: LinkError::Late(_), peer, .. } => {
                 Origin::Waited(match peer {
                     Peer::Party(party) => Some(*party),
@@ -243,7 +246,8 @@ impl RunError {
             (_, Origin::Own) => (0, Duration::ZERO),
             (_, Origin::Waited(Some(party))) if waits(party) => (3, Duration::ZERO),
             (_, Origin::Waited(_)) => (2, Duration::ZERO),
-            (_, Origin::Echo) => (4, Duration::ZERO),
+            (_, Origin::Closed) => (4, Duration::ZERO),
+            (_, Origin::Echo) => (5, Duration::ZERO),
         };
         let ranks: Vec<_> = errors.iter().map(|(_, e)| rank(e)).collect();
         let least = (0..ranks.len()).min_by_key(|&i| ranks[i])?;
@@ -285,6 +289,13 @@ mod tests {
             RunError::Stopped { party, why, origin: Origin::Echo }
         };
         assert!(cause(vec![(0, echo(0)), (1, late(2)), (2, echo(2))]).contains("party 2"));
+        let closed = RunError::Link {
+            phase: Phase::Layer(3),
+            proof: None,
+            peer: Peer::Party(2),
+            problem: LinkError::Closed,
+        };
+        assert!(cause(vec![(0, echo(0)), (1, closed), (2, echo(2))]).contains("party 2"));
         // A ring of three: the first.
         assert!(cause(vec![(0, late(1)), (1, late(2)), (2, late(0))]).contains("party 1"));
         assert!(RunError::cause(Vec::new()).is_none());

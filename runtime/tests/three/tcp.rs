@@ -118,21 +118,27 @@ fn the_end_of_a_peer_is_heard_while_nothing_is_expected() {
     let abort = Header::new(Kind::Abort, 3, 0);
     let closes = |mut peer: TcpStream| drop(peer.write_all(&frame(header(0, 2), &[1, 2])[..5]));
     let aborts = |mut peer: TcpStream| peer.write_all(&abort.encode()).unwrap();
-    let ends: [(&dyn Fn(TcpStream), _); 3] =
-        [(&drop, LinkError::Closed), (&closes, LinkError::Closed), (&aborts, LinkError::Aborted)];
+    let garbles = |mut peer: TcpStream| peer.write_all(&[0xff; Header::BYTES]).unwrap();
+    let ends: [(&dyn Fn(TcpStream), _); 4] = [
+        (&drop, LinkError::Closed),
+        (&closes, LinkError::Closed),
+        (&aborts, LinkError::Aborted),
+        (&garbles, LinkError::Garbled),
+    ];
     for (end, says) in ends {
         let (mut link, mut peer) = link();
         let closer = link.closer().unwrap();
         peer.write_all(&frame(header(0, 2), &[1, 2])).unwrap();
-        assert!(!closer.is_ended());
+        assert!(closer.ended().is_none());
         assert_eq!(link.recv(PEER, header(0, 2), LONG), Ok(vec![1, 2]));
-        assert!(!closer.is_ended());
+        assert!(closer.ended().is_none());
         end(peer);
         let begun = std::time::Instant::now();
-        while !closer.is_ended() {
+        while closer.ended().is_none() {
             assert!(begun.elapsed() < LONG);
             std::thread::sleep(Duration::from_millis(1));
         }
+        assert_eq!(closer.ended(), Some((PEER, says.clone())));
         assert_eq!(link.recv(PEER, header(1, 2), LONG), Err(says));
     }
 }
