@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import http.client
 import json
@@ -26,6 +27,9 @@ else:
 
 #: Seconds after which a process is looked at, and the node told again: it forgets what it was told when it ends.
 EVERY = 2.0
+
+#: Seconds that telling the node takes at most, in all.
+WITHIN = 10.0
 
 
 @dataclass(frozen=True)
@@ -59,8 +63,47 @@ def ends(node: str) -> tuple[bool, str, int]:
     )
 
 
+class _Line:
+    """A connection that another thread can cut: whatever waits for its other end then ends. The timeout of a socket is
+    for each operation, and somebody who sends a byte now and then never exceeds it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # A descriptor of its own, because TLS takes that of the socket, and a number that was closed is soon another's.
+        self._twin: socket.socket | None = None
+        self.is_cut = False
+
+    def hold(self, made: socket.socket) -> None:
+        """Cuts this socket, too, from now on."""
+        self.close()
+        with self._lock:
+            if self.is_cut:
+                raise TimeoutError("cut")
+            self._twin = made.dup()
+
+    def cut(self) -> None:
+        """Ends what waits, and whatever is held later."""
+        with self._lock:
+            self.is_cut = True
+            if self._twin is not None:
+                # There may be no connection yet, or none any more.
+                with contextlib.suppress(OSError):
+                    self._twin.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        """Lets go of the socket."""
+        with self._lock:
+            if self._twin is not None:
+                self._twin.close()
+                self._twin = None
+
+
 class Worker:
-    """Keeps one worker's process going."""
+    """Keeps one worker's process going.
+
+    One thread looks at the process and another one tells the node, so that nothing that the other end of a connection
+    does, or fails to do, keeps the process from being started again.
+    """
 
     def __init__(self, number: int, node: str, cpus: int, folder: str, program: str, host: str) -> None:
         self._number, self._cpus, self._program = number, cpus, program
@@ -73,11 +116,16 @@ class Worker:
             raise InputError(f"{self._own / 'worker.toml'}: `listen` names no port: give it one, as in 0.0.0.0:7430")
         self._address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         self._restarts = 0
-        self._why: str | None = "its node has not been told yet"
+        # What is wrong with the process, and with telling the node.
+        self._fault: str | None = None
+        self._untold: str | None = "its node has not been told yet"
         self._ended = threading.Event()
+        self._line = _Line()
         self._process = self._start()
-        self._thread = threading.Thread(target=self._keep, name="slvr worker", daemon=True)
-        self._thread.start()
+        self._keeper = threading.Thread(target=self._keep, name="slvr worker", daemon=True)
+        self._teller = threading.Thread(target=self._tell, name="slvr worker's address", daemon=True)
+        self._keeper.start()
+        self._teller.start()
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:
@@ -110,55 +158,96 @@ class Worker:
             os.close(log)
 
     def _keep(self) -> None:
-        while True:
+        """Starts the process again whenever it has ended."""
+        while not self._ended.wait(EVERY):
             try:
                 status = self._process.poll()
                 if status is not None:
                     self._process = self._start()
                     self._restarts += 1
-                self._tell()
-                self._why = None if status is None else f"it ended with status {status}: see {self._own / 'worker.log'}"
-            except (OSError, http.client.HTTPException, InputError) as error:
-                self._why = str(error)
+                self._fault = (
+                    None if status is None else f"it ended with status {status}: see {self._own / 'worker.log'}"
+                )
+            except (OSError, InputError) as error:
+                self._fault = str(error)
+
+    def _tell(self) -> None:
+        """Tells the node again and again where the worker is."""
+        while True:
+            line = self._line = _Line()
+            if self._ended.is_set():
+                return
+            timer = threading.Timer(WITHIN, line.cut)
+            timer.daemon = True
+            timer.start()
+            try:
+                self._tell_once(line)
+                self._untold = None
+            except (OSError, http.client.HTTPException, ValueError, InputError) as error:
+                late = f"{self._node}:{self._port} does not answer within {WITHIN:g} s: is it the node's `operations`?"
+                self._untold = late if line.is_cut else str(error)
+            finally:
+                timer.cancel()
+                line.close()
             if self._ended.wait(EVERY):
                 return
 
-    def _tell(self) -> None:
+    def _connect(self, line: _Line) -> socket.socket:
+        """A connection with whoever listens at the node's address."""
+        wrong = OSError("no address")
+        for family, kind, protocol, _, at in socket.getaddrinfo(self._node, self._port, type=socket.SOCK_STREAM):
+            made = socket.socket(family, kind, protocol)
+            try:
+                line.hold(made)
+                made.settimeout(WITHIN)
+                made.connect(at)
+                return made
+            except OSError as error:
+                made.close()
+                wrong = error
+        raise wrong
+
+    def _secure(self, made: socket.socket) -> socket.socket:
+        """The same over TLS, with the node and nobody else at the other end."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        # A node's certificate is known by its hash, whoever has signed it and whatever it is called.
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context.load_cert_chain(self._own / "worker.crt", self._own / "worker.key")
+        secure = context.wrap_socket(made, server_hostname=self._node)
+        shown = hashlib.sha256(secure.getpeercert(binary_form=True) or b"").hexdigest()
+        if shown not in self._pins:
+            secure.close()
+            raise InputError(f"{self._node}:{self._port} shows another certificate than `node` in worker.toml")
+        return secure
+
+    def _tell_once(self, line: _Line) -> None:
         """Tells the node where the worker is."""
-        line: http.client.HTTPConnection
-        if self._tls:
-            context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-            context.minimum_version = ssl.TLSVersion.TLSv1_3
-            # A node's certificate is known by its hash, whoever has signed it and whatever it is called.
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-            context.load_cert_chain(self._own / "worker.crt", self._own / "worker.key")
-            line = http.client.HTTPSConnection(self._node, self._port, timeout=10, context=context)
-        else:
-            line = http.client.HTTPConnection(self._node, self._port, timeout=10)
-        try:
-            line.connect()
-            if isinstance(line.sock, ssl.SSLSocket):
-                shown = hashlib.sha256(line.sock.getpeercert(binary_form=True) or b"").hexdigest()
-                if shown not in self._pins:
-                    raise InputError(f"{self._node}:{self._port} shows another certificate than `node` in worker.toml")
+        asked = http.client.HTTPConnection(self._node, self._port)
+        with self._connect(line) as made, contextlib.closing(asked):
+            asked.sock = self._secure(made) if self._tls else made
             body = json.dumps({"number": self._number, "address": self._address})
-            line.request("POST", "/workers", body, {"Content-Type": "application/json"})
-            answer = line.getresponse()
-            said = answer.read(4096).decode(errors="replace")
-            if answer.status != 200:
-                raise InputError(f"the node at {self._node}:{self._port} answers {answer.status}: {said}")
-        finally:
-            line.close()
+            asked.request("POST", "/workers", body, {"Content-Type": "application/json"})
+            with asked.getresponse() as answer:
+                said = answer.read(4096).decode(errors="replace")
+        if line.is_cut:
+            # What came until then looks like all of it.
+            raise TimeoutError("cut")
+        if answer.status != 200:
+            raise InputError(f"the node at {self._node}:{self._port} answers {answer.status}: {said}")
 
     def state(self) -> State:
         """Where it stands now."""
-        pid = self._process.pid if self._process.poll() is None else None
-        return State(self._number, socket.gethostname(), self._address, pid, self._restarts, self._why)
+        process = self._process
+        pid = process.pid if process.poll() is None else None
+        why = "; ".join(wrong for wrong in (self._fault, self._untold) if wrong) or None
+        return State(self._number, socket.gethostname(), self._address, pid, self._restarts, why)
 
     def stop(self) -> None:
         """Ends the process."""
         self._ended.set()
-        self._thread.join()
+        self._line.cut()
+        self._keeper.join()
         if self._process.stdin is not None:
             self._process.stdin.close()
         try:
@@ -166,3 +255,5 @@ class Worker:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # What looks up a name cannot be cut; it tells nothing afterwards.
+        self._teller.join(WITHIN)

@@ -15,9 +15,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from types import TracebackType
@@ -26,6 +23,7 @@ from typing import Any
 import ray
 
 from ._slvr import InputError
+from ._token import refuse_strangers
 from ._worker import State, Worker, ends
 
 __all__ = ["State", "Workers"]
@@ -53,15 +51,6 @@ class _Actor(Worker):
         super().__init__(number, node, cpus, folder, program, ray.util.get_node_ip_address())
 
 
-def _refuse_strangers(cluster: str) -> None:
-    """Raises if the cluster lets in somebody who does not know its token."""
-    env = {name: value for name, value in os.environ.items() if name != "RAY_AUTH_TOKEN_PATH"}
-    env |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
-    asks = [sys.executable, "-m", "ray.scripts.scripts", "status", "--address", cluster]
-    if subprocess.run(asks, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode == 0:
-        raise InputError(f"the Ray cluster at {cluster} takes any token: start all of it with RAY_AUTH_MODE=token")
-
-
 class Workers:
     """The workers 0 to ``count - 1`` of a node, as actors of a Ray cluster of the node's organisation.
 
@@ -73,7 +62,8 @@ class Workers:
     ``program`` is ``slvrc`` there.
 
     It connects with the cluster of ``RAY_ADDRESS``, or of this machine, unless ``ray.init`` has been called. Raises
-    :class:`slvr.InputError` unless all of that cluster asks for a token (``RAY_AUTH_MODE=token``).
+    :class:`slvr.InputError` unless all of that cluster asks for a token (``RAY_AUTH_MODE=token``) and takes that
+    of this process.
     """
 
     def __init__(
@@ -98,7 +88,7 @@ class Workers:
         if not ray.is_initialized():
             # Nothing of a worker is written to its output.
             ray.init(address="auto", log_to_driver=False)
-        _refuse_strangers(ray.get_runtime_context().gcs_address)
+        refuse_strangers(ray.get_runtime_context().gcs_address, os.path.dirname(os.path.dirname(ray.__file__)))
         # Ray starts an actor again if its process or its machine is lost. Who asks it meanwhile waits.
         actor = ray.remote(
             num_cpus=cpus,
