@@ -353,8 +353,8 @@ impl<'a> Crew<'a> {
         let mut all = Vec::new();
         // A worker's end may be heard after what others have made of it.
         let until = match of_party.origin() {
-            Origin::Closed | Origin::Echo => Instant::now() + GRACE / 2,
-            Origin::Own | Origin::Waited(_) => Instant::now(),
+            Origin::Own | Origin::Waited(Some(_)) => Instant::now(),
+            _ => Instant::now() + GRACE / 2,
         };
         let is_own = |(_, e): &(_, RunError)| e.origin() == Origin::Own;
         while !all.iter().any(is_own) {
