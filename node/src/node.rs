@@ -40,8 +40,6 @@ pub struct Node {
     taken: Mutex<u64>,
     /// Rounds for which a thread computes.
     busy: Mutex<BTreeSet<RoundKey>>,
-    /// In how many attempts of a round each of its workers has failed.
-    failed: Mutex<BTreeMap<RoundKey, BTreeMap<u16, u32>>>,
     /// Rounds that a thread leads.
     led: Mutex<BTreeSet<RoundKey>>,
     /// Rounds are opened one after another here.
@@ -157,7 +155,6 @@ impl Node {
             untidy: Mutex::default(),
             taken: Mutex::new(0),
             busy: Mutex::default(),
-            failed: Mutex::default(),
             led: Mutex::default(),
             opening: Mutex::default(),
             withdrawn: Mutex::default(),
@@ -376,10 +373,6 @@ impl Node {
             {
                 tracing::warn!(round = %key, attempt = f.attempt, why = f.why, "an attempt failed");
                 add(&counts.failed);
-                // Numbers that wait at all three take part: that node 0 leaves one out is enough.
-                if let Some(worker) = f.worker.filter(|_| self.leads()) {
-                    self.worker_failed(key, worker);
-                }
             }
             self.wake();
         }
@@ -470,21 +463,6 @@ impl Node {
     pub fn occupy(self: &Arc<Self>, key: &RoundKey) -> Option<Busy> {
         let free = lock(&self.busy).insert(key.clone());
         free.then(|| Busy { node: self.clone(), key: key.clone() })
-    }
-
-    /// Notes that an attempt has failed in a range of a worker.
-    fn worker_failed(&self, key: &RoundKey, worker: u16) {
-        *lock(&self.failed).entry(key.clone()).or_default().entry(worker).or_default() += 1;
-    }
-
-    /// In how many attempts of a round a worker has failed since this node was started.
-    pub fn failures_of(&self, key: &RoundKey, worker: u16) -> u32 {
-        lock(&self.failed).get(key).and_then(|of| of.get(&worker)).copied().unwrap_or(0)
-    }
-
-    /// A round has ended: whoever has failed in it may take part if it is run again.
-    pub fn forget_failures(&self, key: &RoundKey) {
-        lock(&self.failed).remove(key);
     }
 
     /// Says that a thread leads a round; nothing if one does already.

@@ -439,6 +439,12 @@ impl Round {
         self.retries.last().map_or(0, |r| r.attempt)
     }
 
+    /// In how many attempts since the round began, or began anew, ranges of this number of workers have failed.
+    pub fn failures_of(&self, worker: u16) -> usize {
+        let before = self.before();
+        self.failures.iter().filter(|f| f.attempt > before && f.worker == Some(worker)).count()
+    }
+
     /// Whether nothing more will happen to it.
     pub fn ended(&self) -> bool {
         matches!(self.phase, Phase::Released | Phase::Aborted)

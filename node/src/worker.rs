@@ -178,7 +178,8 @@ impl Place {
         drop(links);
     }
 
-    /// All ranges of an attempt, over links that are left in their place; how many.
+    /// All ranges of an attempt, over links that are left in their place; how many. Meanwhile the node hears that this worker
+    /// lives, whatever it waits for.
     fn attempt(
         self: &Arc<Self>,
         name: &RunName,
@@ -191,6 +192,31 @@ impl Place {
             Ok(ToWorker::Range { .. }) => return Err("a range before the run".to_string().into()),
             Err(why) => return left(why).map(|()| 0).map_err(Stopped::from),
         };
+        let (goes_on, over) = channel::<()>();
+        let lives = move || {
+            // Several times within the deadline.
+            while over.recv_timeout(line.deadline / 4) == Err(RecvTimeoutError::Timeout) {
+                if line.say(&OfWorker::Lives, &[], line.deadline).is_err() {
+                    return;
+                }
+            }
+        };
+        thread::scope(|scope| {
+            let living = thread::Builder::new().name("lives".into()).spawn_scoped(scope, lives);
+            living.map_err(|e| format!("no thread is left: {e}"))?;
+            let done = self.begun(begin, name, line, links);
+            drop(goes_on);
+            done
+        })
+    }
+
+    fn begun(
+        self: &Arc<Self>,
+        begin: Begin,
+        name: &RunName,
+        line: &Arc<Line>,
+        links: &mut Option<Tcp>,
+    ) -> Result<usize, Stopped> {
         let job = Job::new(self, begin, line)?;
         let (say, events) = channel();
         let (connects, ended) = (say.clone(), say);
@@ -298,7 +324,7 @@ impl Job {
                 begin.bytes
             ));
         }
-        let bytes = line.bytes(begin.bytes, line.deadline).map_err(|e| e.to_string())?;
+        let bytes = line.bytes(begin.bytes, line.deadline, || {}).map_err(|e| e.to_string())?;
         // What is read is verified.
         let circuit = artifact::read(&bytes).map_err(|e| e.to_string())?;
         let hash = Hex(artifact::hash(&circuit));
@@ -357,16 +383,7 @@ impl Job {
         let closer: Mutex<Option<Closer>> = Mutex::default();
         // One range is read while another one is computed at most.
         let (say, heard) = sync_channel(1);
-        let (goes_on, over) = channel::<()>();
         thread::scope(|scope| {
-            let lives = move || {
-                // Several times within the deadline, whatever this worker waits for.
-                while over.recv_timeout(line.deadline / 4) == Err(RecvTimeoutError::Timeout) {
-                    if line.say(&OfWorker::Lives, &[], line.deadline).is_err() {
-                        return;
-                    }
-                }
-            };
             let reads = || {
                 let done = self.read_all(line, say);
                 line.deaf();
@@ -380,15 +397,12 @@ impl Job {
             };
             let reader = thread::Builder::new().name("orders".into()).spawn_scoped(scope, reads);
             let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
-            let living = thread::Builder::new().name("lives".into()).spawn_scoped(scope, lives);
-            living.map_err(|e| format!("no thread is left: {e}"))?;
             let computes = || self.ranges((line, links), events, heard, (&cancel, &closer));
             // Its node hears of a bug, too.
             let bug = |_| Err("it has a bug: its log says more".to_string().into());
             let done = catch_unwind(AssertUnwindSafe(computes)).unwrap_or_else(bug);
             let ended = cancel.load(Ordering::Acquire);
             line.deaf();
-            drop(goes_on);
             let read = reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             match (ended, done) {
                 // What was read at that moment has ended because this has.
@@ -441,7 +455,7 @@ impl Job {
             if reads != packed(&self.circuit, self.me, &of.reads) {
                 return Err(format!("what range {number} reads has another length"));
             }
-            let read = |len| line.bytes(len, line.deadline).map_err(|e| e.to_string());
+            let read = |len| line.bytes(len, line.deadline, || {}).map_err(|e| e.to_string());
             let reads = unpack(&self.circuit, self.me, &of.reads, &read(reads)?);
             let reads = reads.map_err(|e| e.to_string())?;
             let given = Given { range: number, reads, replaced };

@@ -155,16 +155,22 @@ impl Line {
         read_frame(&mut Timed { from: &self.tls, until: at(most) }, LONGEST)
     }
 
-    /// Reads so many bytes. The caller has compared the number with what is admitted.
+    /// Reads so many bytes, and says of each piece that it is there. The caller has compared the number with what is admitted.
     ///
     /// # Errors
     ///
     /// A connection that ends or is silent.
-    pub fn bytes(&self, len: u64, most: Duration) -> io::Result<Zeroizing<Vec<u8>>> {
+    pub fn bytes(
+        &self,
+        len: u64,
+        most: Duration,
+        each: impl Fn(),
+    ) -> io::Result<Zeroizing<Vec<u8>>> {
         // What a vector leaves behind as it grows is not wiped.
         let mut bytes = Zeroizing::new(vec![0; len as usize]);
         for piece in bytes.chunks_mut(PIECE) {
             Timed { from: &self.tls, until: at(most) }.read_exact(piece)?;
+            each();
         }
         Ok(bytes)
     }
@@ -206,7 +212,7 @@ impl Peers {
     /// others are not, by number.
     pub fn workers(
         self: &Arc<Self>,
-        numbers: impl Iterator<Item = u16>,
+        numbers: Vec<u16>,
         name: &RunName,
         deadline: Duration,
     ) -> BTreeMap<u16, Result<Line, String>> {

@@ -452,9 +452,13 @@ struct Watched<'a, L> {
 }
 
 impl<L> Watched<'_, L> {
+    fn is_ended(&self) -> bool {
+        self.ends.iter().any(|ends| ends.load(Ordering::Acquire))
+    }
+
     fn goes_on(&self, kind: Kind) -> Result<(), LinkError> {
         // The abort itself goes out.
-        match kind != Kind::Abort && self.ends.iter().any(|ends| ends.load(Ordering::Acquire)) {
+        match kind != Kind::Abort && self.is_ended() {
             true => Err(LinkError::Aborted),
             false => Ok(()),
         }
@@ -494,7 +498,11 @@ impl<L: Link> Link for Watched<'_, L> {
         }
         let got = self.links.recv(from, expected, deadline);
         self.node.board.update(self.key, |p| p.waits = None);
-        got
+        match got {
+            // By this node itself.
+            Err(LinkError::Closed) if self.is_ended() => Err(LinkError::Aborted),
+            got => got,
+        }
     }
 }
 

@@ -401,7 +401,8 @@ fn failed_there(
     otherwise: impl FnOnce() -> String,
 ) -> Failure {
     match failed {
-        Some(failed) => Failure { attempt: round.attempt, ..*failed },
+        Some(failed) if failed.attempt == round.attempt => *failed,
+        Some(failed) => Failure::new(round.attempt, failed.why),
         None => Failure::new(round.attempt, otherwise()),
     }
 }

@@ -8,6 +8,7 @@ use crate::wire::{Answer, Ask, RunName};
 use slvr_runtime::party::{Origin, RunError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -101,7 +102,8 @@ pub(super) fn cause(node: &Arc<Node>, name: &RunName, own: Failure) -> Failure {
         }
         let best = first(&said);
         let is_known = said.get(&best).is_some_and(|f| f.origin == Origin::Own);
-        if !is_known && (runs && Instant::now() <= until && !node.stopping()) {
+        let over = node.stopping() || node.aborted(&name.key).load(Ordering::Acquire);
+        if !is_known && runs && Instant::now() <= until && !over {
             node.wait(LOOK);
             continue;
         }
@@ -123,8 +125,14 @@ pub(super) fn cause(node: &Arc<Node>, name: &RunName, own: Failure) -> Failure {
 /// heard of as an abort at the nodes: so of those that were closed, that of a node comes first.
 fn first(said: &BTreeMap<usize, Failure>) -> usize {
     let between = |f: &Failure| f.origin == Origin::Closed && f.worker.is_none();
+    // That the others have waited for it, they say.
+    let waited_for = |p: usize| said.values().any(|f| f.origin == Origin::Waited(Some(p)));
     let error = |(&party, f): (&usize, &Failure)| {
-        let (why, origin) = (f.why.clone(), f.origin);
+        let why = f.why.clone();
+        let origin = match f.origin {
+            Origin::Waited(None) if !waited_for(party) => Origin::Echo,
+            origin => origin,
+        };
         (Some(party), RunError::Stopped { party, why, origin })
     };
     match RunError::cause(said.iter().map(error).collect()) {
@@ -180,6 +188,45 @@ pub(super) fn ended_by(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The node whose failure counts, and the number of the workers in whose range that was.
+    #[test]
+    fn the_cause_of_an_attempt_is_what_was_struck() {
+        use Origin::{Closed, Echo, Own, Waited};
+        let (none, at) = (None, Some(4));
+        for (said, expected, what) in [
+            ([(Echo, at), (Own, at), (Closed, at)], (1, at), "a worker is killed"),
+            ([(Closed, none), (Closed, at), (Echo, at)], (0, none), "a line between nodes is cut"),
+            ([(Echo, at), (Closed, at), (Closed, none)], (2, none), "the same, elsewhere"),
+            ([(Echo, none), (Closed, at), (Closed, at)], (1, at), "a line between workers is cut"),
+            (
+                [(Waited(Some(1)), at), (Waited(Some(2)), at), (Echo, at)],
+                (1, at),
+                "a worker is stopped",
+            ),
+            (
+                [(Waited(None), at), (Waited(Some(0)), none), (Echo, none)],
+                (0, at),
+                "a worker is slow",
+            ),
+            (
+                [(Waited(None), at), (Closed, none), (Closed, none)],
+                (1, none),
+                "nobody waited for it",
+            ),
+            (
+                [(Waited(None), at), (Waited(Some(2)), none), (Echo, at)],
+                (1, none),
+                "for another one",
+            ),
+            ([(Echo, none), (Echo, none), (Echo, at)], (0, none), "nobody knows"),
+        ] {
+            let failure = |(origin, worker)| Failure { origin, worker, ..Failure::new(1, "w") };
+            let said: BTreeMap<usize, Failure> = (0..).zip(said.map(failure)).collect();
+            let best = first(&said);
+            assert_eq!((best, said[&best].worker), expected, "{what}");
+        }
+    }
 
     #[test]
     fn a_cause_names_its_node_once() {

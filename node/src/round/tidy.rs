@@ -23,7 +23,6 @@ pub(crate) fn tidy(node: &Node, key: &RoundKey) {
         }),
         _ => return,
     };
-    node.forget_failures(key);
     if let Err(why) = &done {
         tracing::error!(round = %key, why, "what is left of a round could not be erased: it is tried again");
     }

@@ -37,7 +37,7 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Attempts of a round that may fail in ranges of a number.
-const FAILURES: u32 = 2;
+const FAILURES: usize = 2;
 /// How soon the end of a round or of another node's attempt is noticed by whoever waits for a worker.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -49,30 +49,37 @@ pub(super) fn call(node: &Arc<Node>, name: &RunName, ready: &Ready) -> BTreeMap<
     }
     let mut there = BTreeMap::new();
     // What the nodes can compute alone they do before a round is aborted because of workers.
-    let (most, made) =
-        (node.config.limits.attempts, node.round(&name.key).map(|r| r.tries(name.attempt)));
-    let last = most > 1 && made.is_some_and(|made| made >= most);
-    let unfit = |number: u16, worker: &config::OwnWorker| match node.failures_of(&name.key, number)
-    {
-        _ if last => Some("the last attempt is made without workers".to_string()),
-        FAILURES.. => Some(format!("{FAILURES} attempts have failed in ranges of this number")),
+    let (round, most) = (node.round(&name.key), node.config.limits.attempts);
+    let last = most > 1 && round.as_ref().is_some_and(|r| r.tries(name.attempt) >= most);
+    // Numbers that wait at all three take part: that node 0 leaves one out is enough.
+    let failed = |number: u16| match node.leads() {
+        true => round.as_ref().map_or(0, |round| round.failures_of(number)),
+        false => 0,
+    };
+    let unfit = |number: u16, worker: &config::OwnWorker| match failed(number) {
+        _ if last => Some("the last attempt is made without workers"),
+        FAILURES.. => Some("two attempts have failed in ranges of this number"),
         _ if ready.worker_memory > worker.memory_mb.saturating_mul(1_000_000) => {
-            Some("a range takes more memory than it has".to_string())
+            Some("a range takes more memory than it has")
         }
         _ => None,
     };
-    let all =
-        (0u16..).zip(&node.config.worker).map(|(number, worker)| (number, unfit(number, worker)));
-    let (unfit, fit): (Vec<_>, Vec<_>) = all.partition(|(_, why)| why.is_some());
-    let fit = fit.into_iter().map(|(number, _)| number);
-    let called = node.peers.workers(fit, name, node.deadline()).into_iter();
-    let unfit = unfit.into_iter().map(|(number, why)| (number, Err(why.unwrap_or_default())));
-    for (number, called) in called.chain(unfit) {
+    let without = |number: u16, why: &str| {
+        let at = node.peers.worker_at(number).unwrap_or("?".into());
+        tracing::warn!(round = %name.key, attempt = name.attempt, worker = number, at, why, "a worker takes no part in the attempt");
+    };
+    let mut fit = Vec::new();
+    for (number, worker) in (0u16..).zip(&node.config.worker) {
+        match unfit(number, worker) {
+            Some(why) => without(number, why),
+            None => fit.push(number),
+        }
+    }
+    for (number, called) in node.peers.workers(fit, name, node.deadline()) {
         match called {
             Ok(line) => drop(there.insert(number, line)),
             Err(why) => {
-                let at = node.peers.worker_at(number).unwrap_or("?".into());
-                tracing::warn!(round = %name.key, attempt = name.attempt, worker = number, at, why, "a worker takes no part in the attempt");
+                without(number, &why);
                 node.metrics.workers_away.get_or_create(&of_worker(number)).inc();
             }
         }
@@ -254,7 +261,9 @@ impl Ends<'_> {
                     if writes != packed(circuit, me, &of.writes) {
                         return Err(own("what it hands back has another length"));
                     }
-                    let bytes = line.bytes(writes, line.deadline).map_err(|e| gone(e.into()))?;
+                    let each = || self.say(Heard::Lives);
+                    let bytes = line.bytes(writes, line.deadline, each);
+                    let bytes = bytes.map_err(|e| gone(e.into()))?;
                     let writes = unpack(circuit, me, &of.writes, &bytes);
                     let writes = writes.map_err(|_| own("what it hands back are no shares"))?;
                     return Ok(Computed { range, writes, bytes_sent, peak_memory });
@@ -413,33 +422,30 @@ impl<'a> Crew<'a> {
         let Some((range, _)) = self.workers[place].at else { return Ok(()) };
         let waits = Awaited::Worker(self.workers[place].work.worker, range);
         self.node.board.update(self.key, |p| p.waits = Some((waits, Instant::now())));
-        let begun = Instant::now();
         let done = self.hear(place);
-        let done = done.map_err(|ended| ended.unwrap_or_else(|| self.ended(place, begun)));
-        self.has_waited(place, begun);
+        let done = done.map_err(|ended| ended.unwrap_or_else(|| self.ended(place)));
         self.node.board.update(self.key, |p| p.waits = None);
         done
     }
 
-    fn has_waited(&mut self, place: usize, begun: Instant) {
+    fn has_waited(&mut self, place: usize, time: Duration) {
         let spoken = *self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
         if self.waited.0 != spoken {
             self.waited = (spoken, BTreeMap::new());
         }
-        *self.waited.1.entry(place).or_default() += begun.elapsed();
+        *self.waited.1.entry(place).or_default() += time;
     }
 
     /// Another node has ended its link while a worker was waited for. If the others have waited for this one, what it waited
     /// for most is the cause.
-    fn ended(&mut self, place: usize, begun: Instant) -> RunError {
-        self.has_waited(place, begun);
+    fn ended(&self, place: usize) -> RunError {
         let (spoken, waited) = &self.waited;
-        let most = waited
-            .iter()
-            .max_by_key(|(_, d)| **d)
-            .filter(|_| spoken.elapsed() >= self.node.deadline());
+        let silent = spoken.elapsed();
+        let most = waited.iter().max_by_key(|(_, d)| **d);
+        let most = most.filter(|(_, d)| silent >= self.node.deadline() && **d > silent / 2);
         match (most, self.links.ended()) {
-            (Some((most, _)), Some((_, LinkError::Aborted | LinkError::Closed))) => {
+            // Whoever has waited in vain says so, and does not only vanish.
+            (Some((most, _)), Some((_, LinkError::Aborted))) => {
                 let why = "the other nodes have waited for what it computes, and wait no longer";
                 self.lost(*most, why, Origin::Waited(None))
             }
@@ -455,25 +461,34 @@ impl<'a> Crew<'a> {
     /// Hears of workers until one is at no range; none as error if another node has ended its link.
     fn hear(&mut self, place: usize) -> Result<(), Option<RunError>> {
         let most = self.node.deadline() + GRACE;
-        let mut since = Instant::now();
+        let (mut silent, mut ended) = (Duration::ZERO, None);
         while let Some((_, handed)) = self.workers[place].at {
             if self.aborted.load(Ordering::Acquire) {
                 return Err(Some(self.lost(place, "the round was aborted", Origin::Echo)));
             }
-            match self.heard.recv_timeout(LOOK) {
-                Ok((of, heard)) => {
-                    self.note(of, heard)?;
-                    since = if of == place { Instant::now() } else { since };
-                }
-                // This party receives nothing while it waits here. Workers of a node that has gone may be waited for in vain.
-                Err(_) if self.links.ended().is_some() => return Err(None),
-                // What it is handed takes as long as it takes.
-                Err(_) if !handed => since = Instant::now(),
-                Err(_) if since.elapsed() < most => {}
-                Err(_) => {
-                    let late = FrameError::from(io::Error::from(io::ErrorKind::TimedOut)).told();
-                    return Err(Some(self.lost(place, &late, Origin::Own)));
-                }
+            let turn = Instant::now();
+            let heard = self.heard.recv_timeout(LOOK);
+            // A node that was stopped meanwhile has waited for nobody.
+            let turn = turn.elapsed().min(2 * LOOK);
+            self.has_waited(place, turn);
+            silent += turn;
+            // What it is handed takes as long as it takes.
+            if !handed || matches!(heard, Ok((of, _)) if of == place) {
+                silent = Duration::ZERO;
+            }
+            if let Ok((of, heard)) = heard {
+                self.note(of, heard)?;
+            }
+            if silent > most {
+                let late = FrameError::from(io::Error::from(io::ErrorKind::TimedOut)).told();
+                return Err(Some(self.lost(place, &late, Origin::Own)));
+            }
+            // This party receives nothing while it waits here, and workers of a node that has gone may be waited for in vain. What
+            // workers have said before is heard first.
+            if self.links.ended().is_some()
+                && ended.get_or_insert_with(Instant::now).elapsed() >= LOOK
+            {
+                return Err(None);
             }
         }
         Ok(())

@@ -349,7 +349,12 @@ impl Closer {
     /// connection. One that has sent a frame before which is not expected yet is none.
     pub fn ended(&self) -> Option<(Peer, LinkError)> {
         let all = self.0.iter().filter_map(|(peer, _, ended)| Some((*peer, ended.get()?.clone())));
-        all.max_by_key(|(_, how)| *how == LinkError::Garbled)
+        // Whoever aborts may only have heard of the others' end.
+        all.max_by_key(|(_, how)| match how {
+            LinkError::Aborted => 0,
+            LinkError::Closed => 1,
+            _ => 2,
+        })
     }
 }
 
