@@ -21,8 +21,11 @@ use slvr_simulation::lab::federation::FederationError;
 use slvr_simulation::lab::rule::{Declared, Rule, Step};
 use slvr_simulation::random::{Purpose, Random};
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+/// Held by a cell that runs among three parties: one such run takes what three machines have, and cells run beside each other.
+static PARTIES: Mutex<()> = Mutex::new(());
 
 /// How a run among three parties compared with the evaluation that the federation went on with.
 #[derive(Clone, Debug, PartialEq)]
@@ -208,7 +211,9 @@ impl Rule for Aggregation<'_> {
                 state: state.as_ref(),
                 ..Options::default()
             };
+            let alone = PARTIES.lock().unwrap_or_else(PoisonError::into_inner);
             let report = run_with(circuit, inputs, options, &ProgressBar::hidden())?;
+            drop(alone);
             // Noise of the parties is compared with noise of the same words.
             let plain = match (noisy.then(|| report.drawn(circuit)).flatten(), fast) {
                 (Some(given), true) => floating(&runs, false, &Words { seed, given })?,
