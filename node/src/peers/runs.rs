@@ -34,11 +34,6 @@ pub enum LinksError {
 /// Why it makes no sense any more to wait for a node, if it makes none.
 pub type Ended<'a> = &'a (dyn Fn(usize) -> Option<String> + Sync);
 
-enum Why {
-    Late(String),
-    Ended(String),
-}
-
 impl LinksError {
     /// Where it comes from.
     pub fn origin(&self) -> Origin {
@@ -67,16 +62,9 @@ impl Peers {
         deadline: Duration,
     ) -> Result<(Tcp, BTreeMap<usize, RunHello>), LinksError> {
         let until = Instant::now() + deadline;
-        let one = |peer: usize| {
-            let done = if peer < self.me {
-                self.open_run((peer, at.get(&peer)), name, hello(peer), ended, until)
-            } else {
-                self.await_run(peer, name, hello(peer), ended, until)
-            };
-            done.map_err(|why| match why {
-                Why::Ended(why) => LinksError::Ended { peer, why },
-                Why::Late(why) => LinksError::Late { peer, why },
-            })
+        let one = |peer: usize| match peer < self.me {
+            true => self.open_run((peer, at.get(&peer)), name, hello(peer), ended, until),
+            false => self.await_run(peer, name, hello(peer), ended, until),
         };
         let [a, b] = self.others();
         let (first, second) = thread::scope(|scope| {
@@ -97,7 +85,7 @@ impl Peers {
         hello: RunHello,
         ended: Ended<'_>,
         until: Instant,
-    ) -> Result<(Secure, RunHello), Why> {
+    ) -> Result<(Secure, RunHello), LinksError> {
         let first = frame(&Purpose::Run { name: name.clone(), hello });
         let mut pause = RETRY;
         loop {
@@ -109,11 +97,13 @@ impl Peers {
             };
             match open() {
                 Ok(done) => return Ok(done),
-                Err(e) if Instant::now() + pause >= until => return Err(Why::Late(e.to_string())),
+                Err(e) if Instant::now() + pause >= until => {
+                    return Err(LinksError::Late { peer, why: e.to_string() });
+                }
                 Err(_) => thread::sleep(pause),
             }
             if let Some(why) = ended(peer) {
-                return Err(Why::Ended(why));
+                return Err(LinksError::Ended { peer, why });
             }
             pause = (2 * pause).min(PAUSE);
         }
@@ -132,23 +122,24 @@ impl Peers {
         hello: RunHello,
         ended: Ended<'_>,
         until: Instant,
-    ) -> Result<(Secure, RunHello), Why> {
+    ) -> Result<(Secure, RunHello), LinksError> {
+        let late = |why: String| LinksError::Late { peer, why };
         loop {
             let mut arrivals = lock(&self.arrivals);
             let came = arrivals.remove(&(name.clone(), peer));
             if let Some((tls, theirs, _)) = came {
                 drop(arrivals);
-                self.write(&tls, &frame(&hello), until).map_err(|e| Why::Late(e.to_string()))?;
+                self.write(&tls, &frame(&hello), until).map_err(|e| late(e.to_string()))?;
                 return Ok((tls, theirs));
             }
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || self.stop.load(Ordering::Relaxed) {
-                return Err(Why::Late("it did not connect in time".into()));
+                return Err(late("it did not connect in time".into()));
             }
             let waited = self.arrived.wait_timeout(arrivals, left.min(Duration::from_millis(200)));
             drop(waited.unwrap_or_else(PoisonError::into_inner));
             if let Some(why) = ended(peer) {
-                return Err(Why::Ended(why));
+                return Err(LinksError::Ended { peer, why });
             }
         }
     }

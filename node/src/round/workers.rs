@@ -392,8 +392,7 @@ impl<'a> Crew<'a> {
         let one = &mut self.workers[place];
         match (heard, one.at) {
             (Heard::Handed(of), Some((range, _))) if of == range => one.at = Some((range, true)),
-            (Heard::Handed(_), _) => {}
-            (Heard::Lives, _) => {}
+            (Heard::Handed(_) | Heard::Lives, _) => {}
             (Heard::Done(done), Some((range, _))) if range == done.range => {
                 one.at = None;
                 one.work.ranges.push(range);

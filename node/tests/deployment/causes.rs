@@ -100,12 +100,7 @@ fn a_line_between_workers_of_others_that_breaks_is_named_and_done_without() {
     crew.lines.iter().for_each(|line| line.slow(15));
     crew.submit(1);
     // From the worker of node 2 to that of node 1.
-    while crew.computes(0, 1) {
-        crew.lines[3].cut();
-        crew.lines[3].heal();
-        crew.lines[3].slow(15);
-        thread::sleep(Duration::from_millis(100));
-    }
+    crew.breaks(3, 0);
     let status = crew.ended(1, Duration::from_secs(200));
     assert_eq!(status["phase"], "released", "{status}");
     crew.case.check(&crew.values(1), "without workers");

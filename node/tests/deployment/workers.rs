@@ -420,6 +420,16 @@ impl Crew {
         false
     }
 
+    /// A line between workers breaks whenever a range is computed for this node, until none is any more.
+    pub fn breaks(&self, line: usize, node: usize) {
+        while self.computes(node, 1) {
+            self.lines[line].cut();
+            self.lines[line].heal();
+            self.lines[line].slow(15);
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     pub fn values(&self, round: u64) -> Vec<f64> {
         let got = self.world.coordinator().collect(CHECK, round);
         got.unwrap_or_else(|e| panic!("{e}")).revealed[0].values.clone()
