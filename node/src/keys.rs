@@ -11,8 +11,9 @@
 //! certificate to what all others accept. Once everybody has the new files, the node takes its new key. Later the old
 //! certificate is dropped ([`retire`]). Between these steps both are accepted, so nobody has to stop.
 
-use crate::basics::{hex, is_name};
 use crate::config::Power;
+use crate::hex::hex;
+use crate::names::is_name;
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -282,8 +283,8 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::basics::sha256;
     use crate::config::{CallerConfig, NodeConfig, Roll, identity, token_for};
+    use crate::hex::sha256;
     use crate::submission::Signer;
 
     #[test]

@@ -10,7 +10,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`basics`] | hexadecimal, hashes, clocks, names, threads |
+//! | [`hex`] | hexadecimal digits, hashes |
+//! | [`clock`] | the clock of this machine |
+//! | [`names`] | names of tasks and clients |
 //! | [`state`] | where a round stands, and which step may follow which |
 //! | [`opening`] | what a coordinator signs: openings of rounds, and orders |
 //! | [`config`] | what a node, a client and a coordinator are told, as TOML files |
@@ -19,14 +21,15 @@
 //! | [`trust`] | TLS: whose certificate is accepted where |
 //! | [`client`] | calls to nodes: submit, open, watch, collect |
 //! | | **With the feature `server`:** |
-//! | [`told`] | what others than a node's operator are told: no paths of files |
+//! | [`threads`] | threads of a node |
+//! | [`redaction`] | what others than a node's operator are told: no paths of files |
 //! | [`keys`] | makes keys, certificates and configurations of a deployment |
 //! | [`vault`] | sealed files: secrets at rest |
 //! | [`store`] | what survives a crash: rounds, submissions, results |
 //! | [`ledger`] | the rounds of a node in memory |
 //! | [`wire`] | frames and messages between nodes |
 //! | [`peers`] | connections between nodes |
-//! | [`board`] | what a node shows of itself: progress, who waits for whom |
+//! | [`status`] | what a node shows of itself: progress, who waits for whom |
 //! | [`metrics`] | what a node counts and measures |
 //! | [`tasks`] | the circuits that a node may run |
 //! | [`worker`] | a worker of a node: computes ranges of layers |
@@ -53,17 +56,17 @@
 //! before anybody is told of it. After a crash the leader asks where everybody stands, and repeats the run with fresh
 //! randomness unless all three have computed.
 
-pub mod basics;
 pub mod client;
+pub mod clock;
 pub mod config;
+pub mod hex;
+pub mod names;
 pub mod opening;
 pub mod state;
 pub mod submission;
 pub mod trust;
 pub mod words;
 
-#[cfg(feature = "server")]
-pub mod board;
 #[cfg(feature = "server")]
 pub mod check;
 #[cfg(feature = "server")]
@@ -79,21 +82,28 @@ pub mod node;
 #[cfg(feature = "server")]
 pub mod peers;
 #[cfg(feature = "server")]
+pub mod redaction;
+#[cfg(feature = "server")]
 pub mod round;
 #[cfg(feature = "server")]
 pub mod service;
+#[cfg(feature = "server")]
+pub mod status;
 #[cfg(feature = "server")]
 pub mod store;
 #[cfg(feature = "server")]
 pub mod tasks;
 #[cfg(feature = "server")]
-pub mod told;
+pub mod threads;
 #[cfg(feature = "server")]
 pub mod vault;
 #[cfg(feature = "server")]
 pub mod wire;
 #[cfg(feature = "server")]
 pub mod worker;
+
+#[cfg(test)]
+mod draws;
 
 #[cfg(feature = "server")]
 pub use service::Service;

@@ -1,12 +1,13 @@
 //! A running node: what its threads share.
 
-use crate::basics::{Hash, now};
-use crate::board::Board;
+use crate::clock::now;
 use crate::config::{NodeConfig, Roll};
+use crate::hex::Hash;
 use crate::ledger::{Ledger, Stepped};
 use crate::metrics::{Metrics, task as of_task};
 use crate::peers::Peers;
 use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
+use crate::status::Status;
 use crate::store::{Store, StoreError};
 use crate::tasks::{Known, Ready, Tasks, longest};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -27,7 +28,7 @@ pub struct Node {
     /// Its connections to the other nodes.
     pub peers: Arc<Peers>,
     /// What it shows.
-    pub board: Board,
+    pub status: Status,
     /// What it counts.
     pub metrics: Metrics,
     rounds: Ledger,
@@ -98,7 +99,7 @@ impl Drop for Led {
 impl Drop for Busy {
     fn drop(&mut self) {
         lock(&self.node.busy).remove(&self.key);
-        self.node.board.rest(&self.key);
+        self.node.status.rest(&self.key);
         self.node.wake();
     }
 }
@@ -147,7 +148,7 @@ impl Node {
             tasks: RwLock::new(Tasks::new(tasks)),
             roll: RwLock::new(roll),
             peers,
-            board: Board::default(),
+            status: Status::default(),
             metrics: Metrics::default(),
             rounds,
             waits: Mutex::default(),

@@ -6,7 +6,7 @@
 //! they submit, and the agreement has it. An order names the opening, so that it is of no use for another round, and how often each
 //! node was told that the round is run again, so that it is of no use after that. A node may pass it on.
 
-use crate::basics::{Hash, Hex};
+use crate::hex::{Hash, Hex};
 use crate::state::{Mandate, Order, Round, Signature, Spec};
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use std::fmt;

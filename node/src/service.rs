@@ -1,13 +1,13 @@
 //! Starts and stops a node.
 
-use crate::basics::spawn;
 use crate::config::{NodeConfig, Roll, identity, is_open_to_others};
 use crate::node::Node;
 use crate::peers::Peers;
-use crate::round::{answer, begin, tend, tidy};
+use crate::round::{answer, begin, maintain, tidy};
 use crate::state::Phase;
 use crate::store::Store;
 use crate::tasks::{Compile, longest, tasks};
+use crate::threads::spawn;
 use crate::vault::Key;
 use crate::{http, trust};
 use std::fmt;
@@ -248,7 +248,7 @@ fn resume(node: &Arc<Node>) -> std::io::Result<()> {
         }
     }
     let node = node.clone();
-    spawn("tend", move || tend(&node))
+    spawn("maintenance", move || maintain(&node))
 }
 
 /// Hears of signals that ask this process to end, from the moment on that this returns.

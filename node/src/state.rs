@@ -17,7 +17,8 @@
 //! there on the round is never run again and never aborted. A node serves its words of the result once it has
 //! `released`, so what ever leaves the nodes is of one attempt. Each step is made durable before anybody is told of it.
 
-use crate::basics::{Hash, Hex, counted, is_name};
+use crate::hex::{Hash, Hex};
+use crate::names::{counted, is_name};
 use serde::{Deserialize, Serialize};
 use slvr_runtime::party::Origin;
 use std::fmt;

@@ -1,7 +1,7 @@
 //! Tasks: circuits that a node may run, for all clients that may come and for fewer.
 
-use crate::basics::{Hash, Hex};
 use crate::config::{NodeConfig, Task};
+use crate::hex::{Hash, Hex};
 use crate::state::{RoundKey, Spec};
 use crate::submission::{clients_of, giving, interface, part_bytes};
 use slvr_circuit::ranges::{Division, Range};

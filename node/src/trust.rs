@@ -5,7 +5,7 @@
 //! | node to node | a node's certificate, or nothing follows | the certificate of the node that is called |
 //! | client to node | its certificate or none; who has none shows a token later | the node's certificate |
 
-use crate::basics::{Hash, sha256};
+use crate::hex::{Hash, sha256};
 use rustls::{ClientConfig, Error, ServerConfig};
 use slvr_runtime::link::pinned::{self, Expected};
 use std::io;

@@ -4,7 +4,7 @@
 //! reader admits is an error before anything is allocated. Who speaks follows from the connection's certificate and is
 //! never read from a message.
 
-use crate::basics::{Hash, Hex};
+use crate::hex::{Hash, Hex};
 use crate::state::{Agreement, Entry, Failure, Mandate, Order, Phase, RoundKey, Verdict};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};

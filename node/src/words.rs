@@ -1,6 +1,6 @@
 //! What nodes say to the receivers of a round: words of results, in files for the coordinator and for each member.
 
-use crate::basics::{Hash, Hex, hex, unhex};
+use crate::hex::{Hash, Hex, hex, unhex};
 use serde::{Deserialize, Serialize};
 use slvr_circuit::{Dom, Output};
 use slvr_runtime::link::Header;

@@ -8,11 +8,13 @@
 //! It takes orders from its own node only, computes no range twice and no run again, and is part of one attempt at a time. A
 //! later attempt at the same round takes the place of the one before, which the node has left.
 
-use crate::basics::{Hex, now_ms, spawn};
+use crate::clock::now_ms;
 use crate::config::{WorkerConfig, is_open_to_others};
+use crate::hex::Hex;
 use crate::peers::{Line, LinksError, Peers, answers_within};
 use crate::submission::{part_bytes, unpack as unpack_part};
 use crate::tasks::{Divided, members};
+use crate::threads::spawn;
 use crate::wire::{Answer, Ask, Begin, FrameError, OfWorker, RunHello, RunName, ToWorker};
 use slvr_circuit::{Circuit, artifact};
 use slvr_runtime::link::cancel::Cancellable;

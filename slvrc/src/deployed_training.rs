@@ -4,8 +4,8 @@
 use crate::deployment::caller;
 use anyhow::{Context, bail};
 use slvr_circuit::{Circuit, artifact};
-use slvr_node::basics::Hex;
 use slvr_node::client::Caller;
+use slvr_node::hex::Hex;
 use slvr_node::submission::{Signer, Submission, clients_of, pack_public};
 use slvr_runtime::share::encode::{Inputs, encode_public};
 use slvr_runtime::share::reveal::Revealed;

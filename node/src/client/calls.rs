@@ -1,7 +1,7 @@
 //! What callers ask nodes for.
 
 use super::{AGAIN, CallError, Caller, PIECE, SHORT, together};
-use crate::basics::{Hash, Hex};
+use crate::hex::{Hash, Hex};
 use crate::state::{RoundKey, Spec};
 use crate::submission::Submission;
 use hyper::Method;

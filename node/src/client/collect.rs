@@ -1,7 +1,7 @@
 //! What a round reveals, put together from the words of the three nodes.
 
 use super::{CallError, Caller};
-use crate::basics::hex;
+use crate::hex::hex;
 use crate::submission::giving;
 use crate::words::{Words, words};
 use hyper::Method;

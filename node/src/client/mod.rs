@@ -2,7 +2,7 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `lively` | gives up connections on which nothing moves |
+//! | `idle` | gives up connections on which nothing moves |
 //! | `calls` | what callers ask for |
 //! | `open` | a coordinator opens a round, and closes or aborts it before its time |
 //! | `collect` | puts the result together from the words of three nodes |
@@ -14,7 +14,7 @@
 mod calls;
 mod collect;
 mod fetch;
-mod lively;
+mod idle;
 mod open;
 
 use crate::config::{CallerConfig, identity, token_for};
@@ -26,7 +26,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
-use lively::{Counting, Moved, lively};
+use idle::{Counting, Moved, unless_idle};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use serde_json::Value;
@@ -418,7 +418,7 @@ impl Caller {
             Ok((status, body.map_err(|e| broke(&e))?.to_bytes()))
         };
         let tell = || (self.tell)(&format!("waiting for node {node} at {}", self.address(node)));
-        lively(asked, &line.moved, quiet, tell).await.map_err(|_| Lost::Silent(quiet))?
+        unless_idle(asked, &line.moved, quiet, tell).await.map_err(|_| Lost::Silent(quiet))?
     }
 
     fn address(&self, node: usize) -> &str {

@@ -1,7 +1,7 @@
 //! A coordinator opens a round at the three nodes, and closes or aborts it before its time.
 
 use super::{AGAIN, CallError, Caller, together};
-use crate::basics::{Hash, Hex, hex};
+use crate::hex::{Hash, Hex, hex};
 use crate::opening::Seal;
 use crate::state::{Mandate, Order, RoundKey, Signature, Spec};
 use crate::submission::{Public, public_hash};

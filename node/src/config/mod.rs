@@ -10,7 +10,8 @@ mod limits;
 mod roll;
 mod workers;
 
-use crate::basics::{Hash, Hex, hex, is_name, sha256, unhex};
+use crate::hex::{Hash, Hex, hex, sha256, unhex};
+use crate::names::is_name;
 use ring::hmac;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};

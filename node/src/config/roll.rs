@@ -1,7 +1,8 @@
 //! Who is enrolled: `clients.toml`, and by what each client is known.
 
 use super::{ConfigError, content, read_toml};
-use crate::basics::{Hash, Hex, is_name, sha256};
+use crate::hex::{Hash, Hex, sha256};
+use crate::names::is_name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,7 +4,7 @@
 //! pass for that of another one, nor for a node.
 
 use super::{ConfigError, Peer, content, read_toml, twice};
-use crate::basics::Hash;
+use crate::hex::Hash;
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -124,7 +124,7 @@ pub(super) fn wrong(workers: &[OwnWorker], nodes: &[Peer]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::basics::Hex;
+    use crate::hex::Hex;
 
     fn peer(n: u8) -> Peer {
         Peer { address: format!("h{n}:1"), certificates: vec![Hex([n; 32])] }

@@ -4,10 +4,10 @@ use super::reply::{Body, Refused, object, refused};
 use crate::config::Enrolled;
 use crate::metrics::task;
 use crate::node::Node;
+use crate::redaction::redacted;
 use crate::state::{Phase, RoundKey, Spec};
 use crate::store::{Record, StoreError};
 use crate::submission::check::Checker;
-use crate::told::told;
 use crate::vault::Sealer;
 use hyper::Response;
 use serde_json::json;
@@ -108,7 +108,7 @@ pub fn receipt(node: &Node, record: &Record) -> Response<Body> {
     let key = RoundKey { task: m.task.clone(), round: m.round };
     let round = node.round(&key);
     let erased = round.as_ref().is_some_and(|r| r.ended()) && node.store.are_erased(&key);
-    let aborted = round.as_ref().and_then(|r| r.aborted.as_deref()).map(told);
+    let aborted = round.as_ref().and_then(|r| r.aborted.as_deref()).map(redacted);
     object(
         200,
         &json!({

@@ -6,7 +6,7 @@
 //! | `connections` | how many there are, whose they are, and which one makes room |
 //! | `body` | short bodies, read as a whole; the rest of one that is refused |
 //! | `routes` | finds out who asks for what, and answers |
-//! | `shown` | what callers are shown of tasks and rounds |
+//! | `views` | what callers are shown of tasks and rounds |
 //! | `erase` | what is left of a round that has ended is erased |
 //! | `upload` | submissions as they come in |
 //! | `keep` | what makes a whole part count |
@@ -35,8 +35,8 @@ mod operations;
 mod reply;
 mod routes;
 mod scrape;
-mod shown;
 mod upload;
+mod views;
 
 use crate::node::Node;
 use crate::peers::GREETING;
@@ -48,18 +48,21 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep, timeout};
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::server::TlsStream;
 
-use crate::basics::sha256;
+use crate::hex::sha256;
 use body::Inbound;
 use connections::Connections;
 use operations::Seen;
@@ -82,11 +85,18 @@ pub fn connections(configured: usize) -> usize {
     soft.map_or(configured, |soft| configured.min(soft.saturating_sub(384).max(64)))
 }
 
-/// Room of one connection. It is given back however the connection ends.
+/// A connection among the others, until it is dropped.
 struct Held {
     all: Arc<Connections>,
     number: u64,
     _place: OwnedSemaphorePermit,
+}
+
+impl Held {
+    /// Somebody has said on it who it is.
+    fn says(&self, who: &str) {
+        self.all.says(self.number, who);
+    }
 }
 
 impl Drop for Held {
@@ -104,38 +114,54 @@ impl Drop for Counted {
     }
 }
 
-/// Serves clients and the coordinator until it is dropped.
-pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
-    let most = connections(node.config.limits.connections);
-    let all = Arc::new(Connections::new(most));
-    let uploads = Arc::new(Uploads::new(node.config.limits.uploads));
-    let mut number = 0;
-    loop {
-        let Some((socket, from)) = accept(&listener).await else { continue };
+/// Serves each caller in a task of its own until it is dropped. Where all places are taken, `full` is told who comes, and
+/// another connection makes room.
+async fn serve_each<F>(
+    listener: &TcpListener,
+    all: Connections,
+    full: impl Fn(SocketAddr),
+    serve: impl Fn(TcpStream, SocketAddr, Held) -> F,
+) where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let all = Arc::new(all);
+    for number in 0.. {
+        let (socket, from) = accept(listener).await;
         let mut place = all.place();
         if place.is_none() {
-            let before = node.metrics.turned_away.inc();
-            if before.is_multiple_of(1000) {
-                tracing::warn!(%from, most, "too many connections of clients: one is closed");
-            }
+            full(from);
             place = all.place_of_another().await;
         }
         let Some(place) = place else { continue };
-        number += 1;
-        node.metrics.connections.fetch_add(1, Ordering::Relaxed);
         let held = Held { all: all.clone(), number, _place: place };
+        let task = tokio::spawn(serve(socket, from, held));
+        // There is one thread: the task has not begun yet.
+        all.add(number, task.abort_handle());
+    }
+}
+
+/// Serves clients and the coordinator until it is dropped.
+pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
+    let most = connections(node.config.limits.connections);
+    let uploads = Arc::new(Uploads::new(node.config.limits.uploads));
+    let full = |from| {
+        let before = node.metrics.turned_away.inc();
+        if before.is_multiple_of(1000) {
+            tracing::warn!(%from, most, "too many connections of clients: one is closed");
+        }
+    };
+    let serve = |socket: TcpStream, from, held: Held| {
+        node.metrics.connections.fetch_add(1, Ordering::Relaxed);
         let counted = Counted(node.clone());
-        let (node, tls, uploads, known) = (node.clone(), tls.clone(), uploads.clone(), all.clone());
-        let task = tokio::spawn(async move {
+        let (node, tls, uploads) = (node.clone(), tls.clone(), uploads.clone());
+        async move {
             // Small answers leave at once; without it they leave later.
             let _ = socket.set_nodelay(true);
             match timeout(GREETING, tls.accept(socket)).await {
                 Ok(Ok(stream)) => {
-                    let shown = stream.get_ref().1.peer_certificates().and_then(|c| c.first());
-                    let certificate = shown.map(|c| c.as_ref().to_vec());
-                    let says = Box::new(move |who: &str| known.says(number, who));
-                    let caller = Caller { certificate, says };
-                    one(&node, &uploads, caller, stream, false).await;
+                    let certificate = certificate(&stream).map(|c| c.to_vec());
+                    let says = Box::new(move |who: &str| held.says(who));
+                    one(&node, &uploads, Caller { certificate, says }, stream, false).await;
                 }
                 other => {
                     let why = other.map_or("too slow".to_string(), |r| {
@@ -145,11 +171,15 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
                     node.metrics.turned_away.inc();
                 }
             }
-            drop((held, counted));
-        });
-        // There is one thread: the task has not begun yet.
-        all.add(number, task.abort_handle());
-    }
+            drop(counted);
+        }
+    };
+    serve_each(&listener, Connections::new(most), full, serve).await;
+}
+
+/// The certificate that the other end has shown.
+fn certificate<S>(stream: &TlsStream<S>) -> Option<&CertificateDer<'static>> {
+    stream.get_ref().1.peer_certificates().and_then(|c| c.first())
 }
 
 /// Serves one connection of a client or the coordinator to its end.
@@ -195,25 +225,15 @@ pub async fn answer_to(node: &Arc<Node>, bytes: &[u8]) -> Vec<u8> {
 
 /// Serves the operator until it is dropped.
 pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<TlsAcceptor>) {
-    let all = Arc::new(Connections::new(OPERATORS));
-    let mut number = 0;
-    loop {
-        let Some((socket, _)) = accept(&listener).await else { continue };
-        let place = match all.place() {
-            None => all.place_of_another().await,
-            place => place,
-        };
-        let Some(place) = place else { continue };
-        number += 1;
-        let held = Held { all: all.clone(), number, _place: place };
-        let (node, tls, known) = (node.clone(), tls.clone(), all.clone());
-        let task = tokio::spawn(async move {
-            let says = move |who: &str| known.says(number, who);
+    let serve = |socket, _, held: Held| {
+        let (node, tls) = (node.clone(), tls.clone());
+        async move {
+            let says = |who: &str| held.says(who);
             let answer = |seen: Seen| {
-                let (node, says) = (node.clone(), says.clone());
+                let (node, says) = (&node, &says);
                 move |request| {
-                    let (node, seen, says) = (node.clone(), seen.clone(), says.clone());
-                    async move { operations::answer(&node, (&seen, &says), request).await }
+                    let seen = seen.clone();
+                    async move { operations::answer(node, (&seen, says), request).await }
                 }
             };
             let patience = (Duration::from_secs(10), false);
@@ -221,28 +241,23 @@ pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<
                 None => converse(socket, patience, answer(Seen::Here)).await,
                 Some(tls) => {
                     if let Ok(Ok(stream)) = timeout(GREETING, tls.accept(socket)).await {
-                        let shown = stream.get_ref().1.peer_certificates().and_then(|c| c.first());
-                        let seen = Seen::Over(shown.map(|c| sha256(c)));
+                        let seen = Seen::Over(certificate(&stream).map(|c| sha256(c)));
                         converse(stream, patience, answer(seen)).await;
                     }
                 }
             }
-            drop(held);
-        });
-        // As above.
-        all.add(number, task.abort_handle());
-    }
+        }
+    };
+    serve_each(&listener, Connections::new(OPERATORS), |_| {}, serve).await;
 }
 
-async fn accept(listener: &TcpListener) -> Option<(tokio::net::TcpStream, std::net::SocketAddr)> {
-    match listener.accept().await {
-        Ok(one) => Some(one),
-        Err(e) => {
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
+    loop {
+        match listener.accept().await {
+            Ok(one) => return one,
+            Err(e) if e.kind() == io::ErrorKind::ConnectionAborted => {}
             // Too many files are open, most likely: it passes.
-            if e.kind() != io::ErrorKind::ConnectionAborted {
-                sleep(Duration::from_millis(50)).await;
-            }
-            None
+            Err(_) => sleep(Duration::from_millis(50)).await,
         }
     }
 }

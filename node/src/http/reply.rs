@@ -1,7 +1,7 @@
 //! Answers, and errors with a code.
 
+use crate::redaction::redacted;
 use crate::state::RoundKey;
-use crate::told::told;
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
@@ -61,7 +61,7 @@ pub fn object<T: Serialize>(status: u16, value: &T) -> Response<Body> {
 
 impl From<Refused> for Response<Body> {
     fn from(e: Refused) -> Self {
-        let message = told(&e.message);
+        let message = redacted(&e.message);
         object(e.status.as_u16(), &json!({ "error": { "code": e.code, "message": message } }))
     }
 }

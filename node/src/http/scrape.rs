@@ -1,7 +1,7 @@
 //! What Prometheus is told: the counts of [`crate::metrics`], and what is looked at when it asks.
 
 use super::health::{disk, unready};
-use crate::basics::now;
+use crate::clock::now;
 use crate::metrics::{One, Two};
 use crate::node::Node;
 use crate::state::Phase;

@@ -13,8 +13,9 @@
 use super::body::{Inbound, small};
 use super::keep::{Place, is_mended, is_on_roll, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, no_round, object, refused};
-use crate::basics::{Hex, now};
+use crate::clock::now;
 use crate::config::Enrolled;
+use crate::hex::Hex;
 use crate::metrics::task;
 use crate::node::Node;
 use crate::state::{Phase, RoundKey};

@@ -5,8 +5,9 @@
 //! and then the old one is dismissed.
 
 use super::files::{KeysError, coordinators, quoted, random, rewrite, write};
-use crate::basics::{Hash, Hex, hex, is_name};
 use crate::config::{CallerConfig, Power, token_hashes};
+use crate::hex::{Hash, Hex, hex};
+use crate::names::is_name;
 use crate::opening::Seal;
 use std::fs;
 use std::path::{Path, PathBuf};

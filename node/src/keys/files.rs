@@ -1,7 +1,7 @@
 //! The files of a deployment, and what stands in them: certificates, secrets, configurations.
 
-use crate::basics::{Hash, sha256};
 use crate::config::{CallerConfig, WORKERS};
+use crate::hex::{Hash, sha256};
 use rcgen::{
     CertificateParams, DnType, ExtendedKeyUsagePurpose, KeyPair, PKCS_ECDSA_P256_SHA256, SanType,
 };

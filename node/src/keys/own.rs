@@ -8,8 +8,9 @@ use super::files::{
     KeysError, certificate, configurations, hash_of, in_one_place, quoted, random, replace, write,
 };
 use super::workers::workers_of;
-use crate::basics::{Hex, hex, is_name};
 use crate::config::{CallerConfig, Clients, Roll, token_hashes};
+use crate::hex::{Hex, hex};
+use crate::names::is_name;
 use crate::submission::Signer;
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,8 +3,8 @@
 
 use super::files::{KeysError, certificate, hash_of, in_one_place, quoted, replace, write};
 use super::{at, host_of};
-use crate::basics::Hash;
 use crate::config::{NodeConfig, WORKERS};
+use crate::hex::Hash;
 use std::fmt::Write;
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

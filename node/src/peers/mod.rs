@@ -13,19 +13,21 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `doors` | who is let in, and until when |
+//! | `admission` | who is let in, and until when |
 //! | `runs` | the connections of an attempt |
 //! | `workers` | connections between a node and its workers |
 //!
 //! A worker has connections of the same kind: with the same workers of the two other nodes in place of these nodes, and its
 //! own node may call it.
 
-mod doors;
+mod admission;
 mod runs;
 mod workers;
 
-use crate::basics::{Hash, now_ms, sha256, spawn};
+use crate::clock::now_ms;
 use crate::config::{NodeConfig, WorkerConfig, identity};
+use crate::hex::{Hash, sha256};
+use crate::threads::spawn;
 use crate::trust;
 use crate::wire::{
     Answer, Ask, FrameError, PROTOCOL, Purpose, RunHello, RunName, SHORT, frame, read_frame,
@@ -45,8 +47,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-use doors::Doors;
-pub use doors::{CALLERS, GREETING};
+use admission::Admission;
+pub use admission::{CALLERS, GREETING};
 pub use runs::{Ended, LinksError};
 use workers::OwnWorker;
 pub use workers::{Line, Ranges, TellError, answers_within};
@@ -132,7 +134,7 @@ pub struct Peers {
     idle: [Mutex<Vec<Secure>>; 3],
     arrivals: Mutex<Arrivals>,
     arrived: Condvar,
-    doors: Doors,
+    admission: Admission,
     /// Whether a node is being looked for.
     pinged: [AtomicBool; 3],
     open: [AtomicUsize; 3],
@@ -214,7 +216,7 @@ impl Peers {
             idle: Default::default(),
             arrivals: Mutex::default(),
             arrived: Condvar::new(),
-            doors: Doors::default(),
+            admission: Admission::default(),
             pinged: Default::default(),
             open: Default::default(),
             refused: Counter::default(),
@@ -227,7 +229,7 @@ impl Peers {
 
     /// Whether something that others cause may be logged, and how much was not since the last time.
     pub fn may_log(&self) -> Option<u64> {
-        self.doors.may_log()
+        self.admission.may_log()
     }
 
     /// The other nodes.
@@ -279,13 +281,13 @@ impl Peers {
                     thread::sleep(RETRY);
                     continue;
                 };
-                let Ok((number, closed)) = me.doors.admit(&socket) else { continue };
+                let Ok((number, closed)) = me.admission.admit(&socket) else { continue };
                 me.refused.inc_by(closed as u64);
                 let (caller, handler, ranges) = (me.clone(), handler.clone(), ranges.clone());
                 let greets = move || caller.greet(number, socket, &*handler, ranges.as_deref());
                 if spawn("caller", greets).is_err() {
                     // Threads that end make room for others.
-                    me.doors.greeted(number);
+                    me.admission.greeted(number);
                     thread::sleep(RETRY);
                 }
             }
@@ -294,7 +296,7 @@ impl Peers {
 
     /// Turns away who is late, and forgets connections of runs that nobody asks for.
     fn sweep(&self) {
-        self.refused.inc_by(self.doors.sweep() as u64);
+        self.refused.inc_by(self.admission.sweep() as u64);
         lock(&self.arrivals).retain(|_, (_, _, came)| came.elapsed() < 3 * GREETING);
     }
 
@@ -308,13 +310,13 @@ impl Peers {
         let address = socket.peer_addr().ok();
         let from = address.map_or("?".into(), |a| a.to_string());
         let greeted = self.greeted(socket);
-        self.doors.greeted(number);
+        self.admission.greeted(number);
         match greeted {
             Ok((peer, tls, purpose)) => {
-                self.doors.is_node(peer, address.map(|a| a.ip()));
+                self.admission.is_node(peer, address.map(|a| a.ip()));
                 let (open, _one) = Counted::new(&self.open[peer]);
                 if open >= EACH {
-                    if let Some(unsaid) = self.doors.may_log() {
+                    if let Some(unsaid) = self.admission.may_log() {
                         tracing::warn!(
                             peer,
                             unsaid,
@@ -344,7 +346,7 @@ impl Peers {
             }
             Err(why) => {
                 self.refused.inc();
-                if let Some(unsaid) = self.doors.may_log() {
+                if let Some(unsaid) = self.admission.may_log() {
                     tracing::warn!(from, %why, unsaid, "a caller at the port of nodes was turned away");
                 }
             }
@@ -389,7 +391,7 @@ impl Peers {
                 Ok(ask) => ask,
                 Err(FrameError::Io(_)) => return,
                 Err(why) => {
-                    if let Some(unsaid) = self.doors.may_log() {
+                    if let Some(unsaid) = self.admission.may_log() {
                         tracing::warn!(peer, %why, unsaid, "a question that is refused");
                     }
                     return;
@@ -397,7 +399,9 @@ impl Peers {
             };
             *lock(&self.heard[peer]) = Some(Instant::now());
             let answer = handler(peer, ask);
-            let Ok(_late) = self.doors.until(tls.socket(), Instant::now() + QUIET) else { return };
+            let Ok(_late) = self.admission.until(tls.socket(), Instant::now() + QUIET) else {
+                return;
+            };
             if tls.write_all(&frame(&answer), true).is_err() {
                 return;
             }
@@ -420,11 +424,11 @@ impl Peers {
         })?;
         let found = resolved(at, until)?;
         if configured.is_some() {
-            self.doors.is_node(peer, found.iter().map(SocketAddr::ip));
+            self.admission.is_node(peer, found.iter().map(SocketAddr::ip));
         }
         let tls = self.dial(found, &self.calling[peer], until)?;
         // Whatever was said, there it is.
-        self.doors.is_node(peer, tls.socket().peer_addr().ok().map(|at| at.ip()));
+        self.admission.is_node(peer, tls.socket().peer_addr().ok().map(|at| at.ip()));
         Ok(tls)
     }
 
@@ -444,7 +448,8 @@ impl Peers {
             match TcpStream::connect_timeout(&address, left()) {
                 Ok(socket) => {
                     prepare(&socket, left())?;
-                    let _late = self.doors.until(&socket, until.min(Instant::now() + GREETING))?;
+                    let _late =
+                        self.admission.until(&socket, until.min(Instant::now() + GREETING))?;
                     return Secure::call_with(calling.clone(), socket);
                 }
                 Err(e) => last = e,
@@ -456,7 +461,7 @@ impl Peers {
     fn control(&self, peer: usize, until: Instant) -> Result<Secure, AskError> {
         let open = || {
             let tls = self.call(peer, None, until)?;
-            let late = self.doors.until(tls.socket(), until)?;
+            let late = self.admission.until(tls.socket(), until)?;
             tls.write_all(&frame(&Purpose::Control { version: PROTOCOL }), true)?;
             drop(late);
             Ok(tls)
@@ -482,7 +487,7 @@ impl Peers {
         let used = kept.is_some();
         let one = |tls: &Secure| -> Result<Answer, FrameError> {
             tls.socket().set_write_timeout(Some(deadline))?;
-            let _late = self.doors.until(tls.socket(), until)?;
+            let _late = self.admission.until(tls.socket(), until)?;
             tls.write_all(&frame(ask), true)?;
             read_frame(&mut Timed { from: tls, until }, self.longest.load(Ordering::Relaxed))
         };
@@ -619,7 +624,7 @@ mod tests {
             let before = [&there, &elsewhere].map(|(_, called)| called.load(Ordering::SeqCst));
             let why = peers.call(0, told, Instant::now() + GREETING).expect_err("is none");
             let after = [&there, &elsewhere].map(|(_, called)| called.load(Ordering::SeqCst));
-            ([0, 1].map(|i| after[i] - before[i]), peers.doors.knows(0), why.to_string())
+            ([0, 1].map(|i| after[i] - before[i]), peers.admission.knows(0), why.to_string())
         };
         config.worker[0].address = Some(there.0.clone());
         for told in [None, Some(&elsewhere.0)] {

@@ -111,7 +111,7 @@ impl Peers {
 
     /// Writes a frame; the connection is closed if that takes longer.
     fn write(&self, tls: &Secure, frame: &[u8], until: Instant) -> io::Result<()> {
-        let _late = self.doors.until(tls.socket(), until)?;
+        let _late = self.admission.until(tls.socket(), until)?;
         tls.write_all(frame, true)
     }
 

@@ -1,8 +1,8 @@
 //! Connections between a node and its workers: one for each attempt and worker, which the node opens.
 
 use super::{GREETING, Peers, Timed, lock, resolved, told};
-use crate::basics::spawn;
 use crate::config;
+use crate::threads::spawn;
 use crate::trust;
 use crate::wire::{Answer, FrameError, PROTOCOL, Purpose, RunName, frame, read_frame};
 use rustls::{ClientConfig, Error};
@@ -138,7 +138,7 @@ impl Line {
         self.tls.socket().set_write_timeout(Some(most))?;
         let last = bytes.len().saturating_sub(1) / PIECE;
         for (n, piece) in bytes.chunks(PIECE).enumerate() {
-            let _late = self.peers.doors.until(self.tls.socket(), at(most))?;
+            let _late = self.peers.admission.until(self.tls.socket(), at(most))?;
             self.tls.write_all(piece, flush || n < last)?;
         }
         Ok(())

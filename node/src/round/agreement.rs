@@ -5,7 +5,8 @@
 
 use super::gather::{can_be, is_taken, is_true};
 use super::states;
-use crate::basics::{counted, now};
+use crate::clock::now;
+use crate::names::counted;
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Phase, Round, RoundKey, Spec, Step, Verdict};
 use crate::tasks::Ready;
@@ -230,7 +231,7 @@ fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::basics::Hex;
+    use crate::hex::Hex;
     use crate::tasks::Compiled;
     use slvr_circuit::text;
 

@@ -4,16 +4,16 @@
 //! three nodes. So no stream of an attempt is drawn in another one, whoever chooses what. What the receivers get goes to
 //! files of this node and nowhere else until all three nodes have finished.
 
+use super::backoff::with_room;
 use super::others::cause;
-use super::pause::with_room;
 use super::tidy::tidy;
 use super::workers::{self, Crew};
 use super::{agreement, reveals, states};
-use crate::basics::Hex;
-use crate::board::Awaited;
+use crate::hex::Hex;
 use crate::node::Node;
 use crate::peers::LinksError;
 use crate::state::{Agreement, Excluded, Failure, Outcome, Phase, RoundKey, Step, Verdict};
+use crate::status::Awaited;
 use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
 use crate::wire::{Answer, Ask, RunHello, RunName};
@@ -186,7 +186,7 @@ fn attempt<'a>(
     let round = node.round(key).ok_or("no such round")?;
     let agreement = round.agreement.clone().ok_or("nothing was agreed")?;
     let begun = Instant::now();
-    node.board.doing(key, "connecting", layers);
+    node.status.doing(key, "connecting", layers);
     let waiting = workers::call(node, name, ready);
     let mine = Hello::draw(&agreement, ready, waiting.keys().copied());
     let mut mine = mine.map_err(|e| e.to_string())?;
@@ -203,7 +203,7 @@ fn attempt<'a>(
     let crew = Crew::begin(scope, (node, key, ready), waiting, of_run, (closer, &lost, &spoken));
     let mut crew = crew.map_err(|e| format!("no thread is left: {e}"))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
-    node.board.doing(key, "reading submissions", layers);
+    node.status.doing(key, "reading submissions", layers);
     let public = node.store.public(key).map_err(|e| e.to_string())?;
     let public = unpack_public(&ready.circuit, &public)?;
     let mut intake = Intake::new(&ready.circuit, me, dealing(&key.task, key.round), true);
@@ -250,12 +250,12 @@ fn attempt<'a>(
     }
     damaged?;
     let (inputs, uploads) = intake.finish(&public);
-    node.board.doing(key, "computing", layers);
+    node.status.doing(key, "computing", layers);
     let start = Instant::now();
     let aborted = node.aborted(key);
     let ends = [aborted, lost];
     let mut link = Watched { links, node, key, ends, spoken, words: Vec::new() };
-    let count = |done, _| node.board.update(key, |p| p.done = done);
+    let count = |done, _| node.status.update(key, |p| p.done = done);
     let party = Party {
         circuit: &ready.circuit,
         prss: Prss::new(me, &seeds, run).into(),
@@ -370,11 +370,11 @@ fn rejected(gone: &[Replaced], attempt: u32, ready: &Ready, agreement: &Agreemen
 
 /// What this node draws for an attempt.
 struct Hello {
-    agreement: crate::basics::Hash,
+    agreement: crate::hex::Hash,
     nonce: Hex<32>,
     seed: Seed,
     workers: BTreeSet<u16>,
-    division: Option<crate::basics::Hash>,
+    division: Option<crate::hex::Hash>,
     /// Where they are.
     addresses: BTreeMap<u16, String>,
 }
@@ -492,12 +492,12 @@ impl<L: Link> Link for Watched<'_, L> {
     ) -> Result<Vec<u8>, LinkError> {
         self.goes_on(expected.kind)?;
         if let Peer::Party(peer) = from {
-            self.node.board.update(self.key, |p| {
+            self.node.status.update(self.key, |p| {
                 p.waits = Some((Awaited::Node(peer), Instant::now()));
             });
         }
         let got = self.links.recv(from, expected, deadline);
-        self.node.board.update(self.key, |p| p.waits = None);
+        self.node.status.update(self.key, |p| p.waits = None);
         match got {
             // By this node itself.
             Err(LinkError::Closed) if self.is_ended() => Err(LinkError::Aborted),

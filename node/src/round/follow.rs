@@ -5,11 +5,12 @@ use super::attempt::{self, LOST};
 use super::opening::ordered;
 use super::others::ended_by;
 use super::tidy::{release_here, tidy};
-use super::{pause, retry};
-use crate::basics::{now, now_ms, spawn};
+use super::{backoff, retry};
+use crate::clock::{now, now_ms};
 use crate::node::Node;
+use crate::redaction::redacted;
 use crate::state::{Entry, Failure, Mandate, Order, Phase, RoundKey, Step, StepError};
-use crate::told::told;
+use crate::threads::spawn;
 use crate::wire::{Answer, Ask, RunName};
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
 
 /// An answer as other nodes are told it.
 fn without_paths(answer: Answer) -> Answer {
-    let told = |why: String| told(&why).into_owned();
+    let told = |why: String| redacted(&why).into_owned();
     match answer {
         Answer::Refused(why) => Answer::Refused(told(why)),
         Answer::Stands { phase, attempt, failed, verdict, aborted, ending, waits } => {
@@ -82,7 +83,7 @@ fn stands(node: &Node, key: &RoundKey) -> Answer {
     let failed = round.failures.last().filter(|f| f.attempt == round.attempt);
     let failed = failed.cloned().map(Box::new);
     let (phase, attempt, aborted) = (round.phase, round.attempt, round.aborted.clone());
-    let (verdict, waits) = (round.verdict.clone(), node.board.waiting(key));
+    let (verdict, waits) = (round.verdict.clone(), node.status.waiting(key));
     Answer::Stands { phase, attempt, failed, verdict, aborted, ending: round.ending, waits }
 }
 
@@ -131,7 +132,7 @@ fn room(node: &Arc<Node>, key: &RoundKey, clients: u64) -> Result<Answer, String
     let spec = node.round(key).ok_or("no such round")?.spec.clone();
     let ready = node.circuit_of(&spec, clients)?;
     attempt::undamaged(node, key)?;
-    pause::has_room(node, ready.leaves())?;
+    backoff::has_room(node, ready.leaves())?;
     let free = !node.stopping() && !node.is_busy(key) && node.permit(ready.memory).is_some();
     Ok(if free { Answer::Done } else { Answer::Busy })
 }

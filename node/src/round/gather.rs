@@ -9,7 +9,8 @@
 //! honest node has an entry with another name or another party set: such an entry is as if it had not been listed. A node that lists
 //! it can neither stop a round by that nor change it, and no name that cannot be stands in a reason that others read.
 
-use crate::basics::{Hash, is_name};
+use crate::hex::Hash;
+use crate::names::is_name;
 use crate::state::{Agreement, Entry, Excluded};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,7 +139,7 @@ pub fn is_true(why: &str, me: usize, mine: Option<&Entry>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::basics::Hex;
+    use crate::hex::Hex;
 
     fn entry(client: &str, b: u8) -> Entry {
         Entry { client: client.into(), submission: Hex([b; 16]), digest: Hex([b; 32]), set: None }
@@ -153,7 +154,7 @@ mod tests {
     #[test]
     fn an_entry_that_cannot_be_is_as_if_it_had_not_been_listed() {
         for seed in 0..1000u64 {
-            let mut draw = crate::basics::draws(seed);
+            let mut draw = crate::draws::draws(seed);
             let names = ["a", "b", "c", "d"];
             let mut some = || {
                 let all = names.iter().filter(|_| draw(4) > 0);
@@ -211,7 +212,7 @@ mod tests {
     #[test]
     fn no_list_of_one_node_keeps_the_others_from_an_agreement() {
         for seed in 0..3000u64 {
-            let mut draw = crate::basics::draws(seed);
+            let mut draw = crate::draws::draws(seed);
             // Honest nodes differ by what came to them and by how they have enrolled whom.
             let sets = [None, None, Some("Server".to_string())];
             let mut honest = || {
@@ -252,7 +253,7 @@ mod tests {
     fn places_are_given_by_lot_and_each_node_sees_whether_they_were() {
         let mut drawn = BTreeSet::new();
         for seed in 0..300u64 {
-            let mut draw = crate::basics::draws(seed);
+            let mut draw = crate::draws::draws(seed);
             let opening = Hex(*blake3::hash(&seed.to_le_bytes()).as_bytes());
             let all: Vec<Entry> = (0..2 + draw(6)).map(|i| entry(&format!("c{i}"), 1)).collect();
             let places = 1 + draw(5);

@@ -5,16 +5,17 @@
 //! a restart the same thread goes on from what is on disk. Whatever it asks of the others may be asked twice.
 
 use super::agreement::{self, Enrolled};
+use super::backoff::{self, AGAIN, Backoff, rest};
 use super::others::{all_done, both, each, ended_by, said};
-use super::pause::{self, AGAIN, Pauses, rest};
 use super::tidy::{release_here, tidy};
 use super::{attempt, gather, states};
-use crate::basics::{counted, listed, spawn};
+use crate::names::{counted, listed};
 use crate::node::{Led, Node};
 use crate::state::{
     Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
 };
 use crate::tasks::Ready;
+use crate::threads::spawn;
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -52,22 +53,22 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
     // Patience is for what does not go on: a long run takes nothing of it.
     let mut stands = (Phase::Open, 0);
     let mut since = Instant::now();
-    let mut pauses = Pauses::new();
+    let mut pauses = Backoff::new();
     while !node.stopping() {
         let Some(round) = node.round(key) else { return };
         if stands != (round.phase, round.attempt) {
             stands = (round.phase, round.attempt);
             since = Instant::now();
-            pauses = Pauses::new();
+            pauses = Backoff::new();
             rest_after_failure(node, key, &round);
         }
         match round.phase {
             Phase::Released => {
-                node.board.waits_for(key, None);
+                node.status.waits_for(key, None);
                 return;
             }
             Phase::Aborted => {
-                node.board.waits_for(key, None);
+                node.status.waits_for(key, None);
                 return tell_aborted(node, key, &round);
             }
             _ => {}
@@ -75,11 +76,11 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
         let done = guarded(|| go_on(node, key, &round));
         let Err(why) = done else {
             // It stands somewhere else now, or there is nothing to wait for.
-            node.board.waits_for(key, None);
+            node.status.waits_for(key, None);
             continue;
         };
         // Once for each cause: it is tried again several times a second.
-        if node.board.waits_for(key, Some(&why)) {
+        if node.status.waits_for(key, Some(&why)) {
             tracing::warn!(round = %key, phase = %round.phase, why, "the round waits");
         }
         let hears = matches!(round.phase, Phase::Closed | Phase::Agreed | Phase::Computed);
@@ -108,8 +109,8 @@ fn lead(node: &Arc<Node>, key: &RoundKey) {
 fn rest_after_failure(node: &Node, key: &RoundKey, round: &Round) {
     let limits = &node.config.limits;
     let Some((attempts, failed)) = failed(round, limits.attempts) else { return };
-    let pause = pause::after(attempts, Duration::from_secs(limits.patience_s), limits.attempts);
-    node.board.waits_for(key, Some(&failed));
+    let pause = backoff::after(attempts, Duration::from_secs(limits.patience_s), limits.attempts);
+    node.status.waits_for(key, Some(&failed));
     rest(node, key, Phase::Agreed, pause);
 }
 
@@ -419,7 +420,7 @@ fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
     }
     let ready = node.circuit_of(&round.spec, agreement.clients)?;
     attempt::undamaged(node, key).map_err(|why| format!("node {}: {why}", node.me()))?;
-    pause::has_room(node, ready.leaves())?;
+    backoff::has_room(node, ready.leaves())?;
     let busy = node.occupy(key).ok_or("an attempt of this node has not ended")?;
     let permit = node.permit(ready.memory).ok_or("other runs take the memory of this node")?;
     all_done(both(node, &Ask::Agree { key: key.clone(), agreement })?)?;

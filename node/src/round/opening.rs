@@ -10,7 +10,7 @@ use super::lead::begin;
 use super::others::OpenError;
 use super::states;
 use super::tidy::tidy;
-use crate::basics::now;
+use crate::clock::now;
 use crate::node::Node;
 use crate::state::{Mandate, Order, Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::submission::{Public, public_hash, unpack_public};

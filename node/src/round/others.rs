@@ -1,6 +1,6 @@
 //! Questions of the leader to both other nodes, at the same time.
 
-use super::pause::Full;
+use super::backoff::Full;
 use crate::node::Node;
 use crate::state::{ABORTED, Failure, Mandate, Order, Phase, Round, Step, StepError};
 use crate::store::StoreError;

@@ -11,7 +11,7 @@ use super::gather::gather;
 use super::lead::{abort, few, lead_on};
 use super::others::{OpenError, both, said};
 use super::states;
-use crate::basics::counted;
+use crate::names::counted;
 use crate::node::Node;
 use crate::state::{Entry, Phase, Round, RoundKey, Step};
 use crate::wire::{Again, Answer, Ask};

@@ -5,7 +5,7 @@
 //! that it takes to read it. So a member needs no circuit, and no node compiles anything for it. What goes to other
 //! sets stays together for the coordinator, who stands for them.
 
-use crate::basics::Hex;
+use crate::hex::Hex;
 use crate::state::{Agreement, RoundKey};
 use crate::tasks::Ready;
 use crate::words::{Revealing, Word, Words};

@@ -215,7 +215,7 @@ pub(super) fn settle(node: &Node, round: &Round) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::basics::Hex;
+    use crate::hex::Hex;
 
     #[test]
     fn members_are_those_of_their_places() {

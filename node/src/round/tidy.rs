@@ -1,7 +1,7 @@
 //! Erases what is left of a round that has ended.
 
 use super::states;
-use crate::basics::now;
+use crate::clock::now;
 use crate::node::Node;
 use crate::state::{Phase, Round, RoundKey, Step};
 use crate::wire::RunName;

@@ -8,14 +8,14 @@
 //! Each worker has a thread that hands over and one that hears, so that none waits for another one, and one that is lost ends the
 //! attempt at once, whatever the node is at.
 
-use crate::basics::Hex;
-use crate::board::Awaited;
 use crate::config;
+use crate::hex::Hex;
 use crate::keys::is_address;
 use crate::metrics::worker as of_worker;
 use crate::node::Node;
 use crate::peers::Line;
 use crate::state::{RoundKey, Work};
+use crate::status::Awaited;
 use crate::submission::{dealing, part_bytes};
 use crate::tasks::{Divided, Ready, members};
 use crate::wire::{Begin, FrameError, OfWorker, RunHello, RunName, ToWorker};
@@ -420,10 +420,10 @@ impl<'a> Crew<'a> {
     fn wait(&mut self, place: usize) -> Result<(), RunError> {
         let Some((range, _)) = self.workers[place].at else { return Ok(()) };
         let waits = Awaited::Worker(self.workers[place].work.worker, range);
-        self.node.board.update(self.key, |p| p.waits = Some((waits, Instant::now())));
+        self.node.status.update(self.key, |p| p.waits = Some((waits, Instant::now())));
         let done = self.hear(place);
         let done = done.map_err(|ended| ended.unwrap_or_else(|| self.ended(place)));
-        self.node.board.update(self.key, |p| p.waits = None);
+        self.node.status.update(self.key, |p| p.waits = None);
         done
     }
 

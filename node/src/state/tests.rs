@@ -67,7 +67,7 @@ fn following(before: &Agreement, gone: &[Excluded]) -> Agreement {
 #[test]
 fn random_steps_release_one_attempt_of_enough_clients_or_none() {
     for seed in 0..2000u64 {
-        let mut draw = crate::basics::draws(seed);
+        let mut draw = crate::draws::draws(seed);
         let mut r = round(1);
         let mut released: Option<(u32, Agreement)> = None;
         let mut left_out = 0;

@@ -34,8 +34,8 @@
 //! cannot know what is on disk. So the database is then closed, opened again with its own recovery, and asked once more.
 //! What a node keeps in memory changes only after a commit, and whatever is written again replaces what was.
 
-use crate::basics::{Hash, hex};
 use crate::config::{Enrolled, Roll};
+use crate::hex::{Hash, hex};
 use crate::state::{Entry, Round, RoundKey};
 use crate::submission::{Manifest, Public};
 use crate::vault::{self, Key, Label, Sealed};

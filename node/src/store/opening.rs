@@ -13,7 +13,7 @@ use super::{
     DATABASE, META, Opens, PUBLIC, ROLLS, ROUNDS, SUBMISSIONS, Store, StoreError, VERSION, refused,
     writing,
 };
-use crate::basics::hex;
+use crate::hex::hex;
 use crate::state::{Phase, RoundKey};
 use crate::vault::{self, Key};
 use redb::{Database, DatabaseError, ReadableTable, StorageError};

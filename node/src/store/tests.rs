@@ -1,7 +1,7 @@
 //! A disk that is full; a store that is damaged, lost or under another key.
 
 use super::*;
-use crate::basics::Hex;
+use crate::hex::Hex;
 use crate::state::tests::round;
 use redb::StorageBackend;
 use redb::backends::FileBackend;

@@ -1,7 +1,7 @@
 //! Looks at a part as it comes in: is it what the manifest commits to, and can a run read it?
 
 use super::{Manifest, SALT, SubmissionError, commitment, lengths};
-use crate::basics::Hash;
+use crate::hex::Hash;
 use slvr_circuit::{Circuit, wire_len};
 use slvr_runtime::share::deal::layout;
 use std::fmt;
@@ -102,7 +102,7 @@ impl Checker {
 mod tests {
     use super::super::{dealing, unpack};
     use super::*;
-    use crate::basics::Hex;
+    use crate::hex::Hex;
     use slvr_circuit::{Dom, From, text};
     use slvr_ring::Data;
     use slvr_runtime::share::deal::Components;

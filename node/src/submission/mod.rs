@@ -22,7 +22,8 @@
 
 pub mod check;
 
-use crate::basics::{Hash, Hex, is_name};
+use crate::hex::{Hash, Hex};
+use crate::names::is_name;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
 use slvr_circuit::{Circuit, From, wire_len};

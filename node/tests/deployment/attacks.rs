@@ -2,8 +2,8 @@
 
 use crate::upkeep::ask;
 use crate::world::{Shape, World, client, until};
-use slvr_node::basics::sha256;
 use slvr_node::config::{identity, token_for};
+use slvr_node::hex::sha256;
 use slvr_node::trust;
 use slvr_runtime::link::tls::Secure;
 use std::io::{Read, Write};

@@ -3,8 +3,8 @@
 use crate::world::{Shape, Sums, TASK, World, until};
 use hyper::Method;
 use slvr_node::Service;
-use slvr_node::basics::now;
 use slvr_node::client::{CallError, Caller};
+use slvr_node::clock::now;
 use slvr_node::config::{CallerConfig, NodeConfig};
 use slvr_node::opening::Seal;
 use slvr_node::state::{RoundKey, Spec};

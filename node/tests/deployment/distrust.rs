@@ -3,9 +3,9 @@
 use crate::attacks::{call_at, is_closed};
 use crate::harness::Asked;
 use crate::world::{Shape, TASK, World, client, until};
-use slvr_node::basics::Hex;
 use slvr_node::client::CallError;
 use slvr_node::config::{NodeConfig, token_for};
+use slvr_node::hex::Hex;
 use slvr_node::state::{
     Agreement, Excluded, Outcome, Phase, Round, RoundKey, Signature, Spec, Step,
 };
@@ -62,7 +62,7 @@ fn what_a_node_is_told_of_a_caller_is_worth_nothing_at_another_node() {
         let toml = toml.expect("a configuration");
         assert!(!toml.contains(&secret));
         for of in 0..3 {
-            let hash = slvr_node::basics::sha256(token_for(&secret, of).as_bytes()).to_string();
+            let hash = slvr_node::hex::sha256(token_for(&secret, of).as_bytes()).to_string();
             assert_eq!(toml.contains(&hash), at == of, "the hash for {of} at {at}");
         }
     }

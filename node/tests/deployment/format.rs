@@ -2,8 +2,8 @@
 
 use crate::world::{Shape, TASK, World, client, sums};
 use slvr_circuit::{Dom, Encoding, Input, ValueId};
-use slvr_node::basics::{Hex, hex};
 use slvr_node::config::token_for;
+use slvr_node::hex::{Hex, hex};
 use slvr_node::submission::{Signer, Submission, pack_public};
 use slvr_runtime::share::encode::{RawTensor, encode_input};
 use std::collections::BTreeMap;

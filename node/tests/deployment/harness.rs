@@ -1,8 +1,8 @@
 //! Any bytes to everything that reads bytes of others: requests, frames, manifests, words of results. The fuzz targets and a
 //! random test use it.
 
-use slvr_node::basics::Hex;
 use slvr_node::config::{NodeConfig, Roll, token_for};
+use slvr_node::hex::Hex;
 use slvr_node::http;
 use slvr_node::keys::{Plan, make};
 use slvr_node::node::Node;

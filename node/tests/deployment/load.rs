@@ -5,7 +5,7 @@
 
 use crate::world::{CHECK, Shape, TASK, World, client};
 use slvr_circuit::{Circuit, Encoding, From, Input, artifact};
-use slvr_node::basics::Hex;
+use slvr_node::hex::Hex;
 use slvr_node::submission::{Signer, Submission, clients_of, pack_public};
 use slvr_runtime::share::encode::{RawTensor, encode_public};
 use std::collections::BTreeMap;

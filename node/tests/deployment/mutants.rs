@@ -2,7 +2,7 @@
 //! `SLVR_SEED` where they begin.
 
 use crate::harness::{Asked, frames, submissions};
-use slvr_node::basics::Hex;
+use slvr_node::hex::Hex;
 use slvr_node::state::RoundKey;
 use slvr_node::submission::Manifest;
 use slvr_node::wire::{Ask, PROTOCOL, Purpose, RunName, frame};

@@ -4,9 +4,10 @@
 use crate::world::{Shape, TASK, World, client, until};
 use hyper::Method;
 use serde_json::{Value, json};
-use slvr_node::basics::{Hash, Hex, hex, now};
 use slvr_node::client::{CallError, Caller};
+use slvr_node::clock::now;
 use slvr_node::config::{NodeConfig, Power};
+use slvr_node::hex::{Hash, Hex, hex};
 use slvr_node::keys::{appoint, dismiss};
 use slvr_node::opening::Seal;
 use slvr_node::state::{Agreement, Entry, Excluded, Mandate, Order, RoundKey, Spec};

@@ -3,9 +3,9 @@
 use crate::attacks::call_at;
 use crate::world::{Shape, Sums, TASK, World, until};
 use serde_json::Value;
-use slvr_node::basics::sha256;
 use slvr_node::check::{Weight, check};
 use slvr_node::config::NodeConfig;
+use slvr_node::hex::sha256;
 use slvr_node::state::RoundKey;
 use slvr_node::store::Store;
 use slvr_node::vault::Key;

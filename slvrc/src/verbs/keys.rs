@@ -6,11 +6,11 @@ use serde_json::json;
 use slvr::program;
 use slvr::tasks::{build, clients};
 use slvr_circuit::artifact;
-use slvr_node::basics::is_name;
 use slvr_node::config::{Power, Task, model_file};
 use slvr_node::keys::{
     Plan, appoint, dismiss, enrol, enrol_lines, make, retire, rotate, trust, trust_worker, workers,
 };
+use slvr_node::names::is_name;
 use slvr_node::submission::{clients_of, giving};
 use std::path::{Path, PathBuf};
 

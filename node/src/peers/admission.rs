@@ -2,7 +2,7 @@
 //! that do not come to an end.
 //!
 //! A time limit of a socket is one for each read. Whoever sends a byte now and then keeps to it for hours. So everything
-//! that has to end at a moment is noted here with a copy of its socket, which is closed at that moment by [`Doors::sweep`].
+//! that has to end at a moment is noted here with a copy of its socket, which is closed at that moment by [`Admission::sweep`].
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
@@ -41,14 +41,14 @@ struct State {
 
 /// See the module.
 #[derive(Debug, Default)]
-pub struct Doors {
+pub struct Admission {
     state: Mutex<State>,
     lines: Mutex<Lines>,
 }
 
 /// Takes a socket out of the list again when it is dropped.
 #[derive(Debug)]
-pub struct Until<'a>(&'a Doors, u64);
+pub struct Until<'a>(&'a Admission, u64);
 
 impl Drop for Until<'_> {
     fn drop(&mut self) {
@@ -61,7 +61,7 @@ fn close(socket: &TcpStream) {
     let _ = socket.shutdown(Shutdown::Both);
 }
 
-impl Doors {
+impl Admission {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -215,16 +215,16 @@ mod tests {
     fn there_are_never_more_callers_than_are_admitted() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let at = listener.local_addr().expect("an address");
-        let doors = Doors::default();
+        let admission = Admission::default();
         let mut closed = 0;
         let mut all = Vec::new();
         for _ in 0..CALLERS + 5 {
             let there = TcpStream::connect(at).expect("connects");
             let here = listener.accept().expect("a caller").0;
-            closed += doors.admit(&here).expect("is noted").1;
+            closed += admission.admit(&here).expect("is noted").1;
             all.push((there, here));
         }
-        assert_eq!((closed, doors.state().callers.len()), (5, CALLERS));
+        assert_eq!((closed, admission.state().callers.len()), (5, CALLERS));
         assert!(!matches!(all[0].0.read(&mut [0; 1]), Ok(1..)), "the first was closed");
     }
 
@@ -236,25 +236,25 @@ mod tests {
         let there = there.expect("connects");
         let mut here = listener.accept().expect("a caller").0;
         here.set_read_timeout(Some(Duration::from_secs(3600))).expect("a limit");
-        let doors = Doors::default();
+        let admission = Admission::default();
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
                 let mut drips = &there;
                 while !ended.load(Ordering::Relaxed) {
                     let _ = drips.write_all(b"x");
-                    doors.sweep();
+                    admission.sweep();
                     thread::sleep(Duration::from_millis(5));
                 }
             });
-            let late = doors.until(&here, Instant::now() + Duration::from_millis(200));
+            let late = admission.until(&here, Instant::now() + Duration::from_millis(200));
             let late = late.expect("is noted");
             let mut byte = [0; 1];
             while let Ok(1..) = here.read(&mut byte) {}
             drop(late);
             ended.store(true, Ordering::Relaxed);
         });
-        assert!(doors.state().until.is_empty());
+        assert!(admission.state().until.is_empty());
     }
 
     #[test]

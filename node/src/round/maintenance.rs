@@ -14,20 +14,19 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How often.
-const TEND: Duration = Duration::from_secs(2);
+const PERIOD: Duration = Duration::from_secs(2);
 
 /// How often it looks for rounds that ended long ago.
 const FORGET: Duration = Duration::from_secs(3600);
 
 /// Goes on until the node is stopped.
-pub fn tend(node: &Arc<Node>) {
+pub fn maintain(node: &Arc<Node>) {
     let mut looked: Option<Instant> = None;
     let mut told = BTreeSet::new();
     let mut stalled = BTreeMap::new();
     while !node.stopping() {
         for peer in node.peers.others() {
-            node.peers.ping(peer, node.deadline().min(2 * TEND));
+            node.peers.ping(peer, node.deadline().min(2 * PERIOD));
         }
         // A bug in what is done for one round must not end what is done for all.
         let done = catch_unwind(AssertUnwindSafe(|| {
@@ -45,7 +44,7 @@ pub fn tend(node: &Arc<Node>) {
         if done.is_err() {
             tracing::error!("this node has a bug: what it does now and then was not done");
         }
-        let mut left = TEND;
+        let mut left = PERIOD;
         while !left.is_zero() && !node.stopping() {
             let part = left.min(Duration::from_millis(250));
             thread::sleep(part);

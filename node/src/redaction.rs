@@ -2,8 +2,8 @@
 //!
 //! Clients, the coordinator and the other nodes are told of rounds, clients and nodes by name, of circuits by hash, and of
 //! causes. Where a node keeps its files is nobody's business but its operator's, and a cause may name a file. So every text that
-//! leaves a node goes through [`told`], at three places and nowhere else: errors of requests (`http::reply`), what is shown of
-//! a round (`http::shown`), and answers to nodes (`round::follow`). The node's log has the whole text.
+//! leaves a node goes through [`redacted`], at three places and nowhere else: errors of requests (`http::reply`), what is shown of
+//! a round (`http::views`), and answers to nodes (`round::follow`). The node's log has the whole text.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use std::borrow::Cow;
 const OWN: &str = "/v1/";
 
 /// A text without the folders of files: of a path from the root the last name stays.
-pub fn told(text: &str) -> Cow<'_, str> {
+pub fn redacted(text: &str) -> Cow<'_, str> {
     let mut out = String::new();
     let (mut kept, mut at) = (0, 0);
     while let Some(len) = text.get(at..).map(path_len) {
@@ -74,18 +74,18 @@ mod tests {
             ("/", "/"),
             ("", ""),
         ] {
-            assert_eq!(told(text), expected, "{text}");
+            assert_eq!(redacted(text), expected, "{text}");
         }
     }
 
     #[test]
     fn any_text_is_told_in_order_and_keeps_no_root() {
-        let mut draw = crate::basics::draws(7);
+        let mut draw = crate::draws::draws(7);
         for _ in 0..20_000 {
             let parts =
                 ["/", "a", "b.c", " ", ":", "\"", "é", "/v1/x", "C:\\", "`", "(", "1", "\n"];
             let text: String = (0..draw(12)).map(|_| parts[draw(13) as usize]).collect();
-            let said = told(&text);
+            let said = redacted(&text);
             let mut rest = text.chars();
             assert!(said.chars().all(|c| rest.any(|r| r == c)), "{text:?}: {said:?}");
             let root = said.split([' ', ':', '"', '`', '(', '\n']).find(|w| {

@@ -28,7 +28,7 @@ pub enum Awaited {
 
 /// The same, to be shown.
 #[derive(Clone, Debug, Serialize)]
-pub struct Shown {
+pub struct RunStatus {
     /// What it does.
     pub doing: &'static str,
     /// Layers that are done.
@@ -48,15 +48,15 @@ pub struct Shown {
     pub seconds: Option<f64>,
 }
 
-/// The board of a node.
+/// What rounds do at a node.
 #[derive(Debug, Default)]
-pub struct Board {
+pub struct Status {
     runs: Mutex<BTreeMap<RoundKey, Progress>>,
     /// Why rounds do not go on, at the node that leads them.
     waiting: Mutex<BTreeMap<RoundKey, String>>,
 }
 
-impl Board {
+impl Status {
     fn runs(&self) -> MutexGuard<'_, BTreeMap<RoundKey, Progress>> {
         self.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -93,14 +93,14 @@ impl Board {
     }
 
     /// What is done for a round.
-    pub fn shown(&self, key: &RoundKey) -> Option<Shown> {
+    pub fn of(&self, key: &RoundKey) -> Option<RunStatus> {
         let Progress { doing, done, layers, waits } = self.runs().get(key).cloned()?;
         let (waits_for, worker) = match waits {
             Some((Awaited::Node(peer), _)) => (Some(peer), None),
             Some((Awaited::Worker(worker, range), _)) => (None, Some((worker, range))),
             None => (None, None),
         };
-        Some(Shown {
+        Some(RunStatus {
             doing,
             layer: done,
             layers,

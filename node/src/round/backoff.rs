@@ -23,12 +23,12 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How often a pause looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Pauses that double.
-pub(super) struct Pauses(Duration);
+/// Backoff that double.
+pub(super) struct Backoff(Duration);
 
-impl Pauses {
-    pub(super) fn new() -> Pauses {
-        Pauses(AGAIN)
+impl Backoff {
+    pub(super) fn new() -> Backoff {
+        Backoff(AGAIN)
     }
 
     pub(super) fn next(&mut self) -> Duration {
@@ -89,7 +89,7 @@ pub(super) fn with_room<T, E: Full>(
 ) -> Result<T, E> {
     let patience = Duration::from_secs(node.config.limits.patience_s);
     let (begun, aborted) = (Instant::now(), node.aborted(key));
-    let mut pauses = Pauses::new();
+    let mut pauses = Backoff::new();
     let mut waited = false;
     loop {
         let done = act();
@@ -97,12 +97,12 @@ pub(super) fn with_room<T, E: Full>(
         let ends = node.stopping() || aborted.load(Ordering::Acquire) || begun.elapsed() > patience;
         if !full || ends {
             if waited {
-                node.board.waits_for(key, None);
+                node.status.waits_for(key, None);
             }
             return done;
         }
         waited = true;
-        if node.board.waits_for(key, Some(&full_disk(node))) {
+        if node.status.waits_for(key, Some(&full_disk(node))) {
             tracing::warn!(round = %key, "the disk is full: what was computed is written once there is room");
         }
         thread::sleep(pauses.next());
@@ -136,7 +136,7 @@ mod tests {
             let sum: Duration = (0..attempts).map(|k| after(k, patience, attempts)).sum();
             assert!(sum <= patience, "{patience:?}, {attempts} attempts: {sum:?}");
         }
-        let mut pauses = Pauses::new();
+        let mut pauses = Backoff::new();
         let all: Vec<u64> = (0..6).map(|_| pauses.next().as_millis() as u64).collect();
         assert_eq!(all, [300, 600, 1200, 2400, 3000, 3000]);
     }

@@ -65,21 +65,21 @@ const SILENT: Duration = Duration::from_secs(3);
 
 /// Nothing moved for the time that was given.
 #[derive(Debug)]
-pub(super) struct Stuck;
+pub(super) struct Idle;
 
 /// Waits for something as long as bytes move, and tells once if they do not for a while.
-pub(super) async fn lively<T>(
+pub(super) async fn unless_idle<T>(
     act: impl Future<Output = T>,
     moved: &Moved,
     quiet: Duration,
     tell: impl Fn(),
-) -> Result<T, Stuck> {
+) -> Result<T, Idle> {
     let mut act = pin!(act);
     let (mut seen, mut since, mut told) = (moved.load(Ordering::Relaxed), Instant::now(), false);
     loop {
         let left = quiet.saturating_sub(since.elapsed());
         if left.is_zero() {
-            return Err(Stuck);
+            return Err(Idle);
         }
         if let Ok(done) = timeout(left.min(SILENT), &mut act).await {
             return Ok(done);
@@ -113,7 +113,7 @@ mod tests {
         };
         let never = std::future::pending::<()>();
         let quiet = Duration::from_millis(200);
-        assert!(run(lively(never, &moved, quiet, tell)).is_err());
+        assert!(run(unless_idle(never, &moved, quiet, tell)).is_err());
         // Twenty times as long as it may be quiet, but never quiet for so long.
         let moves = async {
             for _ in 0..400 {
@@ -122,7 +122,7 @@ mod tests {
             }
             7
         };
-        assert!(matches!(run(lively(moves, &moved, Duration::from_secs(60), tell)), Ok(7)));
+        assert!(matches!(run(unless_idle(moves, &moved, Duration::from_secs(60), tell)), Ok(7)));
         assert_eq!(told.load(Ordering::Relaxed), 1, "only of what did not move");
     }
 }

@@ -1,13 +1,13 @@
 //! What callers are shown of tasks and rounds, as JSON.
 
-use crate::basics::now_ms;
+use crate::clock::now_ms;
 use crate::config::Enrolled;
 use crate::node::Node;
+use crate::redaction::redacted;
 use crate::round::kept;
 use crate::state::{Agreement, Failure, Phase, Retry, Round, Spec};
 use crate::submission::part_bytes;
 use crate::tasks::Known;
-use crate::told::told;
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Dom, From, Input};
 use slvr_runtime::share::deal::layout;
@@ -114,20 +114,21 @@ pub(super) fn status(node: &Node, round: &Arc<Round>) -> Value {
         "deadline": spec.deadline, "clock_ms": now_ms(), "grace": spec.grace, "complete": complete, "expected": expected, "attempt": round.attempt,
         "permits": round.permits,
         "accepted": round.agreement.as_ref().map(|a| a.accepted.len()),
-        "failures": failures(&round), "aborted": round.aborted.as_deref().map(told), "run": node.board.shown(&spec.key),
-        "damaged": node.store.damaged_of(&spec.key), "waits": node.board.waiting(&spec.key).as_deref().map(told),
+        "failures": failures(&round), "aborted": round.aborted.as_deref().map(redacted), "run": node.status.of(&spec.key),
+        "damaged": node.store.damaged_of(&spec.key), "waits": node.status.waiting(&spec.key).as_deref().map(redacted),
     })
 }
 
 /// Attempts that came to nothing, and why.
 fn failures(round: &Round) -> Vec<Value> {
-    let one = |f: &Failure| json!({ "attempt": f.attempt, "why": told(&f.why) });
+    let one = |f: &Failure| json!({ "attempt": f.attempt, "why": redacted(&f.why) });
     round.failures.iter().map(one).collect()
 }
 
 /// When a round was run again, and why it had been aborted.
 fn retries(round: &Round) -> Vec<Value> {
-    let one = |r: &Retry| json!({ "attempt": r.attempt, "aborted": told(&r.aborted), "at": r.at });
+    let one =
+        |r: &Retry| json!({ "attempt": r.attempt, "aborted": redacted(&r.aborted), "at": r.at });
     round.retries.iter().map(one).collect()
 }
 
@@ -177,8 +178,8 @@ pub(super) fn report(node: &Node, round: &Arc<Round>) -> Value {
         "circuit_clients": agreement.map_or(spec.clients, |a| a.clients),
         "accepted": accepted, "members": agreement.map(members), "others": others, "excluded": agreement.map(|a| &a.excluded),
         "missing": agreement.and_then(|a| missing(node, spec, a)),
-        "continues": spec.after, "outcome": round.outcome, "failures": failures(&round), "aborted": round.aborted.as_deref().map(told),
-        "may_retry": no_retry.as_ref().map(Option::is_none), "no_retry": no_retry.flatten().map(|why| told(&why.to_string()).into_owned()),
+        "continues": spec.after, "outcome": round.outcome, "failures": failures(&round), "aborted": round.aborted.as_deref().map(redacted),
+        "may_retry": no_retry.as_ref().map(Option::is_none), "no_retry": no_retry.flatten().map(|why| redacted(&why.to_string()).into_owned()),
         "retries": retries(&round), "erased": round.erased, "opened": round.times[0], "closed": round.times[1], "ended": round.times[2],
     })
 }
