@@ -116,17 +116,8 @@ impl<'s> Style<'s> {
                 });
                 Doc::Seq(vec![self.base(a), list("[", args.collect(), "]")])
             }
-            ExprKind::Field(a, field) => {
-                let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
-                let base = if number { parens(self.bare(a)) } else { self.base(a) };
-                Doc::Seq(vec![base, text(format!(".{}", field.written()))])
-            }
-            ExprKind::Part(a, at) => {
-                // `1.0` would be read as a number.
-                let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
-                let base = if number { parens(self.bare(a)) } else { self.base(a) };
-                Doc::Seq(vec![base, text(format!(".{at}"))])
-            }
+            ExprKind::Field(a, field) => self.part(a, &field.written()),
+            ExprKind::Part(a, at) => self.part(a, &at.to_string()),
             ExprKind::Unary(op, a) => {
                 let sign = match op {
                     UnaryOp::Neg => "-",
@@ -145,6 +136,14 @@ impl<'s> Style<'s> {
             // Nothing can stand for what was skipped; this does not parse.
             ExprKind::Error => text("…"),
         }
+    }
+
+    /// `a.b`, `a.0`.
+    fn part(self, a: &Expr, name: &str) -> Doc {
+        // `1.0` would be read as a number.
+        let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
+        let base = if number { parens(self.bare(a)) } else { self.base(a) };
+        Doc::Seq(vec![base, text(format!(".{name}"))])
     }
 
     fn exprs(self, items: &[Expr]) -> Vec<Doc> {

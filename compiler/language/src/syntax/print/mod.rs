@@ -107,9 +107,10 @@ impl Printer<'_> {
     /// What stands above a node: a blank line where one belongs, comments. With `whole`, the comments
     /// inside the node come here, too.
     fn open(&mut self, node: &Place, last: Option<&Place>, indent: usize, whole: bool) {
+        let apart = last.is_some_and(|l| l.kind.is_empty() || l.kind != node.kind);
         if self.trivia.is_some() {
             // Items stand apart even where the source has them without a blank line.
-            if indent == 0 && last.is_some_and(|l| l.kind.is_empty() || l.kind != node.kind) {
+            if indent == 0 && apart {
                 self.blank();
             }
             let end = if whole { node.span.end } else { node.span.start };
@@ -120,15 +121,11 @@ impl Printer<'_> {
                 self.blank();
             }
         } else {
-            if last
-                .is_some_and(|l| l.kind.is_empty() || l.kind != node.kind || !node.doc.is_empty())
-            {
+            if apart || last.is_some() && !node.doc.is_empty() {
                 self.blank();
             }
             if !node.doc.is_empty() {
-                for line in node.doc.split('\n') {
-                    self.comment(line, indent);
-                }
+                node.doc.split('\n').for_each(|line| self.comment(line, indent));
             }
         }
         self.indent(indent);
@@ -388,13 +385,17 @@ impl Printer<'_> {
     /// An input without its giver, if it fits on a line.
     fn input_head(&self, stmt: &Stmt, pad: usize) -> Option<String> {
         let StmtKind::Input { name, ty, range, .. } = &stmt.kind else { return None };
+        let head = flat(&Doc::Seq(self.input_parts(name, ty, range.as_ref(), pad)), 4);
+        (!head.contains('\n')).then_some(head)
+    }
+
+    fn input_parts(&self, name: &Ident, ty: &Type, range: Option<&Expr>, pad: usize) -> Vec<Doc> {
         let mut parts =
             vec![text(format!("input {}:{:pad$} ", name.written(), "")), self.style.ty(ty)];
         if let Some(range) = range {
             parts.extend([text(" in "), self.style.expr(range)]);
         }
-        let head = flat(&Doc::Seq(parts), 4);
-        (!head.contains('\n')).then_some(head)
+        parts
     }
 
     /// How wide the heads of the neighbouring inputs around statement `i` are set, so that the
@@ -469,11 +470,7 @@ impl Printer<'_> {
                 }
             }
             StmtKind::Input { name, ty, range, from } => {
-                parts
-                    .extend([text(format!("input {}:{:pad$} ", name.written(), "")), style.ty(ty)]);
-                if let Some(range) = range {
-                    parts.extend([text(" in "), style.expr(range)]);
-                }
+                parts = self.input_parts(name, ty, range.as_ref(), pad);
                 if let Some(giver) = from {
                     parts.push(text(giver_text(giver)));
                 }

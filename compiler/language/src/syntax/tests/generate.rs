@@ -6,64 +6,14 @@ use proptest::prelude::*;
 
 /// Keywords, signs of the language, some names, and texts that are none of these.
 pub fn vocabulary() -> Vec<&'static str> {
-    [KEYWORDS, OTHERS].concat()
+    [KEYWORDS, OTHERS, &["99999999999999999999"]].concat()
 }
 
-/// All of [`vocabulary`] but the keywords.
 const OTHERS: &[&str] = &[
-    "|>",
-    "->",
-    "::",
-    "..",
-    "&&",
-    "||",
-    "==",
-    "!=",
-    "<=",
-    ">=",
-    "<",
-    ">",
-    "=",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "^",
-    "!",
-    ".",
-    ",",
-    ":",
-    ";",
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    "x",
-    "y",
-    "fix",
-    "M",
-    "Client",
-    "std",
-    "0",
-    "1",
-    "0.5",
-    "99999999999999999999",
-    "\"text\"",
-    "`0`",
-    "`model`",
-    "`",
-    "// doc\n",
-    "\n",
-    "#",
-    "$",
-    "é",
-    "\"",
-    "return",
-    "predicat",
-    "3x",
+    "|>", "->", "::", "..", "&&", "||", "==", "!=", "<=", ">=", "<", ">", "=", "+", "-", "*", "/",
+    "%", "^", "!", ".", ",", ":", ";", "(", ")", "[", "]", "{", "}", "x", "y", "fix", "M",
+    "Client", "std", "0", "1", "0.5", "\"text\"", "`0`", "`model`", "`", "// doc\n", "\n", "#",
+    "$", "é", "\"", "return", "predicat", "3x",
 ];
 
 fn span() -> Span {
@@ -115,24 +65,10 @@ pub fn expr() -> impl Strategy<Value = Expr> + Clone {
         Just(List(vec![])),
         ident().prop_map(Weights),
     ];
-    let ops = [
-        BinaryOp::Pipe,
-        BinaryOp::Or,
-        BinaryOp::And,
-        BinaryOp::Eq,
-        BinaryOp::Ne,
-        BinaryOp::Le,
-        BinaryOp::Ge,
-        BinaryOp::Lt,
-        BinaryOp::Gt,
-        BinaryOp::Range,
-        BinaryOp::Add,
-        BinaryOp::Sub,
-        BinaryOp::Mul,
-        BinaryOp::Div,
-        BinaryOp::Rem,
-        BinaryOp::Pow,
-    ];
+    let ops = {
+        use BinaryOp::*;
+        [Pipe, Or, And, Eq, Ne, Le, Ge, Lt, Gt, Range, Add, Sub, Mul, Div, Rem, Pow]
+    };
     leaf.prop_map(node)
         .prop_recursive(5, 40, 4, move |e| {
             let boxed = || e.clone().prop_map(Box::new);
