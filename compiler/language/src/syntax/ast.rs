@@ -121,7 +121,7 @@ pub struct Function {
     pub body: Option<Body>,
 }
 
-/// `require COND, "why";` of a function or block: what it demands of its sizes.
+/// `require COND, "why";`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Require {
     pub cond: Expr,
@@ -200,12 +200,7 @@ pub struct Stmt {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
-    /// `require COND, "why";`
-    Require {
-        cond: Expr,
-        /// Reason, without quotes and escapes.
-        why: Option<String>,
-    },
+    Require(Require),
     /// `parties Client[m];`
     Parties {
         name: Ident,
@@ -279,6 +274,15 @@ pub enum Secrecy {
     Public,
     /// Known to nobody but the giver.
     Secret,
+}
+
+impl Secrecy {
+    pub fn word(self) -> &'static str {
+        match self {
+            Secrecy::Public => "public",
+            Secrecy::Secret => "secret",
+        }
+    }
 }
 
 /// A type as written.

@@ -66,9 +66,10 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                 out.comments.push(Comment { start: range.start, text });
                 continue;
             }
-            // A run of unknown characters is reported as one mistake.
-            Err(()) if !slice.starts_with(|c: char| c.is_ascii_punctuation()) => {
-                if let Some((_, Token::Error(last), end)) = out.tokens.last_mut()
+            Err(()) => {
+                // A run of unknown characters is reported as one mistake.
+                if !slice.starts_with(|c: char| c.is_ascii_punctuation())
+                    && let Some((_, Token::Error(last), end)) = out.tokens.last_mut()
                     && *end == range.start
                     && !last.is_ascii()
                 {
@@ -82,10 +83,6 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                     }
                     continue;
                 }
-                out.diagnostics.push(unknown(slice, span));
-                Token::Error(slice)
-            }
-            Err(()) => {
                 out.diagnostics.push(unknown(slice, span));
                 Token::Error(slice)
             }

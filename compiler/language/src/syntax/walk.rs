@@ -46,7 +46,7 @@ impl StmtKind {
             | StmtKind::State { name, .. }
             | StmtKind::Sample { name, .. }
             | StmtKind::Noise { name, .. } => std::slice::from_ref(name),
-            StmtKind::Require { .. }
+            StmtKind::Require(_)
             | StmtKind::Store { .. }
             | StmtKind::Reveal { .. }
             | StmtKind::Error => &[],
@@ -56,7 +56,7 @@ impl StmtKind {
     /// The expressions directly inside, in the order of the text.
     pub fn exprs(&self) -> Vec<&Expr> {
         match self {
-            StmtKind::Require { cond, .. } => vec![cond],
+            StmtKind::Require(r) => vec![&r.cond],
             StmtKind::Parties { size, .. } => size.iter().collect(),
             StmtKind::Input { ty, range, .. } => ty.sizes().into_iter().chain(range).collect(),
             StmtKind::Let(of) => vec![&of.value],

@@ -245,6 +245,21 @@ pub enum BinOp {
     Or,
 }
 
+impl Elem {
+    /// As the language writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Elem::Fix => "fix",
+            Elem::Int => "int",
+            Elem::Bit => "bit",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Elem> {
+        [Elem::Fix, Elem::Int, Elem::Bit].into_iter().find(|e| e.name() == name)
+    }
+}
+
 impl Dim {
     pub fn plain(size: u64) -> Dim {
         Dim { size, set: None, fewest: size }

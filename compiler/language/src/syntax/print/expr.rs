@@ -253,13 +253,9 @@ impl<'s> Style<'s> {
             parts.extend([text(" = "), self.expr(&c.start)]);
             Doc::Seq(parts)
         });
-        let mut carried: Vec<Doc> = carried.collect();
-        let carried = match carried.pop() {
-            Some(one) if carried.is_empty() => one,
-            last => {
-                carried.extend(last);
-                list("(", carried, ")")
-            }
+        let carried = match <[Doc; 1]>::try_from(carried.collect::<Vec<Doc>>()) {
+            Ok([one]) => one,
+            Err(carried) => list("(", carried, ")"),
         };
         let head = group(vec![text("iterate "), carried, nest(4, self.gens(&i.gens)), text(" {")]);
         let mut inner = Vec::new();
@@ -275,11 +271,7 @@ impl<'s> Style<'s> {
     }
 
     pub fn ty(self, t: &Type) -> Doc {
-        let secrecy = match t.secrecy {
-            Some(Secrecy::Public) => "public ",
-            Some(Secrecy::Secret) => "secret ",
-            None => "",
-        };
+        let secrecy = t.secrecy.map_or(String::new(), |s| format!("{} ", s.word()));
         match &t.kind {
             TypeKind::Weights { model, dims } => {
                 let head = format!("{secrecy}weights {}", model.written());

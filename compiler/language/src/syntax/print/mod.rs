@@ -189,25 +189,19 @@ impl Printer<'_> {
                 let head = text(format!("const {} = ", name.written()));
                 self.doc(Doc::Seq(vec![head, self.style.whole(value), text(";")]), 0);
             }
-            ItemKind::Fn(f) => {
-                let head = self.item_head(item);
-                match &f.body {
-                    None => self.doc(Doc::Seq(vec![head, text(";")]), 0),
-                    Some(body) => {
-                        self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                        self.body(&[], body, item.span);
+            ItemKind::Fn(Function { body: None, .. }) => {
+                self.doc(Doc::Seq(vec![self.item_head(item), text(";")]), 0);
+            }
+            kind => {
+                self.doc(Doc::Seq(vec![self.item_head(item), text(" {\n")]), 0);
+                match kind {
+                    ItemKind::Fn(f) => {
+                        f.body.iter().for_each(|body| self.body(&[], body));
                     }
+                    ItemKind::Block(b) => self.body(&b.layers, &b.body),
+                    ItemKind::Predicate(p) => self.stmts(&p.body),
+                    ItemKind::Use(_) | ItemKind::Const { .. } => {}
                 }
-            }
-            ItemKind::Block(b) => {
-                let head = self.item_head(item);
-                self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                self.body(&b.layers, &b.body, item.span);
-            }
-            ItemKind::Predicate(p) => {
-                let head = self.item_head(item);
-                self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                self.stmts(&p.body);
                 self.comments_until(item.span.end, 4, false);
                 self.out.push('}');
             }
@@ -266,17 +260,17 @@ impl Printer<'_> {
     }
 
     /// `require cond, "why"`, without the sign at its end.
-    fn require(&self, cond: &Expr, why: Option<&str>) -> Doc {
-        let mut parts = vec![text("require "), self.style.whole(cond)];
-        if let Some(why) = why {
+    fn require(&self, r: &Require) -> Doc {
+        let mut parts = vec![text("require "), self.style.whole(&r.cond)];
+        if let Some(why) = &r.why {
             let why = vec![doc::nest(4, vec![Doc::Line, text(lexer::escape(why))])];
             parts.extend([text(","), doc::group(why)]);
         }
         Doc::Seq(parts)
     }
 
-    /// Requirements, layers, definitions, the result, and the closing brace.
-    fn body(&mut self, layers: &[Let], body: &Body, whole: Span) {
+    /// Requirements, layers, definitions and the result.
+    fn body(&mut self, layers: &[Let], body: &Body) {
         let kinds = layers.iter().map(|l| (l, "layer")).chain(body.lets.iter().map(|l| (l, "let")));
         let lets: Vec<(&Let, &'static str)> = kinds.collect();
         let places = lets.iter().map(|(l, kind)| Place { span: l.span(), doc: "", kind });
@@ -287,8 +281,7 @@ impl Printer<'_> {
         for r in &body.requires {
             let place = Place { span: r.span, doc: "", kind: "require" };
             self.open(&place, last.as_ref(), 4, true);
-            let require = self.require(&r.cond, r.why.as_deref());
-            self.doc(Doc::Seq(vec![require, text(";")]), 4);
+            self.doc(Doc::Seq(vec![self.require(r), text(";")]), 4);
             self.close(place.span);
             last = Some(place);
         }
@@ -314,8 +307,6 @@ impl Printer<'_> {
         self.open(&place, last.as_ref(), 4, true);
         self.doc(self.style.whole(value), 4);
         self.close(value.span);
-        self.comments_until(whole.end, 4, false);
-        self.out.push('}');
     }
 
     /// `let name = value;` or `name: value;`, the value `pad` columns further right.
@@ -460,9 +451,7 @@ impl Printer<'_> {
         let style = self.style;
         let mut parts = Vec::new();
         match kind {
-            StmtKind::Require { cond, why } => {
-                parts.push(self.require(cond, why.as_deref()));
-            }
+            StmtKind::Require(r) => parts.push(self.require(r)),
             StmtKind::Parties { name, size } => {
                 parts.push(text(format!("parties {}", name.written())));
                 if let Some(size) = size {
@@ -532,7 +521,7 @@ fn giver_text(giver: &Giver) -> String {
 
 fn kind(stmt: &StmtKind) -> &'static str {
     match stmt {
-        StmtKind::Require { .. } => "require",
+        StmtKind::Require(_) => "require",
         StmtKind::Parties { .. } => "parties",
         StmtKind::Input { .. } => "input",
         StmtKind::Let(_) => "let",

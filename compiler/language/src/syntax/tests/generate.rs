@@ -170,14 +170,15 @@ fn definition() -> impl Strategy<Value = Let> {
 }
 
 /// A condition, and perhaps why.
-fn require() -> impl Strategy<Value = (Expr, Option<String>)> {
-    (expr(), prop::option::of(any::<String>().prop_filter("one line", |t| !t.contains('\r'))))
+fn require() -> impl Strategy<Value = Require> {
+    let why = any::<String>().prop_filter("one line", |t| !t.contains('\r'));
+    (expr(), prop::option::of(why)).prop_map(|(cond, why)| Require { cond, why, span: span() })
 }
 
 fn stmt() -> impl Strategy<Value = Stmt> {
     let giver = (any::<bool>(), ident()).prop_map(|(each, set)| Giver { each, set });
     let kind = prop_oneof![
-        require().prop_map(|(cond, why)| StmtKind::Require { cond, why }),
+        require().prop_map(StmtKind::Require),
         (ident(), prop::option::of(expr()))
             .prop_map(|(name, size)| StmtKind::Parties { name, size }),
         (ident(), ty(), prop::option::of(expr()), prop::option::of(giver))
@@ -217,8 +218,7 @@ fn item() -> impl Strategy<Value = Item> {
     let params = || prop::collection::vec(param(), 0..3);
     let inputs = prop::collection::vec(param(), 1..3);
     let whole = || {
-        let required = require().prop_map(|(cond, why)| Require { cond, why, span: span() });
-        (prop::collection::vec(required, 0..3), lets(), expr())
+        (prop::collection::vec(require(), 0..3), lets(), expr())
             .prop_map(|(requires, lets, value)| Body { requires, lets, value })
     };
     let (body, of_block) = (whole(), whole());

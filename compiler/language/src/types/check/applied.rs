@@ -132,19 +132,18 @@ impl Checker<'_> {
         let name = self.text(at);
         if args.len() != 1 + wanted.len() {
             let names: Vec<&str> = wanted.iter().map(|(n, _)| *n).collect();
-            let error = codes::ARGUMENTS
-                .error(format!(
-                    "`{name}` takes {}",
-                    count(1 + wanted.len(), "argument", "arguments")
-                ))
-                .label(span, format!("here are {}", args.len()));
-            return Err(self.fail(match names.as_slice() {
-                [] => error.hint(format!("write `{name}(x)`")),
-                names => error.hint(format!(
-                    "a declared layer takes one, `x |> fc`; with its parameters as arguments: `{name}(x, {})`",
-                    names.join(", ")
-                )),
-            }));
+            let takes = count(1 + wanted.len(), "argument", "arguments");
+            return codes::ARGUMENTS
+                .error(format!("`{name}` takes {takes}"))
+                .label(span, format!("here are {}", args.len()))
+                .hint(match names.as_slice() {
+                    [] => format!("write `{name}(x)`"),
+                    names => format!(
+                        "a declared layer takes one, `x |> fc`; with its parameters as arguments: `{name}(x, {})`",
+                        names.join(", ")
+                    ),
+                })
+                .refuse(self);
         }
         for arg in &args {
             self.even(arg)?;
@@ -400,12 +399,13 @@ impl Checker<'_> {
         }
         let names = own.iter().map(|(n, _)| *n).chain(layer.inner.iter().map(|(n, _)| n.as_str()));
         let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
-        let error = codes::UNKNOWN_NAME
+        codes::UNKNOWN_NAME
             .error(format!("layer `{}` has no `{}`", layer.name, name.name))
-            .label(name.span, "not defined");
-        Err(self.fail(match names.as_slice() {
-            [] => error.hint("it has no parameters"),
-            names => error.hint(format!("here are: {}", names.join(", "))),
-        }))
+            .label(name.span, "not defined")
+            .hint(match names.as_slice() {
+                [] => "it has no parameters".to_owned(),
+                names => format!("here are: {}", names.join(", ")),
+            })
+            .refuse(self)
     }
 }

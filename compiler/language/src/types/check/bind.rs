@@ -1,7 +1,7 @@
 //! Sizes, models and run parameters from the command line: `m=10 M=LeNet5 lambda=1.5`.
 
 use super::checker::Checker;
-use super::unify::{element, size_value};
+use super::unify::size_value;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, no_span};
 use super::world::{ItemId, World};
 use crate::diagnostic::{Code, Diagnostic, Edit, Hint, codes, near::did_you_mean};
@@ -313,7 +313,7 @@ impl Checker<'_> {
             Some((secrecy, TypeKind::Tensor { base, dims }))
                 if dims.is_empty() && secrecy != Some(Secrecy::Secret) =>
             {
-                element(&base.name).ok_or(Reported)?
+                Elem::named(&base.name).ok_or(Reported)?
             }
             _ => {
                 return codes::KIND

@@ -121,12 +121,11 @@ impl Checker<'_> {
         others: Option<SetId>,
     ) -> Reported {
         let Some(set) = others else {
-            let error = codes::COMMITTEE
-                .error(format!("{k} different ones cannot be drawn of {n}"))
-                .label(number.span, format!("is {k} here"));
             let (text, all) = (self.text(number.span), self.text(of.span));
             return self.fail(
-                error
+                codes::COMMITTEE
+                    .error(format!("{k} different ones cannot be drawn of {n}"))
+                    .label(number.span, format!("is {k} here"))
                     .label(of.span, format!("{n} in all"))
                     .hint(format!("say so where sizes are chosen: `require {text} <= {all};`")),
             );
@@ -270,19 +269,21 @@ impl Checker<'_> {
                 .refuse(self);
         }
         if index.ty.elem != Elem::Int || !index.ty.dims.is_empty() {
-            let error = codes::KIND
-                .error("an index is a whole number")
-                .label(at, format!("a public {found}"));
             let (text, name) = (self.text(at), self.text(base));
-            return Err(self.fail(match index.ty.dims.as_slice() {
-                [n] if index.ty.elem == Elem::Int => {
-                    error.hint(format!("one at a time: `[{name}[{text}[j]] for j in {}]`", n.size))
+            let hint = match (index.ty.dims.as_slice(), index.ty.elem) {
+                ([n], Elem::Int) => {
+                    Some(format!("one at a time: `[{name}[{text}[j]] for j in {}]`", n.size))
                 }
-                [_] if index.ty.elem == Elem::Bit => error.hint(format!(
+                ([_], Elem::Bit) => Some(format!(
                     "bits choose entries by `select({text}[j], {name}[j], 0)`: how many there are is not known before a run"
                 )),
-                _ => error,
-            }));
+                _ => None,
+            };
+            return codes::KIND
+                .error("an index is a whole number")
+                .label(at, format!("a public {found}"))
+                .hints(hint)
+                .refuse(self);
         }
         if let Some(set) = first.set {
             let (name, wanted) = (self.text(base), self.set_name(set));

@@ -1,7 +1,6 @@
 //! Comprehensions and conditions.
 
 use super::checker::Checker;
-use super::expr::secrecy_word;
 use super::index::{count_entries, decided};
 use super::value::{Env, IntVal, Loop, R, Reported, Val, in_place, typed};
 use crate::diagnostic::{Edit, codes};
@@ -90,7 +89,7 @@ impl Checker<'_> {
                     .refuse(self);
             }
             Val::Expr(e) if e.ty.dims.is_empty() => {
-                let what = secrecy_word(e.ty.secrecy);
+                let what = e.ty.secrecy.word();
                 return codes::SECRET_CONDITION
                     .error("a loop needs bounds known at compile time")
                     .label(at, format!("a {what} value of the run"))
@@ -158,7 +157,7 @@ impl Checker<'_> {
         match val {
             Val::Poison => Reported,
             Val::Expr(e) if e.ty.elem == Elem::Bit => {
-                let what = secrecy_word(e.ty.secrecy);
+                let what = e.ty.secrecy.word();
                 let error = codes::SECRET_CONDITION
                     .error("the condition of an `if` must be known at compile time")
                     .label(span, format!("a {what} bit"));

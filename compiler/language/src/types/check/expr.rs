@@ -7,7 +7,7 @@ use super::value::{
 use super::world::{ItemId, STD, item_kind};
 use crate::diagnostic::near::{did_you_mean, habit};
 use crate::diagnostic::{Edit, Hint, codes};
-use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
+use crate::syntax::ast::{self, Ident, ItemKind, Span};
 use crate::types::model::Model;
 use crate::types::number::{Number, NumberError};
 use crate::types::{Dim, Elem, Expr, ExprKind, Index, ModelId, SetId, Ty};
@@ -211,8 +211,7 @@ impl Checker<'_> {
                 "it is known at compile time only: it stands in brackets and types".to_owned()
             }
         };
-        let coins =
-            "who is drawn follows from the public coins of a run: `slvrc run --json` prints them, and \
+        let coins = "who is drawn follows from the public coins of a run: `slvrc run --json` prints them, and \
              `slvrc eval --coins` takes them";
         codes::KIND
             .error(format!("{what} is not a value"))
@@ -418,10 +417,12 @@ impl Checker<'_> {
             self.sources.snippet(written) == prefix && parts(near) == parts(&prefix)
         });
         let edit = meant.map(|near| Edit::replace(written, near));
-        let error = codes::UNKNOWN_NAME
+        codes::UNKNOWN_NAME
             .error(format!("model {} has no parameter `{prefix}`", self.model_of(m).name))
-            .label(name.span, "not defined");
-        error.hint(hint).edit(edit).refuse(self)
+            .label(name.span, "not defined")
+            .hint(hint)
+            .edit(edit)
+            .refuse(self)
     }
 
     /// Writes `x.sum(` as `sum(x`, with a comma before other arguments, and `x.sum` as `sum(x)`.
@@ -473,14 +474,6 @@ impl Checker<'_> {
 
     pub(super) fn set_size(&self, set: SetId) -> u64 {
         self.parties[set.0 as usize].size
-    }
-}
-
-/// `public` or `secret`.
-pub(super) fn secrecy_word(s: Secrecy) -> &'static str {
-    match s {
-        Secrecy::Public => "public",
-        Secrecy::Secret => "secret",
     }
 }
 

@@ -4,7 +4,6 @@
 use super::checker::Checker;
 use super::layers::Builder;
 use super::requirements::required;
-use super::unify::element;
 use super::value::{
     Env, Instance, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed,
 };
@@ -133,32 +132,26 @@ impl Checker<'_> {
     }
 
     fn model_shape(&mut self, env: &mut Env, ty: &ast::Type) -> R<Vec<u64>> {
-        match &ty.kind {
-            TypeKind::Tensor { base, dims } if element(&base.name) == Some(Elem::Fix) => {
-                self.dims(env, dims)
-            }
-            _ => {
-                let error = codes::LAYER
-                    .error("models map `fix` tensors to `fix` tensors")
-                    .label(ty.span, "not one");
-                let whole = matches!(&ty.kind, TypeKind::Tensor { base, .. } if element(&base.name).is_some());
-                Err(self.fail(match whole {
-                    true => {
-                        let at = match &ty.kind {
-                            TypeKind::Tensor { base, .. } => base.span,
-                            _ => ty.span,
-                        };
-                        error.hint(Hint::write(
-                            at,
-                            "fix",
-                            ": integers such as tokens fit, and the input of the predicate that the model is applied to may \
-                             stay an `int` or a `bit`",
-                        ))
-                    }
-                    false => error.hint("for example `fix[1, 28, 28]`"),
-                }))
-            }
-        }
+        let base = match &ty.kind {
+            TypeKind::Tensor { base, dims } => match Elem::named(&base.name) {
+                Some(Elem::Fix) => return self.dims(env, dims),
+                elem => elem.map(|_| base.span),
+            },
+            TypeKind::Weights { .. } | TypeKind::Tuple(_) => None,
+        };
+        let fix = |at| {
+            Hint::write(
+                at,
+                "fix",
+                ": integers such as tokens fit, and the input of the predicate that the model is applied to may \
+                 stay an `int` or a `bit`",
+            )
+        };
+        codes::LAYER
+            .error("models map `fix` tensors to `fix` tensors")
+            .label(ty.span, "not one")
+            .hint(base.map_or("for example `fix[1, 28, 28]`".into(), fix))
+            .refuse(self)
     }
 
     /// Warns of layers that are declared but never applied, and of parameters that are never read.

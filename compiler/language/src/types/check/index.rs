@@ -81,47 +81,32 @@ pub(super) fn compare<T: PartialOrd>(op: BinOp, a: T, b: T) -> bool {
     }
 }
 
-/// Variables of an index, added to `out`.
-pub(super) fn index_vars(index: &Index, out: &mut Vec<VarId>) {
+/// Variables of an index.
+pub(super) fn index_vars(index: &Index) -> Vec<VarId> {
     match index {
-        Index::Const(_) => {}
-        Index::Var(v) => out.push(*v),
-        Index::Binary(_, a, b) => {
-            index_vars(a, out);
-            index_vars(b, out);
-        }
+        Index::Const(_) => Vec::new(),
+        Index::Var(v) => vec![*v],
+        Index::Binary(_, a, b) => [index_vars(a), index_vars(b)].concat(),
     }
 }
 
-/// Variables of a condition, added to `out`.
-pub(super) fn cond_vars(cond: &Cond, out: &mut Vec<VarId>) {
+/// Variables of a condition.
+pub(super) fn cond_vars(cond: &Cond) -> Vec<VarId> {
     match cond {
-        Cond::Compare(_, a, b) => {
-            index_vars(a, out);
-            index_vars(b, out);
-        }
-        Cond::Not(a) => cond_vars(a, out),
-        Cond::And(a, b) | Cond::Or(a, b) => {
-            cond_vars(a, out);
-            cond_vars(b, out);
-        }
+        Cond::Compare(_, a, b) => [index_vars(a), index_vars(b)].concat(),
+        Cond::Not(a) => cond_vars(a),
+        Cond::And(a, b) | Cond::Or(a, b) => [cond_vars(a), cond_vars(b)].concat(),
     }
 }
 
 /// Variables that decide which values a loop runs over.
 fn loop_vars(l: &Loop) -> Vec<VarId> {
-    let mut out = Vec::new();
-    match &l.domain {
-        Domain::Range(a, b) => {
-            index_vars(a, &mut out);
-            index_vars(b, &mut out);
-        }
+    let mut out = match &l.domain {
+        Domain::Range(a, b) => [index_vars(a), index_vars(b)].concat(),
         // Whose committee it is does not change which values are possible.
-        Domain::Set(_) | Domain::Sampled { .. } => {}
-    }
-    if let Some(cond) = &l.cond {
-        cond_vars(cond, &mut out);
-    }
+        Domain::Set(_) | Domain::Sampled { .. } => Vec::new(),
+    };
+    out.extend(l.cond.iter().flat_map(cond_vars));
     out
 }
 
@@ -204,9 +189,7 @@ pub(super) enum Outside {
 /// Checks `0 <= index < size` for all values of the enclosing loops.
 pub(super) fn within(index: &Index, size: u64, loops: &[Loop]) -> Result<(), Outside> {
     let size = size.min(i64::MAX as u64) as i64;
-    let mut vars = Vec::new();
-    index_vars(index, &mut vars);
-    let flow = for_each_choice(loops, &vars, |at| {
+    let flow = for_each_choice(loops, &index_vars(index), |at| {
         let i = eval(index, at);
         if i >= 0 && i < size {
             ControlFlow::Continue(())
@@ -223,9 +206,7 @@ pub(super) fn within(index: &Index, size: u64, loops: &[Loop]) -> Result<(), Out
 
 /// Whether a divisor can be zero for some values of the enclosing loops.
 pub(super) fn divisor_may_vanish(index: &Index, loops: &[Loop]) -> bool {
-    let mut vars = Vec::new();
-    index_vars(index, &mut vars);
-    let flow = for_each_choice(loops, &vars, |at| match eval(index, at) {
+    let flow = for_each_choice(loops, &index_vars(index), |at| match eval(index, at) {
         0 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
@@ -234,10 +215,8 @@ pub(super) fn divisor_may_vanish(index: &Index, loops: &[Loop]) -> bool {
 
 /// Whether a condition has the same value for all values of the enclosing loops, and which.
 pub(super) fn decided(cond: &Cond, loops: &[Loop]) -> Option<bool> {
-    let mut vars = Vec::new();
-    cond_vars(cond, &mut vars);
     let mut seen = None;
-    let flow = for_each_choice(loops, &vars, |at| {
+    let flow = for_each_choice(loops, &cond_vars(cond), |at| {
         let now = holds(cond, at);
         match seen.replace(now) {
             Some(before) if before != now => ControlFlow::Break(()),

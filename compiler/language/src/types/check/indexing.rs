@@ -1,7 +1,6 @@
 //! Brackets: indices of tensors, samples and shapes; size arguments.
 
 use super::checker::Checker;
-use super::expr::secrecy_word;
 use super::index::{self, Outside};
 use super::value::{Between, Env, IntVal, R, Reported, SizeVal, Val, count, typed};
 use crate::diagnostic::codes;
@@ -214,10 +213,10 @@ impl Checker<'_> {
                     count(n, "dimension", "dimensions")
                 ),
             };
-            let error = codes::SHAPE
+            return codes::SHAPE
                 .error(title)
-                .label(span, format!("`{}` is {}", self.text(base), self.ty(&e.ty)));
-            return error.refuse(self);
+                .label(span, format!("`{}` is {}", self.text(base), self.ty(&e.ty)))
+                .refuse(self);
         }
         let mut failed = false;
         for ((i, at), dim) in indices.iter().zip(&e.ty.dims) {
@@ -271,13 +270,11 @@ impl Checker<'_> {
         let error = match outside {
             Outside::At(value, vars) => {
                 let names = self.choices(&vars, &what);
-                let error = codes::INDEX
+                let first = "indices count from 0: the last entry is `x[n - 1]`";
+                codes::INDEX
                     .error(format!("index {value} is out of bounds"))
-                    .label(at, format!("is {value}{names}"));
-                match value < 0 {
-                    true => error.hint("indices count from 0: the last entry is `x[n - 1]`"),
-                    false => error,
-                }
+                    .label(at, format!("is {value}{names}"))
+                    .hints((value < 0).then_some(first))
             }
             Outside::Unknown => codes::INDEX
                 .error("an index is not seen to stay in bounds")
@@ -289,13 +286,9 @@ impl Checker<'_> {
 
     /// ` for i = 0, j = 1`, leaving out what the text itself says.
     fn choices(&self, vars: &[(VarId, i64)], text: &str) -> String {
-        let mut out: Vec<String> = Vec::new();
-        for (var, value) in vars {
-            let name = &self.vars[var.0 as usize].name;
-            if name != text {
-                out.push(format!("{name} = {value}"));
-            }
-        }
+        let named = vars.iter().map(|(var, value)| (&self.vars[var.0 as usize].name, value));
+        let others = named.filter(|(name, _)| *name != text);
+        let out: Vec<String> = others.map(|(name, value)| format!("{name} = {value}")).collect();
         if out.is_empty() { String::new() } else { format!(" for {}", out.join(", ")) }
     }
 
@@ -376,7 +369,7 @@ impl Checker<'_> {
             }
             other => {
                 let what = match &other {
-                    Val::Expr(e) => format!("a {} value of the run", secrecy_word(e.ty.secrecy)),
+                    Val::Expr(e) => format!("a {} value of the run", e.ty.secrecy.word()),
                     other => other.describe().to_owned(),
                 };
                 codes::KIND

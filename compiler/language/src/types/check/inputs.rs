@@ -20,28 +20,22 @@ impl Checker<'_> {
         range: Option<&ast::Expr>,
         from: Option<&Giver>,
     ) -> R<Stmt> {
-        let title = || format!("input `{}` does not say who may know it", name.name);
-        let secrecy = match ty.secrecy {
-            Some(s) => s,
-            None => {
-                let write = if from.is_some() { "secret" } else { "public" };
-                self.fail(
-                    codes::SECRECY
-                        .error(title())
-                        .label(ty.span, "`public` or `secret`?")
-                        .hint(format!("write `{}: {write} {}`", name.name, self.text(ty.span)))
-                        .edit([Edit::before(ty.span, format!("{write} "))]),
-                );
-                if from.is_some() { Secrecy::Secret } else { Secrecy::Public }
-            }
-        };
+        let secrecy = ty.secrecy.unwrap_or_else(|| {
+            let meant = if from.is_some() { Secrecy::Secret } else { Secrecy::Public };
+            let write = meant.word();
+            self.fail(
+                codes::SECRECY
+                    .error(format!("input `{}` does not say who may know it", name.name))
+                    .label(ty.span, "`public` or `secret`?")
+                    .hint(format!("write `{}: {write} {}`", name.name, self.text(ty.span)))
+                    .edit([Edit::before(ty.span, format!("{write} "))]),
+            );
+            meant
+        });
         // Every part is checked before giving up, so that one run reports all.
         let set = self.giver(env, name, secrecy, (ty, range, from));
         let shape = self.input_ty(env, ty, secrecy);
-        let elem = match &shape {
-            Ok(ty) => Some(ty.elem),
-            Err(Reported) => None,
-        };
+        let elem = shape.as_ref().ok().map(|ty| ty.elem);
         if let (Secrecy::Public, Some(giver), Ok(shape)) = (secrecy, from, &shape)
             && (shape.elem != Elem::Bit || !shape.dims.is_empty() || !giver.each)
         {

@@ -66,12 +66,9 @@ impl Checker<'_> {
         }
         let source = Source::Iterate(Box::new(Iterate { gens, carried, body, span }));
         self.pending.push(Definition { vars, source });
-        Ok(match ends.pop() {
-            Some(one) if ends.is_empty() => one,
-            last => {
-                ends.extend(last);
-                Val::Tuple(ends)
-            }
+        Ok(match <[Val; 1]>::try_from(ends) {
+            Ok([one]) => one,
+            Err(ends) => Val::Tuple(ends),
         })
     }
 
@@ -85,23 +82,21 @@ impl Checker<'_> {
         if !same || !fits(start.ty.elem, wanted.elem) {
             let (wanted, found) = (self.ty(&wanted), self.ty(&start.ty));
             let code = if same { codes::ELEMENT } else { codes::SHAPE };
-            let title = format!("`{}` is declared {wanted}", c.name.name);
-            let error = code
-                .error(title)
+            let list = start.ty.dims.is_empty() && !same;
+            return code
+                .error(format!("`{}` is declared {wanted}", c.name.name))
                 .label(start.span, format!("begins as {found}"))
-                .label(declared.span, "declared here");
-            return Err(self.fail(if start.ty.dims.is_empty() && !same {
-                error.hint("a list of equal numbers is a comprehension: `[0 for j in n]`")
-            } else {
-                error
-            }));
+                .label(declared.span, "declared here")
+                .hints(
+                    list.then_some("a list of equal numbers is a comprehension: `[0 for j in n]`"),
+                )
+                .refuse(self);
         }
         if declared.secrecy == Some(ast::Secrecy::Public)
             && start.ty.secrecy == ast::Secrecy::Secret
         {
-            let title = format!("`{}` is declared public", c.name.name);
             return codes::SECRECY
-                .error(title)
+                .error(format!("`{}` is declared public", c.name.name))
                 .label(start.span, "begins as a secret")
                 .label(declared.span, "declared here")
                 .refuse(self);
@@ -133,13 +128,9 @@ impl Checker<'_> {
             .chain(env.loops[outside..].iter().map(|l| l.var))
             .collect();
         for (g, written) in typed.iter().zip(gens) {
-            let mut vars = Vec::new();
-            match &g.domain {
-                Domain::Set(_) => {}
-                Domain::Range(lo, hi) => {
-                    index_vars(lo, &mut vars);
-                    index_vars(hi, &mut vars);
-                }
+            let mut vars = match &g.domain {
+                Domain::Set(_) => Vec::new(),
+                Domain::Range(lo, hi) => [index_vars(lo), index_vars(hi)].concat(),
                 Domain::Sampled { .. } => {
                     return codes::SECRET_CONDITION
                         .error("steps do not go over a sampled committee")
@@ -150,8 +141,8 @@ impl Checker<'_> {
                         )
                         .refuse(self);
                 }
-            }
-            g.cond.iter().for_each(|c| cond_vars(c, &mut vars));
+            };
+            vars.extend(g.cond.iter().flat_map(cond_vars));
             if let Some(outer) = vars.iter().find(|v| !of_steps.contains(v)) {
                 let name = self.vars[outer.0 as usize].name.clone();
                 return codes::RAGGED

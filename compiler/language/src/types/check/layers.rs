@@ -106,34 +106,24 @@ impl Checker<'_> {
             Val::Int(IntVal { index: Index::Const(n), .. }) => (0, n),
             Val::Range(Index::Const(lo), Index::Const(hi)) => (lo, hi),
             other => {
-                let error = codes::KIND
+                return codes::KIND
                     .error("a list of layers is made by a loop over a range or a size")
-                    .label(first.domain.span, other.this_is());
-                return error.hint("for example `[Block[64] for k in 4]`").refuse(self);
+                    .label(first.domain.span, other.this_is())
+                    .hint("for example `[Block[64] for k in 4]`")
+                    .refuse(self);
             }
         };
         if number.is_some() {
-            let error = codes::LAYER
+            return codes::LAYER
                 .error("a list of layers is made by one loop")
-                .label(first.var.span, "a second one");
-            return error
+                .label(first.var.span, "a second one")
                 .hint("their numbers are part of the names of weights: put a list into a block")
                 .refuse(self);
         }
         for i in lo..hi {
-            let names = env.names.len();
-            env.set(&first.var.name, Val::int(i));
-            let counts = match &first.cond {
-                Some(c) => self.condition(env, c),
-                None => Ok(true),
-            };
-            let made = match counts {
-                Ok(true) => self.layer_list(env, one, rest, Some(i), out),
-                Ok(false) => Ok(()),
-                Err(Reported) => Err(Reported),
-            };
-            env.names.truncate(names);
-            made?;
+            self.for_one(env, first, IntVal::new(i), |this, env| {
+                this.layer_list(env, one, rest, Some(i), out)
+            })?;
         }
         Ok(())
     }
@@ -270,8 +260,11 @@ impl Checker<'_> {
         }
         let layer = (rule.with)(&all);
         if let Some(problem) = layer.problem() {
-            let error = codes::LAYER.error(problem).label(span, "sizes that do not go together");
-            return error.hint(rule.about).refuse(self);
+            return codes::LAYER
+                .error(problem)
+                .label(span, "sizes that do not go together")
+                .hint(rule.about)
+                .refuse(self);
         }
         Ok(LayerSpec { kind: SpecKind::Builtin(layer), span })
     }

@@ -12,6 +12,7 @@ use crate::syntax::ast::{
     BinaryOp, Expr, ExprKind, Gen, Ident, Item, ItemKind, Iterate, Let, Param, Size, Span, Stmt,
     StmtKind, Type, TypeKind,
 };
+use crate::types::Elem;
 use crate::types::layer::LAYERS;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -133,7 +134,7 @@ impl Names<'_, '_> {
 
     fn stmt(&mut self, s: &Stmt) {
         match &s.kind {
-            StmtKind::Require { cond, .. } => self.require(cond),
+            StmtKind::Require(r) => self.require(&r.cond),
             StmtKind::Parties { size, .. } => size.iter().for_each(|e| self.expr(e)),
             StmtKind::Input { ty, range, from, .. } => {
                 self.ty(ty);
@@ -219,11 +220,10 @@ impl Names<'_, '_> {
     fn define(&mut self, name: &Ident) {
         match self.scope.earliest(&name.name).copied() {
             Some(first) => {
-                let error = codes::DUPLICATE
-                    .error(format!("`{}` is defined twice", name.name))
-                    .label(name.span, "defined again here");
                 self.diags.push(
-                    error
+                    codes::DUPLICATE
+                        .error(format!("`{}` is defined twice", name.name))
+                        .label(name.span, "defined again here")
                         .label(first, "first defined here")
                         .hint("nothing changes its value in this language: choose another name"),
                 );
@@ -235,7 +235,7 @@ impl Names<'_, '_> {
     fn ty(&mut self, ty: &Type) {
         match &ty.kind {
             TypeKind::Tensor { base, .. } => {
-                if !["fix", "int", "bit"].contains(&base.name.as_str()) {
+                if Elem::named(&base.name).is_none() {
                     let error = codes::UNKNOWN_NAME
                         .error(format!("there is no type `{}`", base.name))
                         .label(base.span, "not a type");

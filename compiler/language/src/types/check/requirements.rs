@@ -1,7 +1,6 @@
 //! What predicates, functions and blocks require of their sizes.
 
 use super::checker::Checker;
-use super::expr::secrecy_word;
 use super::ops::comparison;
 use super::value::{Env, IntVal, R, Val};
 use crate::diagnostic::codes;
@@ -52,7 +51,7 @@ impl Checker<'_> {
                 error.refuse(self)
             }
             Val::Expr(e) => {
-                let what = secrecy_word(e.ty.secrecy);
+                let what = e.ty.secrecy.word();
                 codes::SECRET_CONDITION
                     .error("`require` is about sizes and the certificate, decided at compile time")
                     .label(cond.span, format!("a {what} value of the run"))

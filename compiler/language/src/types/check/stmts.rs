@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::value::{Env, IntVal, R, Reported, Val, in_place, typed};
 use crate::diagnostic::codes;
-use crate::syntax::ast::{self, BinaryOp, Ident, Predicate, Secrecy, Span, StmtKind};
+use crate::syntax::ast::{self, BinaryOp, Ident, Predicate, Require, Secrecy, Span, StmtKind};
 use crate::types::{
     Body, Bounded, Demand, Expr, ExprKind, Index, PartySet, SetId, Stmt, Var, VarId,
 };
@@ -71,7 +71,7 @@ impl Checker<'_> {
 
     fn stmt<'s>(&mut self, env: &mut Env, s: &'s ast::Stmt, found: &mut Found<'s>) -> R<()> {
         let stmt = match &s.kind {
-            StmtKind::Require { cond, why } => {
+            StmtKind::Require(Require { cond, why, .. }) => {
                 return self.require(env, cond, why.as_deref(), found);
             }
             StmtKind::Parties { name, size } => {

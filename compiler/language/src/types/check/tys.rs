@@ -1,7 +1,7 @@
 //! Written types as numbers, limits, definitions, and the text of types in messages.
 
 use super::checker::Checker;
-use super::unify::{element, size_value};
+use super::unify::size_value;
 use super::value::{Env, Instance, R, Reported, Val, shape_text, ty_text, typed};
 use crate::diagnostic::{Edit, Hint, codes};
 use crate::syntax::ast::{self, Ident, Span, TypeKind};
@@ -47,7 +47,7 @@ impl Checker<'_> {
             }
             TypeKind::Tensor { base, dims } => {
                 let dims = plain(self.dims(env, dims)?);
-                let elem = element(&base.name).ok_or(Reported)?;
+                let elem = Elem::named(&base.name).ok_or(Reported)?;
                 Ok(Ty { elem, dims, secrecy, record: None })
             }
             TypeKind::Tuple(_) => codes::KIND

@@ -17,12 +17,6 @@ impl Checker<'_> {
         }
         let names: Vec<&str> = f.params.iter().map(|p| p.name.name.as_str()).collect();
         let name = &f.name.name;
-        let error = codes::ARGUMENTS
-            .error(format!(
-                "`{name}` takes {}, not {found}",
-                count(names.len(), "argument", "arguments"),
-            ))
-            .label(span, "wrong number of arguments");
         // Sizes that no argument tells.
         let open: Vec<String> = (f.sizes.iter())
             .filter(|s| s.default.is_none() && !f.params.iter().any(|p| tells(p, &s.name.name)))
@@ -30,13 +24,16 @@ impl Checker<'_> {
             .collect();
         let brackets =
             if open.is_empty() { String::new() } else { format!("[{}]", open.join(", ")) };
-        let usage = format!("write `{name}{brackets}({})`", names.join(", "));
         let reduction = matches!(name.as_str(), "max" | "min" | "sum") && found > 1;
-        Err(self.fail(if reduction {
-            error.hint(format!("it goes over the entries of one tensor: `{name}([a, b])`"))
-        } else {
-            error.hint(usage)
-        }))
+        let takes = count(names.len(), "argument", "arguments");
+        codes::ARGUMENTS
+            .error(format!("`{name}` takes {takes}, not {found}"))
+            .label(span, "wrong number of arguments")
+            .hint(match reduction {
+                true => format!("it goes over the entries of one tensor: `{name}([a, b])`"),
+                false => format!("write `{name}{brackets}({})`", names.join(", ")),
+            })
+            .refuse(self)
     }
 
     /// Puts bracketed arguments at their parameters, by position or name.
@@ -74,14 +71,15 @@ impl Checker<'_> {
                 })?,
                 None if position < params.len() => position,
                 None => {
-                    let error = codes::ARGUMENTS
+                    let none = "leave the brackets out; values go into parentheses";
+                    return codes::ARGUMENTS
                         .error(format!("`{name}` has {}", count(params.len(), "size", "sizes")))
-                        .label(at, "one too many");
-                    return Err(self.fail(if params.is_empty() {
-                        error.hint("leave the brackets out; values go into parentheses")
-                    } else {
-                        error.hint(format!("its sizes are {}", list()))
-                    }));
+                        .label(at, "one too many")
+                        .hint(match params.is_empty() {
+                            true => none.to_owned(),
+                            false => format!("its sizes are {}", list()),
+                        })
+                        .refuse(self);
                 }
             };
             let param = &params[slot];
@@ -250,7 +248,7 @@ impl Checker<'_> {
         let Leaf { name: param, ty, arg } = leaf;
         let (name, found, written) = (&f.name.name, self.ty(&arg.ty), print_type(ty));
         let wanted_elem = match &ty.kind {
-            TypeKind::Tensor { base, .. } => element(&base.name),
+            TypeKind::Tensor { base, .. } => Elem::named(&base.name),
             TypeKind::Weights { .. } | TypeKind::Tuple(_) => None,
         };
         let same_rank =
@@ -283,10 +281,7 @@ impl Checker<'_> {
         };
         let std = self.in_std(f.name.span);
         let hint = rank.and_then(|rank| self.of_parts(name, std, call, rank, arg));
-        self.fail(match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        })
+        self.fail(error.hints(hint))
     }
 }
 
@@ -308,16 +303,6 @@ pub(super) fn size_value(value: SizeVal) -> Val {
             Err(_) => Val::Poison,
         },
         SizeVal::Model(m) => Val::Model(m),
-    }
-}
-
-/// The element a type name stands for.
-pub(super) fn element(name: &str) -> Option<Elem> {
-    match name {
-        "fix" => Some(Elem::Fix),
-        "int" => Some(Elem::Int),
-        "bit" => Some(Elem::Bit),
-        _ => None,
     }
 }
 

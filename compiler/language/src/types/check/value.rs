@@ -8,7 +8,7 @@ use crate::types::model::{ParamId, StepId};
 use crate::types::number::Number;
 use crate::types::{
     BinOp, Body, Cond, Definition, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet,
-    SetId, Ty, VarId,
+    SetId, Ty, UnOp, VarId,
 };
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -298,22 +298,13 @@ pub(super) fn constant(value: f64, elem: Elem, span: Span) -> Expr {
 
 /// A condition on loop variables as a public bit.
 pub(super) fn cond_expr(cond: &Cond, span: Span) -> Expr {
-    let bit = || Ty::scalar(Elem::Bit, Secrecy::Public);
-    let both = |op, a: &Cond, b: &Cond| {
-        let (a, b) = (cond_expr(a, span), cond_expr(b, span));
-        typed(ExprKind::Binary(op, Box::new(a), Box::new(b)), bit(), span)
-    };
+    let bit = |kind| typed(kind, Ty::scalar(Elem::Bit, Secrecy::Public), span);
+    let of = |op, a, b| bit(ExprKind::Binary(op, Box::new(a), Box::new(b)));
     match cond {
-        Cond::Compare(op, a, b) => {
-            let (a, b) = (index_expr(a, span), index_expr(b, span));
-            typed(ExprKind::Binary(*op, Box::new(a), Box::new(b)), bit(), span)
-        }
-        Cond::Not(a) => {
-            let a = Box::new(cond_expr(a, span));
-            typed(ExprKind::Unary(crate::types::UnOp::Not, a), bit(), span)
-        }
-        Cond::And(a, b) => both(BinOp::And, a, b),
-        Cond::Or(a, b) => both(BinOp::Or, a, b),
+        Cond::Compare(op, a, b) => of(*op, index_expr(a, span), index_expr(b, span)),
+        Cond::Not(a) => bit(ExprKind::Unary(UnOp::Not, Box::new(cond_expr(a, span)))),
+        Cond::And(a, b) => of(BinOp::And, cond_expr(a, span), cond_expr(b, span)),
+        Cond::Or(a, b) => of(BinOp::Or, cond_expr(a, span), cond_expr(b, span)),
     }
 }
 
@@ -324,15 +315,6 @@ pub(super) fn index_expr(index: &Index, span: Span) -> Expr {
         other => {
             typed(ExprKind::Index(other.clone()), Ty::scalar(Elem::Int, Secrecy::Public), span)
         }
-    }
-}
-
-/// `bit`, `int` or `fix`.
-pub(super) fn elem_name(elem: Elem) -> &'static str {
-    match elem {
-        Elem::Fix => "fix",
-        Elem::Int => "int",
-        Elem::Bit => "bit",
     }
 }
 
@@ -357,14 +339,13 @@ pub(crate) fn ty_text(
     let mut text = match ty.record {
         Some(model) => {
             dims = &dims[..dims.len().saturating_sub(1)];
-            let entries = match ty.elem {
-                Elem::Fix => "",
-                Elem::Int => "int ",
-                Elem::Bit => "bit ",
-            };
-            format!("{entries}weights {}", model_name(model))
+            let weights = format!("weights {}", model_name(model));
+            match ty.elem {
+                Elem::Fix => weights,
+                elem => format!("{} {weights}", elem.name()),
+            }
         }
-        None => elem_name(ty.elem).to_owned(),
+        None => ty.elem.name().to_owned(),
     };
     if !dims.is_empty() {
         text.push_str(&dims_text(parties, dims));

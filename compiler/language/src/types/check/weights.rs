@@ -69,24 +69,31 @@ impl Checker<'_> {
         body: &ast::Expr,
     ) -> R<Vec<Expr>> {
         let tensors = self.model_of(m).params.len();
-        let outside = env.names.len();
         let mut out = Vec::with_capacity(tensors);
         for i in 0..tensors as i64 {
             let at = IntVal { tensor: Some(m), ..IntVal::of(Index::Const(i)) };
-            env.set(&g.var.name, Val::Int(at));
-            let counts = match &g.cond {
-                Some(c) => self.condition(env, c),
-                None => Ok(true),
-            };
-            let value = match counts {
-                Ok(true) => self.value(env, body).map(Some),
-                Ok(false) => Ok(None),
-                Err(Reported) => Err(Reported),
-            };
-            env.names.truncate(outside);
-            out.extend(value?);
+            out.extend(self.for_one(env, g, at, |this, env| this.value(env, body))?);
         }
         Ok(out)
+    }
+
+    /// Checks something for one value of a loop that is written out; nothing where its condition leaves it out.
+    pub(super) fn for_one<T>(
+        &mut self,
+        env: &mut Env,
+        g: &ast::Gen,
+        at: IntVal,
+        check: impl FnOnce(&mut Self, &mut Env) -> R<T>,
+    ) -> R<Option<T>> {
+        let outside = env.names.len();
+        env.set(&g.var.name, Val::Int(at));
+        let checked = match g.cond.as_ref().map_or(Ok(true), |c| self.condition(env, c)) {
+            Ok(true) => check(self, env).map(Some),
+            Ok(false) => Ok(None),
+            Err(Reported) => Err(Reported),
+        };
+        env.names.truncate(outside);
+        checked
     }
 
     /// A list with an entry for each tensor of a model.
