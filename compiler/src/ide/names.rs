@@ -397,7 +397,7 @@ impl Resolver {
     fn stmt(&mut self, stmt: &Stmt) {
         let define = |this: &mut Self, kind, name| this.define(kind, name, stmt.span, &stmt.doc);
         match &stmt.kind {
-            StmtKind::Require { cond, .. } => self.require(cond),
+            StmtKind::Require(r) => self.require(&r.cond),
             StmtKind::Parties { name, size } => {
                 size.iter().for_each(|e| self.expr(e));
                 define(self, DefKind::Parties, name);

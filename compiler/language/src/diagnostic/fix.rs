@@ -20,7 +20,6 @@ pub struct Hint {
 pub struct Edit {
     /// What is replaced; where something is put in, it is empty.
     pub at: Span,
-    /// The text in its place.
     pub text: String,
 }
 

@@ -29,9 +29,7 @@ pub enum Severity {
 /// A message to the author of a `.slvr` file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Diagnostic {
-    /// How bad it is.
     pub severity: Severity,
-    /// Which rule.
     pub code: Code,
     /// The rule broken, in the language's own terms, in one line.
     pub title: String,
@@ -41,25 +39,37 @@ pub struct Diagnostic {
     pub hints: Vec<Hint>,
 }
 
-impl Diagnostic {
-    /// An error at a place, with the text that stands beside the caret.
-    pub fn error(code: Code, title: impl Into<String>, at: Span, label: impl Into<String>) -> Self {
+impl Code {
+    /// An error, still without a place. The first label says where the mistake is.
+    pub fn error(self, title: impl Into<String>) -> Diagnostic {
         Diagnostic {
             severity: Severity::Error,
-            code,
+            code: self,
             title: title.into(),
-            labels: vec![(at, label.into())],
+            labels: Vec::new(),
             hints: Vec::new(),
         }
     }
 
+    pub fn warning(self, title: impl Into<String>) -> Diagnostic {
+        Diagnostic { severity: Severity::Warning, ..self.error(title) }
+    }
+}
+
+impl Diagnostic {
+    /// As [`Code::error`].
+    pub fn error(code: Code, title: impl Into<String>, at: Span, label: impl Into<String>) -> Self {
+        code.error(title).label(at, label)
+    }
+
+    /// As [`Code::warning`].
     pub fn warning(
         code: Code,
         title: impl Into<String>,
         at: Span,
         label: impl Into<String>,
     ) -> Self {
-        Diagnostic { severity: Severity::Warning, ..Self::error(code, title, at, label) }
+        code.warning(title).label(at, label)
     }
 
     /// With another place pointed at.
@@ -68,9 +78,14 @@ impl Diagnostic {
         self
     }
 
-    /// With a hint.
     pub fn hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hints.push(hint.into());
+        self
+    }
+
+    /// With a hint if there is one.
+    pub fn hints(mut self, hint: Option<impl Into<Hint>>) -> Self {
+        self.hints.extend(hint.map(Into::into));
         self
     }
 

@@ -54,7 +54,6 @@ pub fn message(text: &str) -> Cow<'_, str> {
 pub struct Excerpt {
     /// As many lines as before.
     pub text: String,
-    /// The places, in order.
     pub places: Vec<Range<usize>>,
 }
 

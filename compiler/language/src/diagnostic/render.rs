@@ -159,11 +159,12 @@ mod tests {
         let mut sources = Sources::new();
         let file = sources.add("check.slvr", "let a = b;\nlet é = a;\n");
         let at = |start, end| Span { file, start, end };
-        let first =
-            Diagnostic::error(codes::UNKNOWN_NAME, "`b` is not defined", at(8, 9), "no such name")
-                .label(at(4, 5), "needed for `a`")
-                .hint("did you mean `a`?");
-        let second = Diagnostic::warning(codes::UNUSED, "`é` is unused", at(15, 17), "unused");
+        let first = codes::UNKNOWN_NAME
+            .error("`b` is not defined")
+            .label(at(8, 9), "no such name")
+            .label(at(4, 5), "needed for `a`")
+            .hint("did you mean `a`?");
+        let second = codes::UNUSED.warning("`é` is unused").label(at(15, 17), "unused");
         (vec![first, second], sources)
     }
 
@@ -212,7 +213,7 @@ mod tests {
         let (_, sources) = sample();
         for (file, start, end) in [(0, 16, 16), (0, 900, 901), (7, 3, 4), (0, 9, 2), (0, 22, 22)] {
             let span = Span { file: FileId(file), start, end };
-            let error = Diagnostic::error(codes::SYNTAX, "odd", span, "here");
+            let error = codes::SYNTAX.error("odd").label(span, "here");
             assert!(render(std::slice::from_ref(&error), &sources, false).contains("odd"));
             assert!(render(std::slice::from_ref(&error), &Sources::new(), false).contains("odd"));
             to_json(&error, &sources);

@@ -7,7 +7,6 @@ use num_traits::{One, ToPrimitive, Zero};
 /// Fraction bits.
 const BITS: u64 = 384;
 
-/// A number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Exact(BigUint);
 

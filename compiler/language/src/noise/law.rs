@@ -11,7 +11,6 @@ const UNITS: i32 = 8;
 /// Smallest and largest scale, as powers of two.
 const SCALES: (i32, i32) = (-20, 20);
 
-/// Which distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Law {
     /// P(x) in proportion to e^(-x^2 / (2 scale^2)).

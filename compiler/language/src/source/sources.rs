@@ -19,7 +19,6 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// No files.
     pub fn new() -> Self {
         Self::default()
     }

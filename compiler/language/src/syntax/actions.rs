@@ -59,23 +59,18 @@ pub(super) fn suffix(a: Expr, end: usize, kind: impl FnOnce(Box<Expr>) -> ExprKi
 }
 
 /// A tuple; `(a,)` is `a`.
-pub(super) fn tuple(mut parts: Vec<Expr>) -> ExprKind {
-    match parts.pop() {
-        Some(one) if parts.is_empty() => one.kind,
-        last => {
-            parts.extend(last);
-            ExprKind::Tuple(parts)
-        }
+pub(super) fn tuple(parts: Vec<Expr>) -> ExprKind {
+    match <[Expr; 1]>::try_from(parts) {
+        Ok([one]) => one.kind,
+        Err(parts) => ExprKind::Tuple(parts),
     }
 }
 
 /// A type of tuples; `(fix,)` is `fix`.
-pub(super) fn tuple_type(mut parts: Vec<Type>) -> TypeKind {
-    match parts.pop() {
-        Some(one) if parts.is_empty() && one.secrecy.is_none() => one.kind,
-        last => {
-            parts.extend(last);
-            TypeKind::Tuple(parts)
-        }
+pub(super) fn tuple_type(parts: Vec<Type>) -> TypeKind {
+    match <[Type; 1]>::try_from(parts) {
+        Ok([one]) if one.secrecy.is_none() => one.kind,
+        Ok([one]) => TypeKind::Tuple(vec![one]),
+        Err(parts) => TypeKind::Tuple(parts),
     }
 }

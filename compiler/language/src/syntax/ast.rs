@@ -6,7 +6,6 @@
 pub use crate::source::{FileId, Span};
 use std::borrow::Cow;
 
-/// A name and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ident {
     pub name: String,
@@ -20,21 +19,16 @@ impl Ident {
     }
 }
 
-/// A source file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct File {
-    /// Items in order.
     pub items: Vec<Item>,
 }
 
-/// A top-level item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Item {
     /// The comment block right above it, without the slashes; empty if there is none.
     pub doc: String,
-    /// What it is.
     pub kind: ItemKind,
-    /// The whole item.
     pub span: Span,
 }
 
@@ -49,6 +43,16 @@ impl Item {
             ItemKind::Predicate(p) => Some(&p.name),
         }
     }
+
+    /// Its size parameters.
+    pub fn sizes(&self) -> &[Size] {
+        match &self.kind {
+            ItemKind::Use(_) | ItemKind::Const { .. } => &[],
+            ItemKind::Fn(f) => &f.sizes,
+            ItemKind::Block(b) => &b.sizes,
+            ItemKind::Predicate(p) => &p.sizes,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -58,7 +62,6 @@ pub enum ItemKind {
     /// `const N = 3;`
     Const {
         name: Ident,
-        /// Value, known at compile time.
         value: Expr,
     },
     /// `fn f[n](x: fix[n]) -> fix { .. }`, or `extern fn` without a body.
@@ -96,7 +99,6 @@ pub struct Size {
     pub name: Ident,
     /// `M: model`.
     pub is_model: bool,
-    /// Default value.
     pub default: Option<Expr>,
 }
 
@@ -106,27 +108,22 @@ pub struct Param {
     pub name: Ident,
     /// Type; only the inputs of a block may leave it out.
     pub ty: Option<Type>,
-    /// Default value.
     pub default: Option<Expr>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
     pub name: Ident,
-    /// Size parameters.
     pub sizes: Vec<Size>,
-    /// Parameters.
     pub params: Vec<Param>,
-    /// Type of the result.
     pub result: Type,
     /// Body; `None` for an `extern fn`.
     pub body: Option<Body>,
 }
 
-/// `require COND, "why";` of a function or block: what it demands of its sizes.
+/// `require COND, "why";`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Require {
-    /// Condition.
     pub cond: Expr,
     /// Reason, without quotes and escapes.
     pub why: Option<String>,
@@ -139,9 +136,7 @@ pub struct Body {
     /// What is required of sizes, before anything else; the steps of a loop require nothing. In a block they stand
     /// before its layers.
     pub requires: Vec<Require>,
-    /// Definitions in order.
     pub lets: Vec<Let>,
-    /// Result.
     pub value: Expr,
 }
 
@@ -175,7 +170,6 @@ pub struct Block {
     /// `model` rather than `block`.
     pub is_model: bool,
     pub name: Ident,
-    /// Size parameters.
     pub sizes: Vec<Size>,
     /// Its inputs; of a model exactly one.
     pub params: Vec<Param>,
@@ -190,38 +184,25 @@ pub struct Block {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Predicate {
     pub name: Ident,
-    /// Size parameters.
     pub sizes: Vec<Size>,
     /// Run parameters.
     pub params: Vec<Param>,
-    /// Statements in order.
     pub body: Vec<Stmt>,
 }
 
-/// A statement of a predicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stmt {
     /// The comment block right above it, without the slashes.
     pub doc: String,
-    /// What it is.
     pub kind: StmtKind,
-    /// The whole statement.
     pub span: Span,
 }
 
-/// Kinds of statements.
 #[derive(Clone, Debug, PartialEq)]
 pub enum StmtKind {
-    /// `require COND, "why";`
-    Require {
-        /// Condition.
-        cond: Expr,
-        /// Reason, without quotes and escapes.
-        why: Option<String>,
-    },
+    Require(Require),
     /// `parties Client[m];`
     Parties {
-        /// Name of the set.
         name: Ident,
         /// Size; 1 without brackets.
         size: Option<Expr>,
@@ -269,7 +250,6 @@ pub enum StmtKind {
     /// `reveal EXPR to PARTY as NAME;`, `reveal x[i] to Client[i] as mine;`
     Reveal {
         value: Expr,
-        /// Receiver.
         to: Ident,
         /// The name of a member of the receiving set, in the value: each member gets one.
         member: Option<Ident>,
@@ -284,7 +264,6 @@ pub enum StmtKind {
 pub struct Giver {
     /// One tensor from each member.
     pub each: bool,
-    /// Party set.
     pub set: Ident,
 }
 
@@ -297,17 +276,24 @@ pub enum Secrecy {
     Secret,
 }
 
+impl Secrecy {
+    pub fn word(self) -> &'static str {
+        match self {
+            Secrecy::Public => "public",
+            Secrecy::Secret => "secret",
+        }
+    }
+}
+
 /// A type as written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Type {
     /// Secrecy, if written.
     pub secrecy: Option<Secrecy>,
-    /// What it is.
     pub kind: TypeKind,
     pub span: Span,
 }
 
-/// Kinds of written types.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TypeKind {
     /// `fix[b, ..M.shape]`: element name and dimensions.
@@ -335,10 +321,8 @@ pub enum Dim {
     Splice(Expr),
 }
 
-/// An expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
     pub kind: ExprKind,
     pub span: Span,
 }
@@ -349,7 +333,6 @@ pub enum ExprKind {
     Name(String),
     /// `std::sum`.
     Path(Ident, Ident),
-    /// An integer.
     Int(i64),
     /// A decimal; the text as written, so that printing keeps it.
     Real(String),
@@ -400,7 +383,6 @@ pub struct Iterate {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Carried {
     pub name: Ident,
-    /// Type, if written.
     pub ty: Option<Type>,
     /// The range that it is kept in, if written.
     pub range: Option<Expr>,
@@ -411,9 +393,7 @@ pub struct Carried {
 /// One generator of a comprehension: `for v in domain if cond`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gen {
-    /// Loop variable.
     pub var: Ident,
-    /// What it ranges over.
     pub domain: Expr,
     /// Compile-time condition.
     pub cond: Option<Expr>,
@@ -427,88 +407,62 @@ pub struct Arg {
     pub value: Expr,
 }
 
-/// Prefix operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOp {
-    /// `-`
     Neg,
-    /// `!`
     Not,
 }
 
 /// Infix operators, from loosest to tightest binding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinaryOp {
-    /// `x |> f`
     Pipe,
-    /// `||`
     Or,
-    /// `&&`
     And,
-    /// `==`
     Eq,
-    /// `!=`
     Ne,
-    /// `<=`
     Le,
-    /// `>=`
     Ge,
-    /// `<`
     Lt,
-    /// `>`
     Gt,
-    /// `a..b`
     Range,
-    /// `+`
     Add,
-    /// `-`
     Sub,
-    /// `*`
     Mul,
-    /// `/`
     Div,
-    /// `%`
     Rem,
-    /// `a^b`
     Pow,
 }
 
 impl BinaryOp {
-    /// Its text.
-    pub fn symbol(self) -> &'static str {
+    /// Its text, and how strongly it binds: the larger, the tighter.
+    fn row(self) -> (&'static str, u8) {
         use BinaryOp::*;
         match self {
-            Pipe => "|>",
-            Or => "||",
-            And => "&&",
-            Eq => "==",
-            Ne => "!=",
-            Le => "<=",
-            Ge => ">=",
-            Lt => "<",
-            Gt => ">",
-            Range => "..",
-            Add => "+",
-            Sub => "-",
-            Mul => "*",
-            Div => "/",
-            Rem => "%",
-            Pow => "^",
+            Pipe => ("|>", 0),
+            Or => ("||", 1),
+            And => ("&&", 2),
+            Eq => ("==", 3),
+            Ne => ("!=", 3),
+            Le => ("<=", 3),
+            Ge => (">=", 3),
+            Lt => ("<", 3),
+            Gt => (">", 3),
+            Range => ("..", 4),
+            Add => ("+", 5),
+            Sub => ("-", 5),
+            Mul => ("*", 6),
+            Div => ("/", 6),
+            Rem => ("%", 6),
+            Pow => ("^", 9),
         }
     }
 
-    /// Binding strength: larger binds tighter.
+    pub fn symbol(self) -> &'static str {
+        self.row().0
+    }
+
     pub fn level(self) -> u8 {
-        use BinaryOp::*;
-        match self {
-            Pipe => 0,
-            Or => 1,
-            And => 2,
-            Eq | Ne | Le | Ge | Lt | Gt => 3,
-            Range => 4,
-            Add | Sub => 5,
-            Mul | Div | Rem => 6,
-            Pow => 9,
-        }
+        self.row().1
     }
 }

@@ -7,43 +7,35 @@ use crate::source::{line_of, line_starts};
 
 /// Gives each item and statement the comment block right above it.
 pub(super) fn attach(text: &str, comments: &[Comment<'_>], file: &mut File) {
-    Docs::new(text, comments).attach(file);
+    let starts = line_starts(text);
+    let own = comments.iter().filter_map(|c| {
+        let line = line_of(&starts, c.start);
+        text.get(*starts.get(line)?..c.start)?.trim().is_empty().then_some((line, *c))
+    });
+    let docs = Docs { text, own: own.collect(), starts: &starts };
+    for item in &mut file.items {
+        item.doc = docs.above(item.span);
+        if let ItemKind::Predicate(predicate) = &mut item.kind {
+            for stmt in &mut predicate.body {
+                stmt.doc = docs.above(stmt.span);
+            }
+        }
+    }
 }
 
 /// Finds the comment block right above a line.
 struct Docs<'s> {
     text: &'s str,
-    starts: Vec<usize>,
+    starts: &'s [usize],
     /// Comments that have their line to themselves, with its index.
     own: Vec<(usize, Comment<'s>)>,
 }
 
-impl<'s> Docs<'s> {
-    fn new(text: &'s str, comments: &[Comment<'s>]) -> Self {
-        let starts = line_starts(text);
-        let own = comments.iter().filter_map(|c| {
-            let line = line_of(&starts, c.start);
-            text.get(*starts.get(line)?..c.start)?.trim().is_empty().then_some((line, *c))
-        });
-        let own = own.collect();
-        Docs { text, starts, own }
-    }
-
-    fn attach(&self, file: &mut File) {
-        for item in &mut file.items {
-            item.doc = self.above(item.span);
-            if let ItemKind::Predicate(predicate) = &mut item.kind {
-                for stmt in &mut predicate.body {
-                    stmt.doc = self.above(stmt.span);
-                }
-            }
-        }
-    }
-
+impl Docs<'_> {
     /// The comment block above what begins at a span and is first on its line.
     fn above(&self, at: Span) -> String {
         let start = at.start as usize;
-        let line = line_of(&self.starts, start);
+        let line = line_of(self.starts, start);
         let before = self.starts.get(line).and_then(|&l| self.text.get(l..start));
         if !before.is_some_and(|b| b.trim().is_empty()) {
             return String::new();

@@ -82,13 +82,14 @@ pub fn check(file: FileId, tokens: &[(usize, Token<'_>, usize)]) -> Option<Diagn
         if begin + level.depth() > MAX_DEPTH {
             let span = Span { file, start: *start as u32, end: *end as u32 };
             return Some(
-                Diagnostic::error(
-                    codes::SYNTAX,
-                    format!("more than {MAX_DEPTH} operators and brackets one inside the other"),
-                    span,
-                    "too deep",
-                )
-                .hint("name a part of it with `let`; a long sum is written as one of a list, `sum([a, b, c])`"),
+                codes::SYNTAX
+                    .error(format!(
+                        "more than {MAX_DEPTH} operators and brackets one inside the other"
+                    ))
+                    .label(span, "too deep")
+                    .hint(
+                        "name a part of it with `let`; a long sum is written as one of a list, `sum([a, b, c])`",
+                    ),
             );
         }
     }

@@ -128,7 +128,7 @@ mod tests {
     }
 
     fn done(text: &str, hint: Hint) -> Option<String> {
-        let d = Diagnostic::warning(codes::UNUSED, "", at(0, 1), "").hint(hint);
+        let d = codes::UNUSED.warning("").label(at(0, 1), "").hint(hint);
         let fixes = fixes(&d, FileId(0), text);
         let (_, edits) = fixes.first()?;
         Some(apply(text, [edits.as_slice()]).0)

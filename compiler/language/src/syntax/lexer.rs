@@ -66,9 +66,10 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                 out.comments.push(Comment { start: range.start, text });
                 continue;
             }
-            // A run of unknown characters is reported as one mistake.
-            Err(()) if !slice.starts_with(|c: char| c.is_ascii_punctuation()) => {
-                if let Some((_, Token::Error(last), end)) = out.tokens.last_mut()
+            Err(()) => {
+                // A run of unknown characters is reported as one mistake.
+                if !slice.starts_with(|c: char| c.is_ascii_punctuation())
+                    && let Some((_, Token::Error(last), end)) = out.tokens.last_mut()
                     && *end == range.start
                     && !last.is_ascii()
                 {
@@ -85,10 +86,6 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                 out.diagnostics.push(unknown(slice, span));
                 Token::Error(slice)
             }
-            Err(()) => {
-                out.diagnostics.push(unknown(slice, span));
-                Token::Error(slice)
-            }
             Ok(Token::Error(_)) => {
                 out.diagnostics.push(malformed(slice, span));
                 Token::Error(slice)
@@ -96,7 +93,9 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
             // The callback returns -1 for an integer that is out of range.
             Ok(Token::Int(-1)) => {
                 out.diagnostics.push(
-                    Diagnostic::error(codes::NUMBER, "number out of range", span, "too large")
+                    codes::NUMBER
+                        .error("number out of range")
+                        .label(span, "too large")
                         .hint(format!("integers go up to {}", i64::MAX)),
                 );
                 Token::Int(0)
@@ -117,7 +116,9 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
             }
             Ok(Token::Real(real)) if !real.parse().is_ok_and(f64::is_finite) => {
                 out.diagnostics.push(
-                    Diagnostic::error(codes::NUMBER, "number out of range", span, "too large")
+                    codes::NUMBER
+                        .error("number out of range")
+                        .label(span, "too large")
                         .hint("decimals go up to about 1.8e308"),
                 );
                 Token::Real("0.0")
@@ -188,7 +189,9 @@ fn bad_escapes(slice: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) {
             let start = span.start + at as u32;
             let span = Span { start, end: span.start + (end + c.len_utf8()) as u32, ..span };
             diagnostics.push(
-                Diagnostic::error(codes::LEX, "unknown escape in a string", span, "means nothing")
+                codes::LEX
+                    .error("unknown escape in a string")
+                    .label(span, "means nothing")
                     .hint(r#"the escapes are `\"`, `\\` and `\n`"#),
             );
         }
@@ -199,15 +202,14 @@ fn bad_escapes(slice: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) {
 fn malformed(slice: &str, span: Span) -> Diagnostic {
     if slice.starts_with('"') {
         let message = "this string does not end on its line";
-        return Diagnostic::error(codes::LEX, message, span, "no `\"` follows")
+        return codes::LEX
+            .error(message)
+            .label(span, "no `\"` follows")
             .hint("end it with `\"`; write a line break as `\\n`");
     }
-    let error = Diagnostic::error(
-        codes::LEX,
-        format!("`{}` is neither a number nor a name", shorten(slice)),
-        span,
-        "not a number",
-    );
+    let error = codes::LEX
+        .error(format!("`{}` is neither a number nor a name", shorten(slice)))
+        .label(span, "not a number");
     let digits = slice.trim_start_matches(|c: char| c.is_ascii_digit());
     let number = &slice[..slice.len() - digits.len()];
     if digits.starts_with('_') {
@@ -220,7 +222,7 @@ fn malformed(slice: &str, span: Span) -> Diagnostic {
 /// A name in backticks that cannot be one.
 fn no_name(slice: &str, span: Span) -> Diagnostic {
     let title = format!("{} is no name", shorten(slice));
-    Diagnostic::error(codes::LEX, title, span, "not a name").hint(
+    codes::LEX.error(title).label(span, "not a name").hint(
         "between backticks stands one part of the name of a tensor, without dots: ``w.`0`.weight``",
     )
 }
@@ -233,7 +235,7 @@ fn hidden(comment: &str, span: Span) -> Option<Diagnostic> {
     let start = span.start + at as u32;
     let place = Span { start, end: start + c.len_utf8() as u32, ..span };
     let title = format!("a comment has the control character U+{:04X}", u32::from(c));
-    let error = Diagnostic::error(codes::LEX, title, place, "not shown as what it is");
+    let error = codes::LEX.error(title).label(place, "not shown as what it is");
     Some(error.hint(match c {
         '\r' => "a line ends with a line feed, with or without a carriage return before it",
         _ => "leave it out",
@@ -243,12 +245,8 @@ fn hidden(comment: &str, span: Span) -> Option<Diagnostic> {
 fn unknown(slice: &str, span: Span) -> Diagnostic {
     let c = slice.chars().next().unwrap_or(' ');
     let shown = if c.is_control() { format!("{:?}", c) } else { format!("`{c}`") };
-    let error = Diagnostic::error(
-        codes::LEX,
-        format!("{shown} means nothing here"),
-        span,
-        "unknown character",
-    );
+    let error =
+        codes::LEX.error(format!("{shown} means nothing here")).label(span, "unknown character");
     let instead = match c {
         '&' => "`and` is written `&&`",
         '|' => "`or` is written `||`, and `x |> f` applies f to x",

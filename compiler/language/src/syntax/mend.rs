@@ -20,7 +20,6 @@ pub(super) enum Mend<'s> {
 }
 
 impl<'s> Mend<'s> {
-    /// Changes the tokens.
     pub(super) fn apply(self, tokens: &mut Vec<(usize, Token<'s>, usize)>) {
         match self {
             Mend::Insert(at, token) => {
@@ -82,20 +81,14 @@ impl<'s> Context<'_, 's> {
         })
     }
 
-    /// Positions of brackets that are open before a token, innermost last.
-    fn open(&self, at: usize) -> Vec<usize> {
-        let mut open = Vec::new();
+    /// What closes the brackets that are open before a token, and where these stand; the innermost last.
+    fn open(&self, at: usize) -> Vec<(usize, Token<'static>)> {
+        let mut open: Vec<(usize, Token<'static>)> = Vec::new();
         for (i, (_, token, _)) in self.tokens.iter().enumerate().take(at) {
-            match token {
-                Token::LParen | Token::LBracket | Token::LBrace => open.push(i),
-                Token::RParen | Token::RBracket | Token::RBrace => {
-                    let matching =
-                        |&&o: &&usize| self.token(o).and_then(closer) == Some(token.clone());
-                    if open.last().as_ref().is_some_and(matching) {
-                        open.pop();
-                    }
-                }
-                _ => {}
+            if let Some(close) = closer(token) {
+                open.push((i, close));
+            } else if open.last().is_some_and(|(_, close)| close == token) {
+                open.pop();
             }
         }
         open
@@ -105,21 +98,19 @@ impl<'s> Context<'_, 's> {
     fn keyword(&self, found: &Found<'_, 's>) -> Option<(Mend<'s>, Diagnostic)> {
         let at = found.at;
         if let Some((Token::Ident("return"), place)) = self.before(found) {
-            let title = "a function has no `return`";
-            let error = Diagnostic::error(codes::SYNTAX, title, place, "leave this out");
-            let error = error.hint("the result is the expression that the body ends with");
+            let error = codes::SYNTAX
+                .error("a function has no `return`")
+                .label(place, "leave this out")
+                .hint("the result is the expression that the body ends with");
             return Some((Mend::Delete(at - 1), error));
         }
         let name = match found.token {
             Some(Token::Ident(name)) => *name,
             Some(Token::Let) if found.expects_item() => {
-                let error = Diagnostic::error(
-                    codes::SYNTAX,
-                    "`let` stands in a predicate or a function",
-                    found.span,
-                    "not at the top level",
-                );
-                let error = error.hint("a constant for the whole file is `const NAME = VALUE;`");
+                let error = codes::SYNTAX
+                    .error("`let` stands in a predicate or a function")
+                    .label(found.span, "not at the top level")
+                    .hint("a constant for the whole file is `const NAME = VALUE;`");
                 return Some((Mend::Replace(at, Token::Const), error));
             }
             _ => return None,
@@ -133,10 +124,11 @@ impl<'s> Context<'_, 's> {
         let near =
             || (!found.expects("identifier")).then(|| did_you_mean(name, possible)).flatten();
         let meant = translated.map(|(_, ours)| *ours).or_else(near)?;
-        let shown = shorten(name);
-        let title = format!("expected {}, found the name `{shown}`", one_of(&words(found)));
-        let error = Diagnostic::error(codes::SYNTAX, title, found.span, "no such word");
-        let error = error.hint(format!("did you mean `{meant}`?"));
+        let (wanted, shown) = (one_of(&words(found)), shorten(name));
+        let error = codes::SYNTAX
+            .error(format!("expected {wanted}, found the name `{shown}`"))
+            .label(found.span, "no such word")
+            .hint(format!("did you mean `{meant}`?"));
         Some((Mend::Replace(at, fixed(meant)?), error))
     }
 
@@ -149,28 +141,25 @@ impl<'s> Context<'_, 's> {
 
     /// A named argument in parentheses.
     fn named_argument(&self, found: &Found<'_, 's>) -> Option<(Mend<'s>, Diagnostic)> {
-        let at = found.at;
         if !self.compares(found) {
             return None;
         }
-        let mend = Mend::Replace(at, Token::EqEq);
-        let argument = at.checked_sub(2).and_then(|i| self.token(i));
-        if let (Some(Token::LParen | Token::Comma), Some(Token::Ident(name))) =
-            (argument, at.checked_sub(1).and_then(|i| self.token(i)))
-            && let Some(&open) = self.open(at).last()
-            && self.token(open) == Some(&Token::LParen)
-        {
-            let title = "arguments in parentheses have no names";
-            let error = Diagnostic::error(codes::SYNTAX, title, found.span, "names an argument");
-            let hint = match habit(name) {
+        let (Token::Ident(name), _) = self.before(found)? else { return None };
+        let argument =
+            matches!(self.token(found.at.checked_sub(2)?)?, Token::LParen | Token::Comma);
+        if !argument || self.open(found.at).last()?.1 != Token::RParen {
+            return None;
+        }
+        let error = codes::SYNTAX
+            .error("arguments in parentheses have no names")
+            .label(found.span, "names an argument")
+            .hint(match habit(name) {
                 Some(hint) => hint.to_owned(),
                 None => format!(
                     "named arguments stand in brackets, `f[{name} = …](x)`; a comparison is `==`"
                 ),
-            };
-            return Some((mend, error.hint(hint)));
-        }
-        None
+            });
+        Some((Mend::Replace(found.at, Token::EqEq), error))
     }
 
     /// `=` for `==`, or for a definition.
@@ -179,18 +168,16 @@ impl<'s> Context<'_, 's> {
         if !self.compares(found) {
             return None;
         }
-        let mend = Mend::Replace(at, Token::EqEq);
-        let argument = at.checked_sub(2).and_then(|i| self.token(i));
-        let first = |t: Option<&Token>| matches!(t, Some(Token::LBrace | Token::Semi));
-        if let Some(Token::Ident(name)) = at.checked_sub(1).and_then(|i| self.token(i))
-            && first(argument)
-            && let Some((_, before)) = self.before(found)
+        if let Some((Token::Ident(name), before)) = self.before(found)
+            && let Some(Token::LBrace | Token::Semi) = at.checked_sub(2).and_then(|i| self.token(i))
         {
             return Some((Mend::Insert(at - 1, Token::Let), undefined(name, before)));
         }
-        let title = "`=` does not compare";
-        let error = Diagnostic::error(codes::SYNTAX, title, found.span, "not expected here");
-        Some((mend, error.hint("a comparison is `==`")))
+        let error = codes::SYNTAX
+            .error("`=` does not compare")
+            .label(found.span, "not expected here")
+            .hint("a comparison is `==`");
+        Some((Mend::Replace(at, Token::EqEq), error))
     }
 
     /// A `;` or closing bracket too many.
@@ -201,25 +188,21 @@ impl<'s> Context<'_, 's> {
                 if found.expects("}") && self.token(found.at + 1) == Some(&Token::RBrace) =>
             {
                 let title = "a result is not followed by `;`";
-                let error = Diagnostic::error(codes::SYNTAX, title, found.span, "leave this out");
+                let error = codes::SYNTAX.error(title).label(found.span, "leave this out");
                 Some((mend, error.hint("a body ends with its result, an expression without `;`")))
             }
             Token::Semi if found.expects_statement() || found.expects_item() => {
                 let title = "nothing stands before this `;`";
-                Some((mend, Diagnostic::error(codes::SYNTAX, title, found.span, "leave this out")))
+                Some((mend, codes::SYNTAX.error(title).label(found.span, "leave this out")))
             }
             token @ (Token::RParen | Token::RBracket | Token::RBrace) => {
-                let opener = |o: &usize| self.token(*o).and_then(closer).as_ref() == Some(token);
                 let open = self.open(found.at);
-                let block = |o: &usize| self.token(*o) == Some(&Token::LBrace);
-                if open.iter().any(opener) || !open.last().is_none_or(block) {
+                let block = open.last().is_none_or(|(_, close)| *close == Token::RBrace);
+                if open.iter().any(|(_, close)| close == token) || !block {
                     return None;
                 }
                 let title = format!("{} closes nothing", self.name(Some(token), found.span));
-                Some((
-                    mend,
-                    Diagnostic::error(codes::SYNTAX, title, found.span, "nothing is open here"),
-                ))
+                Some((mend, codes::SYNTAX.error(title).label(found.span, "nothing is open here")))
             }
             _ => None,
         }
@@ -228,18 +211,17 @@ impl<'s> Context<'_, 's> {
     /// A bracket that is not closed, or closed by another kind.
     fn bracket(&self, found: &Found<'_, 's>) -> Option<(Mend<'s>, Diagnostic)> {
         let wanted = closes(found)?;
-        let open = self.open(found.at);
-        let innermost = *open.last()?;
-        let close = self.token(innermost).and_then(closer)?;
+        let mut open = self.open(found.at);
+        let (innermost, close) = open.pop()?;
         if fixed(wanted)? != close {
             return None;
         }
         // Only where the text shows that the bracket should have ended by now.
-        let outer = open.iter().rev().nth(1).and_then(|&o| self.token(o)).and_then(closer);
+        let outer = open.last().map(|(_, close)| close);
         let mend = match found.token {
             None | Some(Token::Semi) => Mend::Insert(found.at, close),
             Some(token @ (Token::RParen | Token::RBracket | Token::RBrace)) => {
-                if outer.as_ref() == Some(token) || *token == Token::RBrace {
+                if outer == Some(token) || *token == Token::RBrace {
                     Mend::Insert(found.at, close)
                 } else {
                     Mend::Replace(found.at, close)
@@ -262,7 +244,7 @@ impl<'s> Context<'_, 's> {
             }
             _ => found.span,
         };
-        let error = Diagnostic::error(codes::SYNTAX, title, place, format!("`{wanted}` missing"));
+        let error = codes::SYNTAX.error(title).label(place, format!("`{wanted}` missing"));
         let error = error.label(opener, format!("`{}` opened here", self.source(opener)));
         Some(match found.token {
             Some(token) if starts_item(token) => (
@@ -297,7 +279,7 @@ impl<'s> Context<'_, 's> {
         };
         let place = self.span(before.end as usize, before.end as usize);
         let title = format!("expected `;` after {what}");
-        let error = Diagnostic::error(codes::SYNTAX, title, place, "`;` missing");
+        let error = codes::SYNTAX.error(title).label(place, "`;` missing");
         // `n // 2`: what follows is a comment.
         let rest = self.text.get(before.end as usize..).unwrap_or("");
         let error = match rest.trim_start_matches([' ', '\t']).starts_with("//") {
@@ -324,7 +306,7 @@ impl<'s> Context<'_, 's> {
             return None;
         }
         let title = format!("`{word}` is a word of the language");
-        let error = Diagnostic::error(codes::SYNTAX, title, found.span, "not a name");
+        let error = codes::SYNTAX.error(title).label(found.span, "not a name");
         Some((
             Mend::Replace(found.at, Token::Ident(word)),
             error.hint(format!("choose another name, or write it in backticks: `` `{word}` ``")),
@@ -351,7 +333,9 @@ const FOREIGN: &[(&str, &str)] = &[
 /// A definition without `let`.
 fn undefined(name: &str, at: Span) -> Diagnostic {
     let title = "expected `let` before a definition";
-    Diagnostic::error(codes::SYNTAX, title, at, "defined here")
+    codes::SYNTAX
+        .error(title)
+        .label(at, "defined here")
         .hint(format!("write `let {} = …`; nothing is ever assigned anew", shorten(name)))
 }
 

@@ -57,11 +57,8 @@ impl<'a, 's> Context<'a, 's> {
         }
         let name = self.name(found.token, found.span);
         let title = format!("expected {}, found {name}", one_of(&words(&found)));
-        let error = Diagnostic::error(codes::SYNTAX, title, found.span, "not expected here");
-        Some(match self.hint(&found) {
-            Some(hint) => error.hint(hint),
-            None => error,
-        })
+        let error = codes::SYNTAX.error(title).label(found.span, "not expected here");
+        Some(error.hints(self.hint(&found)))
     }
 
     pub(super) fn look<'f>(&'f self, failure: &'f Failure<'s>) -> Option<Found<'f, 's>> {
@@ -131,8 +128,7 @@ impl<'a, 's> Context<'a, 's> {
             Some(Token::Str(_)) => "a text in quotes".to_owned(),
             // Tokens that a mend put in have no text of their own.
             Some(token) if text.is_empty() => {
-                let word = PUT_IN.iter().find(|w| fixed(w).as_ref() == Some(token));
-                format!("`{}`", word.unwrap_or(&";"))
+                format!("`{}`", written(token).unwrap_or(";"))
             }
             Some(_) => format!("`{text}`"),
         }
@@ -227,9 +223,6 @@ impl<'a, 's> Context<'a, 's> {
         })
     }
 }
-
-/// Words that a mend puts in.
-const PUT_IN: &[&str] = &[";", "let", ")", "]", "}"];
 
 /// Signs that a mend may need.
 const SIGNS: &[&str] = &[";", ")", "]", "}", "==", "&&", "||", "%"];

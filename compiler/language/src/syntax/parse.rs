@@ -23,7 +23,7 @@ pub fn parse(file: FileId, text: &str) -> (File, Vec<Diagnostic>) {
     if text.len() > MAX_SOURCE {
         let at = Span { file, start: 0, end: 0 };
         let title = format!("source text longer than {} MiB", MAX_SOURCE >> 20);
-        return (File::default(), vec![Diagnostic::error(codes::SYNTAX, title, at, "too long")]);
+        return (File::default(), vec![codes::SYNTAX.error(title).label(at, "too long")]);
     }
     let Lexed { mut tokens, comments, mut diagnostics } = lexer::lex(file, text);
     if let Some(too_deep) = depth::check(file, &tokens) {
@@ -68,12 +68,11 @@ fn ordered(mut diagnostics: Vec<Diagnostic>, file: FileId) -> Vec<Diagnostic> {
         let at = diagnostics.get(MAX_DIAGNOSTICS).map_or(0, start);
         diagnostics.truncate(MAX_DIAGNOSTICS);
         let at = Span { file, start: at, end: at };
-        diagnostics.push(Diagnostic::error(
-            codes::SYNTAX,
-            "more errors follow",
-            at,
-            "this one and what is behind it is not shown",
-        ));
+        diagnostics.push(
+            codes::SYNTAX
+                .error("more errors follow")
+                .label(at, "this one and what is behind it is not shown"),
+        );
     }
     diagnostics
 }

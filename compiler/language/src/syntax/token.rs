@@ -90,94 +90,64 @@ pub enum Token<'s> {
     #[token("false")]
     False,
 
-    /// `|>`
     #[token("|>")]
     Pipe,
-    /// `->`
     #[token("->")]
     Arrow,
-    /// `::`
     #[token("::")]
     Path,
-    /// `..`
     #[token("..")]
     DotDot,
-    /// `&&`
     #[token("&&")]
     And,
-    /// `||`
     #[token("||")]
     Or,
-    /// `==`
     #[token("==")]
     EqEq,
-    /// `!=`
     #[token("!=")]
     Ne,
-    /// `<=`
     #[token("<=")]
     Le,
-    /// `>=`
     #[token(">=")]
     Ge,
-    /// `<`
     #[token("<")]
     Lt,
-    /// `>`
     #[token(">")]
     Gt,
-    /// `=`
     #[token("=")]
     Eq,
-    /// `+`
     #[token("+")]
     Plus,
-    /// `-`
     #[token("-")]
     Minus,
-    /// `*`
     #[token("*")]
     Star,
-    /// `/`
     #[token("/")]
     Slash,
-    /// `%`
     #[token("%")]
     Percent,
-    /// `^`
     #[token("^")]
     Caret,
-    /// `!`
     #[token("!")]
     Bang,
-    /// `.`
     #[token(".")]
     Dot,
-    /// `,`
     #[token(",")]
     Comma,
-    /// `:`
     #[token(":")]
     Colon,
-    /// `;`
     #[token(";")]
     Semi,
-    /// `(`
     #[token("(")]
     LParen,
-    /// `)`
     #[token(")")]
     RParen,
-    /// `[`
     #[token("[")]
     LBracket,
-    /// `]`
     #[token("]")]
     RBracket,
-    /// `{`
     #[token("{")]
     LBrace,
-    /// `}`
     #[token("}")]
     RBrace,
 }

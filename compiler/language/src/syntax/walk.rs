@@ -1,6 +1,6 @@
 //! Walking trees.
 
-use super::ast::{Body, Dim, Expr, ExprKind, Gen, Iterate, StmtKind, Type, TypeKind};
+use super::ast::{Body, Dim, Expr, ExprKind, Gen, Ident, Iterate, Let, StmtKind, Type, TypeKind};
 
 impl Expr {
     /// The expressions directly inside, in the order of the text; of a comprehension the function that it
@@ -29,13 +29,34 @@ impl Expr {
             ExprKind::Binary(_, a, b) => vec![a, b],
         }
     }
+
+    pub fn reads(&self, name: &str) -> bool {
+        matches!(&self.kind, ExprKind::Name(n) if n == name)
+            || self.children().into_iter().any(|e| e.reads(name))
+    }
 }
 
 impl StmtKind {
+    /// The names that it defines.
+    pub fn defines(&self) -> &[Ident] {
+        match self {
+            StmtKind::Let(Let { names, .. }) => names,
+            StmtKind::Parties { name, .. }
+            | StmtKind::Input { name, .. }
+            | StmtKind::State { name, .. }
+            | StmtKind::Sample { name, .. }
+            | StmtKind::Noise { name, .. } => std::slice::from_ref(name),
+            StmtKind::Require(_)
+            | StmtKind::Store { .. }
+            | StmtKind::Reveal { .. }
+            | StmtKind::Error => &[],
+        }
+    }
+
     /// The expressions directly inside, in the order of the text.
     pub fn exprs(&self) -> Vec<&Expr> {
         match self {
-            StmtKind::Require { cond, .. } => vec![cond],
+            StmtKind::Require(r) => vec![&r.cond],
             StmtKind::Parties { size, .. } => size.iter().collect(),
             StmtKind::Input { ty, range, .. } => ty.sizes().into_iter().chain(range).collect(),
             StmtKind::Let(of) => vec![&of.value],

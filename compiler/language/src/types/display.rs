@@ -3,7 +3,6 @@
 use super::check::ty_text;
 use super::expr::{ModelId, Ty, VarId};
 use super::program::{Bounded, Program, Stmt};
-use crate::syntax::ast::Secrecy;
 use std::fmt;
 
 impl Program {
@@ -12,11 +11,7 @@ impl Program {
         let name = |m: ModelId| {
             self.models.get(m.0 as usize).map_or_else(|| "?".to_owned(), |m| m.name.clone())
         };
-        let secrecy = match ty.secrecy {
-            Secrecy::Public => "public",
-            Secrecy::Secret => "secret",
-        };
-        format!("{secrecy} {}", ty_text(&self.parties, &name, ty))
+        format!("{} {}", ty.secrecy.word(), ty_text(&self.parties, &name, ty))
     }
 }
 

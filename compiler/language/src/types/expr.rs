@@ -21,33 +21,28 @@ pub struct FnId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelId(pub u32);
 
-/// What an element is.
+/// What an element is. Where one is wanted, any that stands behind it here will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Elem {
     /// A real number, in fixed point.
     Fix,
-    /// An integer.
     Int,
-    /// 0 or 1.
     Bit,
 }
 
-/// A dimension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Dim {
-    /// Its size; for a ragged one the largest over all enclosing loop variables.
+    /// Its size; for an uneven one the largest over all enclosing loop variables.
     pub size: u64,
     /// The party set whose members index it, if it is nominal.
     pub set: Option<SetId>,
-    /// The number of entries depends on an enclosing loop variable (`for j in 0..i`). Only the
-    /// argument of a reduction may be ragged.
-    pub ragged: bool,
+    /// The smallest over all enclosing loop variables. Less than the size (`for j in 0..i`) it is of the argument of a
+    /// reduction only.
+    pub fewest: u64,
 }
 
-/// A type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ty {
-    /// Element.
     pub elem: Elem,
     /// Dimensions, outermost first; none for a scalar. For a record the last one is the flat
     /// parameter vector.
@@ -73,6 +68,13 @@ pub struct Definition {
     pub source: Source,
 }
 
+impl Definition {
+    /// One variable and its value.
+    pub fn value(var: VarId, value: Expr) -> Definition {
+        Definition { vars: vec![var], source: Source::Value(value) }
+    }
+}
+
 /// Where the values of variables come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
@@ -89,11 +91,9 @@ pub struct Iterate {
     /// The steps: one for each choice of the loop variables, the last generator fastest. Bounds and conditions
     /// depend on nothing but variables of steps, so every step is known at build.
     pub gens: Vec<Gen>,
-    /// What is carried.
     pub carried: Vec<Carried>,
     /// One step. Its values are what the next step begins with.
     pub body: Body,
-    /// Where it stands.
     pub span: Span,
 }
 
@@ -108,14 +108,10 @@ pub struct Carried {
     pub range: Option<(f64, f64)>,
 }
 
-/// A typed expression.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
-    /// What it is.
     pub kind: ExprKind,
-    /// Its type.
     pub ty: Ty,
-    /// Where it stands.
     pub span: Span,
 }
 
@@ -127,17 +123,14 @@ pub enum ExprKind {
     Const(f64),
     /// An integer known at build up to loop variables, used as a value.
     Index(Index),
-    /// A variable.
     Var(VarId),
     /// `-a` or `!a`.
     Unary(UnOp, Box<Expr>),
     /// `a + b` and the like.
     Binary(BinOp, Box<Expr>, Box<Expr>),
-    /// A function instance applied.
     Call(FnId, Vec<Expr>),
     /// A model applied to weights (a record) and one input of the model's shape.
     Apply(ModelId, Box<Expr>, Box<Expr>),
-    /// An intrinsic of the compiler.
     Intrinsic(Intrinsic, Vec<Expr>),
     /// A layer of the compiler applied to a value, which comes first, with its parameters, in their order.
     Layer(Layer, Vec<Expr>),
@@ -163,9 +156,7 @@ pub enum ExprKind {
 /// sampled committee is known at run time; it occurs as `Var` only.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Index {
-    /// A number.
     Const(i64),
-    /// A loop variable.
     Var(VarId),
     /// Arithmetic; division and remainder round towards minus infinity.
     Binary(IndexOp, Box<Index>, Box<Index>),
@@ -174,15 +165,10 @@ pub enum Index {
 /// Arithmetic on indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexOp {
-    /// +
     Add,
-    /// -
     Sub,
-    /// *
     Mul,
-    /// /
     Div,
-    /// %
     Rem,
 }
 
@@ -206,22 +192,15 @@ impl IndexOp {
 /// A condition on indices, known at build up to loop variables.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cond {
-    /// A comparison.
     Compare(BinOp, Index, Index),
-    /// `!a`
     Not(Box<Cond>),
-    /// `a && b`
     And(Box<Cond>, Box<Cond>),
-    /// `a || b`
     Or(Box<Cond>, Box<Cond>),
 }
 
-/// A generator of a comprehension.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gen {
-    /// The loop variable.
     pub var: VarId,
-    /// What it ranges over.
     pub domain: Domain,
     /// Which of them count.
     pub cond: Option<Cond>,
@@ -244,54 +223,85 @@ pub enum Domain {
     },
 }
 
-/// Prefix operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnOp {
-    /// Minus.
     Neg,
-    /// Complement of a bit.
     Not,
 }
 
-/// Infix operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BinOp {
-    /// +
     Add,
-    /// -
     Sub,
-    /// *
     Mul,
-    /// /
     Div,
-    /// ==
     Eq,
-    /// !=
     Ne,
-    /// <
     Lt,
-    /// <=
     Le,
-    /// >
     Gt,
-    /// >=
     Ge,
-    /// && on bits
     And,
-    /// || on bits
     Or,
 }
 
+impl Elem {
+    /// As the language writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Elem::Fix => "fix",
+            Elem::Int => "int",
+            Elem::Bit => "bit",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Elem> {
+        [Elem::Fix, Elem::Int, Elem::Bit].into_iter().find(|e| e.name() == name)
+    }
+}
+
 impl Dim {
-    /// A plain dimension.
     pub fn plain(size: u64) -> Dim {
-        Dim { size, set: None, ragged: false }
+        Dim { size, set: None, fewest: size }
+    }
+
+    /// With an entry for each member of a party set.
+    pub fn of_set(set: SetId, size: u64) -> Dim {
+        Dim { set: Some(set), ..Dim::plain(size) }
+    }
+
+    /// Whether the number of entries depends on an enclosing loop variable.
+    pub fn ragged(self) -> bool {
+        self.fewest != self.size
     }
 }
 
 impl Ty {
     pub fn scalar(elem: Elem, secrecy: Secrecy) -> Ty {
         Ty { elem, dims: Vec::new(), secrecy, record: None }
+    }
+
+    /// A tensor of plain dimensions.
+    pub fn tensor(elem: Elem, shape: impl IntoIterator<Item = u64>, secrecy: Secrecy) -> Ty {
+        let dims = shape.into_iter().map(Dim::plain).collect();
+        Ty { elem, dims, secrecy, record: None }
+    }
+
+    /// The same entries in plain dimensions.
+    pub fn shaped(&self, shape: impl IntoIterator<Item = u64>) -> Ty {
+        Ty::tensor(self.elem, shape, self.secrecy)
+    }
+
+    /// Whether a value of another type has this shape. Weights are tensors, too.
+    pub fn is_shape_of(&self, other: &Ty) -> bool {
+        self.shape() == other.shape() && (self.record.is_none() || self.record == other.record)
+    }
+
+    /// What so many indices leave of it.
+    pub fn entry(&self, indices: usize) -> Ty {
+        let dims = self.dims[indices..].to_vec();
+        let record = self.record.filter(|_| !dims.is_empty());
+        Ty { dims, record, ..*self }
     }
 
     /// Sizes of the dimensions.

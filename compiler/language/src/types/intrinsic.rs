@@ -82,9 +82,7 @@ pub struct Rule {
 pub enum Elementwise {
     /// max(x, 0).
     Relu,
-    /// Absolute value.
     Abs,
-    /// An elementary function.
     Function(Function),
 }
 

@@ -16,9 +16,7 @@ use std::ops::RangeInclusive;
 pub enum Layer {
     /// Cross-correlation of an image (channels, height, width) with kernels `[cout, cin / groups, h, w]`.
     Conv2d {
-        /// Channels of the operand.
         cin: u64,
-        /// Channels of the result.
         cout: u64,
         /// Height and width of a kernel.
         kernel: [u64; 2],
@@ -31,9 +29,7 @@ pub enum Layer {
     },
     /// A matrix `[outputs, inputs]` applied to a vector, or to each of the vectors of the last dimension.
     Linear {
-        /// Entries of the operand.
         inputs: u64,
-        /// Entries of the result.
         outputs: u64,
         /// Whether it adds a number to each entry of the result.
         bias: bool,
@@ -41,7 +37,6 @@ pub enum Layer {
     /// Batch normalisation with running statistics: (x - running_mean) / sqrt(running_var + eps) * weight + bias,
     /// for each entry of the first dimension.
     BatchNorm {
-        /// Channels of the operand.
         channels: u64,
         /// Added to the variance.
         eps: f64,
@@ -49,19 +44,9 @@ pub enum Layer {
     /// max(x, 0).
     Relu,
     /// Mean over k x k windows, `stride` apart, without padding.
-    AvgPool {
-        /// Window.
-        k: u64,
-        /// Distance of windows.
-        stride: u64,
-    },
+    AvgPool { k: u64, stride: u64 },
     /// Maximum over k x k windows, `stride` apart, without padding.
-    MaxPool {
-        /// Window.
-        k: u64,
-        /// Distance of windows.
-        stride: u64,
-    },
+    MaxPool { k: u64, stride: u64 },
     /// Mean over height and width: `[C, H, W]` to `[C]`.
     GlobalAvgPool,
     /// All entries as one vector.
@@ -85,7 +70,6 @@ pub struct Rule {
     pub with: fn(&[f64]) -> Layer,
 }
 
-/// A size of a layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub name: &'static str,
@@ -98,7 +82,6 @@ pub struct Size {
 /// Values of a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
-    /// 0 or 1.
     Flag,
     /// A number of entries of a shape.
     Count,
@@ -115,7 +98,6 @@ pub enum Allowed {
 pub enum DefaultSize {
     /// It must be written.
     None,
-    /// A number.
     Value(f64),
     /// The value of the size at this place, which stands before it.
     Same(usize),

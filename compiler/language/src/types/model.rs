@@ -7,7 +7,6 @@ use crate::syntax::ast::Span;
 /// A model with all sizes bound. Steps are in evaluation order; a step reads earlier ones.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
-    /// Name in the source.
     pub name: String,
     /// Shape of one input, e.g. `[1, 28, 28]` (channels, height, width).
     pub input: Vec<u64>,
@@ -40,13 +39,10 @@ pub type ParamId = usize;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// What it computes.
     pub kind: StepKind,
-    /// Shape of its result.
     pub shape: Vec<u64>,
     /// Name of the layer, e.g. `stage1.down.first.conv`; empty where the source has none.
     pub name: String,
-    /// Where it stands.
     pub span: Span,
     /// Where the layer is applied, if the step is all that a block computes.
     pub applied: Option<Span>,
@@ -54,7 +50,6 @@ pub struct Step {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum StepKind {
-    /// The input of the model.
     Input,
     /// A layer of the compiler.
     Layer {
@@ -80,6 +75,5 @@ pub enum StepKind {
 pub enum Operand {
     /// The result of an earlier step.
     Step(StepId),
-    /// A parameter.
     Param(ParamId),
 }

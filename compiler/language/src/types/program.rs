@@ -17,13 +17,11 @@ pub const MAX_RANK: usize = 10;
 /// A predicate with everything it needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
-    /// Name of the predicate.
     pub name: String,
     /// Sizes, models and parameters as bound, in declaration order, as text.
     pub sizes: Vec<(String, String)>,
     /// Party sets in declaration order.
     pub parties: Vec<PartySet>,
-    /// Model instances.
     pub models: Vec<Model>,
     /// Function instances; a callee stands before its callers.
     pub functions: Vec<Function>,
@@ -38,30 +36,23 @@ pub struct Program {
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartySet {
     pub name: String,
-    /// Number of members.
     pub size: u64,
     /// The size of the predicate that is this number, if the declaration names one: binding another number to it makes the
     /// same check for another number of members.
     pub named: Option<String>,
-    /// Where it is declared.
     pub span: Span,
 }
 
-/// A variable.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Var {
-    /// Name in the source.
     pub name: String,
     /// Type. A loop variable is a public `int` scalar.
     pub ty: Ty,
-    /// Where it is defined.
     pub span: Span,
 }
 
-/// A function instance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Name in the source.
     pub name: String,
     /// Parameters; those of a tuple one after another.
     pub params: Vec<VarId>,
@@ -69,7 +60,6 @@ pub struct Function {
     pub body: Body,
 }
 
-/// A statement of the predicate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
     /// An input. With `from: Some(set)` the variable's first dimension ranges over that set.
@@ -80,8 +70,10 @@ pub enum Stmt {
         /// The set whose members each give one; `None` if public.
         from: Option<SetId>,
     },
-    /// A definition.
-    Let { var: VarId, value: Expr },
+    Let {
+        var: VarId,
+        value: Expr,
+    },
     /// Definitions of the parts of a tuple.
     Tuple {
         /// The variables; as many as the body has values.
@@ -133,7 +125,6 @@ pub enum Stmt {
 /// A demand on the certificate (`require failure <= 2^-40`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// What is bounded.
     pub what: Bounded,
     /// By how much, from above, but for a cut.
     pub bound: f64,

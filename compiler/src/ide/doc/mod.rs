@@ -239,9 +239,9 @@ fn predicate(out: &mut String, p: &Predicate) {
             doc => format!(" {}", doc.split_whitespace().collect::<Vec<_>>().join(" ")),
         };
         let _ = match &stmt.kind {
-            StmtKind::Require { cond, why } => {
-                let why = why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
-                writeln!(requires, "- `{}`{why}", one_line(&print_expr(cond)))
+            StmtKind::Require(r) => {
+                let why = r.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
+                writeln!(requires, "- `{}`{why}", one_line(&print_expr(&r.cond)))
             }
             StmtKind::Input { name, ty, range, from } => {
                 let range = range.as_ref().map(|r| format!("`{}`", print_expr(r)));

@@ -72,50 +72,6 @@ pub fn args(program: &str) -> Option<Vec<(String, String)>> {
 
 /// The file of a code.
 pub fn markdown(code: Code) -> Option<&'static str> {
-    TEXTS.iter().find(|(c, _)| *c == code.0).map(|(_, text)| *text)
-}
-
-macro_rules! texts {
-    ($($number:literal $file:literal,)*) => {
-        const TEXTS: &[(u16, &str)] = &[$(($number, include_str!($file))),*];
-    };
-}
-
-texts! {
-    1 "e0001.md",
-    2 "e0002.md",
-    3 "e0003.md",
-    4 "e0004.md",
-    5 "e0005.md",
-    6 "e0006.md",
-    7 "e0007.md",
-    8 "e0008.md",
-    9 "e0009.md",
-    10 "e0010.md",
-    11 "e0011.md",
-    12 "e0012.md",
-    13 "e0013.md",
-    14 "e0014.md",
-    15 "e0015.md",
-    16 "e0016.md",
-    17 "e0017.md",
-    18 "e0018.md",
-    19 "e0019.md",
-    20 "e0020.md",
-    21 "e0021.md",
-    22 "e0022.md",
-    23 "e0023.md",
-    24 "e0024.md",
-    25 "e0025.md",
-    26 "e0026.md",
-    28 "e0028.md",
-    29 "e0029.md",
-    30 "e0030.md",
-    31 "e0031.md",
-    32 "e0032.md",
-    35 "e0035.md",
-    36 "e0036.md",
-    40 "e0040.md",
-    41 "e0041.md",
-    42 "e0042.md",
+    let at = codes::ALL.iter().position(|(c, _)| *c == code)?;
+    codes::TEXTS.get(at).copied()
 }

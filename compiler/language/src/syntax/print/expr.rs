@@ -116,17 +116,8 @@ impl<'s> Style<'s> {
                 });
                 Doc::Seq(vec![self.base(a), list("[", args.collect(), "]")])
             }
-            ExprKind::Field(a, field) => {
-                let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
-                let base = if number { parens(self.bare(a)) } else { self.base(a) };
-                Doc::Seq(vec![base, text(format!(".{}", field.written()))])
-            }
-            ExprKind::Part(a, at) => {
-                // `1.0` would be read as a number.
-                let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
-                let base = if number { parens(self.bare(a)) } else { self.base(a) };
-                Doc::Seq(vec![base, text(format!(".{at}"))])
-            }
+            ExprKind::Field(a, field) => self.part(a, &field.written()),
+            ExprKind::Part(a, at) => self.part(a, &at.to_string()),
             ExprKind::Unary(op, a) => {
                 let sign = match op {
                     UnaryOp::Neg => "-",
@@ -145,6 +136,14 @@ impl<'s> Style<'s> {
             // Nothing can stand for what was skipped; this does not parse.
             ExprKind::Error => text("…"),
         }
+    }
+
+    /// `a.b`, `a.0`.
+    fn part(self, a: &Expr, name: &str) -> Doc {
+        // `1.0` would be read as a number.
+        let number = matches!(a.kind, ExprKind::Int(_) | ExprKind::Real(_));
+        let base = if number { parens(self.bare(a)) } else { self.base(a) };
+        Doc::Seq(vec![base, text(format!(".{name}"))])
     }
 
     fn exprs(self, items: &[Expr]) -> Vec<Doc> {
@@ -254,13 +253,9 @@ impl<'s> Style<'s> {
             parts.extend([text(" = "), self.expr(&c.start)]);
             Doc::Seq(parts)
         });
-        let mut carried: Vec<Doc> = carried.collect();
-        let carried = match carried.pop() {
-            Some(one) if carried.is_empty() => one,
-            last => {
-                carried.extend(last);
-                list("(", carried, ")")
-            }
+        let carried = match <[Doc; 1]>::try_from(carried.collect::<Vec<Doc>>()) {
+            Ok([one]) => one,
+            Err(carried) => list("(", carried, ")"),
         };
         let head = group(vec![text("iterate "), carried, nest(4, self.gens(&i.gens)), text(" {")]);
         let mut inner = Vec::new();
@@ -276,11 +271,7 @@ impl<'s> Style<'s> {
     }
 
     pub fn ty(self, t: &Type) -> Doc {
-        let secrecy = match t.secrecy {
-            Some(Secrecy::Public) => "public ",
-            Some(Secrecy::Secret) => "secret ",
-            None => "",
-        };
+        let secrecy = t.secrecy.map_or(String::new(), |s| format!("{} ", s.word()));
         match &t.kind {
             TypeKind::Weights { model, dims } => {
                 let head = format!("{secrecy}weights {}", model.written());

@@ -107,9 +107,10 @@ impl Printer<'_> {
     /// What stands above a node: a blank line where one belongs, comments. With `whole`, the comments
     /// inside the node come here, too.
     fn open(&mut self, node: &Place, last: Option<&Place>, indent: usize, whole: bool) {
+        let apart = last.is_some_and(|l| l.kind.is_empty() || l.kind != node.kind);
         if self.trivia.is_some() {
             // Items stand apart even where the source has them without a blank line.
-            if indent == 0 && last.is_some_and(|l| l.kind.is_empty() || l.kind != node.kind) {
+            if indent == 0 && apart {
                 self.blank();
             }
             let end = if whole { node.span.end } else { node.span.start };
@@ -120,15 +121,11 @@ impl Printer<'_> {
                 self.blank();
             }
         } else {
-            if last
-                .is_some_and(|l| l.kind.is_empty() || l.kind != node.kind || !node.doc.is_empty())
-            {
+            if apart || last.is_some() && !node.doc.is_empty() {
                 self.blank();
             }
             if !node.doc.is_empty() {
-                for line in node.doc.split('\n') {
-                    self.comment(line, indent);
-                }
+                node.doc.split('\n').for_each(|line| self.comment(line, indent));
             }
         }
         self.indent(indent);
@@ -192,25 +189,19 @@ impl Printer<'_> {
                 let head = text(format!("const {} = ", name.written()));
                 self.doc(Doc::Seq(vec![head, self.style.whole(value), text(";")]), 0);
             }
-            ItemKind::Fn(f) => {
-                let head = self.item_head(item);
-                match &f.body {
-                    None => self.doc(Doc::Seq(vec![head, text(";")]), 0),
-                    Some(body) => {
-                        self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                        self.body(&[], body, item.span);
+            ItemKind::Fn(Function { body: None, .. }) => {
+                self.doc(Doc::Seq(vec![self.item_head(item), text(";")]), 0);
+            }
+            kind => {
+                self.doc(Doc::Seq(vec![self.item_head(item), text(" {\n")]), 0);
+                match kind {
+                    ItemKind::Fn(f) => {
+                        f.body.iter().for_each(|body| self.body(&[], body));
                     }
+                    ItemKind::Block(b) => self.body(&b.layers, &b.body),
+                    ItemKind::Predicate(p) => self.stmts(&p.body),
+                    ItemKind::Use(_) | ItemKind::Const { .. } => {}
                 }
-            }
-            ItemKind::Block(b) => {
-                let head = self.item_head(item);
-                self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                self.body(&b.layers, &b.body, item.span);
-            }
-            ItemKind::Predicate(p) => {
-                let head = self.item_head(item);
-                self.doc(Doc::Seq(vec![head, text(" {\n")]), 0);
-                self.stmts(&p.body);
                 self.comments_until(item.span.end, 4, false);
                 self.out.push('}');
             }
@@ -269,17 +260,17 @@ impl Printer<'_> {
     }
 
     /// `require cond, "why"`, without the sign at its end.
-    fn require(&self, cond: &Expr, why: Option<&str>) -> Doc {
-        let mut parts = vec![text("require "), self.style.whole(cond)];
-        if let Some(why) = why {
+    fn require(&self, r: &Require) -> Doc {
+        let mut parts = vec![text("require "), self.style.whole(&r.cond)];
+        if let Some(why) = &r.why {
             let why = vec![doc::nest(4, vec![Doc::Line, text(lexer::escape(why))])];
             parts.extend([text(","), doc::group(why)]);
         }
         Doc::Seq(parts)
     }
 
-    /// Requirements, layers, definitions, the result, and the closing brace.
-    fn body(&mut self, layers: &[Let], body: &Body, whole: Span) {
+    /// Requirements, layers, definitions and the result.
+    fn body(&mut self, layers: &[Let], body: &Body) {
         let kinds = layers.iter().map(|l| (l, "layer")).chain(body.lets.iter().map(|l| (l, "let")));
         let lets: Vec<(&Let, &'static str)> = kinds.collect();
         let places = lets.iter().map(|(l, kind)| Place { span: l.span(), doc: "", kind });
@@ -290,8 +281,7 @@ impl Printer<'_> {
         for r in &body.requires {
             let place = Place { span: r.span, doc: "", kind: "require" };
             self.open(&place, last.as_ref(), 4, true);
-            let require = self.require(&r.cond, r.why.as_deref());
-            self.doc(Doc::Seq(vec![require, text(";")]), 4);
+            self.doc(Doc::Seq(vec![self.require(r), text(";")]), 4);
             self.close(place.span);
             last = Some(place);
         }
@@ -317,8 +307,6 @@ impl Printer<'_> {
         self.open(&place, last.as_ref(), 4, true);
         self.doc(self.style.whole(value), 4);
         self.close(value.span);
-        self.comments_until(whole.end, 4, false);
-        self.out.push('}');
     }
 
     /// `let name = value;` or `name: value;`, the value `pad` columns further right.
@@ -388,13 +376,17 @@ impl Printer<'_> {
     /// An input without its giver, if it fits on a line.
     fn input_head(&self, stmt: &Stmt, pad: usize) -> Option<String> {
         let StmtKind::Input { name, ty, range, .. } = &stmt.kind else { return None };
+        let head = flat(&Doc::Seq(self.input_parts(name, ty, range.as_ref(), pad)), 4);
+        (!head.contains('\n')).then_some(head)
+    }
+
+    fn input_parts(&self, name: &Ident, ty: &Type, range: Option<&Expr>, pad: usize) -> Vec<Doc> {
         let mut parts =
             vec![text(format!("input {}:{:pad$} ", name.written(), "")), self.style.ty(ty)];
         if let Some(range) = range {
             parts.extend([text(" in "), self.style.expr(range)]);
         }
-        let head = flat(&Doc::Seq(parts), 4);
-        (!head.contains('\n')).then_some(head)
+        parts
     }
 
     /// How wide the heads of the neighbouring inputs around statement `i` are set, so that the
@@ -459,9 +451,7 @@ impl Printer<'_> {
         let style = self.style;
         let mut parts = Vec::new();
         match kind {
-            StmtKind::Require { cond, why } => {
-                parts.push(self.require(cond, why.as_deref()));
-            }
+            StmtKind::Require(r) => parts.push(self.require(r)),
             StmtKind::Parties { name, size } => {
                 parts.push(text(format!("parties {}", name.written())));
                 if let Some(size) = size {
@@ -469,11 +459,7 @@ impl Printer<'_> {
                 }
             }
             StmtKind::Input { name, ty, range, from } => {
-                parts
-                    .extend([text(format!("input {}:{:pad$} ", name.written(), "")), style.ty(ty)]);
-                if let Some(range) = range {
-                    parts.extend([text(" in "), style.expr(range)]);
-                }
+                parts = self.input_parts(name, ty, range.as_ref(), pad);
                 if let Some(giver) = from {
                     parts.push(text(giver_text(giver)));
                 }
@@ -535,7 +521,7 @@ fn giver_text(giver: &Giver) -> String {
 
 fn kind(stmt: &StmtKind) -> &'static str {
     match stmt {
-        StmtKind::Require { .. } => "require",
+        StmtKind::Require(_) => "require",
         StmtKind::Parties { .. } => "parties",
         StmtKind::Input { .. } => "input",
         StmtKind::Let(_) => "let",

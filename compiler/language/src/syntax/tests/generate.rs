@@ -6,64 +6,14 @@ use proptest::prelude::*;
 
 /// Keywords, signs of the language, some names, and texts that are none of these.
 pub fn vocabulary() -> Vec<&'static str> {
-    [KEYWORDS, OTHERS].concat()
+    [KEYWORDS, OTHERS, &["99999999999999999999"]].concat()
 }
 
-/// All of [`vocabulary`] but the keywords.
 const OTHERS: &[&str] = &[
-    "|>",
-    "->",
-    "::",
-    "..",
-    "&&",
-    "||",
-    "==",
-    "!=",
-    "<=",
-    ">=",
-    "<",
-    ">",
-    "=",
-    "+",
-    "-",
-    "*",
-    "/",
-    "%",
-    "^",
-    "!",
-    ".",
-    ",",
-    ":",
-    ";",
-    "(",
-    ")",
-    "[",
-    "]",
-    "{",
-    "}",
-    "x",
-    "y",
-    "fix",
-    "M",
-    "Client",
-    "std",
-    "0",
-    "1",
-    "0.5",
-    "99999999999999999999",
-    "\"text\"",
-    "`0`",
-    "`model`",
-    "`",
-    "// doc\n",
-    "\n",
-    "#",
-    "$",
-    "é",
-    "\"",
-    "return",
-    "predicat",
-    "3x",
+    "|>", "->", "::", "..", "&&", "||", "==", "!=", "<=", ">=", "<", ">", "=", "+", "-", "*", "/",
+    "%", "^", "!", ".", ",", ":", ";", "(", ")", "[", "]", "{", "}", "x", "y", "fix", "M",
+    "Client", "std", "0", "1", "0.5", "\"text\"", "`0`", "`model`", "`", "// doc\n", "\n", "#",
+    "$", "é", "\"", "return", "predicat", "3x",
 ];
 
 fn span() -> Span {
@@ -115,24 +65,10 @@ pub fn expr() -> impl Strategy<Value = Expr> + Clone {
         Just(List(vec![])),
         ident().prop_map(Weights),
     ];
-    let ops = [
-        BinaryOp::Pipe,
-        BinaryOp::Or,
-        BinaryOp::And,
-        BinaryOp::Eq,
-        BinaryOp::Ne,
-        BinaryOp::Le,
-        BinaryOp::Ge,
-        BinaryOp::Lt,
-        BinaryOp::Gt,
-        BinaryOp::Range,
-        BinaryOp::Add,
-        BinaryOp::Sub,
-        BinaryOp::Mul,
-        BinaryOp::Div,
-        BinaryOp::Rem,
-        BinaryOp::Pow,
-    ];
+    let ops = {
+        use BinaryOp::*;
+        [Pipe, Or, And, Eq, Ne, Le, Ge, Lt, Gt, Range, Add, Sub, Mul, Div, Rem, Pow]
+    };
     leaf.prop_map(node)
         .prop_recursive(5, 40, 4, move |e| {
             let boxed = || e.clone().prop_map(Box::new);
@@ -234,14 +170,15 @@ fn definition() -> impl Strategy<Value = Let> {
 }
 
 /// A condition, and perhaps why.
-fn require() -> impl Strategy<Value = (Expr, Option<String>)> {
-    (expr(), prop::option::of(any::<String>().prop_filter("one line", |t| !t.contains('\r'))))
+fn require() -> impl Strategy<Value = Require> {
+    let why = any::<String>().prop_filter("one line", |t| !t.contains('\r'));
+    (expr(), prop::option::of(why)).prop_map(|(cond, why)| Require { cond, why, span: span() })
 }
 
 fn stmt() -> impl Strategy<Value = Stmt> {
     let giver = (any::<bool>(), ident()).prop_map(|(each, set)| Giver { each, set });
     let kind = prop_oneof![
-        require().prop_map(|(cond, why)| StmtKind::Require { cond, why }),
+        require().prop_map(StmtKind::Require),
         (ident(), prop::option::of(expr()))
             .prop_map(|(name, size)| StmtKind::Parties { name, size }),
         (ident(), ty(), prop::option::of(expr()), prop::option::of(giver))
@@ -281,8 +218,7 @@ fn item() -> impl Strategy<Value = Item> {
     let params = || prop::collection::vec(param(), 0..3);
     let inputs = prop::collection::vec(param(), 1..3);
     let whole = || {
-        let required = require().prop_map(|(cond, why)| Require { cond, why, span: span() });
-        (prop::collection::vec(required, 0..3), lets(), expr())
+        (prop::collection::vec(require(), 0..3), lets(), expr())
             .prop_map(|(requires, lets, value)| Body { requires, lets, value })
     };
     let (body, of_block) = (whole(), whole());

@@ -1,20 +1,20 @@
 //! Layers applied in expressions of a block: in definitions, loops and sums. A block is written out where it is
 //! applied.
 
-use super::checker::{Checker, Frame};
+use super::checker::Checker;
 use super::indexing::At;
 use super::layers::{Builder, MAX_LAYERS, is_layer};
 use super::requirements::required;
 use super::value::{
-    Env, IntVal, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count, join_secrecy,
+    Env, Instance, IntVal, Layer, LayerSpec, R, Reported, SizeVal, SpecKind, Val, count,
     shape_text, typed,
 };
-use super::world::{ItemId, STD};
-use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
-use crate::syntax::ast::{self, Block, Ident, ItemKind, Secrecy, Span};
-use crate::types::layer::{self, Misfit};
+use super::world::ItemId;
+use crate::diagnostic::{Edit, Hint, codes};
+use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
+use crate::types::layer;
 use crate::types::model::ParamId;
-use crate::types::{Definition, Dim, Elem, Expr, ExprKind, Index, Source, Ty};
+use crate::types::{Definition, Dim, Elem, Expr, ExprKind, Index, Ty};
 use std::rc::Rc;
 
 impl Checker<'_> {
@@ -53,36 +53,33 @@ impl Checker<'_> {
     #[inline(never)]
     pub(super) fn layer_at(&mut self, list: &Layer, index: At, span: Span) -> R<Rc<Layer>> {
         if !matches!(list.kind, SpecKind::List(_)) {
-            return Err(self.fail(
-                Diagnostic::error(codes::LAYER, "this layer has its sizes", span, "brackets again")
-                    .hint(
-                        "sizes stand where a layer is declared; of a list one index picks a layer",
-                    ),
-            ));
+            return codes::LAYER
+                .error("this layer has its sizes")
+                .label(span, "brackets again")
+                .hint("sizes stand where a layer is declared; of a list one index picks a layer")
+                .refuse(self);
         }
         let (at, place) = match index {
             At::Build(IntVal { index: Index::Const(i), .. }, place) => (i, place),
             At::Build(_, place) => {
                 let name = &list.name;
-                let error = Diagnostic::error(
-                    codes::KIND,
-                    "a layer of a list is chosen by a number, not by a loop variable",
-                    place,
-                    "depends on a loop variable",
-                );
-                return Err(self.fail(error.hint(format!(
-                    "its layers may have different shapes: write the list out, \
-                     `let y = [x |> {name}[0], x |> {name}[1]];`, and index that one"
-                ))));
+                return codes::KIND
+                    .error("a layer of a list is chosen by a number, not by a loop variable")
+                    .label(place, "depends on a loop variable")
+                    .hint(format!(
+                        "its layers may have different shapes: write the list out, \
+                         `let y = [x |> {name}[0], x |> {name}[1]];`, and index that one"
+                    ))
+                    .refuse(self);
             }
             At::Run(e) => {
-                let error = Diagnostic::error(
-                    codes::KIND,
-                    "a layer of a list is chosen by a number that is known when the program is built",
-                    e.span,
-                    "known only when it runs",
-                );
-                return Err(self.fail(error.hint("a number or a size stands here: `layers[0]`")));
+                return codes::KIND
+                    .error(
+                        "a layer of a list is chosen by a number that is known when the program is built",
+                    )
+                    .label(e.span, "known only when it runs")
+                    .hint("a number or a size stands here: `layers[0]`")
+                    .refuse(self);
             }
         };
         if let Some(layer) = list.named(&at.to_string()) {
@@ -95,18 +92,14 @@ impl Checker<'_> {
             [one] => format!("its one layer is {one}"),
         };
         let name = &list.name;
-        let error = Diagnostic::error(
-            codes::INDEX,
-            format!("the list `{name}` has no layer {at}"),
-            place,
-            label,
-        );
-        Err(self.fail(match numbers.last() {
-            Some(last) => error
-                .label(list.span, "the list is declared here")
-                .hint(format!("the last one is `{name}[{last}]`; a longer list has more layers")),
-            None => error.label(list.span, "the list is declared here"),
-        }))
+        let hint =
+            |last| format!("the last one is `{name}[{last}]`; a longer list has more layers");
+        codes::INDEX
+            .error(format!("the list `{name}` has no layer {at}"))
+            .label(place, label)
+            .label(list.span, "the list is declared here")
+            .hints(numbers.last().map(hint))
+            .refuse(self)
     }
 
     /// A layer written where it is used: without weights, or with more values than its input, which are its parameters.
@@ -118,15 +111,11 @@ impl Checker<'_> {
             return Ok(Rc::new(placed));
         }
         let text = self.text(at);
-        Err(self.fail(
-            Diagnostic::error(
-                codes::LAYER,
-                "a layer with weights has a name",
-                at,
-                "its weights would have no name",
-            )
-            .hint(format!("declare it above, `fc: {text};`, and write `|> fc`")),
-        ))
+        codes::LAYER
+            .error("a layer with weights has a name")
+            .label(at, "its weights would have no name")
+            .hint(format!("declare it above, `fc: {text};`, and write `|> fc`"))
+            .refuse(self)
     }
 
     /// A layer of the compiler with its parameters as arguments: `conv2d[1, 6, 5, bias = 0](x, kernels)`.
@@ -143,19 +132,18 @@ impl Checker<'_> {
         let name = self.text(at);
         if args.len() != 1 + wanted.len() {
             let names: Vec<&str> = wanted.iter().map(|(n, _)| *n).collect();
-            let error = Diagnostic::error(
-                codes::ARGUMENTS,
-                format!("`{name}` takes {}", count(1 + wanted.len(), "argument", "arguments")),
-                span,
-                format!("here are {}", args.len()),
-            );
-            return Err(self.fail(match names.as_slice() {
-                [] => error.hint(format!("write `{name}(x)`")),
-                names => error.hint(format!(
-                    "a declared layer takes one, `x |> fc`; with its parameters as arguments: `{name}(x, {})`",
-                    names.join(", ")
-                )),
-            }));
+            let takes = count(1 + wanted.len(), "argument", "arguments");
+            return codes::ARGUMENTS
+                .error(format!("`{name}` takes {takes}"))
+                .label(span, format!("here are {}", args.len()))
+                .hint(match names.as_slice() {
+                    [] => format!("write `{name}(x)`"),
+                    names => format!(
+                        "a declared layer takes one, `x |> fc`; with its parameters as arguments: `{name}(x, {})`",
+                        names.join(", ")
+                    ),
+                })
+                .refuse(self);
         }
         for arg in &args {
             self.even(arg)?;
@@ -163,17 +151,14 @@ impl Checker<'_> {
         let params = args.split_off(1);
         for (param, (name, shape)) in params.iter().zip(wanted) {
             if param.ty.shape() != shape {
-                let (found, wanted) = (self.ty(&param.ty), shape_text(&shape));
-                return Err(self.fail(Diagnostic::error(
-                    codes::SHAPE,
-                    format!("`{name}` of this layer has shape {wanted}"),
-                    param.span,
-                    format!("this is {found}"),
-                )));
+                return codes::SHAPE
+                    .error(format!("`{name}` of this layer has shape {}", shape_text(&shape)))
+                    .label(param.span, self.this_is(&param.ty))
+                    .refuse(self);
             }
         }
         let x = args.pop().ok_or(Reported)?;
-        self.builtin_value(layer, &name, None, x, params, at, span)
+        self.builtin_value(layer, None, x, params, at, span)
     }
 
     /// A layer applied to values.
@@ -195,12 +180,10 @@ impl Checker<'_> {
             _ => {}
         }
         let (Some((x, from)), true) = (args.pop(), args.is_empty()) else {
-            return Err(self.fail(Diagnostic::error(
-                codes::ARGUMENTS,
-                "a layer takes one argument",
-                span,
-                "wrong number of arguments",
-            )));
+            return codes::ARGUMENTS
+                .error("a layer takes one argument")
+                .label(span, "wrong number of arguments")
+                .refuse(self);
         };
         match &layer.kind {
             SpecKind::Block(..) => Err(Reported),
@@ -208,18 +191,15 @@ impl Checker<'_> {
             SpecKind::Builtin(builtin) => {
                 let x = self.at_run_time(x, from)?;
                 self.even(&x)?;
-                let shapes = builtin.params();
-                let mut params = Vec::with_capacity(shapes.len());
-                for (id, (name, shape)) in layer.params.iter().zip(shapes) {
-                    params.push(self.param_value(*id, name, &shape, layer.span));
-                }
-                let name = if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
-                let declared = Some(layer.span);
-                self.builtin_value(builtin, &name, declared, x, params, at, span).map(Val::Expr)
+                let params = layer.params.iter().zip(builtin.params());
+                let params = params
+                    .map(|(id, (name, shape))| self.param_value(*id, name, &shape, layer.span))
+                    .collect();
+                self.builtin_value(builtin, Some(layer), x, params, at, span).map(Val::Expr)
             }
             SpecKind::Function(id, sizes) => {
                 let callee = Val::Sized(*id, sizes.clone());
-                self.apply(&Env::new(STD), callee, vec![(x, from)], layer.span, span)
+                self.apply(callee, vec![(x, from)], layer.span, span)
             }
             SpecKind::List(_) => {
                 let mut value = (x, from);
@@ -242,51 +222,49 @@ impl Checker<'_> {
     }
 
     #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
     fn builtin_value(
         &mut self,
-        layer: &layer::Layer,
-        name: &str,
-        declared: Option<Span>,
+        builtin: &layer::Layer,
+        declared: Option<&Layer>,
         x: Expr,
         params: Vec<Expr>,
         at: Span,
         span: Span,
     ) -> R<Expr> {
-        let from = (x.span, x.ty.shape());
-        let shape = match layer.output(&from.1) {
-            Ok(shape) => shape,
-            Err(misfit) => return Err(self.misfit_layer(name, declared, layer, from, at, misfit)),
-        };
-        let dims = shape.into_iter().map(Dim::plain).collect();
+        let shape = self.shape_of(builtin, declared, (x.span, &x.ty.shape()), at)?;
         let mut args = vec![x];
         args.extend(params);
-        let secrecy = args.iter().map(|a| a.ty.secrecy).fold(Secrecy::Public, join_secrecy);
-        let ty = Ty { elem: Elem::Fix, dims, secrecy, record: None };
+        let secrecy = args.iter().map(|a| a.ty.secrecy).fold(Secrecy::Public, Secrecy::max);
+        let ty = Ty::tensor(Elem::Fix, shape, secrecy);
         self.limit(&ty, span)?;
-        Ok(typed(ExprKind::Layer(layer.clone(), args), ty, span))
+        Ok(typed(ExprKind::Layer(builtin.clone(), args), ty, span))
     }
 
-    /// Reports that a layer does not take a value of this shape.
-    pub(super) fn misfit_layer(
+    /// The shape of what a layer makes of a value of this shape, which comes from a place.
+    pub(super) fn shape_of(
         &mut self,
-        name: &str,
-        declared: Option<Span>,
         builtin: &layer::Layer,
-        (from, shape): (Span, Vec<u64>),
+        declared: Option<&Layer>,
+        (from, shape): (Span, &[u64]),
         at: Span,
-        misfit: Misfit,
-    ) -> Reported {
-        let text = shape_text(&shape);
-        let title = format!("layer `{name}` takes {}, and gets shape {text}", misfit.wanted);
-        let mut error = Diagnostic::error(codes::SHAPE, title, at, misfit.why)
+    ) -> R<Vec<u64>> {
+        let misfit = match builtin.output(shape) {
+            Ok(shape) => return Ok(shape),
+            Err(misfit) => misfit,
+        };
+        let name = declared.map(|l| l.name.clone()).filter(|name| !name.is_empty());
+        let name = name.unwrap_or_else(|| self.text(at));
+        let text = shape_text(shape);
+        let mut error = codes::SHAPE
+            .error(format!("layer `{name}` takes {}, and gets shape {text}", misfit.wanted))
+            .label(at, misfit.why)
             .label(from, format!("this gives shape {text}"));
-        if let Some(declared) = declared.filter(|d| d.range() != at.range()) {
-            error = error.label(declared, "the layer is declared here");
+        if let Some(declared) = declared.filter(|l| l.span.range() != at.range()) {
+            error = error.label(declared.span, "the layer is declared here");
         }
         let flat = matches!(builtin, layer::Layer::Linear { .. }) && shape.len() > 1;
         if !flat {
-            return self.fail(error);
+            return error.refuse(self);
         }
         // `x |> fc`; where something else of this block may be named so, it is only said.
         let between = self.sources.snippet(Span { start: from.end, end: at.start, ..at });
@@ -296,7 +274,7 @@ impl Checker<'_> {
             block.match_indices("flatten").count() > block.match_indices("|> flatten").count();
         let edit = (between.trim() == "|>" && from.file == at.file && !taken)
             .then(|| Edit::after(from, " |> flatten"));
-        self.fail(error.hint(Hint::from("write `|> flatten` before it").edit(edit)))
+        error.hint(Hint::from("write `|> flatten` before it").edit(edit)).refuse(self)
     }
 
     /// A block applied to values: its body, in place.
@@ -315,30 +293,33 @@ impl Checker<'_> {
             let names: Vec<&str> = block.params.iter().map(|p| p.name.name.as_str()).collect();
             let name = &block.name.name;
             let wanted = count(names.len(), "input", "inputs");
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::ARGUMENTS,
-                    format!("block `{name}` takes {wanted}, not {}", args.len()),
-                    span,
-                    "wrong number of arguments",
-                )
-                .hint(format!("its inputs are ({})", names.join(", "))),
-            ));
+            return codes::ARGUMENTS
+                .error(format!("block `{name}` takes {wanted}, not {}", args.len()))
+                .label(span, "wrong number of arguments")
+                .hint(format!("its inputs are ({})", names.join(", ")))
+                .refuse(self);
         }
-        let mut env = self.block_env(id, block, sizes, &layer.inner);
+        let of = Instance { id, block, sizes };
+        let mut env = self.block_env(of, &layer.inner);
         for (param, (arg, from)) in block.params.iter().zip(args) {
             let value = self.held_value(&param.name, arg, from)?;
-            self.fits_input(&mut env, block, param, &value, from)?;
+            if let (Some(ty), Val::Expr(e)) = (&param.ty, &value) {
+                let wanted = self.written_ty(&mut env, ty)?;
+                if wanted.shape() != e.ty.shape() {
+                    let (block, wanted) = (&block.name.name, self.ty(&wanted));
+                    return codes::SHAPE
+                        .error(format!("block `{block}` takes `{}: {wanted}`", param.name.name))
+                        .label(from, self.this_is(&e.ty))
+                        .label(ty.span, "declared here")
+                        .refuse(self);
+                }
+            }
             env.set(&param.name.name, value);
         }
-        let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-        self.enter(Frame { item: id, call: at, text })?;
-        let result = match self.requirements(&mut env, required(block, true)) {
-            Ok(()) => self.body_of(&mut env, &block.body),
-            Err(Reported) => Err(Reported),
-        };
-        self.stack.pop();
-        let (lets, value) = result?;
+        let (lets, value) = self.inside(id, sizes, at, |this| {
+            this.requirements(&mut env, required(block, true))?;
+            this.body_of(&mut env, &block.body)
+        })?;
         self.pending.extend(lets);
         Ok(value)
     }
@@ -350,49 +331,13 @@ impl Checker<'_> {
         }
         let mut defined = Vec::new();
         let value = self.named(&name.name, name.span, arg, from, &mut defined)?;
-        for (var, value) in defined {
-            self.pending.push(Definition { vars: vec![var], source: Source::Value(value) });
-        }
+        self.pending.extend(defined.into_iter().map(|(var, value)| Definition::value(var, value)));
         Ok(value)
     }
 
-    /// Checks a value against the shape that a block declares for an input.
-    fn fits_input(
-        &mut self,
-        env: &mut Env,
-        block: &Block,
-        param: &ast::Param,
-        value: &Val,
-        from: Span,
-    ) -> R<()> {
-        let (Some(ty), Val::Expr(e)) = (&param.ty, value) else { return Ok(()) };
-        let wanted = self.written_ty(env, ty)?;
-        if wanted.shape() == e.ty.shape() {
-            return Ok(());
-        }
-        let (wanted, found) = (self.ty(&wanted), self.ty(&e.ty));
-        let name = &block.name.name;
-        Err(self.fail(
-            Diagnostic::error(
-                codes::SHAPE,
-                format!("block `{name}` takes `{}: {wanted}`", param.name.name),
-                from,
-                format!("this is {found}"),
-            )
-            .label(ty.span, "declared here"),
-        ))
-    }
-
     /// The scope of the body of a block, still without its inputs.
-    pub(super) fn block_env(
-        &mut self,
-        id: ItemId,
-        block: &Block,
-        sizes: &[SizeVal],
-        layers: &[(String, Rc<Layer>)],
-    ) -> Env {
-        let mut env = Env::of_block(self.world.items[id.0].module);
-        self.set_sizes(&mut env, &block.sizes, sizes);
+    pub(super) fn block_env(&mut self, of: Instance, layers: &[(String, Rc<Layer>)]) -> Env {
+        let mut env = self.sizes_env(of);
         for (name, layer) in layers {
             let value = self.declared_value(layer);
             env.set(name, value);
@@ -407,23 +352,18 @@ impl Checker<'_> {
             (SpecKind::Param(shape), Some(id)) => {
                 Val::Expr(self.param_value(*id, &layer.name, shape, layer.span))
             }
-            (SpecKind::List(_), _)
-                if !inner.is_empty() && inner.iter().all(|(_, l)| l.is_param()) =>
-            {
+            (SpecKind::List(_), _) if layer.is_params() => {
                 let all = inner.iter().map(|(_, one)| self.declared_value(one));
-                let all: Vec<Val> = all.collect();
-                let exprs: Vec<Expr> = all
-                    .iter()
-                    .filter_map(|v| if let Val::Expr(e) = v { Some(e.clone()) } else { None })
-                    .collect();
-                if exprs.windows(2).all(|two| two[0].ty == two[1].ty)
-                    && let Some(first) = exprs.first()
-                {
-                    let mut ty = first.ty.clone();
-                    ty.dims.insert(0, Dim::plain(exprs.len() as u64));
-                    return Val::Expr(typed(ExprKind::List(exprs), ty, layer.span));
+                let exprs = all.filter_map(|v| if let Val::Expr(e) = v { Some(e) } else { None });
+                let exprs: Vec<Expr> = exprs.collect();
+                match exprs.first() {
+                    Some(first) if exprs.iter().all(|e| e.ty == first.ty) => {
+                        let mut ty = first.ty.clone();
+                        ty.dims.insert(0, Dim::plain(exprs.len() as u64));
+                        Val::Expr(typed(ExprKind::List(exprs), ty, layer.span))
+                    }
+                    _ => Val::Tuple(exprs.into_iter().map(Val::Expr).collect()),
                 }
-                Val::Tuple(all)
             }
             _ => Val::Layer(Rc::clone(layer)),
         }
@@ -431,8 +371,7 @@ impl Checker<'_> {
 
     /// A parameter as a value.
     fn param_value(&mut self, id: ParamId, name: &str, shape: &[u64], span: Span) -> Expr {
-        let dims = shape.iter().copied().map(Dim::plain).collect();
-        let ty = Ty { elem: Elem::Fix, dims, secrecy: Secrecy::Secret, record: None };
+        let ty = Ty::tensor(Elem::Fix, shape.iter().copied(), Secrecy::Secret);
         let var = match self.making.params.get(&id) {
             Some(var) => *var,
             None => {
@@ -451,10 +390,7 @@ impl Checker<'_> {
         }
         let own = match &layer.kind {
             SpecKind::Builtin(builtin) => builtin.params(),
-            SpecKind::Block(..)
-            | SpecKind::Param(_)
-            | SpecKind::Function(..)
-            | SpecKind::List(_) => Vec::new(),
+            _ => Vec::new(),
         };
         for (id, (param, shape)) in layer.params.iter().zip(&own) {
             if *param == name.name {
@@ -463,15 +399,13 @@ impl Checker<'_> {
         }
         let names = own.iter().map(|(n, _)| *n).chain(layer.inner.iter().map(|(n, _)| n.as_str()));
         let names: Vec<String> = names.map(|n| format!("`{n}`")).collect();
-        let error = Diagnostic::error(
-            codes::UNKNOWN_NAME,
-            format!("layer `{}` has no `{}`", layer.name, name.name),
-            name.span,
-            "not defined",
-        );
-        Err(self.fail(match names.as_slice() {
-            [] => error.hint("it has no parameters"),
-            names => error.hint(format!("here are: {}", names.join(", "))),
-        }))
+        codes::UNKNOWN_NAME
+            .error(format!("layer `{}` has no `{}`", layer.name, name.name))
+            .label(name.span, "not defined")
+            .hint(match names.as_slice() {
+                [] => "it has no parameters".to_owned(),
+                names => format!("here are: {}", names.join(", ")),
+            })
+            .refuse(self)
     }
 }

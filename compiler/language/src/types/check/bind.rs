@@ -1,11 +1,11 @@
 //! Sizes, models and run parameters from the command line: `m=10 M=LeNet5 lambda=1.5`.
 
 use super::checker::Checker;
-use super::unify::element;
+use super::unify::size_value;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, no_span};
 use super::world::{ItemId, World};
 use crate::diagnostic::{Code, Diagnostic, Edit, Hint, codes, near::did_you_mean};
-use crate::syntax::ast::{Ident, ItemKind, Param, Predicate, Secrecy, Size, Span, TypeKind};
+use crate::syntax::ast::{Ident, Param, Predicate, Secrecy, Size, Span, TypeKind};
 use crate::syntax::{self, Loader, Sources};
 use crate::types::number::{Number, NumberError, REACH};
 use crate::types::{Elem, Index};
@@ -76,15 +76,9 @@ fn misbound(
     label: impl Into<String>,
 ) -> Diagnostic {
     match places.get(&parameter.name) {
-        Some(&at) => Diagnostic::error(code, title, at, "given here").label(parameter.span, label),
-        None => Diagnostic::error(code, title, parameter.span, label),
+        Some(&at) => code.error(title).label(at, "given here").label(parameter.span, label),
+        None => code.error(title).label(parameter.span, label),
     }
-}
-
-/// What a predicate's brackets and parentheses were given.
-pub(super) struct Bound {
-    /// As in [`crate::types::Program::sizes`].
-    pub sizes: Vec<(String, String)>,
 }
 
 impl Checker<'_> {
@@ -94,12 +88,9 @@ impl Checker<'_> {
         for (i, (name, value)) in bindings.iter().enumerate() {
             let Some(param) = params().find(|n| n.name == *name) else {
                 let names: Vec<&str> = params().map(|n| n.name.as_str()).collect();
-                let error = Diagnostic::error(
-                    codes::BINDING,
-                    format!("`{name}={value}`: `{}` has no parameter `{name}`", p.name.name),
-                    p.name.span,
-                    "this predicate",
-                );
+                let error = codes::BINDING
+                    .error(format!("`{name}={value}`: `{}` has no parameter `{name}`", p.name.name))
+                    .label(p.name.span, "this predicate");
                 self.fail(match did_you_mean(name, names.iter().copied()) {
                     Some(near) => error.hint(format!("did you mean `{near}={value}`?")),
                     None if names.is_empty() => error.hint("it has no parameters"),
@@ -117,8 +108,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Binds sizes and run parameters in `env`. Sizes without value and default are reported, with
-    /// `command` as the hint.
+    /// Binds sizes and run parameters in `env`; their values as in [`crate::types::Program::sizes`]. Sizes without value
+    /// and default are reported, with `command` as the hint.
     pub(super) fn bind(
         &mut self,
         env: &mut Env,
@@ -126,13 +117,20 @@ impl Checker<'_> {
         bindings: &[(String, String)],
         loaded: &Loaded,
         command: Option<&str>,
-    ) -> R<Bound> {
+    ) -> R<Vec<(String, String)>> {
         let mut failed = false;
         let mut missing: Vec<&Ident> = Vec::new();
         let mut sizes = Vec::new();
+        let mut set = |env: &mut Env, name: &Ident, value: R<(Val, String)>| {
+            failed |= value.is_err();
+            let (val, text) = value.unwrap_or((Val::Poison, String::new()));
+            sizes.push((name.name.clone(), text));
+            env.set(&name.name, val);
+        };
         let given = |name: &str| bindings.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str());
         for size in &p.sizes {
-            let value = match (given(&size.name.name), &size.default) {
+            let text = given(&size.name.name);
+            let value = match (text, &size.default) {
                 (Some(text), _) => self.size_binding(env, size, text, loaded),
                 (None, Some(default)) => self.size_arg(env, default),
                 (None, None) => {
@@ -140,58 +138,43 @@ impl Checker<'_> {
                     Err(Reported)
                 }
             };
-            match value {
-                Ok(v) => {
-                    let text = match v {
-                        SizeVal::Int(i) | SizeVal::Rounded(i) => i.to_string(),
-                        SizeVal::Real(bits) => f64::from_bits(bits).to_string(),
-                        SizeVal::Model(m) => given(&size.name.name)
-                            .map_or_else(|| self.models[m.0 as usize].name.clone(), str::to_owned),
-                    };
-                    sizes.push((size.name.name.clone(), text));
-                    env.set(&size.name.name, super::unify::size_value(v));
-                }
-                Err(Reported) => {
-                    failed = true;
-                    env.set(&size.name.name, Val::Poison);
-                }
-            }
+            let value = value.map(|v| {
+                let text = match (v, text) {
+                    (SizeVal::Int(i) | SizeVal::Rounded(i), _) => i.to_string(),
+                    (SizeVal::Real(bits), _) => f64::from_bits(bits).to_string(),
+                    (SizeVal::Model(_), Some(text)) => text.to_owned(),
+                    (SizeVal::Model(m), None) => self.model_of(m).name.clone(),
+                };
+                (size_value(v), text)
+            });
+            set(env, &size.name, value);
         }
         for param in &p.params {
-            let name = &param.name.name;
-            let value = match (given(name), &param.default) {
+            let text = given(&param.name.name);
+            let value = match (text, &param.default) {
                 (None, None) => {
                     missing.push(&param.name);
                     Err(Reported)
                 }
-                (text, _) => self.run_param(env, param, text),
+                _ => self.run_param(env, param, text),
             };
-            match value {
-                Ok((val, text)) => {
-                    sizes.push((name.clone(), text));
-                    env.set(name, val);
-                }
-                Err(Reported) => {
-                    failed = true;
-                    env.set(name, Val::Poison);
-                }
-            }
+            set(env, &param.name, value);
         }
         if let Some(first) = missing.first() {
             let names: Vec<String> = missing.iter().map(|n| format!("`{}`", n.name)).collect();
-            let verb = if names.len() == 1 { "has" } else { "have" };
-            let title = format!("{} of `{}` {verb} no value", listed(&names), p.name.name);
-            let them = if names.len() == 1 { "it" } else { "them" };
-            let mut error = Diagnostic::error(codes::UNBOUND_SIZE, title, first.span, "no value");
+            let (verb, them) = if names.len() == 1 { ("has", "it") } else { ("have", "them") };
+            let mut error = codes::UNBOUND_SIZE
+                .error(format!("{} of `{}` {verb} no value", listed(&names), p.name.name))
+                .label(first.span, "no value");
             for more in &missing[1..] {
                 error = error.label(more.span, "no value");
             }
-            self.fail(match command {
-                Some(command) => error.hint(format!("bind {them}, for example: `{command}`")),
-                None => error.hint(format!("bind {them} on the command line, NAME=VALUE")),
-            });
+            self.fail(error.hint(match command {
+                Some(command) => format!("bind {them}, for example: `{command}`"),
+                None => format!("bind {them} on the command line, NAME=VALUE"),
+            }));
         }
-        if failed { Err(Reported) } else { Ok(Bound { sizes }) }
+        if failed { Err(Reported) } else { Ok(sizes) }
     }
 
     fn bad_binding(&mut self, parameter: &Ident, value: &str, wanted: &str) -> Reported {
@@ -294,10 +277,12 @@ impl Checker<'_> {
             let error = misbound(self.places, codes::BINDING, title, name, label);
             let ways: Vec<String> =
                 known.iter().map(|model| format!("`{}={path}:{model}`", name.name)).collect();
-            return Err(self.fail(match ways.is_empty() {
-                true => error.hint("that file declares no model"),
-                false => error.hint(format!("say one of {}", ways.join(", "))),
-            }));
+            return error
+                .hint(match ways.is_empty() {
+                    true => "that file declares no model".to_owned(),
+                    false => format!("say one of {}", ways.join(", ")),
+                })
+                .refuse(self);
         }
         let title = format!("`{}={text}`: there is no model `{model}`", name.name);
         let error = misbound(self.places, codes::BINDING, title, name, label);
@@ -307,17 +292,18 @@ impl Checker<'_> {
             Span { start, end: start + model.len() as u32, ..*at }
         });
         let written = written.filter(|at| self.sources.snippet(*at) == model);
-        Err(self.fail(match did_you_mean(model, known.iter().copied()) {
-            Some(near) => error.hint(
-                Hint::from(format!("did you mean `{}={near}`?", name.name))
+        error
+            .hint(match did_you_mean(model, known.iter().copied()) {
+                Some(near) => Hint::from(format!("did you mean `{}={near}`?", name.name))
                     .edit(written.map(|at| Edit::replace(at, near))),
-            ),
-            None if known.is_empty() => error.hint("that file declares no model"),
-            None => error.hint(format!(
-                "models here are {}; another file's are `path/to/file.slvr:Name`",
-                known.join(", ")
-            )),
-        }))
+                None if known.is_empty() => "that file declares no model".into(),
+                None => format!(
+                    "models here are {}; another file's are `path/to/file.slvr:Name`",
+                    known.join(", ")
+                )
+                .into(),
+            })
+            .refuse(self)
     }
 
     /// A run parameter: its value and that as text.
@@ -327,18 +313,14 @@ impl Checker<'_> {
             Some((secrecy, TypeKind::Tensor { base, dims }))
                 if dims.is_empty() && secrecy != Some(Secrecy::Secret) =>
             {
-                element(&base.name).ok_or(Reported)?
+                Elem::named(&base.name).ok_or(Reported)?
             }
             _ => {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a run parameter is one public number",
-                        param.ty.as_ref().map_or(name.span, |t| t.span),
-                        "not one number",
-                    )
-                    .hint("tensors, weights and secrets are inputs: `input x: public fix[n];`"),
-                ));
+                return codes::KIND
+                    .error("a run parameter is one public number")
+                    .label(param.ty.as_ref().map_or(name.span, |t| t.span), "not one number")
+                    .hint("tensors, weights and secrets are inputs: `input x: public fix[n];`")
+                    .refuse(self);
             }
         };
         let wanted = match elem {
@@ -362,17 +344,13 @@ impl Checker<'_> {
                     return Err(self.rounds_down(default.span));
                 }
                 other => {
-                    let what = other.describe();
-                    return Err(self.fail(Diagnostic::error(
-                        codes::KIND,
-                        format!(
-                            "the default of `{}` is {wanted} known at compile \
-                            time",
+                    return codes::KIND
+                        .error(format!(
+                            "the default of `{}` is {wanted} known at compile time",
                             name.name
-                        ),
-                        default.span,
-                        format!("this is {what}"),
-                    )));
+                        ))
+                        .label(default.span, other.this_is())
+                        .refuse(self);
                 }
             },
             (None, None) => return Err(Reported),
@@ -398,12 +376,6 @@ impl Checker<'_> {
         };
         Ok((val, shown))
     }
-}
-
-/// Predicates of a module's own items.
-pub(super) fn predicates(world: &World, module: usize) -> Vec<ItemId> {
-    let is = |id: &ItemId| matches!(world.items[id.0].item.kind, ItemKind::Predicate(_));
-    world.modules[module].own.iter().copied().filter(is).collect()
 }
 
 /// `a`, `a and b`, `a, b and c`.

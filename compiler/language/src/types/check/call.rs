@@ -1,19 +1,19 @@
 //! Calls: of functions, one instance per choice of sizes and argument types, and of models.
 
-use super::checker::{Checker, Frame, Key};
+use super::checker::{Checker, Key};
 use super::value::{
     Between, Env, R, Reported, SizeArg, SizeVal, Val, count, fits, shape_text, typed,
 };
 use super::world::{ItemId, STD};
-use crate::diagnostic::{Diagnostic, codes};
-use crate::syntax::ast::{self, Function, ItemKind, Size, Span, TypeKind};
+use crate::diagnostic::codes;
+use crate::syntax::ast::{self, Function, ItemKind, Secrecy, Size, Span, TypeKind};
 use crate::syntax::print_type;
+use crate::types::model::Model;
 use crate::types::{
-    Body, Definition, Dim, Domain, Elem, Expr, ExprKind, FnId, Function as Instance, Gen, Index,
-    Intrinsic, ModelId, Source, Ty, VarId,
+    Body, Definition, Domain, Elem, Expr, ExprKind, FnId, Function as Instance, Gen, Index,
+    ModelId, Ty, VarId,
 };
 
-/// A function that is called.
 #[derive(Clone, Copy)]
 pub(super) struct Callee<'a> {
     pub id: ItemId,
@@ -46,7 +46,7 @@ impl Checker<'_> {
         let values: Vec<R<(Val, Span)>> = args.iter().map(|a| self.argument(env, a)).collect();
         let callee = callee?;
         let values = values.into_iter().collect::<R<Vec<(Val, Span)>>>()?;
-        self.apply(env, callee, values, f.span, span)
+        self.apply(callee, values, f.span, span)
     }
 
     /// `f(e for i in S)`.
@@ -66,12 +66,11 @@ impl Checker<'_> {
         let value = self.comp(env, body, gens, span.to(body.span));
         let (callee, value) = (callee?, value?);
         let at = value.span;
-        self.apply(env, callee, vec![(Val::Expr(value), at)], f.span, span)
+        self.apply(callee, vec![(Val::Expr(value), at)], f.span, span)
     }
 
     pub(super) fn apply(
         &mut self,
-        env: &Env,
         callee: Val,
         args: Vec<(Val, Span)>,
         f: Span,
@@ -91,57 +90,28 @@ impl Checker<'_> {
             }
             Val::Poison => return Err(Reported),
             Val::Expr(e) => {
-                let ty = self.ty(&e.ty);
                 let name = self.text(f);
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        format!("`{name}` is not a function"),
-                        f,
-                        format!("this is {ty}"),
-                    )
-                    .hint("an index stands in brackets: `x[i]`"),
-                ));
+                return codes::KIND
+                    .error(format!("`{name}` is not a function"))
+                    .label(f, self.this_is(&e.ty))
+                    .hint("an index stands in brackets: `x[i]`")
+                    .refuse(self);
             }
             other => {
-                let what = other.describe();
-                return Err(self.fail(Diagnostic::error(
-                    codes::KIND,
-                    "only functions and models are called",
-                    f,
-                    format!("this is {what}"),
-                )));
+                return codes::KIND
+                    .error("only functions and models are called")
+                    .label(f, other.this_is())
+                    .refuse(self);
             }
         };
         let item = self.world.item(id);
         match &item.kind {
-            ItemKind::Fn(function) if function.body.is_none() => {
-                if Intrinsic::named(&function.name.name) == Some(Intrinsic::Reshape) {
-                    let args = self.plain(args)?;
-                    return self.reshaped(function, &sizes, args, span).map(Val::Expr);
-                }
-                if let ("places", [(None, SizeVal::Int(n) | SizeVal::Rounded(n), _)]) =
-                    (function.name.name.as_str(), sizes.as_slice())
-                {
-                    let args = self.plain(args)?;
-                    self.arity(function, args.len(), span)?;
-                    let index = args.into_iter().next().ok_or(Reported)?;
-                    return self.places(*n, index, span).map(Val::Expr);
-                }
-                if let Some((_, _, at)) = sizes.first() {
-                    return Err(self.fail(Diagnostic::error(
-                        codes::ARGUMENTS,
-                        format!("the sizes of `{}` follow from its arguments", function.name.name),
-                        *at,
-                        "leave the brackets out",
-                    )));
-                }
-                let args = self.plain(args)?;
-                self.intrinsic(env, id, function, args, f, span)
-            }
             ItemKind::Fn(function) => {
                 let callee = Callee { id, function, sizes: &sizes, name: f };
-                self.call_fn(callee, args, span)
+                match function.body {
+                    Some(_) => self.call_fn(callee, args, span),
+                    None => self.intrinsic(callee, args, span),
+                }
             }
             ItemKind::Block(b) if b.is_model => {
                 let m = self.model(id, &sizes, f)?;
@@ -150,26 +120,20 @@ impl Checker<'_> {
             }
             ItemKind::Block(b) => {
                 let name = &b.name.name;
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::LAYER,
-                        "a block is applied inside a `block` or `model`",
-                        f,
-                        "its weights belong to a model",
-                    )
+                codes::LAYER
+                    .error("a block is applied inside a `block` or `model`")
+                    .label(f, "its weights belong to a model")
                     .hint(format!(
                         "make `{name}` a layer of a model, and call the model: `M(w, x)`"
-                    )),
-                ))
+                    ))
+                    .refuse(self)
             }
             _ => {
                 let name = self.text(f);
-                Err(self.fail(Diagnostic::error(
-                    codes::KIND,
-                    format!("`{name}` is not a function"),
-                    f,
-                    "cannot be called",
-                )))
+                codes::KIND
+                    .error(format!("`{name}` is not a function"))
+                    .label(f, "cannot be called")
+                    .refuse(self)
             }
         }
     }
@@ -179,58 +143,43 @@ impl Checker<'_> {
         let name = self.text(callee);
         let n = args.len();
         let Ok([w, x]) = <[Expr; 2]>::try_from(args) else {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::ARGUMENTS,
-                    format!(
-                        "a model takes weights and one input, not {}",
-                        count(n, "argument", "arguments")
-                    ),
-                    span,
-                    "wrong number of arguments",
-                )
-                .hint(format!("write `{name}(w, x)`")),
-            ));
+            return codes::ARGUMENTS
+                .error(format!(
+                    "a model takes weights and one input, not {}",
+                    count(n, "argument", "arguments")
+                ))
+                .label(span, "wrong number of arguments")
+                .hint(format!("write `{name}(w, x)`"))
+                .refuse(self);
         };
         self.even(&w)?;
         self.even(&x)?;
-        let (input, output) =
-            (self.models[m.0 as usize].input.clone(), self.models[m.0 as usize].output.clone());
+        let Model { input, output, name: wanted, .. } = self.model_of(m);
+        let (input, output, wanted) = (input.clone(), output.clone(), wanted.clone());
         if w.ty.record != Some(m) || w.ty.dims.len() != 1 {
-            let (found, wanted) = (self.ty(&w.ty), self.models[m.0 as usize].name.clone());
-            let error = Diagnostic::error(
-                codes::SHAPE,
-                format!("`{name}` wants its weights first"),
-                w.span,
-                format!("this is {found}, not weights {wanted}"),
-            );
-            return Err(self.fail(if w.ty.record == Some(m) {
-                error.hint("one client's at a time: index it, as in `update[i]`")
-            } else {
-                error
-            }));
+            let found = self.ty(&w.ty);
+            let error = codes::SHAPE
+                .error(format!("`{name}` wants its weights first"))
+                .label(w.span, format!("this is {found}, not weights {wanted}"));
+            let several = w.ty.record == Some(m);
+            return error
+                .hints(several.then_some("one client's at a time: index it, as in `update[i]`"))
+                .refuse(self);
         }
         if x.ty.shape() != input {
-            let (found, wanted) = (self.ty(&x.ty), shape_text(&input));
-            let error = Diagnostic::error(
-                codes::SHAPE,
-                format!("`{name}` takes one input of shape {wanted}"),
-                x.span,
-                format!("this is {found}"),
-            );
-            let text = self.text(x.span);
             let deeper = x.ty.dims.len() == input.len() + 1 && x.ty.shape().ends_with(&input);
-            return Err(self.fail(if deeper {
-                let n =
-                    x.ty.dims[0].set.map_or(x.ty.dims[0].size.to_string(), |s| self.set_name(s));
-                error.hint(format!("one input at a time: `[{name}(w, {text}[s]) for s in {n}]`"))
-            } else {
-                error
-            }));
+            let (text, first) = (self.text(x.span), x.ty.dims.first().filter(|_| deeper));
+            let hint = first.map(|first| {
+                let n = self.range_text(first);
+                format!("one input at a time: `[{name}(w, {text}[s]) for s in {n}]`")
+            });
+            return codes::SHAPE
+                .error(format!("`{name}` takes one input of shape {}", shape_text(&input)))
+                .label(x.span, self.this_is(&x.ty))
+                .hints(hint)
+                .refuse(self);
         }
-        let secrecy = w.ty.secrecy.max(x.ty.secrecy);
-        let dims = output.into_iter().map(Dim::plain).collect();
-        let ty = Ty { elem: Elem::Fix, dims, secrecy, record: None };
+        let ty = Ty::tensor(Elem::Fix, output, w.ty.secrecy.max(x.ty.secrecy));
         Ok(typed(ExprKind::Apply(m, Box::new(w), Box::new(x)), ty, span))
     }
 
@@ -278,14 +227,13 @@ impl Checker<'_> {
         let fn_id = match known {
             Some(known) => known?,
             None => {
-                let text = self.sized_text(&f.name.name, &f.sizes, &values);
                 if self.stack.iter().any(|frame| frame.item == id) {
                     // Reported with the names.
                     return Err(Reported);
                 }
-                self.enter(Frame { item: id, call: span, text })?;
-                let (made, _) = self.scoped(|this| this.instantiate(env, f, types, &between));
-                self.stack.pop();
+                let made = self.inside(id, &values, span, |this| {
+                    this.scoped(|this| this.instantiate(env, f, types, &between)).0
+                });
                 self.instances.insert(key, made);
                 made?
             }
@@ -311,7 +259,7 @@ impl Checker<'_> {
             });
         }
         let Some(Expr { ty: shape, .. }) = shape else { return Err(Reported) };
-        let public = Ty::scalar(Elem::Int, ast::Secrecy::Public);
+        let public = Ty::scalar(Elem::Int, Secrecy::Public);
         let vars: Vec<VarId> =
             shape.dims.iter().map(|_| self.var("entry", public.clone(), span)).collect();
         let mut entries = Vec::with_capacity(args.len());
@@ -326,7 +274,7 @@ impl Checker<'_> {
             let whole = self.var("argument", arg.ty.clone(), at);
             self.note(whole, &arg);
             let name = typed(ExprKind::Var(whole), arg.ty.clone(), at);
-            self.pending.push(Definition { vars: vec![whole], source: Source::Value(arg) });
+            self.pending.push(Definition::value(whole, arg));
             let indices = vars.iter().map(|v| Index::Var(*v)).collect();
             entries.push((Val::Expr(typed(ExprKind::At(Box::new(name), indices), ty, at)), at));
         }
@@ -390,10 +338,8 @@ impl Checker<'_> {
             match self.define(env, l) {
                 Ok(Some((vars, body))) => {
                     lets.extend(body.lets);
-                    lets.extend(vars.into_iter().zip(body.values).map(|(var, value)| Definition {
-                        vars: vec![var],
-                        source: Source::Value(value),
-                    }));
+                    let values = vars.into_iter().zip(body.values);
+                    lets.extend(values.map(|(var, value)| Definition::value(var, value)));
                 }
                 Ok(None) => {}
                 Err(Reported) => failed = true,
@@ -431,53 +377,51 @@ impl Checker<'_> {
             }
             (TypeKind::Tensor { .. } | TypeKind::Weights { .. }, Val::Expr(value)) => value,
             (_, value) => {
-                let found = self.tree_text(&value);
                 let title = format!("`{name}` should return {written}");
-                return Err(self.fail(
-                    Diagnostic::error(codes::SHAPE, title, span, format!("this is {found}"))
-                        .label(f.result.span, "declared here"),
-                ));
+                return codes::SHAPE
+                    .error(title)
+                    .label(span, format!("this is {}", self.tree_text(&value)))
+                    .label(f.result.span, "declared here")
+                    .refuse(self);
             }
         };
         self.even(&value)?;
-        let found = self.ty(&value.ty);
-        let fail = |this: &mut Self, code, title: String| {
-            Err(this.fail(
-                Diagnostic::error(code, title, value.span, format!("this is {found}"))
-                    .label(f.result.span, "declared here"),
-            ))
-        };
         let wanted = self.written_ty(env, ty)?;
-        if wanted.record.is_some() && wanted.record != value.ty.record {
-            return fail(self, codes::SHAPE, format!("`{name}` should return {written}"));
-        }
-        if wanted.shape() != value.ty.shape() {
+        let title = format!("`{name}` should return {written}");
+        let wrong = if wanted.record.is_some() && wanted.record != value.ty.record {
+            Some((codes::SHAPE, title))
+        } else if wanted.shape() != value.ty.shape() {
             let shown = self.ty(&wanted);
             let here = if shown == written { String::new() } else { format!(", here {shown}") };
-            return fail(self, codes::SHAPE, format!("`{name}` should return {written}{here}"));
-        }
-        if !fits(value.ty.elem, wanted.elem) {
-            return fail(self, codes::ELEMENT, format!("`{name}` should return {written}"));
-        }
-        if ty.secrecy == Some(ast::Secrecy::Public) && value.ty.secrecy != ast::Secrecy::Public {
-            return fail(self, codes::SECRECY, format!("`{name}` should return a public value"));
+            Some((codes::SHAPE, title + &here))
+        } else if !fits(value.ty.elem, wanted.elem) {
+            Some((codes::ELEMENT, title))
+        } else if ty.secrecy == Some(Secrecy::Public) && value.ty.secrecy != Secrecy::Public {
+            Some((codes::SECRECY, format!("`{name}` should return a public value")))
+        } else {
+            None
+        };
+        if let Some((code, title)) = wrong {
+            return code
+                .error(title)
+                .label(value.span, self.this_is(&value.ty))
+                .label(f.result.span, "declared here")
+                .refuse(self);
         }
         out.push(value);
         Ok(())
     }
 
     /// `trimmed_mean[low = 1, high = 0, n = 3]`.
-    pub(super) fn sized_text(&self, name: &str, params: &[Size], values: &[SizeVal]) -> String {
-        if params.is_empty() {
-            return name.to_owned();
-        }
+    pub(super) fn sized_text(&self, item: &ast::Item, values: &[SizeVal]) -> String {
+        let name = item.name().map_or("", |n| &n.name);
         let one = |(p, v): (&Size, &SizeVal)| match v {
             SizeVal::Int(i) | SizeVal::Rounded(i) => format!("{} = {i}", p.name.name),
             SizeVal::Real(bits) => format!("{} = {}", p.name.name, f64::from_bits(*bits)),
-            SizeVal::Model(m) => format!("{} = {}", p.name.name, self.models[m.0 as usize].name),
+            SizeVal::Model(m) => format!("{} = {}", p.name.name, self.model_of(*m).name),
         };
-        let all: Vec<String> = params.iter().zip(values).map(one).collect();
-        format!("{name}[{}]", all.join(", "))
+        let all: Vec<String> = item.sizes().iter().zip(values).map(one).collect();
+        if all.is_empty() { name.to_owned() } else { format!("{name}[{}]", all.join(", ")) }
     }
 
     /// Whether a place is in the standard library.

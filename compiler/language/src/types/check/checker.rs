@@ -19,9 +19,7 @@ pub(super) type Key = (ItemId, Vec<SizeVal>, Vec<Ty>, Vec<Option<Between>>);
 /// A function or model whose body is being checked.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
-    /// The function, block or model.
     pub item: ItemId,
-    /// Where it is called.
     pub call: Span,
     /// Its name and sizes: `trimmed_mean[low = 1, high = 0, n = 3]`.
     pub text: String,
@@ -37,7 +35,6 @@ pub(super) fn add(diags: &mut Vec<Diagnostic>, new: Diagnostic) {
     }
 }
 
-/// The state of checking one program.
 pub(super) struct Checker<'a> {
     pub(super) world: &'a World,
     pub(super) sources: &'a Sources,
@@ -128,22 +125,29 @@ impl<'a> Checker<'a> {
         Reported
     }
 
-    /// Enters an instance of a function, block or model.
-    pub(super) fn enter(&mut self, frame: Frame) -> R<()> {
-        if self.stack.len() < MAX_CALLS {
-            self.stack.push(frame);
-            return Ok(());
+    /// Checks something inside an instance of a function, block or model.
+    pub(super) fn inside<T>(
+        &mut self,
+        item: ItemId,
+        sizes: &[SizeVal],
+        call: Span,
+        check: impl FnOnce(&mut Self) -> R<T>,
+    ) -> R<T> {
+        if self.stack.len() >= MAX_CALLS {
+            return Err(self.too_deep(call));
         }
-        Err(self.too_deep(frame.call))
+        let text = self.sized_text(&self.world.item(item), sizes);
+        self.stack.push(Frame { item, call, text });
+        let checked = check(self);
+        self.stack.pop();
+        checked
     }
 
     /// Reports calls or expressions that nest too deeply. The checker recurses, so the stack is the limit.
     #[cold]
     #[inline(never)]
     pub(super) fn too_deep(&mut self, span: Span) -> Reported {
-        self.fail(Diagnostic::error(
-            codes::CONST_EVAL,
-            "calls nest too deeply",
+        self.fail(codes::CONST_EVAL.error("calls nest too deeply").label(
             span,
             format!("{MAX_CALLS} calls or {MAX_DEPTH} expressions, one inside the other"),
         ))
@@ -156,8 +160,14 @@ impl<'a> Checker<'a> {
         (result, std::mem::replace(&mut self.pending, outer))
     }
 
-    /// Records a warning.
     pub(super) fn warn(&mut self, warning: Diagnostic) {
         add(&mut self.diags, warning);
+    }
+}
+
+impl Diagnostic {
+    /// Records it as the reason why a check fails.
+    pub(super) fn refuse<T>(self, checker: &mut Checker) -> R<T> {
+        Err(checker.fail(self))
     }
 }

@@ -5,7 +5,7 @@
 
 use super::checker::Checker;
 use super::value::{Between, Env, IntVal, R, Reported, SampleVal, Val, count, typed};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::codes;
 use crate::syntax::ast::{self, Ident, Secrecy, Span};
 use crate::types::{
     BinOp, Dim, Elem, Expr, ExprKind, Index, IndexOp, Intrinsic, Lots, SetId, Stmt, Ty, UnOp, VarId,
@@ -35,15 +35,11 @@ impl Checker<'_> {
         let sizes: R<Vec<u64>> = counts.iter().map(|e| self.positive(env, e)).collect();
         let (urn, each, sizes) = (urn?, each?, sizes?);
         let (Some((&k, times)), Some(last)) = (sizes.split_last(), counts.last()) else {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::SIZE,
-                    format!("`{}` does not say how many are drawn", name.name),
-                    name.span,
-                    "how many?",
-                )
-                .hint(format!("write `sample {}[k] of ..`", name.name)),
-            ));
+            return codes::SIZE
+                .error(format!("`{}` does not say how many are drawn", name.name))
+                .label(name.span, "how many?")
+                .hint(format!("write `sample {}[k] of ..`", name.name))
+                .refuse(self);
         };
         let (n, of_set) = match urn {
             Urn::Members(set) => (self.set_size(set), Some(set)),
@@ -54,41 +50,29 @@ impl Checker<'_> {
             return Err(self.too_many(last, of, (k, n), of_set.filter(|_| others)));
         }
         if others && n > MAX_COMMITTEE {
-            return Err(self.fail(Diagnostic::error(
-                codes::SIZE,
-                format!("committees are drawn of at most {MAX_COMMITTEE} members"),
-                of.span,
-                format!("{n} in all"),
-            )));
+            return codes::SIZE
+                .error(format!("committees are drawn of at most {MAX_COMMITTEE} members"))
+                .label(of.span, format!("{n} in all"))
+                .refuse(self);
         }
         let owners = each.map(|set| self.set_size(set));
         let rows = times.iter().chain(&owners).try_fold(1u64, |all, &n| all.checked_mul(n));
         let Some(rows) = rows.filter(|r| r.checked_mul(k).is_some_and(|all| all <= MAX_ELEMENTS))
         else {
-            return Err(self.fail(Diagnostic::error(
-                codes::SIZE,
-                "too many numbers are drawn",
-                name.span,
-                format!("at most {MAX_ELEMENTS} in all"),
-            )));
+            return codes::SIZE
+                .error("too many numbers are drawn")
+                .label(name.span, format!("at most {MAX_ELEMENTS} in all"))
+                .refuse(self);
         };
         let mut dims = Vec::new();
-        dims.extend(each.map(|set| Dim {
-            size: self.set_size(set),
-            set: Some(set),
-            ragged: false,
-        }));
+        dims.extend(each.map(|set| Dim::of_set(set, self.set_size(set))));
         if let Some(set) = of_set {
             if let Some(extra) = counts.first().filter(|_| !times.is_empty()) {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SIZE,
-                        "members are drawn once",
-                        extra.span,
-                        "one size too many",
-                    )
-                    .hint("a `sample` for each time draws anew"),
-                ));
+                return codes::SIZE
+                    .error("members are drawn once")
+                    .label(extra.span, "one size too many")
+                    .hint("a `sample` for each time draws anew")
+                    .refuse(self);
             }
             if each.is_none() {
                 dims.push(Dim::plain(1));
@@ -114,26 +98,17 @@ impl Checker<'_> {
             Val::Set(set) => Ok(Urn::Members(set)),
             Val::Int(IntVal { index: Index::Const(n), .. }) => match u64::try_from(n) {
                 Ok(n) if (1..=MAX_DRAWN).contains(&n) => Ok(Urn::Numbers(n)),
-                _ => Err(self.fail(Diagnostic::error(
-                    codes::SIZE,
-                    "numbers are drawn below 1 to 2^26",
-                    of.span,
-                    format!("is {n} here"),
-                ))),
+                _ => codes::SIZE
+                    .error("numbers are drawn below 1 to 2^26")
+                    .label(of.span, format!("is {n} here"))
+                    .refuse(self),
             },
             Val::Poison => Err(Reported),
-            other => {
-                let what = other.describe();
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a sample is drawn from a party set, or from the numbers below a size",
-                        of.span,
-                        format!("this is {what}"),
-                    )
-                    .hint("for example `sample picks[k] of Client;` or `sample order[n] of n;`"),
-                ))
-            }
+            other => codes::KIND
+                .error("a sample is drawn from a party set, or from the numbers below a size")
+                .label(of.span, other.this_is())
+                .hint("for example `sample picks[k] of Client;` or `sample order[n] of n;`")
+                .refuse(self),
         }
     }
 
@@ -146,15 +121,11 @@ impl Checker<'_> {
         others: Option<SetId>,
     ) -> Reported {
         let Some(set) = others else {
-            let error = Diagnostic::error(
-                codes::COMMITTEE,
-                format!("{k} different ones cannot be drawn of {n}"),
-                number.span,
-                format!("is {k} here"),
-            );
             let (text, all) = (self.text(number.span), self.text(of.span));
             return self.fail(
-                error
+                codes::COMMITTEE
+                    .error(format!("{k} different ones cannot be drawn of {n}"))
+                    .label(number.span, format!("is {k} here"))
                     .label(of.span, format!("{n} in all"))
                     .hint(format!("say so where sizes are chosen: `require {text} <= {all};`")),
             );
@@ -162,14 +133,11 @@ impl Checker<'_> {
         let others = count(n as usize - 1, "other", "others");
         let (text, all, name) = (self.text(number.span), self.size_text(set), self.set_name(set));
         self.fail(
-            Diagnostic::error(
-                codes::COMMITTEE,
-                format!("a committee of {k} cannot be drawn: each {name} has {others}"),
-                number.span,
-                format!("is {k} here"),
-            )
-            .label(self.parties[set.0 as usize].span, format!("{n} in all"))
-            .hint(format!("say so where sizes are chosen: `require {text} < {all};`")),
+            codes::COMMITTEE
+                .error(format!("a committee of {k} cannot be drawn: each {name} has {others}"))
+                .label(number.span, format!("is {k} here"))
+                .label(self.parties[set.0 as usize].span, format!("{n} in all"))
+                .hint(format!("say so where sizes are chosen: `require {text} < {all};`")),
         )
     }
 
@@ -273,7 +241,7 @@ impl Checker<'_> {
                 match op {
                     IndexOp::Rem if b.0 == b.1 && b.0 > 0 => Some((0, b.0 - 1)),
                     IndexOp::Rem => None,
-                    IndexOp::Div if b.0 <= 0 => None,
+                    IndexOp::Div if b.0 <= 0 && b.1 >= 0 => None,
                     op => corners(*op, a, b),
                 }
             }
@@ -285,105 +253,79 @@ impl Checker<'_> {
         let at = index.span;
         let found = self.ty(&index.ty);
         let Some(first) = e.ty.dims.first().copied() else {
-            return Err(self.fail(Diagnostic::error(
-                codes::SHAPE,
-                "a single number has no entries to index",
-                span,
-                format!("`{}` is {}", self.text(base), self.ty(&e.ty)),
-            )));
+            return codes::SHAPE
+                .error("a single number has no entries to index")
+                .label(span, format!("`{}` is {}", self.text(base), self.ty(&e.ty)))
+                .refuse(self);
         };
         if index.ty.secrecy != Secrecy::Public {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "an index must be known at compile time, or public",
-                    at,
-                    format!("a secret {found}"),
-                )
+            return codes::KIND
+                .error("an index must be known at compile time, or public")
+                .label(at, format!("a secret {found}"))
                 .hint(
                     "which entry is read would show: read all, `sum(select(k == j, \
-                    x[j], 0) for j in n)`",
-                ),
-            ));
+                     x[j], 0) for j in n)`",
+                )
+                .refuse(self);
         }
         if index.ty.elem != Elem::Int || !index.ty.dims.is_empty() {
-            let error = Diagnostic::error(
-                codes::KIND,
-                "an index is a whole number",
-                at,
-                format!("a public {found}"),
-            );
             let (text, name) = (self.text(at), self.text(base));
-            return Err(self.fail(match index.ty.dims.as_slice() {
-                [n] if index.ty.elem == Elem::Int => {
-                    error.hint(format!("one at a time: `[{name}[{text}[j]] for j in {}]`", n.size))
+            let hint = match (index.ty.dims.as_slice(), index.ty.elem) {
+                ([n], Elem::Int) => {
+                    Some(format!("one at a time: `[{name}[{text}[j]] for j in {}]`", n.size))
                 }
-                [_] if index.ty.elem == Elem::Bit => error.hint(format!(
+                ([_], Elem::Bit) => Some(format!(
                     "bits choose entries by `select({text}[j], {name}[j], 0)`: how many there are is not known before a run"
                 )),
-                _ => error,
-            }));
+                _ => None,
+            };
+            return codes::KIND
+                .error("an index is a whole number")
+                .label(at, format!("a public {found}"))
+                .hints(hint)
+                .refuse(self);
         }
         if let Some(set) = first.set {
             let (name, wanted) = (self.text(base), self.set_name(set));
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::INDEX_SET,
-                    format!("`{name}` is indexed by {wanted}"),
-                    at,
-                    "a plain number",
-                )
-                .hint(format!(
-                    "draw members: `sample picks[k] of {wanted};`, and `for i in picks`"
-                )),
-            ));
+            return codes::INDEX_SET
+                .error(format!("`{name}` is indexed by {wanted}"))
+                .label(at, "a plain number")
+                .hint(format!("draw members: `sample picks[k] of {wanted};`, and `for i in picks`"))
+                .refuse(self);
         }
         let last = i64::try_from(first.size).unwrap_or(i64::MAX) - 1;
         let label = match self.bounds_of(&index) {
             Some((lo, hi)) if lo >= 0 && hi <= last => {
-                let mut ty = e.ty.clone();
-                ty.dims.remove(0);
-                if ty.dims.is_empty() {
-                    ty.record = None;
-                }
+                let ty = e.ty.entry(1);
                 return Ok(typed(ExprKind::Pick(Box::new(e), Box::new(index)), ty, span));
             }
             Some((lo, hi)) => format!("may be {lo} to {hi}"),
             None => "may be any number".to_owned(),
         };
         let (name, index) = (self.text(base), self.text(at));
-        Err(self.fail(
-            Diagnostic::error(
-                codes::INDEX,
-                "an index is not seen to stay in bounds",
-                at,
-                label,
-            )
+        codes::INDEX
+            .error("an index is not seen to stay in bounds")
+            .label(at, label)
             .label(base, format!("`{name}` has indices 0 to {last} here"))
             .hint(format!("a list of two bounds it: `{name}[min([max([{index}, 0]), {last}])]`"))
             .hint(format!(
                 "what it may be follows from its declaration: `input j: public int in 0..{};`, `sample j[k] of {};`",
                 first.size, first.size
-            )),
-        ))
+            ))
+            .refuse(self)
     }
 
     /// `places[n](index)`.
     pub(super) fn places(&mut self, n: i64, index: Expr, span: Span) -> R<Expr> {
         self.even(&index)?;
-        let found = self.ty(&index.ty);
         let size = u64::try_from(n).ok().filter(|n| (1..=MAX_ELEMENTS).contains(n));
         let plain = index.ty.secrecy == Secrecy::Public && index.ty.elem == Elem::Int;
         let (Some(size), true, [_]) = (size, plain, index.ty.dims.as_slice()) else {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "`places[n]` takes a vector of public integers",
-                    index.span,
-                    format!("this is {found}"),
-                )
-                .hint("for example of what is drawn: `sample order[n] of n;`"),
-            ));
+            return codes::KIND
+                .error("`places[n]` takes a vector of public integers")
+                .label(index.span, self.this_is(&index.ty))
+                .hint("for example of what is drawn: `sample order[n] of n;`")
+                .refuse(self);
         };
         let ty = Ty { dims: vec![Dim::plain(size)], ..index.ty.clone() };
         Ok(typed(ExprKind::Intrinsic(Intrinsic::Places, vec![index]), ty, span))

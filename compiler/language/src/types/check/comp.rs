@@ -1,10 +1,9 @@
 //! Comprehensions and conditions.
 
 use super::checker::Checker;
-use super::expr::secrecy_word;
 use super::index::{count_entries, decided};
 use super::value::{Env, IntVal, Loop, R, Reported, Val, in_place, typed};
-use crate::diagnostic::{Diagnostic, Edit, codes};
+use crate::diagnostic::{Edit, codes};
 use crate::syntax::ast::{self, Secrecy, Span};
 use crate::types::{BinOp, Cond, Dim, Domain, Elem, Expr, ExprKind, Gen, Index, Ty};
 
@@ -32,19 +31,17 @@ impl Checker<'_> {
         let (gens, value) = (typed_gens?, value?);
         let value = in_place(defined, value);
         let Some((fewest, most)) = count_entries(&inner, &env.loops) else {
-            return Err(self.fail(Diagnostic::error(
-                codes::SIZE,
-                "a comprehension has too many entries to count",
-                span,
-                "its conditions cannot be tried for all loop variables",
-            )));
+            return codes::SIZE
+                .error("a comprehension has too many entries to count")
+                .label(span, "its conditions cannot be tried for all loop variables")
+                .refuse(self);
         };
         let set = match gens.as_slice() {
             [Gen { domain: Domain::Set(set), cond: None, .. }] => Some(*set),
             _ => None,
         };
         let mut ty = value.ty.clone();
-        ty.dims.insert(0, Dim { size: most, set, ragged: fewest != most });
+        ty.dims.insert(0, Dim { size: most, set, fewest });
         self.limit(&ty, span)?;
         Ok(typed(ExprKind::Comp(gens, Box::new(value)), ty, span))
     }
@@ -85,57 +82,43 @@ impl Checker<'_> {
                 (domain, Some(s.of), self.set_size(s.of), true)
             }
             Val::Sample(_) => {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a loop needs one committee",
-                        at,
-                        "one committee per member: whose?",
-                    )
-                    .hint("write `committee[i]`"),
-                ));
+                return codes::KIND
+                    .error("a loop needs one committee")
+                    .label(at, "one committee per member: whose?")
+                    .hint("write `committee[i]`")
+                    .refuse(self);
             }
             Val::Expr(e) if e.ty.dims.is_empty() => {
-                let what = secrecy_word(e.ty.secrecy);
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SECRET_CONDITION,
-                        "a loop needs bounds known at compile time",
-                        at,
-                        format!("a {what} value of the run"),
-                    )
+                let what = e.ty.secrecy.word();
+                return codes::SECRET_CONDITION
+                    .error("a loop needs bounds known at compile time")
+                    .label(at, format!("a {what} value of the run"))
                     .hint(
                         "loop over all that may occur and let the others count nothing: \
-                        `sum(select(j < k, x[j], 0) for j in n)`",
-                    ),
-                ));
+                         `sum(select(j < k, x[j], 0) for j in n)`",
+                    )
+                    .refuse(self);
             }
             Val::Expr(e) => {
                 let n = e.ty.dims[0];
-                let over = n.set.map_or(n.size.to_string(), |s| self.set_name(s));
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a loop runs over indices, not over the entries of a tensor",
-                        at,
-                        format!("this is {}", self.ty(&e.ty)),
-                    )
+                let over = self.range_text(&n);
+                return codes::KIND
+                    .error("a loop runs over indices, not over the entries of a tensor")
+                    .label(at, format!("this is {}", self.ty(&e.ty)))
                     .hint(format!(
                         "write `for {v} in {over}` and index with `[{v}]`",
                         v = g.var.name
-                    )),
-                ));
+                    ))
+                    .refuse(self);
             }
             other => {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a loop runs over a party set, a committee, a range or a size",
-                        at,
-                        format!("this is {}", other.describe()),
+                return codes::KIND
+                    .error("a loop runs over a party set, a committee, a range or a size")
+                    .label(at, format!("this is {}", other.describe()))
+                    .hint(
+                        "for example `for i in Client`, `for j in 1..n`, `for j in n`, `for t in M`",
                     )
-                    .hint("for example `for i in Client`, `for j in 1..n`, `for j in n`, `for t in M`"),
-                ));
+                    .refuse(self);
             }
         };
         let var = self.var(&g.var.name, Ty::scalar(Elem::Int, Secrecy::Public), g.var.span);
@@ -174,22 +157,19 @@ impl Checker<'_> {
         match val {
             Val::Poison => Reported,
             Val::Expr(e) if e.ty.elem == Elem::Bit => {
-                let what = secrecy_word(e.ty.secrecy);
-                let error = Diagnostic::error(
-                    codes::SECRET_CONDITION,
-                    "the condition of an `if` must be known at compile time",
-                    span,
-                    format!("a {what} bit"),
-                );
+                let what = e.ty.secrecy.word();
+                let error = codes::SECRET_CONDITION
+                    .error("the condition of an `if` must be known at compile time")
+                    .label(span, format!("a {what} bit"));
                 self.fail(if in_loop {
                     error.hint(
                         "let the other entries count nothing: `sum(select(c[i], x[i], \
-                        0) for i in n)`, or multiply by the bit",
+                         0) for i in n)`, or multiply by the bit",
                     )
                 } else {
                     error.hint(format!("{SELECT}: a where c holds, else b")).hint(
                         "both sides are computed, whatever the condition: nobody may \
-                            see which one counts",
+                         see which one counts",
                     )
                 })
             }
@@ -199,13 +179,10 @@ impl Checker<'_> {
                     other => other.describe().to_owned(),
                 };
                 self.fail(
-                    Diagnostic::error(
-                        codes::ELEMENT,
-                        "a condition is a comparison",
-                        span,
-                        format!("this is {what}"),
-                    )
-                    .hint("for example `i != j`, `n > 1`"),
+                    codes::ELEMENT
+                        .error("a condition is a comparison")
+                        .label(span, format!("this is {what}"))
+                        .hint("for example `i != j`, `n > 1`"),
                 )
             }
         }
@@ -217,16 +194,12 @@ impl Checker<'_> {
             Val::Bool(b) => Ok(b),
             Val::Cond(cond) => match decided(&cond, &env.loops) {
                 Some(b) => Ok(b),
-                None => Err(self.fail(
-                    Diagnostic::error(
-                        codes::SECRET_CONDITION,
-                        "the condition of an `if` must be the same for all loop variables",
-                        c.span,
-                        "true for some, false for others",
-                    )
+                None => codes::SECRET_CONDITION
+                    .error("the condition of an `if` must be the same for all loop variables")
+                    .label(c.span, "true for some, false for others")
                     .hint(format!("{SELECT}: both sides are computed for each"))
-                    .hint("or put the condition into the loop: `for j in n if j != i`"),
-                )),
+                    .hint("or put the condition into the loop: `for j in n if j != i`")
+                    .refuse(self),
             },
             other => Err(self.not_a_condition(&other, c.span, false)),
         }

@@ -2,14 +2,15 @@
 
 use super::checker::Checker;
 use super::value::{
-    Env, IntVal, R, Reported, Val, cond_expr, constant, index_expr, join_elem, join_secrecy, typed,
+    Env, IntVal, R, Reported, Val, cond_expr, constant, index_expr, join_elem, typed,
 };
 use super::world::{ItemId, STD, item_kind};
 use crate::diagnostic::near::{did_you_mean, habit};
-use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
-use crate::syntax::ast::{self, Ident, ItemKind, Secrecy, Span};
+use crate::diagnostic::{Edit, Hint, codes};
+use crate::syntax::ast::{self, Ident, ItemKind, Span};
+use crate::types::model::Model;
 use crate::types::number::{Number, NumberError};
-use crate::types::{Dim, Elem, Expr, ExprKind, Index, SetId, Ty};
+use crate::types::{Dim, Elem, Expr, ExprKind, Index, ModelId, SetId, Ty};
 
 impl Checker<'_> {
     /// What an expression is.
@@ -76,12 +77,8 @@ impl Checker<'_> {
             Some(Ok(x)) => Ok(Val::Real(x.into())),
             error => {
                 let why = error.and_then(Result::err).unwrap_or(NumberError::NotReal);
-                Err(self.fail(Diagnostic::error(
-                    codes::NUMBER,
-                    "number out of range",
-                    span,
-                    why.to_string(),
-                )))
+                Err(self
+                    .fail(codes::NUMBER.error("number out of range").label(span, why.to_string())))
             }
         }
     }
@@ -95,37 +92,29 @@ impl Checker<'_> {
 
     /// Refuses what only a reduction may take.
     pub(super) fn even(&mut self, value: &Expr) -> R<()> {
-        if value.ty.dims.iter().any(|d| d.ragged) {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::RAGGED,
-                    "an uneven comprehension stands outside a reduction",
-                    value.span,
-                    "its number of entries depends on an enclosing loop variable",
-                )
+        if value.ty.dims.iter().any(|d| d.ragged()) {
+            return codes::RAGGED
+                .error("an uneven comprehension stands outside a reduction")
+                .label(value.span, "its number of entries depends on an enclosing loop variable")
                 .hint(
                     "only `sum`, `max` and `min` take uneven comprehensions, directly: \
-                    `sum(x[j] for j in 0..i)`",
+                     `sum(x[j] for j in 0..i)`",
                 )
                 .hint(
                     "elsewhere make each one as long as the next, for example `[select(j < \
-                    i, x[j], 0) for j in n]`",
-                ),
-            ));
+                     i, x[j], 0) for j in n]`",
+                )
+                .refuse(self);
         }
         if value.ty.dims.iter().any(|d| d.size == 0) {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::SIZE,
-                    "a tensor has at least one entry",
-                    value.span,
-                    "this comprehension has none",
-                )
+            return codes::SIZE
+                .error("a tensor has at least one entry")
+                .label(value.span, "this comprehension has none")
                 .hint(
                     "look at the sizes it ranges over; `require` can exclude sizes that \
-                    make no sense",
-                ),
-            ));
+                     make no sense",
+                )
+                .refuse(self);
         }
         Ok(())
     }
@@ -142,12 +131,10 @@ impl Checker<'_> {
         let real: Hint = match with_real(&text) {
             Some(real) => {
                 // Where it stands as it is shown.
-                let edit = (text == self.sources.snippet(span))
-                    .then(|| Edit::replace(span, real.clone()));
-                Hint::from(format!(
-                    "for the exact quotient make one side a real number: `{real}`"
-                ))
-                .edit(edit)
+                let edit =
+                    (text == self.sources.snippet(span)).then(|| Edit::replace(span, real.clone()));
+                Hint::from(format!("for the exact quotient make one side a real number: `{real}`"))
+                    .edit(edit)
             }
             None => format!(
                 "for the exact quotient make one side a real number where `{text}` is computed: `1.0 * a / b`"
@@ -155,107 +142,83 @@ impl Checker<'_> {
             .into(),
         };
         self.fail(
-            Diagnostic::error(
-                codes::ELEMENT,
-                "a division of sizes rounds down, which a value must not do unseen",
-                span,
-                "not a whole number",
-            )
-            .hint(real)
-            .hint("to round down on purpose say so, for example `(b - b % 2) / 2`"),
+            codes::ELEMENT
+                .error("a division of sizes rounds down, which a value must not do unseen")
+                .label(span, "not a whole number")
+                .hint(real)
+                .hint("to round down on purpose say so, for example `(b - b % 2) / 2`"),
         )
     }
 
     /// A run-time value of what is known at compile time.
     pub(super) fn at_run_time(&mut self, val: Val, span: Span) -> R<Expr> {
-        let title = format!("{} is not a value", val.describe());
-        let label = "a number or tensor is needed here";
-        match val {
-            Val::Int(IntVal { sampled: true, .. }) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a sampled member can only be an index",
-                    span,
-                    "drawn at run time: no number to compute with",
-                )
-                .hint("use it in brackets, as in `image[j]`"),
-            )),
-            Val::Int(IntVal { rounded: true, .. }) => Err(self.rounds_down(span)),
-            Val::Int(IntVal { index: Index::Const(i), .. }) => {
-                self.held(&i.into(), Elem::Int, span)
+        let what = val.describe();
+        let drawn = matches!(val, Val::Members(..) | Val::Sample(_));
+        let hint = match val {
+            Val::Int(IntVal { sampled: true, .. }) => {
+                return codes::KIND
+                    .error("a sampled member can only be an index")
+                    .label(span, "drawn at run time: no number to compute with")
+                    .hint("use it in brackets, as in `image[j]`")
+                    .refuse(self);
             }
-            Val::Int(i) => Ok(index_expr(&i.index, span)),
-            Val::Real(x) => self.held(&x, Elem::Fix, span),
-            Val::Bool(b) => Ok(constant(f64::from(u8::from(b)), Elem::Bit, span)),
-            Val::Cond(c) => Ok(cond_expr(&c, span)),
-            Val::Expr(e) => Ok(Expr { span, ..e }),
-            Val::Poison => Err(Reported),
+            Val::Int(IntVal { rounded: true, .. }) => return Err(self.rounds_down(span)),
+            Val::Int(IntVal { index: Index::Const(i), .. }) => {
+                return self.held(&i.into(), Elem::Int, span);
+            }
+            Val::Int(i) => return Ok(index_expr(&i.index, span)),
+            Val::Real(x) => return self.held(&x, Elem::Fix, span),
+            Val::Bool(b) => return Ok(constant(f64::from(u8::from(b)), Elem::Bit, span)),
+            Val::Cond(c) => return Ok(cond_expr(&c, span)),
+            Val::Expr(e) => return Ok(Expr { span, ..e }),
+            Val::Poison => return Err(Reported),
+            Val::Layer(_) => {
+                let text = self.text(span);
+                return codes::LAYER
+                    .error("a layer is applied to a value")
+                    .label(span, "a layer without an input")
+                    .hint(format!("apply it: `x |> {text}`"))
+                    .refuse(self);
+            }
             Val::Fields(e, prefix) => {
-                let names = self.fields_below(&e.ty, &prefix);
-                Err(self.fail(
-                    Diagnostic::error(codes::KIND, title, span, label)
-                        .hint(format!("its parameters are: {}", names.join(", "))),
-                ))
+                format!("its parameters are: {}", self.fields_below(&e.ty, &prefix).join(", "))
             }
             Val::Set(set) => {
                 let name = self.set_name(set);
-                Err(self.fail(
-                    Diagnostic::error(codes::KIND, title, span, label).hint(format!(
-                        "a party set is what loops run over: `[.. for i in {name}]`"
-                    )),
-                ))
+                format!("a party set is what loops run over: `[.. for i in {name}]`")
             }
-            Val::Members(..) | Val::Sample(_) => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, label)
-                    .hint("loop over it: `[.. for j in committee[i]]`")
-                    .hint(
-                        "who is drawn follows from the public coins of a run: `slvrc run --json` prints them, and \
-                        `slvrc eval --coins` takes them",
-                    ),
-            )),
-            Val::Range(..) => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, label)
-                    .hint("a range is what loops run over: `[x[j] for j in 0..n]`"),
-            )),
-            Val::Item(_) | Val::Sized(..) => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, label)
-                    .hint("give it its arguments in parentheses"),
-            )),
+            Val::Members(..) | Val::Sample(_) => {
+                "loop over it: `[.. for j in committee[i]]`".to_owned()
+            }
+            Val::Range(..) => "a range is what loops run over: `[x[j] for j in 0..n]`".to_owned(),
+            Val::Item(_) | Val::Sized(..) => "give it its arguments in parentheses".to_owned(),
             Val::Tuple(parts) => {
                 let n = parts.len();
                 let text = self.text(span);
                 let simple = text.chars().all(|c| c.is_alphanumeric() || c == '_');
-                let error = Diagnostic::error(codes::KIND, title, span, label);
-                Err(self.fail(if simple {
-                    error.hint(format!("its parts are `{text}.0` to `{text}.{}`", n - 1))
-                } else {
-                    let names: Vec<String> = ('a'..='z').take(n).map(String::from).collect();
-                    error.hint(format!("name its parts: `let ({}) = ..;`", names.join(", ")))
-                }))
-            }
-            Val::Layer(_) => {
-                let text = self.text(span);
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::LAYER,
-                        "a layer is applied to a value",
-                        span,
-                        "a layer without an input",
-                    )
-                    .hint(format!("apply it: `x |> {text}`")),
-                ))
+                let names: Vec<String> = ('a'..='z').take(n).map(String::from).collect();
+                match simple {
+                    true => format!("its parts are `{text}.0` to `{text}.{}`", n - 1),
+                    false => format!("name its parts: `let ({}) = ..;`", names.join(", ")),
+                }
             }
             Val::Weights(_) => {
-                Err(self.fail(Diagnostic::error(codes::KIND, title, span, label).hint(
-                    "weights are made of a vector, `weights M(v)`, or tensor by tensor: \
-                    `weights M(2 * w[t] for t in M)`",
-                )))
+                "weights are made of a vector, `weights M(v)`, or tensor by tensor: \
+                 `weights M(2 * w[t] for t in M)`"
+                    .to_owned()
             }
-            Val::Model(_) | Val::Shape(_) => Err(self.fail(
-                Diagnostic::error(codes::KIND, title, span, label)
-                    .hint("it is known at compile time only: it stands in brackets and types"),
-            )),
-        }
+            Val::Model(_) | Val::Shape(_) => {
+                "it is known at compile time only: it stands in brackets and types".to_owned()
+            }
+        };
+        let coins = "who is drawn follows from the public coins of a run: `slvrc run --json` prints them, and \
+             `slvrc eval --coins` takes them";
+        codes::KIND
+            .error(format!("{what} is not a value"))
+            .label(span, "a number or tensor is needed here")
+            .hint(hint)
+            .hints(drawn.then_some(coins))
+            .refuse(self)
     }
 
     /// As [`Self::expr`], but the name of an item stays a name.
@@ -267,24 +230,21 @@ impl Checker<'_> {
                 None => match self.world.visible(env.module, env.block, name) {
                     Some(id) => Ok(Val::Item(id)),
                     // Normally reported by the pass over names; reporting twice shows once.
-                    None => Err(self.fail(Diagnostic::error(
-                        codes::UNKNOWN_NAME,
-                        format!("there is no name `{name}` here"),
-                        e.span,
-                        "not defined",
-                    ))),
+                    None => codes::UNKNOWN_NAME
+                        .error(format!("there is no name `{name}` here"))
+                        .label(e.span, "not defined")
+                        .refuse(self),
                 },
             },
             ast::ExprKind::Path(head, name) => match self.world.path(head, name) {
                 Ok(id) => Ok(Val::Item(id)),
-                Err(error) => Err(self.fail(error)),
+                Err(error) => error.refuse(self),
             },
             ast::ExprKind::At(a, args) => self.at(env, a, args, e.span),
             _ => self.expr(env, e),
         }
     }
 
-    /// Whether an item is a model.
     pub(super) fn is_model(&self, id: ItemId) -> bool {
         matches!(&self.world.items[id.0].item.kind, ItemKind::Block(b) if b.is_model)
     }
@@ -301,29 +261,21 @@ impl Checker<'_> {
                 let mut env = Env::new(self.world.items[id.0].module);
                 let val = match self.expr(&mut env, value)? {
                     val @ (Val::Int(_) | Val::Real(_) | Val::Bool(_)) => Ok(val),
-                    _ => Err(self.fail(
-                        Diagnostic::error(
-                            codes::KIND,
-                            "a constant is one number known at compile time",
-                            value.span,
-                            "not one number, or not known at compile time",
-                        )
-                        .hint("define it with `let` inside the predicate, or as a function"),
-                    )),
+                    _ => codes::KIND
+                        .error("a constant is one number known at compile time")
+                        .label(value.span, "not one number, or not known at compile time")
+                        .hint("define it with `let` inside the predicate, or as a function")
+                        .refuse(self),
                 };
                 self.consts.insert(id, val.clone());
                 val
             }
             ItemKind::Block(b) if b.is_model => self.model(id, &[], span).map(Val::Model),
-            ItemKind::Predicate(_) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a predicate cannot be used inside another",
-                    span,
-                    item_kind(&item),
-                )
-                .hint("put what both share into a function"),
-            )),
+            ItemKind::Predicate(_) => codes::KIND
+                .error("a predicate cannot be used inside another")
+                .label(span, item_kind(&item))
+                .hint("put what both share into a function")
+                .refuse(self),
             _ => Ok(Val::Item(id)),
         }
     }
@@ -338,29 +290,23 @@ impl Checker<'_> {
     /// Values of one shape as the entries of a list.
     pub(super) fn stacked(&mut self, values: Vec<Expr>, span: Span) -> R<Expr> {
         let Some(first) = values.first() else {
-            return Err(self.fail(Diagnostic::error(
-                codes::SIZE,
-                "a tensor has at least one entry",
-                span,
-                "empty list",
-            )));
+            return codes::SIZE
+                .error("a tensor has at least one entry")
+                .label(span, "empty list")
+                .refuse(self);
         };
         let mut ty = first.ty.clone();
         for v in &values[1..] {
             if v.ty.shape() != ty.shape() {
                 let (a, b) = (self.ty(&ty), self.ty(&v.ty));
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SHAPE,
-                        "the entries of a list have one shape",
-                        v.span,
-                        format!("this is {b}"),
-                    )
-                    .label(first.span, format!("the first is {a}")),
-                ));
+                return codes::SHAPE
+                    .error("the entries of a list have one shape")
+                    .label(v.span, format!("this is {b}"))
+                    .label(first.span, format!("the first is {a}"))
+                    .refuse(self);
             }
             ty.elem = join_elem(ty.elem, v.ty.elem);
-            ty.secrecy = join_secrecy(ty.secrecy, v.ty.secrecy);
+            ty.secrecy = ty.secrecy.max(v.ty.secrecy);
             if ty.record != v.ty.record {
                 ty.record = None;
             }
@@ -386,24 +332,20 @@ impl Checker<'_> {
     ) -> R<Val> {
         let (base, prefix) = match of {
             Val::Model(m) => {
-                let model = &self.models[m.0 as usize];
+                let model = self.model_of(m);
                 return match name.name.as_str() {
                     "shape" => Ok(Val::Shape(model.input.clone())),
                     "classes" => Ok(Val::int(model.output.iter().product::<u64>() as i64)),
                     "len" => Ok(Val::int(model.len as i64)),
                     "tensors" => Ok(Val::int(model.params.len() as i64)),
-                    _ => Err(self.fail(
-                        Diagnostic::error(
-                            codes::UNKNOWN_NAME,
-                            format!("a model has no `{}`", name.name),
-                            name.span,
-                            "not defined",
-                        )
+                    _ => codes::UNKNOWN_NAME
+                        .error(format!("a model has no `{}`", name.name))
+                        .label(name.span, "not defined")
                         .hint(
                             "a model has `shape` (of its input), `classes` (its outputs), \
-                            `len` (its weights) and `tensors` (which these are in)",
-                        ),
-                    )),
+                             `len` (its weights) and `tensors` (which these are in)",
+                        )
+                        .refuse(self),
                 };
             }
             Val::Layer(layer) => return self.part_of_layer(&layer, name),
@@ -437,22 +379,18 @@ impl Checker<'_> {
                         habit(name).unwrap_or_default().into()
                     }
                     _ => "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
-                        and `M.shape`, `M.classes`"
+                          and `M.shape`, `M.classes`"
                         .into(),
                 };
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "only weights and models have fields",
-                        at,
-                        format!("this is {what}"),
-                    )
-                    .hint(hint),
-                ));
+                return codes::KIND
+                    .error("only weights and models have fields")
+                    .label(at, format!("this is {what}"))
+                    .hint(hint)
+                    .refuse(self);
             }
         };
         let Some(m) = base.ty.record else { return Err(Reported) };
-        let model = &self.models[m.0 as usize];
+        let model = self.model_of(m);
         if let Some(p) = model.params.iter().position(|p| p.name == prefix) {
             return self.tensor(m, base, p, span).map(Val::Expr);
         }
@@ -479,13 +417,12 @@ impl Checker<'_> {
             self.sources.snippet(written) == prefix && parts(near) == parts(&prefix)
         });
         let edit = meant.map(|near| Edit::replace(written, near));
-        let error = Diagnostic::error(
-            codes::UNKNOWN_NAME,
-            format!("model {} has no parameter `{prefix}`", self.models[m.0 as usize].name),
-            name.span,
-            "not defined",
-        );
-        Err(self.fail(error.hint(hint).edit(edit)))
+        codes::UNKNOWN_NAME
+            .error(format!("model {} has no parameter `{prefix}`", self.model_of(m).name))
+            .label(name.span, "not defined")
+            .hint(hint)
+            .edit(edit)
+            .refuse(self)
     }
 
     /// Writes `x.sum(` as `sum(x`, with a comma before other arguments, and `x.sum` as `sum(x)`.
@@ -505,7 +442,7 @@ impl Checker<'_> {
 
     /// The next parts of parameter names below a prefix.
     fn fields_below(&self, ty: &Ty, prefix: &str) -> Vec<String> {
-        let Some(model) = ty.record.map(|m| &self.models[m.0 as usize]) else { return Vec::new() };
+        let Some(model) = ty.record.map(|m| self.model_of(m)) else { return Vec::new() };
         let mut out: Vec<String> = Vec::new();
         for p in &model.params {
             let rest = match prefix {
@@ -522,22 +459,21 @@ impl Checker<'_> {
         out.iter().map(|n| format!("`{n}`")).collect()
     }
 
-    /// Name of a party set.
     pub(super) fn set_name(&self, set: SetId) -> String {
         self.parties[set.0 as usize].name.clone()
     }
 
-    /// Number of members of a party set.
+    /// What a loop over a dimension goes over: `Client`, `10`.
+    pub(super) fn range_text(&self, dim: &Dim) -> String {
+        dim.set.map_or(dim.size.to_string(), |s| self.set_name(s))
+    }
+
+    pub(super) fn model_of(&self, m: ModelId) -> &Model {
+        &self.models[m.0 as usize]
+    }
+
     pub(super) fn set_size(&self, set: SetId) -> u64 {
         self.parties[set.0 as usize].size
-    }
-}
-
-/// `public` or `secret`.
-pub(super) fn secrecy_word(s: Secrecy) -> &'static str {
-    match s {
-        Secrecy::Public => "public",
-        Secrecy::Secret => "secret",
     }
 }
 

@@ -1,23 +1,26 @@
 //! Models: layers applied to an input, with every shape known. A layer of the compiler is a step, and so is every
 //! expression between layers.
 
-use super::checker::{Checker, Frame};
+use super::checker::Checker;
 use super::layers::Builder;
 use super::requirements::required;
-use super::unify::element;
-use super::value::{Env, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed};
+use super::value::{
+    Env, Instance, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed,
+};
 use super::world::ItemId;
-use crate::diagnostic::{Diagnostic, Hint, codes};
-use crate::syntax::ast::{self, BinaryOp, Block, ItemKind, Secrecy, Span, TypeKind};
+use crate::diagnostic::{Hint, codes};
+use crate::syntax::ast::{self, BinaryOp, ItemKind, Secrecy, Span, TypeKind};
 use crate::types::model::{Model, Operand, ParamId, Step, StepId, StepKind};
-use crate::types::{self, Definition, Dim, Elem, ExprKind, ModelId, Ty, VarId, layer};
+use crate::types::{self, Elem, ExprKind, ModelId, Ty, VarId, layer};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// Where a value stands in the body of a block.
 struct Body<'l> {
-    /// The block's input: its name and value.
-    input: (String, StepId),
+    /// The name of the block's input.
+    input: &'l str,
+    /// Its value.
+    x: StepId,
     /// Dotted name of the block.
     prefix: &'l str,
 }
@@ -36,47 +39,35 @@ impl Checker<'_> {
         if let Some(known) = self.model_instances.get(&key) {
             return *known;
         }
-        let text = self.sized_text(name, &block.sizes, &sizes);
-        self.enter(Frame { item: id, call: span, text })?;
-        let made = self.build_model(id, block, &sizes, &mut env);
-        self.stack.pop();
-        let made = made.map(|model| {
-            self.models.push(model);
-            ModelId(self.models.len() as u32 - 1)
+        let of = Instance { id, block, sizes: &sizes };
+        let made = self.inside(id, &sizes, span, |this| {
+            let model = this.build_model(of, &mut env)?;
+            this.models.push(model);
+            Ok(ModelId(this.models.len() as u32 - 1))
         });
         self.model_instances.insert(key, made);
         made
     }
 
-    fn build_model(
-        &mut self,
-        id: ItemId,
-        block: &Block,
-        sizes: &[SizeVal],
-        env: &mut Env,
-    ) -> R<Model> {
+    fn build_model(&mut self, of: Instance, env: &mut Env) -> R<Model> {
+        let block = of.block;
         let name = block.name.name.clone();
-        let Some(param) = block.params.first() else { return Err(Reported) };
-        let input = match param.ty.as_ref() {
-            Some(ty) => self.model_shape(env, ty)?,
-            None => {
-                let param = &param.name;
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::LAYER,
-                        "a model states the shape of its input",
-                        param.span,
-                        "which shape?",
-                    )
-                    .hint(format!(
-                        "for example `model {name}({}: fix[1, 28, 28]) -> fix[10]`",
-                        param.name
-                    )),
-                ));
-            }
+        let Some(ast::Param { name: param, ty, .. }) = block.params.first() else {
+            return Err(Reported);
         };
+        let Some(ty) = ty else {
+            return codes::LAYER
+                .error("a model states the shape of its input")
+                .label(param.span, "which shape?")
+                .hint(format!(
+                    "for example `model {name}({}: fix[1, 28, 28]) -> fix[10]`",
+                    param.name
+                ))
+                .refuse(self);
+        };
+        let input = self.model_shape(env, ty)?;
         let outer = std::mem::take(&mut self.making);
-        let built = self.build_steps(id, block, sizes, &input);
+        let built = self.build_steps(of, &input);
         self.making = outer;
         let (builder, last) = built?;
         let output = builder.steps[last].shape.clone();
@@ -84,46 +75,24 @@ impl Checker<'_> {
             let declared = self.model_shape(env, ty)?;
             if declared != output {
                 let (declared, found) = (shape_text(&declared), shape_text(&output));
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SHAPE,
-                        format!("model `{name}` should return shape {declared}"),
-                        block.body.value.span,
-                        format!("this has shape {found}"),
-                    )
-                    .label(ty.span, "declared here"),
-                ));
+                return codes::SHAPE
+                    .error(format!("model `{name}` should return shape {declared}"))
+                    .label(block.body.value.span, format!("this has shape {found}"))
+                    .label(ty.span, "declared here")
+                    .refuse(self);
             }
         }
-        Ok(Model {
-            name,
-            input,
-            output,
-            params: builder.params,
-            len: builder.len,
-            steps: builder.steps,
-        })
+        let Builder { params, len, steps, .. } = builder;
+        Ok(Model { name, input, output, params, len, steps })
     }
 
     /// The steps of a model, and the last of them.
-    fn build_steps(
-        &mut self,
-        id: ItemId,
-        block: &Block,
-        sizes: &[SizeVal],
-        input: &[u64],
-    ) -> R<(Builder, StepId)> {
+    fn build_steps(&mut self, of: Instance, input: &[u64]) -> R<(Builder, StepId)> {
         let mut b = Builder::default();
-        let [param] = block.params.as_slice() else { return Err(Reported) };
-        b.steps.push(Step {
-            kind: StepKind::Input,
-            shape: input.to_vec(),
-            name: String::new(),
-            span: param.name.span,
-            applied: None,
-        });
-        let layers = self.place_layers(&mut b, block, id, sizes, "")?;
-        let last = self.body_steps(&mut b, id, block, sizes, &layers, 0, "")?;
+        let [param] = of.block.params.as_slice() else { return Err(Reported) };
+        let x = push(&mut b, StepKind::Input, input.to_vec(), "", param.name.span);
+        let layers = self.place_layers(&mut b, of, "")?;
+        let last = self.body_steps(&mut b, of, &layers, x, "")?;
         // The result is the last step.
         b.steps.truncate(last + 1);
         self.unread(&b, &layers);
@@ -131,65 +100,58 @@ impl Checker<'_> {
     }
 
     /// The body of a block of one input.
-    #[allow(clippy::too_many_arguments)]
     fn body_steps(
         &mut self,
         b: &mut Builder,
-        id: ItemId,
-        block: &Block,
-        sizes: &[SizeVal],
+        of: Instance,
         layers: &[(String, Rc<Layer>)],
         x: StepId,
         prefix: &str,
     ) -> R<StepId> {
-        let [param] = block.params.as_slice() else { return Err(Reported) };
-        let mut env = self.block_env(id, block, sizes, layers);
-        let body = Body { input: (param.name.name.clone(), x), prefix };
-        let mut required = required(block, true).peekable();
+        let ast::Block { params, body, .. } = of.block;
+        let [param] = params.as_slice() else { return Err(Reported) };
+        let input = &param.name.name;
+        let mut env = self.block_env(of, layers);
+        let mut required = required(of.block, true).peekable();
         if required.peek().is_some() {
             let mut env = env.clone();
-            let value = self.step_value(b, x, &body.input.0);
-            env.set(&body.input.0, value);
+            let value = self.step_value(b, x, input);
+            env.set(input, value);
             self.requirements(&mut env, required)?;
         }
-        if block.body.lets.is_empty() {
-            return self.flow(&mut env, b, &body, &block.body.value);
+        if body.lets.is_empty() {
+            return self.flow(&mut env, b, &Body { input, x, prefix }, &body.value);
         }
-        let value = self.step_value(b, x, &body.input.0);
-        env.set(&body.input.0, value);
-        self.compute(b, prefix, block.body.value.span, |this| this.body_of(&mut env, &block.body))
+        let value = self.step_value(b, x, input);
+        env.set(input, value);
+        self.compute(b, prefix, body.value.span, |this| {
+            let (lets, value) = this.body_of(&mut env, body)?;
+            this.pending.extend(lets);
+            Ok(value)
+        })
     }
 
     fn model_shape(&mut self, env: &mut Env, ty: &ast::Type) -> R<Vec<u64>> {
-        match &ty.kind {
-            TypeKind::Tensor { base, dims } if element(&base.name) == Some(Elem::Fix) => {
-                self.dims(env, dims)
-            }
-            _ => {
-                let error = Diagnostic::error(
-                    codes::LAYER,
-                    "models map `fix` tensors to `fix` tensors",
-                    ty.span,
-                    "not one",
-                );
-                let whole = matches!(&ty.kind, TypeKind::Tensor { base, .. } if element(&base.name).is_some());
-                Err(self.fail(match whole {
-                    true => {
-                        let at = match &ty.kind {
-                            TypeKind::Tensor { base, .. } => base.span,
-                            _ => ty.span,
-                        };
-                        error.hint(Hint::write(
-                            at,
-                            "fix",
-                            ": integers such as tokens fit, and the input of the predicate that the model is applied to may \
-                             stay an `int` or a `bit`",
-                        ))
-                    }
-                    false => error.hint("for example `fix[1, 28, 28]`"),
-                }))
-            }
-        }
+        let base = match &ty.kind {
+            TypeKind::Tensor { base, dims } => match Elem::named(&base.name) {
+                Some(Elem::Fix) => return self.dims(env, dims),
+                elem => elem.map(|_| base.span),
+            },
+            TypeKind::Weights { .. } | TypeKind::Tuple(_) => None,
+        };
+        let fix = |at| {
+            Hint::write(
+                at,
+                "fix",
+                ": integers such as tokens fit, and the input of the predicate that the model is applied to may \
+                 stay an `int` or a `bit`",
+            )
+        };
+        codes::LAYER
+            .error("models map `fix` tensors to `fix` tensors")
+            .label(ty.span, "not one")
+            .hint(base.map_or("for example `fix[1, 28, 28]`".into(), fix))
+            .refuse(self)
     }
 
     /// Warns of layers that are declared but never applied, and of parameters that are never read.
@@ -213,32 +175,24 @@ impl Checker<'_> {
     /// The same of a layer that is declared at `span`.
     fn unread_in(&mut self, layer: &Layer, span: Span, read: &BTreeSet<ParamId>) {
         let name = &layer.name;
-        let params = matches!(layer.kind, SpecKind::List(_))
-            && layer.inner.iter().all(|(_, one)| one.is_param());
-        if params || layer.has_weights(&|p| read.contains(&p)) {
+        if layer.is_params() || layer.has_weights(&|p| read.contains(&p)) {
             for (_, one) in &layer.inner {
                 let span = if self.in_std(one.span) { span } else { one.span };
                 self.unread_in(one, span, read);
             }
         } else if layer.is_param() {
             self.warn(
-                Diagnostic::warning(
-                    codes::LAYER,
-                    format!("parameter `{name}` is never read"),
-                    span,
-                    "it changes nothing",
-                )
-                .hint("compute with it, or delete it"),
+                codes::LAYER
+                    .warning(format!("parameter `{name}` is never read"))
+                    .label(span, "it changes nothing")
+                    .hint("compute with it, or delete it"),
             );
         } else if layer.has_weights(&|_| true) {
             self.warn(
-                Diagnostic::warning(
-                    codes::LAYER,
-                    format!("layer `{name}` is never applied"),
-                    span,
-                    "its weights change nothing",
-                )
-                .hint(format!("write `x |> {name}`, or delete it")),
+                codes::LAYER
+                    .warning(format!("layer `{name}` is never applied"))
+                    .label(span, "its weights change nothing")
+                    .hint(format!("write `x |> {name}`, or delete it")),
             );
         }
     }
@@ -246,8 +200,7 @@ impl Checker<'_> {
     /// The result of a step as a value of expressions.
     fn step_value(&mut self, b: &Builder, step: StepId, name: &str) -> Val {
         let Step { shape, span, .. } = &b.steps[step];
-        let dims = shape.iter().copied().map(Dim::plain).collect();
-        let ty = Ty { elem: Elem::Fix, dims, secrecy: Secrecy::Secret, record: None };
+        let ty = Ty::tensor(Elem::Fix, shape.iter().copied(), Secrecy::Secret);
         let var = match self.making.steps.get(&step) {
             Some(var) => *var,
             None => {
@@ -266,25 +219,21 @@ impl Checker<'_> {
         b: &mut Builder,
         name: &str,
         span: Span,
-        check: impl FnOnce(&mut Self) -> R<(Vec<Definition>, Val)>,
+        check: impl FnOnce(&mut Self) -> R<Val>,
     ) -> R<StepId> {
-        let (made, mut lets) = self.scoped(check);
-        let (defined, value) = made?;
-        lets.extend(defined);
-        let value = match value {
-            Val::Tuple(_) => {
-                let found = self.tree_text(&value);
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SHAPE,
-                        "a model computes one tensor",
-                        span,
-                        format!("this is {found}"),
-                    )
-                    .hint("take a part of it: `t.0`, or `let (a, b) = ..;`"),
-                ));
+        let (made, lets) = self.scoped(|this| {
+            let value = check(this)?;
+            this.settled(value, span)
+        });
+        let value = match made? {
+            Val::Expr(value) => value,
+            value => {
+                return codes::SHAPE
+                    .error("a model computes one tensor")
+                    .label(span, format!("this is {}", self.tree_text(&value)))
+                    .hint("take a part of it: `t.0`, or `let (a, b) = ..;`")
+                    .refuse(self);
             }
-            value => self.at_run_time(value, span)?,
         };
         self.even(&value)?;
         if let ExprKind::Var(var) = &value.kind
@@ -309,55 +258,28 @@ impl Checker<'_> {
         Ok(push(b, StepKind::Compute { operands, body }, shape, name, span))
     }
 
-    /// Whether an expression is the input of a block with layers and functions behind it, and sums of such: then
-    /// each of them is a step of its own.
-    fn is_flow(input: &str, e: &ast::Expr) -> bool {
-        match &e.kind {
-            ast::ExprKind::Name(name) => name == input,
-            ast::ExprKind::Binary(BinaryOp::Pipe, x, _) => Self::is_flow(input, x),
-            ast::ExprKind::Call(_, args) => {
-                matches!(args.as_slice(), [x] if Self::is_flow(input, x))
-            }
-            ast::ExprKind::Binary(BinaryOp::Add, x, y) => {
-                Self::is_flow(input, x) && Self::is_flow(input, y)
-            }
-            ast::ExprKind::If(_, x, y) => Self::is_flow(input, x) && Self::is_flow(input, y),
-            _ => false,
-        }
-    }
-
     /// An expression in the body of a block.
     fn flow(&mut self, env: &mut Env, b: &mut Builder, body: &Body, e: &ast::Expr) -> R<StepId> {
-        let input = &body.input.0;
+        let input = body.input;
         match &e.kind {
             ast::ExprKind::If(c, x, y) => {
-                if self.condition(env, c)? {
-                    self.flow(env, b, body, x)
-                } else {
-                    self.flow(env, b, body, y)
-                }
+                let taken = if self.condition(env, c)? { x } else { y };
+                self.flow(env, b, body, taken)
             }
             ast::ExprKind::Error => Err(Reported),
-            _ if !Self::is_flow(input, e) => {
+            _ if !is_flow(input, e) => {
                 if self.writes_layer(env, e) {
                     let text = self.text(e.span);
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::LAYER,
-                            "a layer is applied to a value",
-                            e.span,
-                            "a layer without an input",
-                        )
-                        .hint(format!("apply it: `{input} |> {text}`")),
-                    ));
+                    return codes::LAYER
+                        .error("a layer is applied to a value")
+                        .label(e.span, "a layer without an input")
+                        .hint(format!("apply it: `{input} |> {text}`"))
+                        .refuse(self);
                 }
-                let value = self.step_value(b, body.input.1, input);
+                let value = self.step_value(b, body.x, input);
                 let names = env.names.len();
                 env.set(input, value);
-                let step = self.compute(b, body.prefix, e.span, |this| {
-                    let value = this.expr(env, e)?;
-                    this.settled(value, e.span).map(|value| (Vec::new(), value))
-                });
+                let step = self.compute(b, body.prefix, e.span, |this| this.expr(env, e));
                 env.names.truncate(names);
                 step
             }
@@ -374,28 +296,26 @@ impl Checker<'_> {
                 let (left, right) = (left?, right?);
                 let (p, q) = (b.steps[left].shape.clone(), b.steps[right].shape.clone());
                 if p != q {
-                    let error = Diagnostic::error(
-                        codes::SHAPE,
-                        "`+` adds two of the same shape",
-                        y.span,
-                        format!("this has shape {}", shape_text(&q)),
-                    )
-                    .label(x.span, format!("this has shape {}", shape_text(&p)));
-                    return Err(self.fail(if p.first() == q.first() && p.len() == 3 {
-                        error.hint(
-                            "padding keeps height and width: `kernel = 3` goes with \
-                            `pad = 1`, `kernel = 5` with `pad = 2`",
-                        )
-                    } else {
-                        error.hint(
-                            "a 1 x 1 convolution on the shortcut makes channels and \
-                            sizes equal: `conv2d[cin, cout, kernel = 1, stride = 2]`",
-                        )
-                    }));
+                    let error = codes::SHAPE
+                        .error("`+` adds two of the same shape")
+                        .label(y.span, format!("this has shape {}", shape_text(&q)))
+                        .label(x.span, format!("this has shape {}", shape_text(&p)));
+                    return error
+                        .hint(match p.first() == q.first() && p.len() == 3 {
+                            true => {
+                                "padding keeps height and width: `kernel = 3` goes with \
+                                 `pad = 1`, `kernel = 5` with `pad = 2`"
+                            }
+                            false => {
+                                "a 1 x 1 convolution on the shortcut makes channels and \
+                                 sizes equal: `conv2d[cin, cout, kernel = 1, stride = 2]`"
+                            }
+                        })
+                        .refuse(self);
                 }
                 Ok(push(b, StepKind::Add(left, right), p, body.prefix, e.span))
             }
-            _ => Ok(body.input.1),
+            _ => Ok(body.x),
         }
     }
 
@@ -409,40 +329,25 @@ impl Checker<'_> {
         x: StepId,
         span: Span,
     ) -> R<StepId> {
-        if matches!(&f.kind, ast::ExprKind::Name(n) if *n == body.input.0) {
+        if matches!(&f.kind, ast::ExprKind::Name(n) if n == body.input) {
             return Err(self.not_a_layer("the input", f.span));
         }
         // Brackets and conditions may read the shape of the input.
         let names = env.names.len();
-        if reads(f, &body.input.0) {
-            let value = self.step_value(b, body.input.1, &body.input.0);
-            env.set(&body.input.0, value);
+        if f.reads(body.input) {
+            let value = self.step_value(b, body.x, body.input);
+            env.set(body.input, value);
         }
-        let made = self.through_any(env, b, body, f, x, span);
+        let made = match self.callee(env, f, 1) {
+            Ok(Val::Layer(layer)) => self.apply_layer(b, &layer, x, f.span),
+            Ok(callee) => {
+                let value = vec![(self.step_value(b, x, body.input), b.steps[x].span)];
+                self.compute(b, body.prefix, span, |this| this.apply(callee, value, f.span, span))
+            }
+            Err(Reported) => Err(Reported),
+        };
         env.names.truncate(names);
         made
-    }
-
-    fn through_any(
-        &mut self,
-        env: &mut Env,
-        b: &mut Builder,
-        body: &Body,
-        f: &ast::Expr,
-        x: StepId,
-        span: Span,
-    ) -> R<StepId> {
-        match self.callee(env, f, 1)? {
-            Val::Layer(layer) => self.apply_layer(b, &layer, x, f.span),
-            callee => {
-                let value = self.step_value(b, x, &body.input.0);
-                let from = b.steps[x].span;
-                self.compute(b, body.prefix, span, |this| {
-                    let value = this.apply(env, callee, vec![(value, from)], f.span, span)?;
-                    this.settled(value, span).map(|value| (Vec::new(), value))
-                })
-            }
-        }
     }
 
     fn apply_layer(
@@ -455,17 +360,8 @@ impl Checker<'_> {
         match &layer.kind {
             SpecKind::Builtin(builtin) => {
                 self.count_application(at)?;
-                let from = &b.steps[x];
-                let shape = match builtin.output(&from.shape) {
-                    Ok(shape) => shape,
-                    Err(misfit) => {
-                        let name =
-                            if layer.name.is_empty() { self.text(at) } else { layer.name.clone() };
-                        let from = (from.span, from.shape.clone());
-                        let declared = Some(layer.span);
-                        return Err(self.misfit_layer(&name, declared, builtin, from, at, misfit));
-                    }
-                };
+                let Step { span, shape, .. } = &b.steps[x];
+                let shape = self.shape_of(builtin, Some(layer), (*span, shape), at)?;
                 if matches!(builtin, layer::Layer::Identity) {
                     return Ok(x);
                 }
@@ -477,12 +373,7 @@ impl Checker<'_> {
                 let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
                 let plain = matches!(block.params.as_slice(), [p] if p.ty.is_none());
                 if !plain || !block.body.lets.is_empty() {
-                    let value = self.step_value(b, x, "x");
-                    let from = b.steps[x].span;
-                    let step = self.compute(b, &layer.name, at, |this| {
-                        let value = this.layer_value(layer, vec![(value, from)], at, at)?;
-                        this.settled(value, at).map(|value| (Vec::new(), value))
-                    })?;
+                    let step = self.compute_layer(b, layer, x, at)?;
                     if let Step { kind: StepKind::Compute { .. }, applied, .. } = &mut b.steps[step]
                     {
                         applied.get_or_insert(at);
@@ -490,20 +381,12 @@ impl Checker<'_> {
                     return Ok(step);
                 }
                 self.count_application(at)?;
-                let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-                self.enter(Frame { item: *id, call: at, text })?;
-                let last = self.body_steps(b, *id, block, sizes, &layer.inner, x, &layer.name);
-                self.stack.pop();
-                last
-            }
-            SpecKind::Function(..) => {
-                let value = self.step_value(b, x, "x");
-                let from = b.steps[x].span;
-                self.compute(b, &layer.name, at, |this| {
-                    let value = this.layer_value(layer, vec![(value, from)], at, at)?;
-                    this.settled(value, at).map(|value| (Vec::new(), value))
+                let of = Instance { id: *id, block, sizes };
+                self.inside(*id, sizes, at, |this| {
+                    this.body_steps(b, of, &layer.inner, x, &layer.name)
                 })
             }
+            SpecKind::Function(..) => self.compute_layer(b, layer, x, at),
             SpecKind::List(_) => {
                 self.count_application(at)?;
                 layer.inner.iter().try_fold(x, |x, (_, one)| self.apply_layer(b, one, x, at))
@@ -511,12 +394,32 @@ impl Checker<'_> {
             SpecKind::Param(_) => Err(self.not_a_layer("a parameter", at)),
         }
     }
+
+    /// A step that computes a layer as an expression.
+    fn compute_layer(
+        &mut self,
+        b: &mut Builder,
+        layer: &Rc<Layer>,
+        x: StepId,
+        at: Span,
+    ) -> R<StepId> {
+        let value = vec![(self.step_value(b, x, "x"), b.steps[x].span)];
+        self.compute(b, &layer.name, at, |this| this.layer_value(layer, value, at, at))
+    }
 }
 
-/// Whether a name stands in an expression.
-fn reads(e: &ast::Expr, name: &str) -> bool {
-    matches!(&e.kind, ast::ExprKind::Name(n) if n == name)
-        || e.children().into_iter().any(|e| reads(e, name))
+/// Whether an expression is the input of a block with layers and functions behind it, and sums of such: then
+/// each of them is a step of its own.
+fn is_flow(input: &str, e: &ast::Expr) -> bool {
+    match &e.kind {
+        ast::ExprKind::Name(name) => name == input,
+        ast::ExprKind::Binary(BinaryOp::Pipe, x, _) => is_flow(input, x),
+        ast::ExprKind::Call(_, args) => matches!(args.as_slice(), [x] if is_flow(input, x)),
+        ast::ExprKind::Binary(BinaryOp::Add, x, y) | ast::ExprKind::If(_, x, y) => {
+            is_flow(input, x) && is_flow(input, y)
+        }
+        _ => false,
+    }
 }
 
 fn push(b: &mut Builder, kind: StepKind, shape: Vec<u64>, name: &str, span: Span) -> StepId {

@@ -93,7 +93,9 @@ pub(super) fn unused(sources: &Sources, file: FileId) -> Vec<Diagnostic> {
         let all = names.iter().all(unused);
         let warning = |(i, name): (usize, &Ident)| {
             let title = format!("`{}` is imported and never used", name.name);
-            Diagnostic::warning(codes::UNUSED, title, name.span, "nothing uses it")
+            codes::UNUSED
+                .warning(title)
+                .label(name.span, "nothing uses it")
                 .hint("leave it out of the `use`")
                 .edit([Edit::replace(if all { whole } else { listed(names, i) }, "")])
         };

@@ -1,38 +1,31 @@
 //! Integers known at compile time up to loop variables: arithmetic, and what values they take.
 //!
-//! Bounds are first tried with intervals; where these are too coarse (`x[i - j]` under `j <= i`)
-//! every choice of the loop variables that matter is tried in turn.
+//! Where the interval of an index is too coarse (`x[i - j]` under `j <= i`), every choice of the loop variables that matter
+//! is tried in turn.
 
 use super::value::Loop;
+use crate::types::number::NumberError;
 use crate::types::{BinOp, Cond, Domain, Index, IndexOp, VarId};
 use std::ops::ControlFlow;
 
 /// At most this many choices of loop variables are tried for one question.
 const BUDGET: u64 = 1 << 24;
 
-/// Why index arithmetic failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ArithError {
-    DivisionByZero,
-    /// Outside of 64 bits.
-    Overflow,
-}
-
 /// `a op b` on numbers; division and remainder round towards minus infinity.
-pub(super) fn arith(op: IndexOp, a: i64, b: i64) -> Result<i64, ArithError> {
+pub(super) fn arith(op: IndexOp, a: i64, b: i64) -> Result<i64, NumberError> {
     let division = matches!(op, IndexOp::Div | IndexOp::Rem);
     if division && b == 0 {
-        return Err(ArithError::DivisionByZero);
+        return Err(NumberError::DivisionByZero);
     }
-    op.apply(a, b).ok_or(ArithError::Overflow)
+    op.apply(a, b).ok_or(NumberError::TooLarge)
 }
 
 /// `a op b`, folded where both are numbers or one is neutral.
-pub(super) fn combine(op: IndexOp, a: Index, b: Index) -> Result<Index, ArithError> {
+pub(super) fn combine(op: IndexOp, a: Index, b: Index) -> Result<Index, NumberError> {
     Ok(match (op, a, b) {
         (op, Index::Const(a), Index::Const(b)) => Index::Const(arith(op, a, b)?),
         (IndexOp::Div | IndexOp::Rem, _, Index::Const(0)) => {
-            return Err(ArithError::DivisionByZero);
+            return Err(NumberError::DivisionByZero);
         }
         (IndexOp::Add | IndexOp::Sub, a, Index::Const(0)) => a,
         (IndexOp::Add, Index::Const(0), b) => b,
@@ -66,7 +59,6 @@ pub(super) fn eval(index: &Index, at: &Assign) -> i64 {
     }
 }
 
-/// The value of a condition.
 pub(super) fn holds(cond: &Cond, at: &Assign) -> bool {
     match cond {
         Cond::Compare(op, a, b) => compare(*op, eval(a, at), eval(b, at)),
@@ -89,47 +81,32 @@ pub(super) fn compare<T: PartialOrd>(op: BinOp, a: T, b: T) -> bool {
     }
 }
 
-/// Variables of an index, added to `out`.
-pub(super) fn index_vars(index: &Index, out: &mut Vec<VarId>) {
+/// Variables of an index.
+pub(super) fn index_vars(index: &Index) -> Vec<VarId> {
     match index {
-        Index::Const(_) => {}
-        Index::Var(v) => out.push(*v),
-        Index::Binary(_, a, b) => {
-            index_vars(a, out);
-            index_vars(b, out);
-        }
+        Index::Const(_) => Vec::new(),
+        Index::Var(v) => vec![*v],
+        Index::Binary(_, a, b) => [index_vars(a), index_vars(b)].concat(),
     }
 }
 
-/// Variables of a condition, added to `out`.
-pub(super) fn cond_vars(cond: &Cond, out: &mut Vec<VarId>) {
+/// Variables of a condition.
+pub(super) fn cond_vars(cond: &Cond) -> Vec<VarId> {
     match cond {
-        Cond::Compare(_, a, b) => {
-            index_vars(a, out);
-            index_vars(b, out);
-        }
-        Cond::Not(a) => cond_vars(a, out),
-        Cond::And(a, b) | Cond::Or(a, b) => {
-            cond_vars(a, out);
-            cond_vars(b, out);
-        }
+        Cond::Compare(_, a, b) => [index_vars(a), index_vars(b)].concat(),
+        Cond::Not(a) => cond_vars(a),
+        Cond::And(a, b) | Cond::Or(a, b) => [cond_vars(a), cond_vars(b)].concat(),
     }
 }
 
 /// Variables that decide which values a loop runs over.
 fn loop_vars(l: &Loop) -> Vec<VarId> {
-    let mut out = Vec::new();
-    match &l.domain {
-        Domain::Range(a, b) => {
-            index_vars(a, &mut out);
-            index_vars(b, &mut out);
-        }
+    let mut out = match &l.domain {
+        Domain::Range(a, b) => [index_vars(a), index_vars(b)].concat(),
         // Whose committee it is does not change which values are possible.
-        Domain::Set(_) | Domain::Sampled { .. } => {}
-    }
-    if let Some(cond) = &l.cond {
-        cond_vars(cond, &mut out);
-    }
+        Domain::Set(_) | Domain::Sampled { .. } => Vec::new(),
+    };
+    out.extend(l.cond.iter().flat_map(cond_vars));
     out
 }
 
@@ -200,40 +177,6 @@ pub(super) fn for_each_choice<B>(
     go(&relevant(loops, vars), &mut Assign::default(), &mut { BUDGET }, &mut f)
 }
 
-/// Smallest and largest value that interval arithmetic gives, without regard to conditions.
-fn interval(index: &Index, loops: &[Loop]) -> Option<(i64, i64)> {
-    match index {
-        Index::Const(c) => Some((*c, *c)),
-        Index::Var(v) => {
-            let at = loops.iter().rposition(|l| l.var == *v)?;
-            let l = &loops[at];
-            match &l.domain {
-                Domain::Range(a, b) => {
-                    let (lo, _) = interval(a, &loops[..at])?;
-                    let (_, hi) = interval(b, &loops[..at])?;
-                    Some((lo, hi.checked_sub(1)?))
-                }
-                _ => Some((0, l.members as i64 - 1)),
-            }
-        }
-        Index::Binary(op, a, b) => {
-            let ((a0, a1), (b0, b1)) = (interval(a, loops)?, interval(b, loops)?);
-            if matches!(op, IndexOp::Div | IndexOp::Rem) && b0 <= 0 && b1 >= 0 {
-                return None;
-            }
-            if *op == IndexOp::Rem {
-                return if b0 == b1 && b0 > 0 { Some((0, b0 - 1)) } else { None };
-            }
-            let corners = [(a0, b0), (a0, b1), (a1, b0), (a1, b1)];
-            let mut all = Vec::with_capacity(4);
-            for (x, y) in corners {
-                all.push(arith(*op, x, y).ok()?);
-            }
-            Some((*all.iter().min()?, *all.iter().max()?))
-        }
-    }
-}
-
 /// How an index leaves its bounds.
 #[derive(Debug, PartialEq)]
 pub(super) enum Outside {
@@ -246,12 +189,7 @@ pub(super) enum Outside {
 /// Checks `0 <= index < size` for all values of the enclosing loops.
 pub(super) fn within(index: &Index, size: u64, loops: &[Loop]) -> Result<(), Outside> {
     let size = size.min(i64::MAX as u64) as i64;
-    if interval(index, loops).is_some_and(|(lo, hi)| lo >= 0 && hi < size) {
-        return Ok(());
-    }
-    let mut vars = Vec::new();
-    index_vars(index, &mut vars);
-    let flow = for_each_choice(loops, &vars, |at| {
+    let flow = for_each_choice(loops, &index_vars(index), |at| {
         let i = eval(index, at);
         if i >= 0 && i < size {
             ControlFlow::Continue(())
@@ -268,12 +206,7 @@ pub(super) fn within(index: &Index, size: u64, loops: &[Loop]) -> Result<(), Out
 
 /// Whether a divisor can be zero for some values of the enclosing loops.
 pub(super) fn divisor_may_vanish(index: &Index, loops: &[Loop]) -> bool {
-    if interval(index, loops).is_some_and(|(lo, hi)| lo > 0 || hi < 0) {
-        return false;
-    }
-    let mut vars = Vec::new();
-    index_vars(index, &mut vars);
-    let flow = for_each_choice(loops, &vars, |at| match eval(index, at) {
+    let flow = for_each_choice(loops, &index_vars(index), |at| match eval(index, at) {
         0 => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
     });
@@ -282,10 +215,8 @@ pub(super) fn divisor_may_vanish(index: &Index, loops: &[Loop]) -> bool {
 
 /// Whether a condition has the same value for all values of the enclosing loops, and which.
 pub(super) fn decided(cond: &Cond, loops: &[Loop]) -> Option<bool> {
-    let mut vars = Vec::new();
-    cond_vars(cond, &mut vars);
     let mut seen = None;
-    let flow = for_each_choice(loops, &vars, |at| {
+    let flow = for_each_choice(loops, &cond_vars(cond), |at| {
         let now = holds(cond, at);
         match seen.replace(now) {
             Some(before) if before != now => ControlFlow::Break(()),
@@ -360,8 +291,8 @@ mod tests {
         assert_eq!(arith(IndexOp::Rem, -7, 2), Ok(1));
         assert_eq!(arith(IndexOp::Div, 7, -2), Ok(-4));
         assert_eq!(arith(IndexOp::Rem, 7, -2), Ok(-1));
-        assert_eq!(arith(IndexOp::Div, 7, 0), Err(ArithError::DivisionByZero));
-        assert_eq!(arith(IndexOp::Mul, i64::MAX, 2), Err(ArithError::Overflow));
+        assert_eq!(arith(IndexOp::Div, 7, 0), Err(NumberError::DivisionByZero));
+        assert_eq!(arith(IndexOp::Mul, i64::MAX, 2), Err(NumberError::TooLarge));
     }
 
     #[test]

@@ -1,14 +1,12 @@
 //! Brackets: indices of tensors, samples and shapes; size arguments.
 
 use super::checker::Checker;
-use super::expr::secrecy_word;
 use super::index::{self, Outside};
-use super::value::{Env, IntVal, R, Reported, SizeVal, Val, count, typed};
-use crate::diagnostic::{Diagnostic, codes};
+use super::value::{Between, Env, IntVal, R, Reported, SizeVal, Val, count, typed};
+use crate::diagnostic::codes;
 use crate::syntax::ast::{self, Arg, Span};
 use crate::types::{Dim, Expr, ExprKind, Index, VarId};
 
-/// An index.
 pub(super) enum At {
     /// Known at compile time, up to loop variables, and where it stands.
     Build(IntVal, Span),
@@ -20,20 +18,18 @@ impl Checker<'_> {
     /// `a[..]`: size arguments of a function, or an index.
     pub(super) fn at(&mut self, env: &mut Env, a: &ast::Expr, args: &[Arg], span: Span) -> R<Val> {
         match self.head(env, a)? {
-            Val::Item(id) if matches!(self.world.items[id.0].item.kind, ast::ItemKind::Const { .. }) => {
+            Val::Item(id)
+                if matches!(self.world.items[id.0].item.kind, ast::ItemKind::Const { .. }) =>
+            {
                 let name = self.text(a.span);
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a `const` is one number",
-                        a.span,
-                        "it has no entries to index",
-                    )
+                codes::KIND
+                    .error("a `const` is one number")
+                    .label(a.span, "it has no entries to index")
                     .hint(format!(
                         "make the list a `let` of the predicate or function: `let {} = [..];`",
                         name.to_lowercase()
-                    )),
-                ))
+                    ))
+                    .refuse(self)
             }
             Val::Item(id) => {
                 let mut sizes = Vec::new();
@@ -61,57 +57,46 @@ impl Checker<'_> {
                 };
                 match usize::try_from(at).ok().and_then(|i| shape.get(i)) {
                     Some(n) => Ok(Val::int(*n as i64)),
-                    None => Err(self.fail(Diagnostic::error(
-                        codes::INDEX,
-                        "an index is outside the shape",
-                        span,
-                        format!("the shape has {}", count(size, "dimension", "dimensions")),
-                    ))),
+                    None => codes::INDEX
+                        .error("an index is outside the shape")
+                        .label(
+                            span,
+                            format!("the shape has {}", count(size, "dimension", "dimensions")),
+                        )
+                        .refuse(self),
                 }
             }
             Val::Sample(s) => match (self.indices(env, args)?.as_slice(), s.each) {
                 ([At::Build(i, at)], Some(each)) => {
-                    let dim = Dim { size: self.set_size(each), set: Some(each), ragged: false };
+                    let dim = Dim::of_set(each, self.set_size(each));
                     self.index_fits(i, dim, env, a.span, *at)?;
                     Ok(Val::Members(s, i.index.clone()))
                 }
-                (_, None) => Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "members that are drawn have no order to index",
-                        span,
-                        "one member?",
-                    )
+                (_, None) => codes::KIND
+                    .error("members that are drawn have no order to index")
+                    .label(span, "one member?")
                     .hint({
                         let name = self.text(a.span);
                         format!(
                             "loop over them, `[.. for i in {name}]`, or make what is theirs a list in the order in which \
                              they were drawn, and index that: `let d = [x[i] for i in {name}];`, then `d[0]`"
                         )
-                    }),
-                )),
-                _ => Err(self.fail(
-                    Diagnostic::error(
-                        codes::ARGUMENTS,
-                        "a sample takes one index",
-                        span,
-                        "whose committee?",
-                    )
-                    .hint("write `committee[i]`, with i from the set it is drawn for"),
-                )),
+                    })
+                    .refuse(self),
+                _ => codes::ARGUMENTS
+                    .error("a sample takes one index")
+                    .label(span, "whose committee?")
+                    .hint("write `committee[i]`, with i from the set it is drawn for")
+                    .refuse(self),
             },
-            Val::Members(..) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a committee's members have no order to index",
-                    span,
-                    "one member?",
-                )
+            Val::Members(..) => codes::KIND
+                .error("a committee's members have no order to index")
+                .label(span, "one member?")
                 .hint(
                     "loop over it, `[.. for j in committee[i]]`: such a list is in the order in which they were drawn, and \
                      has entries to index",
-                ),
-            )),
+                )
+                .refuse(self),
             Val::Expr(e) => self.index_expr(env, e, a.span, args, span).map(Val::Expr),
             Val::Layer(layer) => {
                 let indices = self.indices(env, args)?;
@@ -121,15 +106,10 @@ impl Checker<'_> {
                 Ok(self.declared_value(&one))
             }
             Val::Poison => Err(Reported),
-            other => {
-                let what = other.describe();
-                Err(self.fail(Diagnostic::error(
-                    codes::KIND,
-                    "only tensors are indexed",
-                    a.span,
-                    format!("this is {what}"),
-                )))
-            }
+            other => codes::KIND
+                .error("only tensors are indexed")
+                .label(a.span, other.this_is())
+                .refuse(self),
         }
     }
 
@@ -137,35 +117,26 @@ impl Checker<'_> {
         let mut out = Vec::new();
         for arg in args {
             if let Some(name) = &arg.name {
-                return Err(self.fail(Diagnostic::error(
-                    codes::ARGUMENTS,
-                    "an index has no name",
-                    name.span,
-                    "only size arguments have names",
-                )));
+                return codes::ARGUMENTS
+                    .error("an index has no name")
+                    .label(name.span, "only size arguments have names")
+                    .refuse(self);
             }
             match self.expr(env, &arg.value)? {
                 Val::Int(i) => out.push(At::Build(i, arg.value.span)),
                 Val::Range(..) => {
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::KIND,
-                            "an index is one position",
-                            arg.value.span,
-                            "a range",
-                        )
-                        .hint("write `[x[j] for j in a..b]` for a part of x"),
-                    ));
+                    return codes::KIND
+                        .error("an index is one position")
+                        .label(arg.value.span, "a range")
+                        .hint("write `[x[j] for j in a..b]` for a part of x")
+                        .refuse(self);
                 }
                 Val::Expr(e) => out.push(At::Run(Expr { span: arg.value.span, ..e })),
                 other => {
-                    let what = other.describe();
-                    return Err(self.fail(Diagnostic::error(
-                        codes::KIND,
-                        "an index is a whole number or a member of a party set",
-                        arg.value.span,
-                        format!("this is {what}"),
-                    )));
+                    return codes::KIND
+                        .error("an index is a whole number or a member of a party set")
+                        .label(arg.value.span, other.this_is())
+                        .refuse(self);
                 }
             }
         }
@@ -214,16 +185,12 @@ impl Checker<'_> {
                 indices.get(last)
         {
             if *of != model {
-                let (of, found) = (self.models[of.0 as usize].name.clone(), self.ty(&e.ty));
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::INDEX_SET,
-                        format!("a tensor of {of} is no part of other weights"),
-                        *at,
-                        format!("goes over the tensors of {of}"),
-                    )
-                    .label(base, format!("this is {found}")),
-                ));
+                let (of, found) = (self.model_of(*of).name.clone(), self.ty(&e.ty));
+                return codes::INDEX_SET
+                    .error(format!("a tensor of {of} is no part of other weights"))
+                    .label(*at, format!("goes over the tensors of {of}"))
+                    .label(base, format!("this is {found}"))
+                    .refuse(self);
             }
             let i = *i as usize;
             let rest = indices.split_off(last + 1);
@@ -246,13 +213,10 @@ impl Checker<'_> {
                     count(n, "dimension", "dimensions")
                 ),
             };
-            let error = Diagnostic::error(
-                codes::SHAPE,
-                title,
-                span,
-                format!("`{}` is {}", self.text(base), self.ty(&e.ty)),
-            );
-            return Err(self.fail(error));
+            return codes::SHAPE
+                .error(title)
+                .label(span, format!("`{}` is {}", self.text(base), self.ty(&e.ty)))
+                .refuse(self);
         }
         let mut failed = false;
         for ((i, at), dim) in indices.iter().zip(&e.ty.dims) {
@@ -261,11 +225,7 @@ impl Checker<'_> {
         if failed {
             return Err(Reported);
         }
-        let mut ty = e.ty.clone();
-        ty.dims.drain(..indices.len());
-        if ty.dims.is_empty() {
-            ty.record = None;
-        }
+        let ty = e.ty.entry(indices.len());
         let new = indices.into_iter().map(|(i, _)| i.index);
         Ok(match e.kind {
             ExprKind::At(inner, mut first) => {
@@ -288,17 +248,17 @@ impl Checker<'_> {
                 None => "a plain number".to_owned(),
             };
             let var = if matches!(i.index, Index::Var(_)) { what } else { "i".to_owned() };
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::INDEX_SET,
-                    format!("`{base_text}` is indexed by {wanted}"),
-                    at,
-                    found,
-                )
-                .hint(format!("take the index from a loop over the set: `for {var} in {wanted}`")),
-            ));
+            return codes::INDEX_SET
+                .error(format!("`{base_text}` is indexed by {wanted}"))
+                .label(at, found)
+                .hint(format!("take the index from a loop over the set: `for {var} in {wanted}`"))
+                .refuse(self);
         }
         if i.sampled && i.set.map(|s| self.set_size(s)).is_some_and(|n| n <= dim.size) {
+            return Ok(());
+        }
+        let inside = |(lo, hi): Between| lo >= 0 && (hi as u64) < dim.size;
+        if self.bounds_of_index(&i.index).is_some_and(inside) {
             return Ok(());
         }
         let Err(outside) = index::within(&i.index, dim.size, &env.loops) else { return Ok(()) };
@@ -310,37 +270,25 @@ impl Checker<'_> {
         let error = match outside {
             Outside::At(value, vars) => {
                 let names = self.choices(&vars, &what);
-                let error = Diagnostic::error(
-                    codes::INDEX,
-                    format!("index {value} is out of bounds"),
-                    at,
-                    format!("is {value}{names}"),
-                );
-                match value < 0 {
-                    true => error.hint("indices count from 0: the last entry is `x[n - 1]`"),
-                    false => error,
-                }
+                let first = "indices count from 0: the last entry is `x[n - 1]`";
+                codes::INDEX
+                    .error(format!("index {value} is out of bounds"))
+                    .label(at, format!("is {value}{names}"))
+                    .hints((value < 0).then_some(first))
             }
-            Outside::Unknown => Diagnostic::error(
-                codes::INDEX,
-                "an index is not seen to stay in bounds",
-                at,
-                "too many combinations of loop variables to try",
-            ),
+            Outside::Unknown => codes::INDEX
+                .error("an index is not seen to stay in bounds")
+                .label(at, "too many combinations of loop variables to try"),
         };
         let valid = format!("`{base_text}` has {valid} here");
-        Err(self.fail(error.label(base, valid)))
+        error.label(base, valid).refuse(self)
     }
 
     /// ` for i = 0, j = 1`, leaving out what the text itself says.
     fn choices(&self, vars: &[(VarId, i64)], text: &str) -> String {
-        let mut out: Vec<String> = Vec::new();
-        for (var, value) in vars {
-            let name = &self.vars[var.0 as usize].name;
-            if name != text {
-                out.push(format!("{name} = {value}"));
-            }
-        }
+        let named = vars.iter().map(|(var, value)| (&self.vars[var.0 as usize].name, value));
+        let others = named.filter(|(name, _)| *name != text);
+        let out: Vec<String> = others.map(|(name, value)| format!("{name} = {value}")).collect();
         if out.is_empty() { String::new() } else { format!(" for {}", out.join(", ")) }
     }
 
@@ -376,14 +324,16 @@ impl Checker<'_> {
         if found.parse::<f64>().is_ok_and(|x| x.fract() == 0.0) {
             let label = format!("is {found}, and of the type `fix`");
             return self.fail(
-                Diagnostic::error(codes::KIND, "a size is an `int`, not a `fix`", at, label).hint(
+                codes::KIND.error("a size is an `int`, not a `fix`").label(at, label).hint(
                     "a `fix` is no size even where it is a whole number: write it without a point, name it in the \
                      brackets of the predicate or function, or give the parameter the type `int`",
                 ),
             );
         }
         self.fail(
-            Diagnostic::error(codes::KIND, "a size is a whole number", at, format!("is {found}"))
+            codes::KIND
+                .error("a size is a whole number")
+                .label(at, format!("is {found}"))
                 .hint("sizes are integers; `a / b` in brackets rounds down"),
         )
     }
@@ -392,18 +342,14 @@ impl Checker<'_> {
         match val {
             Val::Int(IntVal { index: Index::Const(i), .. }) => Ok(SizeVal::Int(i)),
             Val::Model(m) => Ok(SizeVal::Model(m)),
-            Val::Int(_) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a size is the same for all values of a loop variable",
-                    e.span,
-                    "depends on a loop variable",
-                )
+            Val::Int(_) => codes::KIND
+                .error("a size is the same for all values of a loop variable")
+                .label(e.span, "depends on a loop variable")
                 .hint(
                     "brackets hold sizes, and a step of a loop or an entry of a list is checked once for all; a range \
                      may change: `sum(s[j] for j in 0..t + 1)`",
-                ),
-            )),
+                )
+                .refuse(self),
             Val::Real(x) if real => {
                 let value = x.value();
                 self.number(value, e.span).map(|x| SizeVal::Real(x.to_bits()))
@@ -412,36 +358,28 @@ impl Checker<'_> {
             Val::Poison => Err(Reported),
             Val::Set(set) => {
                 let name = self.set_name(set);
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "a size is a whole number",
-                        e.span,
-                        "this is a party set",
-                    )
+                codes::KIND
+                    .error("a size is a whole number")
+                    .label(e.span, "this is a party set")
                     .hint(format!(
                         "write its number of members; an input has a dimension for \
-                        the set when it comes `from each {name}`"
-                    )),
-                ))
+                         the set when it comes `from each {name}`"
+                    ))
+                    .refuse(self)
             }
             other => {
                 let what = match &other {
-                    Val::Expr(e) => format!("a {} value of the run", secrecy_word(e.ty.secrecy)),
+                    Val::Expr(e) => format!("a {} value of the run", e.ty.secrecy.word()),
                     other => other.describe().to_owned(),
                 };
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "brackets hold compile-time values",
-                        e.span,
-                        format!("this is {what}"),
-                    )
+                codes::KIND
+                    .error("brackets hold compile-time values")
+                    .label(e.span, format!("this is {what}"))
                     .hint(
                         "values of the run go into parentheses, sizes into brackets: \
-                        `trimmed_mean[1, 0](x)`",
-                    ),
-                ))
+                         `trimmed_mean[1, 0](x)`",
+                    )
+                    .refuse(self)
             }
         }
     }
@@ -451,15 +389,11 @@ impl Checker<'_> {
         match self.size_arg(env, e)? {
             SizeVal::Int(i) | SizeVal::Rounded(i) => Ok(i),
             SizeVal::Real(bits) => Err(self.not_whole(&f64::from_bits(bits).to_string(), e.span)),
-            SizeVal::Model(_) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a size is a whole number",
-                    e.span,
-                    "this is a model",
-                )
-                .hint("`M.classes` and `M.len` are sizes of a model, `..M.shape` its input's"),
-            )),
+            SizeVal::Model(_) => codes::KIND
+                .error("a size is a whole number")
+                .label(e.span, "this is a model")
+                .hint("`M.classes` and `M.len` are sizes of a model, `..M.shape` its input's")
+                .refuse(self),
         }
     }
 

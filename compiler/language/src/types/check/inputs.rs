@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use super::value::{Env, R, Reported, Val, typed};
-use crate::diagnostic::{Diagnostic, Edit, codes};
+use crate::diagnostic::{Edit, codes};
 use crate::syntax::ast::{self, BinaryOp, Giver, Ident, Secrecy, Span, TypeKind};
 use crate::types::{Dim, Elem, ExprKind, Index, SetId, Stmt, Ty};
 
@@ -20,49 +20,40 @@ impl Checker<'_> {
         range: Option<&ast::Expr>,
         from: Option<&Giver>,
     ) -> R<Stmt> {
-        let title = || format!("input `{}` does not say who may know it", name.name);
-        let secrecy = match ty.secrecy {
-            Some(s) => s,
-            None => {
-                let write = if from.is_some() { "secret" } else { "public" };
-                self.fail(
-                    Diagnostic::error(codes::SECRECY, title(), ty.span, "`public` or `secret`?")
-                        .hint(format!("write `{}: {write} {}`", name.name, self.text(ty.span)))
-                        .edit([Edit::before(ty.span, format!("{write} "))]),
-                );
-                if from.is_some() { Secrecy::Secret } else { Secrecy::Public }
-            }
-        };
+        let secrecy = ty.secrecy.unwrap_or_else(|| {
+            let meant = if from.is_some() { Secrecy::Secret } else { Secrecy::Public };
+            let write = meant.word();
+            self.fail(
+                codes::SECRECY
+                    .error(format!("input `{}` does not say who may know it", name.name))
+                    .label(ty.span, "`public` or `secret`?")
+                    .hint(format!("write `{}: {write} {}`", name.name, self.text(ty.span)))
+                    .edit([Edit::before(ty.span, format!("{write} "))]),
+            );
+            meant
+        });
         // Every part is checked before giving up, so that one run reports all.
         let set = self.giver(env, name, secrecy, (ty, range, from));
         let shape = self.input_ty(env, ty, secrecy);
-        let elem = match &shape {
-            Ok(ty) => Some(ty.elem),
-            Err(Reported) => None,
-        };
+        let elem = shape.as_ref().ok().map(|ty| ty.elem);
         if let (Secrecy::Public, Some(giver), Ok(shape)) = (secrecy, from, &shape)
             && (shape.elem != Elem::Bit || !shape.dims.is_empty() || !giver.each)
         {
             let set = &giver.set.name;
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::PARTIES,
-                    format!("public input `{}` comes from nobody in particular", name.name),
-                    giver.set.span,
-                    "everybody knows it",
-                )
+            return codes::PARTIES
+                .error(format!("public input `{}` comes from nobody in particular", name.name))
+                .label(giver.set.span, "everybody knows it")
                 .hint("leave out `from`, or make it `secret`")
                 .hint(format!(
                     "whether a member takes part is `{}: public bit from each {set}`",
                     name.name
-                )),
-            ));
+                ))
+                .refuse(self);
         }
         let range = self.input_range(env, name, elem, secrecy, (ty.span, range));
         let (set, mut ty, range) = (set?, shape?, range?);
         if let Some((set, _)) = set {
-            let size = self.set_size(set);
-            ty.dims.insert(0, Dim { size, set: Some(set), ragged: false });
+            ty.dims.insert(0, Dim::of_set(set, self.set_size(set)));
         }
         self.limit(&ty, name.span)?;
         let var = self.var(&name.name, ty.clone(), name.span);
@@ -72,8 +63,7 @@ impl Checker<'_> {
         let mut value = typed(ExprKind::Var(var), ty, name.span);
         if let Some((_, false)) = set {
             // `from Server`: one tensor, though the variable has a dimension for the set.
-            let mut ty = value.ty.clone();
-            ty.dims.remove(0);
+            let ty = value.ty.entry(1);
             value = typed(ExprKind::At(Box::new(value), vec![Index::Const(0)]), ty, name.span);
         }
         env.set(&name.name, Val::Expr(value));
@@ -95,34 +85,27 @@ impl Checker<'_> {
             (Secrecy::Secret, None) => {
                 let first = self.parties.first().map(|p| p.name.clone());
                 let set = first.as_deref().unwrap_or("Client");
-                let error = Diagnostic::error(
-                    codes::PARTIES,
-                    format!("secret input `{}` does not say who gives it", name.name),
-                    name.span,
-                    "from whom?",
-                );
+                let error = codes::PARTIES
+                    .error(format!("secret input `{}` does not say who gives it", name.name))
+                    .label(name.span, "from whom?");
                 let end = range.map_or(ty.span, |r| r.span);
                 let add = first.is_some().then(|| Edit::after(end, format!(" from each {set}")));
-                Err(self.fail(error.hint(format!("add `from each {set}`")).edit(add)))
+                error.hint(format!("add `from each {set}`")).edit(add).refuse(self)
             }
             (Secrecy::Secret, Some(giver)) => {
                 let set = self.party(env, &giver.set)?;
                 let members = self.set_size(set);
                 if !giver.each && members > 1 {
                     let set = &giver.set.name;
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::PARTIES,
-                            format!(
-                                "`{set}` has {members} members: which of them gives `{}`?",
-                                name.name
-                            ),
-                            giver.set.span,
-                            "more than one party",
-                        )
+                    return codes::PARTIES
+                        .error(format!(
+                            "`{set}` has {members} members: which of them gives `{}`?",
+                            name.name
+                        ))
+                        .label(giver.set.span, "more than one party")
                         .hint(format!("write `from each {set}`: one from each member"))
-                        .edit([Edit::before(giver.set.span, "each ")]),
-                    ));
+                        .edit([Edit::before(giver.set.span, "each ")])
+                        .refuse(self);
                 }
                 Ok(Some((set, giver.each)))
             }
@@ -133,19 +116,15 @@ impl Checker<'_> {
         if let TypeKind::Weights { model, dims } = &ty.kind
             && !dims.is_empty()
         {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "an input is one tensor, or the weights of one model",
-                    ty.span,
-                    "a list of weights",
-                )
+            return codes::KIND
+                .error("an input is one tensor, or the weights of one model")
+                .label(ty.span, "a list of weights")
                 .hint(format!(
                     "from one giver a list is a matrix, `secret fix[n, {0}.len]`; weights from each member of a set are one \
                      list already: `input update: secret weights {0} in -8..8 from each Client;`",
                     model.name
-                )),
-            ));
+                ))
+                .refuse(self);
         }
         Ok(Ty { secrecy, ..self.written_ty(env, ty)? })
     }
@@ -169,61 +148,52 @@ impl Checker<'_> {
                 (Some(Elem::Fix), Secrecy::Secret) => {
                     let (lo, hi) = DEFAULT_RANGE;
                     self.warn(
-                        Diagnostic::warning(
-                            codes::RANGE_MISSING,
-                            format!("secret input `{}` has no range", name.name),
-                            name.span,
-                            format!("{lo}..{hi} is assumed and enforced"),
-                        )
-                        .hint(format!(
-                            "write `in {lo}..{hi}` or another range: a client \
-                            outside it counts as zero"
-                        ))
-                        .edit([Edit::after(ty, format!(" in {lo}..{hi}"))]),
+                        codes::RANGE_MISSING
+                            .warning(format!("secret input `{}` has no range", name.name))
+                            .label(name.span, format!("{lo}..{hi} is assumed and enforced"))
+                            .hint(format!(
+                                "write `in {lo}..{hi}` or another range: a client \
+                                 outside it counts as zero"
+                            ))
+                            .edit([Edit::after(ty, format!(" in {lo}..{hi}"))]),
                     );
                     Ok(DEFAULT_RANGE)
                 }
-                (Some(Elem::Int), Secrecy::Secret) => Err(self.fail(
-                    Diagnostic::error(
-                        codes::RANGE_MISSING,
-                        format!("secret integer `{}` has no range", name.name),
-                        name.span,
-                        "which values may it have?",
-                    )
+                (Some(Elem::Int), Secrecy::Secret) => codes::RANGE_MISSING
+                    .error(format!("secret integer `{}` has no range", name.name))
+                    .label(name.span, "which values may it have?")
                     .hint(
                         "write for example `in 0..10` (the end is excluded): the range \
-                        decides how many bits it is compared on",
+                         decides how many bits it is compared on",
                     )
-                    .edit([Edit::after(ty, " in 0..10")]),
-                )),
+                    .edit([Edit::after(ty, " in 0..10")])
+                    .refuse(self),
             };
         };
         if elem == Some(Elem::Bit) {
-            return Err(self.fail(
-                Diagnostic::error(codes::RANGE, "a bit has no range", range.span, "it is 0 or 1")
-                    .hint("leave out `in`")
-                    .edit([Edit::replace(Span { start: ty.end, ..range.span }, "")]),
-            ));
+            return codes::RANGE
+                .error("a bit has no range")
+                .label(range.span, "it is 0 or 1")
+                .hint("leave out `in`")
+                .edit([Edit::replace(Span { start: ty.end, ..range.span }, "")])
+                .refuse(self);
         }
         let ast::ExprKind::Binary(BinaryOp::Range, lo, hi) = &range.kind else {
-            return Err(self.fail(
-                Diagnostic::error(codes::RANGE, "a range has two ends", range.span, "not a range")
-                    .hint("write `in -8..8`"),
-            ));
+            return codes::RANGE
+                .error("a range has two ends")
+                .label(range.span, "not a range")
+                .hint("write `in -8..8`")
+                .refuse(self);
         };
         let (lo_value, hi_value) = (self.real(env, lo), self.real(env, hi));
         let (lo_value, hi_value) = (lo_value?, hi_value?);
         let empty = |this: &mut Self, hint: &str| {
             let text = format!("from {lo_value} to {hi_value}");
-            Err(this.fail(
-                Diagnostic::error(
-                    codes::RANGE,
-                    format!("the range of `{}` is empty", name.name),
-                    range.span,
-                    text,
-                )
-                .hint(hint),
-            ))
+            codes::RANGE
+                .error(format!("the range of `{}` is empty", name.name))
+                .label(range.span, text)
+                .hint(hint)
+                .refuse(this)
         };
         // Beyond 2^45 units the words of a range of real numbers are more than half of a ring, and no comparison tells
         // them apart. From 2^53 on two integers are one number here, and a range would be off by one.
@@ -233,27 +203,21 @@ impl Checker<'_> {
         };
         for (value, e) in [(lo_value, lo), (hi_value, hi)] {
             if wide(value) {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::RANGE,
-                        format!("the range of `{}` is too wide to be checked", name.name),
-                        e.span,
-                        format!("is {value:e}"),
-                    )
-                    .hint(hint),
-                ));
+                return codes::RANGE
+                    .error(format!("the range of `{}` is too wide to be checked", name.name))
+                    .label(e.span, format!("is {value:e}"))
+                    .hint(hint)
+                    .refuse(self);
             }
         }
         match elem {
             Some(Elem::Int) => {
                 for (value, e) in [(lo_value, lo), (hi_value, hi)] {
                     if value.fract() != 0.0 {
-                        return Err(self.fail(Diagnostic::error(
-                            codes::RANGE,
-                            format!("the range of integer `{}` has whole ends", name.name),
-                            e.span,
-                            format!("is {value}"),
-                        )));
+                        return codes::RANGE
+                            .error(format!("the range of integer `{}` has whole ends", name.name))
+                            .label(e.span, format!("is {value}"))
+                            .refuse(self);
                     }
                 }
                 if lo_value >= hi_value {

@@ -5,8 +5,8 @@
 
 use super::checker::Checker;
 use super::index::{cond_vars, count_entries, index_vars};
-use super::value::{Env, R, Reported, Val, count, fits, join_elem, join_secrecy, typed};
-use crate::diagnostic::{Diagnostic, codes};
+use super::value::{Env, R, Reported, Val, count, fits, join_elem, typed};
+use crate::diagnostic::codes;
 use crate::syntax::ast::{self, Span};
 use crate::types::{
     Body, Carried, Definition, Domain, Elem, Expr, ExprKind, Gen, Iterate, Source, Ty, VarId,
@@ -23,15 +23,11 @@ impl Checker<'_> {
     #[inline(never)]
     pub(super) fn iterate(&mut self, env: &mut Env, i: &ast::Iterate, span: Span) -> R<Val> {
         if self.iterations == MAX_NESTED {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::CONST_EVAL,
-                    format!("more than {MAX_NESTED} loops one inside the other"),
-                    span,
-                    "too deep",
-                )
-                .hint("one loop may have several variables: `for t in 10 for i in Client`"),
-            ));
+            return codes::CONST_EVAL
+                .error(format!("more than {MAX_NESTED} loops one inside the other"))
+                .label(span, "too deep")
+                .hint("one loop may have several variables: `for t in 10 for i in Client`")
+                .refuse(self);
         }
         let starts: Vec<R<Expr>> = i.carried.iter().map(|c| self.start(env, c)).collect();
         let (names, loops) = (env.names.len(), env.loops.len());
@@ -52,19 +48,11 @@ impl Checker<'_> {
         let mut carried = Vec::with_capacity(vars.len());
         for ((c, start), var) in i.carried.iter().zip(starts?).zip(vars) {
             let elem = self.vars[var.0 as usize].ty.elem;
-            let range = match &c.range {
-                None => None,
-                Some(range) => {
-                    let secrecy = ast::Secrecy::Public;
-                    Some(self.input_range(
-                        env,
-                        &c.name,
-                        Some(elem),
-                        secrecy,
-                        (c.name.span, Some(range)),
-                    )?)
-                }
-            };
+            let range = c.range.as_ref().map(|range| {
+                let places = (c.name.span, Some(range));
+                self.input_range(env, &c.name, Some(elem), ast::Secrecy::Public, places)
+            });
+            let range = range.transpose()?;
             carried.push(Carried { var, start, range });
         }
         // What the loop ends with has names of its own: within a step the names are those of the step.
@@ -78,12 +66,9 @@ impl Checker<'_> {
         }
         let source = Source::Iterate(Box::new(Iterate { gens, carried, body, span }));
         self.pending.push(Definition { vars, source });
-        Ok(match ends.pop() {
-            Some(one) if ends.is_empty() => one,
-            last => {
-                ends.extend(last);
-                Val::Tuple(ends)
-            }
+        Ok(match <[Val; 1]>::try_from(ends) {
+            Ok([one]) => one,
+            Err(ends) => Val::Tuple(ends),
         })
     }
 
@@ -93,28 +78,28 @@ impl Checker<'_> {
         let mut start = self.value(env, &c.start)?;
         let Some(declared) = &c.ty else { return Ok(start) };
         let wanted = self.written_ty(env, declared)?;
-        let same = wanted.shape() == start.ty.shape()
-            && (wanted.record.is_none() || wanted.record == start.ty.record);
+        let same = wanted.is_shape_of(&start.ty);
         if !same || !fits(start.ty.elem, wanted.elem) {
             let (wanted, found) = (self.ty(&wanted), self.ty(&start.ty));
             let code = if same { codes::ELEMENT } else { codes::SHAPE };
-            let title = format!("`{}` is declared {wanted}", c.name.name);
-            let error = Diagnostic::error(code, title, start.span, format!("begins as {found}"))
-                .label(declared.span, "declared here");
-            return Err(self.fail(if start.ty.dims.is_empty() && !same {
-                error.hint("a list of equal numbers is a comprehension: `[0 for j in n]`")
-            } else {
-                error
-            }));
+            let list = start.ty.dims.is_empty() && !same;
+            return code
+                .error(format!("`{}` is declared {wanted}", c.name.name))
+                .label(start.span, format!("begins as {found}"))
+                .label(declared.span, "declared here")
+                .hints(
+                    list.then_some("a list of equal numbers is a comprehension: `[0 for j in n]`"),
+                )
+                .refuse(self);
         }
         if declared.secrecy == Some(ast::Secrecy::Public)
             && start.ty.secrecy == ast::Secrecy::Secret
         {
-            let title = format!("`{}` is declared public", c.name.name);
-            return Err(self.fail(
-                Diagnostic::error(codes::SECRECY, title, start.span, "begins as a secret")
-                    .label(declared.span, "declared here"),
-            ));
+            return codes::SECRECY
+                .error(format!("`{}` is declared public", c.name.name))
+                .label(start.span, "begins as a secret")
+                .label(declared.span, "declared here")
+                .refuse(self);
         }
         start.ty.elem = wanted.elem;
         start.ty.secrecy = start.ty.secrecy.max(wanted.secrecy);
@@ -126,15 +111,13 @@ impl Checker<'_> {
     #[inline(never)]
     fn step_generators(&mut self, env: &mut Env, gens: &[ast::Gen], span: Span) -> R<Vec<Gen>> {
         if self.over_tensors(env, &gens[..1], span)?.is_some() {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "steps do not go over the tensors of a model",
-                    gens[0].domain.span,
-                    "tensors have different shapes",
+            return codes::KIND
+                .error("steps do not go over the tensors of a model")
+                .label(gens[0].domain.span, "tensors have different shapes")
+                .hint(
+                    "take what is needed of each first: `let size = [norm(flat(w[t])) for t in M];`",
                 )
-                .hint("take what is needed of each first: `let size = [norm(flat(w[t])) for t in M];`"),
-            ));
+                .refuse(self);
         }
         let outside = env.loops.len();
         let typed = self.generators(env, gens)?;
@@ -145,55 +128,44 @@ impl Checker<'_> {
             .chain(env.loops[outside..].iter().map(|l| l.var))
             .collect();
         for (g, written) in typed.iter().zip(gens) {
-            let mut vars = Vec::new();
-            match &g.domain {
-                Domain::Set(_) => {}
-                Domain::Range(lo, hi) => {
-                    index_vars(lo, &mut vars);
-                    index_vars(hi, &mut vars);
-                }
+            let mut vars = match &g.domain {
+                Domain::Set(_) => Vec::new(),
+                Domain::Range(lo, hi) => [index_vars(lo), index_vars(hi)].concat(),
                 Domain::Sampled { .. } => {
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::SECRET_CONDITION,
-                            "steps do not go over a sampled committee",
-                            written.domain.span,
-                            "drawn at run time",
-                        )
+                    return codes::SECRET_CONDITION
+                        .error("steps do not go over a sampled committee")
+                        .label(written.domain.span, "drawn at run time")
                         .hint(
                             "gather first, `let drawn = [x[j] for j in committee[i]];`, then step \
-                            over the numbers below its length",
-                        ),
-                    ));
+                             over the numbers below its length",
+                        )
+                        .refuse(self);
                 }
-            }
-            g.cond.iter().for_each(|c| cond_vars(c, &mut vars));
+            };
+            vars.extend(g.cond.iter().flat_map(cond_vars));
             if let Some(outer) = vars.iter().find(|v| !of_steps.contains(v)) {
                 let name = self.vars[outer.0 as usize].name.clone();
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::RAGGED,
-                        "all entries of a list take the same steps",
+                return codes::RAGGED
+                    .error("all entries of a list take the same steps")
+                    .label(
                         written.domain.span,
                         format!("which steps there are depends on `{name}`"),
                     )
                     .hint(format!(
                         "step over all, and keep the value where a step does not count: \
-                        `select(t < {name}, next, v)`"
-                    )),
-                ));
+                         `select(t < {name}, next, v)`"
+                    ))
+                    .refuse(self);
             }
         }
         env.loops[outside..].iter_mut().for_each(|l| l.steps = true);
         let (outer, inner) = env.loops.split_at(outside);
         match count_entries(inner, outer) {
             Some((_, most)) if most <= MAX_STEPS => Ok(typed),
-            _ => Err(self.fail(Diagnostic::error(
-                codes::SIZE,
-                format!("a loop has at most {MAX_STEPS} steps"),
-                gens[0].domain.span,
-                "too many steps",
-            ))),
+            _ => codes::SIZE
+                .error(format!("a loop has at most {MAX_STEPS} steps"))
+                .label(gens[0].domain.span, "too many steps")
+                .refuse(self),
         }
     }
 
@@ -237,7 +209,7 @@ impl Checker<'_> {
                 for (start, var) in starts.iter_mut().zip(&vars) {
                     let ty = &self.vars[var.0 as usize].ty;
                     start.ty.elem = join_elem(start.ty.elem, ty.elem);
-                    start.ty.secrecy = join_secrecy(start.ty.secrecy, ty.secrecy);
+                    start.ty.secrecy = start.ty.secrecy.max(ty.secrecy);
                 }
                 return Ok((vars, Body { lets, values }));
             }
@@ -252,21 +224,16 @@ impl Checker<'_> {
             Val::Tuple(parts) if i.carried.len() > 1 && parts.len() == i.carried.len() => parts,
             value @ Val::Expr(_) if i.carried.len() == 1 => vec![value],
             other => {
-                let found = self.tree_text(&other);
                 let names: Vec<&str> = i.carried.iter().map(|c| c.name.name.as_str()).collect();
                 let wanted = count(names.len(), "value", "values");
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SHAPE,
-                        format!(
-                            "a step of this loop ends with {wanted}: the next {}",
-                            names.join(", ")
-                        ),
-                        at,
-                        format!("this is {found}"),
-                    )
-                    .label(span, "this loop"),
-                ));
+                return codes::SHAPE
+                    .error(format!(
+                        "a step of this loop ends with {wanted}: the next {}",
+                        names.join(", ")
+                    ))
+                    .label(at, format!("this is {}", self.tree_text(&other)))
+                    .label(span, "this loop")
+                    .refuse(self);
             }
         };
         parts.into_iter().map(|p| self.at_run_time(p, at)).collect()
@@ -275,39 +242,31 @@ impl Checker<'_> {
     /// Makes the type of a carried value as large as what a step makes of it; whether it was smaller.
     fn grow(&mut self, c: &ast::Carried, var: VarId, ty: Ty, next: &Expr) -> R<bool> {
         let name = &c.name.name;
-        if next.ty.shape() != ty.shape() || ty.record.is_some() && next.ty.record != ty.record {
+        if !ty.is_shape_of(&next.ty) {
             let (was, is) = (self.ty(&ty), self.ty(&next.ty));
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::SHAPE,
-                    format!("`{name}` has the same shape in every step"),
-                    next.span,
-                    format!("this is {is}"),
-                )
-                .label(c.start.span, format!("begins as {was}")),
-            ));
+            return codes::SHAPE
+                .error(format!("`{name}` has the same shape in every step"))
+                .label(next.span, format!("this is {is}"))
+                .label(c.start.span, format!("begins as {was}"))
+                .refuse(self);
         }
         let elem = join_elem(ty.elem, next.ty.elem);
-        let secrecy = join_secrecy(ty.secrecy, next.ty.secrecy);
+        let secrecy = ty.secrecy.max(next.ty.secrecy);
         if let Some(declared) = &c.ty {
             let public = declared.secrecy == Some(ast::Secrecy::Public);
-            let (code, what) = if elem != ty.elem {
-                (codes::ELEMENT, self.ty(&next.ty))
+            let wrong = if elem != ty.elem {
+                Some((codes::ELEMENT, self.ty(&ty), self.ty(&next.ty)))
             } else if public && secrecy != ty.secrecy {
-                (codes::SECRECY, "secret".to_owned())
+                Some((codes::SECRECY, "public".to_owned(), "secret".to_owned()))
             } else {
-                (codes::ELEMENT, String::new())
+                None
             };
-            if !what.is_empty() {
-                let wanted = match code {
-                    codes::SECRECY => "public".to_owned(),
-                    _ => self.ty(&ty),
-                };
-                let title = format!("`{name}` is declared {wanted}");
-                return Err(self.fail(
-                    Diagnostic::error(code, title, next.span, format!("a step makes it {what}"))
-                        .label(declared.span, "declared here"),
-                ));
+            if let Some((code, wanted, what)) = wrong {
+                return code
+                    .error(format!("`{name}` is declared {wanted}"))
+                    .label(next.span, format!("a step makes it {what}"))
+                    .label(declared.span, "declared here")
+                    .refuse(self);
             }
         }
         let grown = elem != ty.elem || secrecy != ty.secrecy;

@@ -3,7 +3,7 @@
 use super::checker::Checker;
 use super::value::{Env, IntVal, LayerSpec, R, Reported, SizeArg, SpecKind, Val, count};
 use super::world::{ItemId, STD};
-use crate::diagnostic::{Diagnostic, Edit, codes, near::did_you_mean};
+use crate::diagnostic::{Edit, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, ItemKind, Span};
 use crate::types::Index;
 use crate::types::layer::{DefaultSize, LAYERS, Rule, Size};
@@ -19,7 +19,6 @@ pub(super) fn is_layer(name: &str) -> bool {
     Rule::named(name).is_some() || name == PARAM
 }
 
-/// A model in the making.
 #[derive(Debug, Default)]
 pub(super) struct Builder {
     /// Parameters so far.
@@ -49,49 +48,41 @@ pub(super) fn dotted(prefix: &str, name: &str) -> String {
 impl Checker<'_> {
     /// A layer expression: `conv2d[1, 6, kernel = 5]`, `ConvBn[..]`, or a compile-time `if`.
     pub(super) fn layer_spec(&mut self, env: &mut Env, e: &ast::Expr) -> R<LayerSpec> {
-        if let Some(rule) = builtin_rule(env, e) {
-            return self.builtin(env, rule, &[], e.span);
+        let (head, args) = match &e.kind {
+            ast::ExprKind::At(head, args) => (&**head, args.as_slice()),
+            _ => (e, [].as_slice()),
+        };
+        if let Some(rule) = builtin_rule(env, head) {
+            return self.builtin(env, rule, args, e.span);
         }
-        match &e.kind {
-            ast::ExprKind::Name(_) if self.is_param(env, e) => {
-                Ok(LayerSpec { kind: SpecKind::Param(Vec::new()), span: e.span })
-            }
-            ast::ExprKind::At(a, args) if self.is_param(env, a) => {
-                let shape = self.param_shape(env, args)?;
-                Ok(LayerSpec { kind: SpecKind::Param(shape), span: e.span })
-            }
+        let kind = match &e.kind {
+            _ if self.is_param(env, head) => SpecKind::Param(self.param_shape(env, args)?),
             ast::ExprKind::List(items) => {
                 let all: Vec<R<LayerSpec>> =
                     items.iter().map(|e| self.layer_spec(env, e)).collect();
                 let all = all.into_iter().collect::<R<Vec<LayerSpec>>>()?;
-                Ok(LayerSpec { kind: SpecKind::List((0..).zip(all).collect()), span: e.span })
+                SpecKind::List((0..).zip(all).collect())
             }
             ast::ExprKind::Comp(one, gens) => {
                 let mut all = Vec::new();
                 self.layer_list(env, one, gens, None, &mut all)?;
-                Ok(LayerSpec { kind: SpecKind::List(all), span: e.span })
+                SpecKind::List(all)
             }
-            ast::ExprKind::At(a, args) => match builtin_rule(env, a) {
-                Some(rule) => self.builtin(env, rule, args, e.span),
-                None => match self.head(env, e)? {
+            ast::ExprKind::If(c, a, b) => {
+                let taken = if self.condition(env, c)? { a } else { b };
+                return self.layer_spec(env, taken);
+            }
+            ast::ExprKind::Name(_) | ast::ExprKind::Path(..) | ast::ExprKind::At(..) => {
+                return match self.head(env, e)? {
+                    Val::Item(id) => self.block_spec(id, &[], e.span),
                     Val::Sized(id, sizes) => self.block_spec(id, &sizes, e.span),
                     other => Err(self.not_a_layer(other.describe(), e.span)),
-                },
-            },
-            ast::ExprKind::If(c, a, b) => {
-                if self.condition(env, c)? {
-                    self.layer_spec(env, a)
-                } else {
-                    self.layer_spec(env, b)
-                }
+                };
             }
-            ast::ExprKind::Name(_) | ast::ExprKind::Path(..) => match self.head(env, e)? {
-                Val::Item(id) => self.block_spec(id, &[], e.span),
-                other => Err(self.not_a_layer(other.describe(), e.span)),
-            },
-            ast::ExprKind::Error => Err(Reported),
-            _ => Err(self.not_a_layer("something else", e.span)),
-        }
+            ast::ExprKind::Error => return Err(Reported),
+            _ => return Err(self.not_a_layer("something else", e.span)),
+        };
+        Ok(LayerSpec { kind, span: e.span })
     }
 
     /// The layers of a comprehension, numbered by the variable of its first loop.
@@ -115,43 +106,24 @@ impl Checker<'_> {
             Val::Int(IntVal { index: Index::Const(n), .. }) => (0, n),
             Val::Range(Index::Const(lo), Index::Const(hi)) => (lo, hi),
             other => {
-                let what = other.describe();
-                let error = Diagnostic::error(
-                    codes::KIND,
-                    "a list of layers is made by a loop over a range or a size",
-                    first.domain.span,
-                    format!("this is {what}"),
-                );
-                return Err(self.fail(error.hint("for example `[Block[64] for k in 4]`")));
+                return codes::KIND
+                    .error("a list of layers is made by a loop over a range or a size")
+                    .label(first.domain.span, other.this_is())
+                    .hint("for example `[Block[64] for k in 4]`")
+                    .refuse(self);
             }
         };
         if number.is_some() {
-            let error = Diagnostic::error(
-                codes::LAYER,
-                "a list of layers is made by one loop",
-                first.var.span,
-                "a second one",
-            );
-            return Err(self.fail(
-                error.hint(
-                    "their numbers are part of the names of weights: put a list into a block",
-                ),
-            ));
+            return codes::LAYER
+                .error("a list of layers is made by one loop")
+                .label(first.var.span, "a second one")
+                .hint("their numbers are part of the names of weights: put a list into a block")
+                .refuse(self);
         }
         for i in lo..hi {
-            let names = env.names.len();
-            env.set(&first.var.name, Val::int(i));
-            let counts = match &first.cond {
-                Some(c) => self.condition(env, c),
-                None => Ok(true),
-            };
-            let made = match counts {
-                Ok(true) => self.layer_list(env, one, rest, Some(i), out),
-                Ok(false) => Ok(()),
-                Err(Reported) => Err(Reported),
-            };
-            env.names.truncate(names);
-            made?;
+            self.for_one(env, first, IntVal::new(i), |this, env| {
+                this.layer_list(env, one, rest, Some(i), out)
+            })?;
         }
         Ok(())
     }
@@ -166,12 +138,10 @@ impl Checker<'_> {
         let mut shape = Vec::with_capacity(args.len());
         for arg in args {
             if let Some(name) = &arg.name {
-                return Err(self.fail(Diagnostic::error(
-                    codes::ARGUMENTS,
-                    "a dimension has no name",
-                    name.span,
-                    "only sizes of layers have names",
-                )));
+                return codes::ARGUMENTS
+                    .error("a dimension has no name")
+                    .label(name.span, "only sizes of layers have names")
+                    .refuse(self);
             }
             shape.push(self.positive(env, &arg.value)?);
         }
@@ -179,17 +149,18 @@ impl Checker<'_> {
     }
 
     pub(super) fn too_many_layers(&mut self, span: Span) -> Reported {
-        self.fail(Diagnostic::error(
-            codes::SIZE,
-            format!("a model has at most {MAX_LAYERS} layers"),
-            span,
-            "one layer too many",
-        ))
+        self.fail(
+            codes::SIZE
+                .error(format!("a model has at most {MAX_LAYERS} layers"))
+                .label(span, "one layer too many"),
+        )
     }
 
     pub(super) fn not_a_layer(&mut self, what: &str, span: Span) -> Reported {
         self.fail(
-            Diagnostic::error(codes::LAYER, "a layer stands here", span, format!("this is {what}"))
+            codes::LAYER
+                .error("a layer stands here")
+                .label(span, format!("this is {what}"))
                 .hint(self.layers_are()),
         )
     }
@@ -216,30 +187,22 @@ impl Checker<'_> {
             }
             ItemKind::Block(b) => {
                 let name = b.name.name.clone();
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::LAYER,
-                        "a model cannot be a layer",
-                        span,
-                        format!("`{name}` is a model"),
-                    )
-                    .hint("put what both models share into a `block`"),
-                ))
+                codes::LAYER
+                    .error("a model cannot be a layer")
+                    .label(span, format!("`{name}` is a model"))
+                    .hint("put what both models share into a `block`")
+                    .refuse(self)
             }
             ItemKind::Fn(f) if f.params.len() == 1 => {
                 Ok(LayerSpec { kind: SpecKind::Function(id, sizes.to_vec()), span })
             }
             ItemKind::Fn(f) => {
                 let (name, wanted) = (&f.name.name, count(f.params.len(), "argument", "arguments"));
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::LAYER,
-                        format!("`{name}` takes {wanted}, and a function among layers one"),
-                        span,
-                        "where would the others come from?",
-                    )
-                    .hint("make a function of one argument, or a `block`, that calls it"),
-                ))
+                codes::LAYER
+                    .error(format!("`{name}` takes {wanted}, and a function among layers one"))
+                    .label(span, "where would the others come from?")
+                    .hint("make a function of one argument, or a `block`, that calls it")
+                    .refuse(self)
             }
             _ => Err(self.not_a_layer("no layer", span)),
         }
@@ -253,12 +216,9 @@ impl Checker<'_> {
             let slot = match &arg.name {
                 Some(given) => {
                     sizes.iter().position(|s| s.name == given.name).ok_or_else(|| {
-                        let error = Diagnostic::error(
-                            codes::ARGUMENTS,
-                            format!("`{name}` has no size `{}`", given.name),
-                            given.span,
-                            "no such size",
-                        );
+                        let error = codes::ARGUMENTS
+                            .error(format!("`{name}` has no size `{}`", given.name))
+                            .label(given.span, "no such size");
                         self.fail(match did_you_mean(&given.name, sizes.iter().map(|s| s.name)) {
                             Some(near) => error
                                 .hint(format!("did you mean `{near} = ..`?"))
@@ -269,24 +229,18 @@ impl Checker<'_> {
                 }
                 None if position < sizes.len() => position,
                 None => {
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::ARGUMENTS,
-                            format!("`{name}` has {}", count(sizes.len(), "size", "sizes")),
-                            arg.value.span,
-                            "one too many",
-                        )
-                        .hint(format!("write `{}`", rule.example)),
-                    ));
+                    return codes::ARGUMENTS
+                        .error(format!("`{name}` has {}", count(sizes.len(), "size", "sizes")))
+                        .label(arg.value.span, "one too many")
+                        .hint(format!("write `{}`", rule.example))
+                        .refuse(self);
                 }
             };
             if values[slot].is_some() {
-                return Err(self.fail(Diagnostic::error(
-                    codes::ARGUMENTS,
-                    format!("`{}` of `{name}` is given twice", sizes[slot].name),
-                    arg.value.span,
-                    "given again",
-                )));
+                return codes::ARGUMENTS
+                    .error(format!("`{}` of `{name}` is given twice", sizes[slot].name))
+                    .label(arg.value.span, "given again")
+                    .refuse(self);
             }
             values[slot] = Some(self.layer_size(env, name, &sizes[slot], &arg.value)?);
         }
@@ -296,23 +250,21 @@ impl Checker<'_> {
                 (Some(value), _) | (None, DefaultSize::Value(value)) => value,
                 (None, DefaultSize::Same(at)) => all[at],
                 (None, DefaultSize::None) => {
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::ARGUMENTS,
-                            format!("`{name}` needs a size `{}`", size.name),
-                            span,
-                            "missing",
-                        )
-                        .hint(format!("write `{}`", rule.example)),
-                    ));
+                    return codes::ARGUMENTS
+                        .error(format!("`{name}` needs a size `{}`", size.name))
+                        .label(span, "missing")
+                        .hint(format!("write `{}`", rule.example))
+                        .refuse(self);
                 }
             });
         }
         let layer = (rule.with)(&all);
         if let Some(problem) = layer.problem() {
-            let error =
-                Diagnostic::error(codes::LAYER, problem, span, "sizes that do not go together");
-            return Err(self.fail(error.hint(rule.about)));
+            return codes::LAYER
+                .error(problem)
+                .label(span, "sizes that do not go together")
+                .hint(rule.about)
+                .refuse(self);
         }
         Ok(LayerSpec { kind: SpecKind::Builtin(layer), span })
     }
@@ -327,24 +279,20 @@ impl Checker<'_> {
                     self.number(value, e.span)
                 }
                 Val::Int(IntVal { index: Index::Const(i), .. }) if i >= 0 => Ok(i as f64),
-                _ => Err(self.fail(Diagnostic::error(
-                    codes::LAYER,
-                    format!("`{name}` is a small number that is not negative"),
-                    e.span,
-                    "not one",
-                ))),
+                _ => codes::LAYER
+                    .error(format!("`{name}` is a small number that is not negative"))
+                    .label(e.span, "not one")
+                    .refuse(self),
             };
         };
         let n = self.whole(env, e)?;
         if allowed.contains(&n) {
             return Ok(n as f64);
         }
-        Err(self.fail(Diagnostic::error(
-            codes::SIZE,
-            format!("`{name}` of `{layer}` is {text}"),
-            e.span,
-            format!("is {n} here"),
-        )))
+        codes::SIZE
+            .error(format!("`{name}` of `{layer}` is {text}"))
+            .label(e.span, format!("is {n} here"))
+            .refuse(self)
     }
 }
 

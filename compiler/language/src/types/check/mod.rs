@@ -61,7 +61,7 @@ mod weights;
 mod world;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use session::{Checked, Options, check, check_given};
 pub(crate) use value::ty_text;

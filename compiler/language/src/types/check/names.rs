@@ -12,6 +12,7 @@ use crate::syntax::ast::{
     BinaryOp, Expr, ExprKind, Gen, Ident, Item, ItemKind, Iterate, Let, Param, Size, Span, Stmt,
     StmtKind, Type, TypeKind,
 };
+use crate::types::Elem;
 use crate::types::layer::LAYERS;
 use petgraph::algo::kosaraju_scc;
 use petgraph::graph::{DiGraph, NodeIndex};
@@ -36,8 +37,7 @@ pub(super) fn resolve(world: &World, module: usize, diags: &mut Vec<Diagnostic>)
             diags,
         };
         pass.item(&world.items[id.0].item);
-        let used = pass.used;
-        uses.insert(id, used);
+        uses.insert(id, pass.used);
     }
     recursion(world, &uses, diags);
 }
@@ -96,7 +96,7 @@ impl Names<'_, '_> {
             ItemKind::Predicate(p) => {
                 self.sizes(&p.sizes);
                 self.params(&p.params);
-                self.later(p.body.iter().flat_map(|s| defines(&s.kind)));
+                self.later(p.body.iter().flat_map(|s| s.kind.defines()));
                 p.body.iter().for_each(|s| self.stmt(s));
             }
         }
@@ -134,7 +134,7 @@ impl Names<'_, '_> {
 
     fn stmt(&mut self, s: &Stmt) {
         match &s.kind {
-            StmtKind::Require { cond, .. } => self.require(cond),
+            StmtKind::Require(r) => self.require(&r.cond),
             StmtKind::Parties { size, .. } => size.iter().for_each(|e| self.expr(e)),
             StmtKind::Input { ty, range, from, .. } => {
                 self.ty(ty);
@@ -173,7 +173,7 @@ impl Names<'_, '_> {
             }
             StmtKind::Error => {}
         }
-        defines(&s.kind).iter().for_each(|name| self.define(name));
+        s.kind.defines().iter().for_each(|name| self.define(name));
     }
 
     /// `failure`, `cut`, `error(x)` and `epsilon(..)` are names here and nowhere else; `x` may be defined later.
@@ -220,14 +220,10 @@ impl Names<'_, '_> {
     fn define(&mut self, name: &Ident) {
         match self.scope.earliest(&name.name).copied() {
             Some(first) => {
-                let error = Diagnostic::error(
-                    codes::DUPLICATE,
-                    format!("`{}` is defined twice", name.name),
-                    name.span,
-                    "defined again here",
-                );
                 self.diags.push(
-                    error
+                    codes::DUPLICATE
+                        .error(format!("`{}` is defined twice", name.name))
+                        .label(name.span, "defined again here")
                         .label(first, "first defined here")
                         .hint("nothing changes its value in this language: choose another name"),
                 );
@@ -239,13 +235,10 @@ impl Names<'_, '_> {
     fn ty(&mut self, ty: &Type) {
         match &ty.kind {
             TypeKind::Tensor { base, .. } => {
-                if !["fix", "int", "bit"].contains(&base.name.as_str()) {
-                    let error = Diagnostic::error(
-                        codes::UNKNOWN_NAME,
-                        format!("there is no type `{}`", base.name),
-                        base.span,
-                        "not a type",
-                    );
+                if Elem::named(&base.name).is_none() {
+                    let error = codes::UNKNOWN_NAME
+                        .error(format!("there is no type `{}`", base.name))
+                        .label(base.span, "not a type");
                     let meant = match base.name.as_str() {
                         "float" | "double" | "real" | "f32" | "f64" | "number" => Some("fix"),
                         "bool" | "boolean" => Some("bit"),
@@ -256,7 +249,7 @@ impl Names<'_, '_> {
                         Some(meant) => error.hint(Hint::meant(base.span, meant)),
                         None => error.hint(
                             "types are `fix` (a real number), `int`, `bit`, \
-                            tensors of them such as `fix[d]`, and `weights M`",
+                             tensors of them such as `fix[d]`, and `weights M`",
                         ),
                     });
                 }
@@ -278,12 +271,9 @@ impl Names<'_, '_> {
     }
 
     fn unknown(&mut self, name: &str, span: Span, what: &str) {
-        let error = Diagnostic::error(
-            codes::UNKNOWN_NAME,
-            format!("there is no {what} `{name}` here"),
-            span,
-            "not defined",
-        );
+        let error = codes::UNKNOWN_NAME
+            .error(format!("there is no {what} `{name}` here"))
+            .label(span, "not defined");
         if let Some((_, place, kind)) = self.later.iter().rev().find(|(n, ..)| n == name) {
             self.diags.push(error.label(*place, "defined only here").hint(match kind {
                 Later::Line => "a name can be used after its definition: move that line up",
@@ -324,18 +314,14 @@ impl Names<'_, '_> {
             {
                 (Some(near), _) => Hint::meant(span, near),
                 (None, Some(near)) => self.of_std(near, span),
-                (None, None) if what == "party set" => {
-                    format!(
-                        "declare it: `parties {name};` or, with m members, `parties {name}[m];`"
-                    )
-                    .into()
-                }
-                (None, None) if self.layers.iter().any(|l| l.range() == span.range()) => {
-                    format!(
-                        "a layer of your own is a block of the same file, or one that it imports: `block {name}(x) {{ .. }}`"
-                    )
-                    .into()
-                }
+                (None, None) if what == "party set" => format!(
+                    "declare it: `parties {name};` or, with m members, `parties {name}[m];`"
+                )
+                .into(),
+                (None, None) if self.layers.iter().any(|l| l.range() == span.range()) => format!(
+                    "a layer of your own is a block of the same file, or one that it imports: `block {name}(x) {{ .. }}`"
+                )
+                .into(),
                 (None, None) => {
                     "define it with `let`, as a size in brackets, or as an `input`".into()
                 }
@@ -389,16 +375,16 @@ impl Names<'_, '_> {
             },
             ExprKind::Weights(model) => self.name(&model.name, model.span),
             ExprKind::Iterate(i) => self.iterate(i),
-            ExprKind::Comp(body, gens) => self.comp(None, body, gens),
-            ExprKind::CallGen(f, body, gens) => self.comp(Some(f), body, gens),
+            ExprKind::Comp(body, gens) => self.comp(body, gens),
+            ExprKind::CallGen(f, body, gens) => {
+                self.expr(f);
+                self.comp(body, gens);
+            }
             _ => e.children().into_iter().for_each(|e| self.expr(e)),
         }
     }
 
-    fn comp(&mut self, f: Option<&Expr>, body: &Expr, gens: &[Gen]) {
-        if let Some(f) = f {
-            self.expr(f);
-        }
+    fn comp(&mut self, body: &Expr, gens: &[Gen]) {
         let outside = self.scope.len();
         self.loops(gens);
         self.expr(body);
@@ -456,21 +442,6 @@ enum Later {
     Loop,
 }
 
-fn defines(kind: &StmtKind) -> &[Ident] {
-    match kind {
-        StmtKind::Let(Let { names, .. }) => names,
-        StmtKind::Parties { name, .. }
-        | StmtKind::Input { name, .. }
-        | StmtKind::State { name, .. }
-        | StmtKind::Sample { name, .. }
-        | StmtKind::Noise { name, .. } => std::slice::from_ref(name),
-        StmtKind::Require { .. }
-        | StmtKind::Store { .. }
-        | StmtKind::Reveal { .. }
-        | StmtKind::Error => &[],
-    }
-}
-
 /// Reports each circle of items that use one another, once.
 fn recursion(
     world: &World,
@@ -514,7 +485,7 @@ fn recursion(
             );
             (title, format!("uses `{}`", world.name(*to)))
         };
-        let mut error = Diagnostic::error(codes::RECURSION, title, *span, label);
+        let mut error = codes::RECURSION.error(title).label(*span, label);
         for (id, span) in calls {
             error = error.label(*span, format!("which uses `{}`", world.name(*id)));
         }

@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use super::value::{Env, R, first_word};
-use crate::diagnostic::{Diagnostic, Edit, codes};
+use crate::diagnostic::{Edit, codes};
 use crate::noise::{Law, Noise};
 use crate::syntax::ast::{self, Ident, Secrecy};
 use crate::types::{Elem, Stmt, Ty};
@@ -21,51 +21,36 @@ impl Checker<'_> {
         let known = Law::of(&law.name).ok_or_else(|| {
             let names = Law::ALL.map(|l| format!("`{}({})`", l.name(), l.scale_name()));
             self.fail(
-                Diagnostic::error(
-                    codes::NOISE,
-                    format!("there is no distribution `{}`", law.name),
-                    law.span,
-                    "not a distribution of noise",
-                )
-                .hint(format!("write {}", names.join(" or "))),
+                codes::NOISE
+                    .error(format!("there is no distribution `{}`", law.name))
+                    .label(law.span, "not a distribution of noise")
+                    .hint(format!("write {}", names.join(" or "))),
             )
         });
         let (shape, value, law) = (written?, value?, known?);
         if shape.elem != Elem::Fix {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::NOISE,
-                    format!("noise `{}` is made of fractions", name.name),
-                    ty.span,
-                    "not `fix`",
-                )
-                .hint("write `fix`, `fix[n]` or `weights M`"),
-            ));
+            return codes::NOISE
+                .error(format!("noise `{}` is made of fractions", name.name))
+                .label(ty.span, "not `fix`")
+                .hint("write `fix`, `fix[n]` or `weights M`")
+                .refuse(self);
         }
         if ty.secrecy == Some(Secrecy::Public) {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::NOISE,
-                    format!("noise `{}` is known to nobody", name.name),
-                    ty.span,
-                    "cannot be public",
-                )
+            return codes::NOISE
+                .error(format!("noise `{}` is known to nobody", name.name))
+                .label(ty.span, "cannot be public")
                 .hint("leave out `public`: noise that is known hides nothing")
-                .edit([Edit::replace(first_word(ty.span, "public "), "")]),
-            ));
+                .edit([Edit::replace(first_word(ty.span, "public "), "")])
+                .refuse(self);
         }
         let noise = match Noise::new(law, value) {
             Ok(noise) => noise,
             Err(why) => {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::NOISE,
-                        format!("there is no noise with {} {value}", law.scale_name()),
-                        scale.span,
-                        why.to_string(),
-                    )
-                    .hint("scale the values that it is added to"),
-                ));
+                return codes::NOISE
+                    .error(format!("there is no noise with {} {value}", law.scale_name()))
+                    .label(scale.span, why.to_string())
+                    .hint("scale the values that it is added to")
+                    .refuse(self);
             }
         };
         let var = self.declare(env, name, Ty { secrecy: Secrecy::Secret, ..shape })?;

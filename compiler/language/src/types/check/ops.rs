@@ -1,12 +1,12 @@
 //! Operators: on numbers known at compile time, and the typing of the others.
 
 use super::checker::Checker;
-use super::index::{ArithError, combine, compare, divisor_may_vanish};
-use super::value::{Env, IntVal, R, Reported, Val, constant, join_elem, join_secrecy, typed};
-use crate::diagnostic::{Diagnostic, codes};
+use super::index::{combine, compare, divisor_may_vanish};
+use super::value::{Between, Env, IntVal, R, Reported, Val, constant, join_elem, typed};
+use crate::diagnostic::codes;
 use crate::syntax::ast::{self, BinaryOp, Span, UnaryOp};
 use crate::types::number::{Number, NumberError, REACH};
-use crate::types::{BinOp, Cond, Dim, Elem, Expr, ExprKind, Index, IndexOp, Ty, UnOp};
+use crate::types::{BinOp, Cond, Dim, Elem, Expr, ExprKind, Index, IndexOp, ModelId, Ty, UnOp};
 
 /// A power with a larger exponent would be a very long product.
 const MAX_EXPONENT: i64 = 16;
@@ -28,7 +28,7 @@ impl Checker<'_> {
         let val = self.expr(env, a)?;
         match (op, val) {
             (UnaryOp::Neg, Val::Int(i)) if !i.sampled => {
-                let index = self.arith(combine(IndexOp::Sub, Index::Const(0), i.index), span)?;
+                let index = self.number(combine(IndexOp::Sub, Index::Const(0), i.index), span)?;
                 Ok(Val::Int(IntVal { rounded: i.rounded, ..IntVal::of(index) }))
             }
             (UnaryOp::Neg, Val::Real(x)) => Ok(Val::Real(x.negative().into())),
@@ -108,16 +108,11 @@ impl Checker<'_> {
         Ok(match (x, y) {
             (Val::Int(x), Val::Int(y)) if x.sampled || y.sampled => match op {
                 Range | Eq | Ne | Lt | Le | Gt | Ge | Add | Sub | Mul | Div | Rem | Pow => {
-                    let error = Diagnostic::error(
-                        codes::KIND,
-                        "a sampled member can only be an index",
-                        span,
-                        "drawn at run time: nothing to compute with at compile time",
-                    );
-                    return Err(self.fail(error.hint(
-                        "use it alone in brackets, as in \
-                        `image[j]`",
-                    )));
+                    return codes::KIND
+                        .error("a sampled member can only be an index")
+                        .label(span, "drawn at run time: nothing to compute with at compile time")
+                        .hint("use it alone in brackets, as in `image[j]`")
+                        .refuse(self);
                 }
                 _ => None,
             },
@@ -139,13 +134,12 @@ impl Checker<'_> {
                         }));
                     }
                 };
+                let nonzero = |(lo, hi): Between| lo > 0 || hi < 0;
                 if matches!(index_op, IndexOp::Div | IndexOp::Rem)
+                    && !self.bounds_of_index(&y.index).is_some_and(nonzero)
                     && divisor_may_vanish(&y.index, &env.loops)
                 {
-                    return Err(self
-                        .arith::<Val>(Err(ArithError::DivisionByZero), right)
-                        .err()
-                        .unwrap_or(Reported));
+                    return self.number(Err(NumberError::DivisionByZero), right);
                 }
                 let exact = match (index_op, &x.index, &y.index) {
                     (IndexOp::Div, Index::Const(x), Index::Const(y)) => {
@@ -155,7 +149,7 @@ impl Checker<'_> {
                     _ => true,
                 };
                 let index =
-                    self.arith(combine(index_op, x.index.clone(), y.index.clone()), span)?;
+                    self.number(combine(index_op, x.index.clone(), y.index.clone()), span)?;
                 Some(Val::Int(IntVal { rounded: rounded || !exact, ..IntVal::of(index) }))
             }
             (Val::Bool(x), Val::Bool(y)) => match op {
@@ -174,9 +168,7 @@ impl Checker<'_> {
                 Or => Some(Val::Cond(Cond::Or(Box::new(x.clone()), Box::new(y.clone())))),
                 _ => None,
             },
-            _ => {
-                return self.fold_reals(op, x, y, right, span);
-            }
+            _ => return self.fold_reals(op, x, y, right, span),
         })
     }
 
@@ -204,34 +196,18 @@ impl Checker<'_> {
         Ok(Some(Val::Real(self.number(value, at)?.into())))
     }
 
-    /// Reports failed arithmetic on numbers known at compile time.
-    fn arith<T>(&mut self, result: Result<T, ArithError>, span: Span) -> R<T> {
-        result.map_err(|e| {
-            let title = "a computation at compile time fails";
-            self.fail(match e {
-                ArithError::DivisionByZero => {
-                    Diagnostic::error(codes::CONST_EVAL, "division by zero", span, "is 0 here")
-                        .hint("exclude these sizes with `require`")
-                }
-                ArithError::Overflow => {
-                    Diagnostic::error(codes::CONST_EVAL, title, span, "too large a number")
-                }
-            })
-        })
-    }
-
     /// Reports a computation on numbers known at compile time that has no result.
     pub(super) fn number<T>(&mut self, result: Result<T, NumberError>, span: Span) -> R<T> {
-        result.map_err(|e| match e {
-            NumberError::DivisionByZero => {
-                self.arith::<T>(Err(ArithError::DivisionByZero), span).err().unwrap_or(Reported)
-            }
-            e => self.fail(Diagnostic::error(
-                codes::CONST_EVAL,
-                "a computation at compile time fails",
-                span,
-                e.to_string(),
-            )),
+        result.map_err(|e| {
+            self.fail(match e {
+                NumberError::DivisionByZero => codes::CONST_EVAL
+                    .error("division by zero")
+                    .label(span, "is 0 here")
+                    .hint("exclude these sizes with `require`"),
+                e => codes::CONST_EVAL
+                    .error("a computation at compile time fails")
+                    .label(span, e.to_string()),
+            })
         })
     }
 
@@ -247,16 +223,18 @@ impl Checker<'_> {
                     Err(_) => e.to_string(),
                 };
                 let hint = match (e, x.value()) {
-                    (NumberError::NotExact, Ok(near)) => format!(
-                        "whole numbers are all exact up to 2^53, and beyond it multiples of powers of two: {near} is near, and \
-                         is one"
-                    ),
+                    (NumberError::NotExact, Ok(near)) => {
+                        format!(
+                            "whole numbers are all exact up to 2^53, and beyond it multiples of powers of two: {near} is near, and \
+                             is one"
+                        )
+                    }
                     _ => format!(
                         "a constant is 0, or its absolute value is between 2^-{REACH} and 2^{REACH}"
                     ),
                 };
                 let title = "a constant is beyond what a run can hold";
-                Err(self.fail(Diagnostic::error(codes::CONSTANT, title, span, label).hint(hint)))
+                codes::CONSTANT.error(title).label(span, label).hint(hint).refuse(self)
             }
         }
     }
@@ -270,7 +248,7 @@ impl Checker<'_> {
         let n = *n;
         match (&x.index, u32::try_from(n)) {
             (Index::Const(x), Ok(n)) => {
-                let value = self.arith(x.checked_pow(n).ok_or(ArithError::Overflow), span)?;
+                let value = self.number(x.checked_pow(n).ok_or(NumberError::TooLarge), span)?;
                 Ok(Some(Val::int(value)))
             }
             (Index::Const(x), Err(_)) => {
@@ -280,7 +258,7 @@ impl Checker<'_> {
             (index, Ok(n)) if i64::from(n) <= MAX_EXPONENT => {
                 let mut value = Index::Const(1);
                 for _ in 0..n {
-                    value = self.arith(combine(IndexOp::Mul, value, index.clone()), span)?;
+                    value = self.number(combine(IndexOp::Mul, value, index.clone()), span)?;
                 }
                 Ok(Some(Val::Int(IntVal { rounded: x.rounded, ..IntVal::of(value) })))
             }
@@ -292,16 +270,13 @@ impl Checker<'_> {
     fn exponent(&mut self, range: Option<(i64, i64)>, span: Span) -> Reported {
         let range = range.map_or(String::new(), |(lo, hi)| format!(" from {lo} to {hi}"));
         self.fail(
-            Diagnostic::error(
-                codes::CONST_EVAL,
-                format!("an exponent is a whole number{range}, known at compile time"),
-                span,
-                "not such a number",
-            )
-            .hint(
-                "a power is a product written short; for roots and general powers use \
-                `sqrt`, `exp` and `log`",
-            ),
+            codes::CONST_EVAL
+                .error(format!("an exponent is a whole number{range}, known at compile time"))
+                .label(span, "not such a number")
+                .hint(
+                    "a power is a product written short; for roots and general powers use \
+                     `sqrt`, `exp` and `log`",
+                ),
         )
     }
 
@@ -320,15 +295,11 @@ impl Checker<'_> {
         let mut nodes = 0u64;
         x.walk(&mut |_| nodes += 1);
         if nodes * size > MAX_PRODUCT {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::CONST_EVAL,
-                    "a power is a product written short, and this one is very long",
-                    span,
-                    format!("{size} times {nodes} operations"),
-                )
-                .hint("give the base a name with `let`"),
-            ));
+            return codes::CONST_EVAL
+                .error("a power is a product written short, and this one is very long")
+                .label(span, format!("{size} times {nodes} operations"))
+                .hint("give the base a name with `let`")
+                .refuse(self);
         }
         let value = self.product(&x, size, span)?;
         if *n >= 0 {
@@ -367,52 +338,38 @@ impl Checker<'_> {
             }
             Eq | Ne if elem == Elem::Fix => {
                 let (a, b) = (self.text(x.span), self.text(y.span));
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::ELEMENT,
-                        format!("`{}` compares integers and bits, not `fix`", op.symbol()),
-                        span,
-                        "real numbers are rounded: equal ones may differ in the last bit",
-                    )
-                    .hint(tolerance(&a, &b)),
-                ));
+                return codes::ELEMENT
+                    .error(format!("`{}` compares integers and bits, not `fix`", op.symbol()))
+                    .label(span, "real numbers are rounded: equal ones may differ in the last bit")
+                    .hint(tolerance(&a, &b))
+                    .refuse(self);
             }
             Rem => {
-                return Err(self.fail(Diagnostic::error(
-                    codes::ELEMENT,
-                    "`%` is for sizes and indices, not for values of the run",
-                    span,
-                    "no remainder of a value",
-                )));
+                return codes::ELEMENT
+                    .error("`%` is for sizes and indices, not for values of the run")
+                    .label(span, "no remainder of a value")
+                    .refuse(self);
             }
             Range if let Some((value, at)) = real_end(&x, &y) => {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "the ends of a range that a loop goes over are `int`, not `fix`",
-                        at,
-                        format!("is {value}, and of the type `fix`"),
-                    )
+                return codes::KIND
+                    .error("the ends of a range that a loop goes over are `int`, not `fix`")
+                    .label(at, format!("is {value}, and of the type `fix`"))
                     .hint(
                         "name it in the brackets of the predicate or function, or give the parameter the type \
                          `int`",
-                    ),
-                ));
+                    )
+                    .refuse(self);
             }
             Range => {
                 let at = if matches!(x.kind, ExprKind::Const(_)) { y.span } else { x.span };
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::SECRET_CONDITION,
-                        "the bounds of a range must be known at compile time",
-                        at,
-                        "not known at compile time",
-                    )
+                return codes::SECRET_CONDITION
+                    .error("the bounds of a range must be known at compile time")
+                    .label(at, "not known at compile time")
                     .hint(
                         "loop over all that may occur and let the others count nothing: \
-                        `sum(select(j < k, x[j], 0) for j in n)`",
-                    ),
-                ));
+                         `sum(select(j < k, x[j], 0) for j in n)`",
+                    )
+                    .refuse(self);
             }
             _ => match comparison(op) {
                 Some(op) => (op, Elem::Bit),
@@ -420,14 +377,14 @@ impl Checker<'_> {
             },
         };
         if matches!(y.kind, ExprKind::Const(c) if c == 0.0) && op == Div {
-            return self.arith(Err(ArithError::DivisionByZero), y.span);
+            return self.number(Err(NumberError::DivisionByZero), y.span);
         }
         let (dims, record) = if weights {
             self.weights_op(op, &x, &y, span)?
         } else {
             (self.joint_dims(op.symbol(), &x, &y, span)?, None)
         };
-        let secrecy = join_secrecy(x.ty.secrecy, y.ty.secrecy);
+        let secrecy = x.ty.secrecy.max(y.ty.secrecy);
         let ty = Ty { elem, dims, secrecy, record };
         Ok(typed(ExprKind::Binary(new, Box::new(x), Box::new(y)), ty, span))
     }
@@ -439,34 +396,38 @@ impl Checker<'_> {
         x: &Expr,
         y: &Expr,
         span: Span,
-    ) -> R<(Vec<Dim>, Option<crate::types::ModelId>)> {
-        let (record, title) = match (x.ty.record, y.ty.record) {
-            (Some(a), Some(b)) if a == b => (Some(a), ""),
-            (Some(_), Some(_)) => (None, "weights of two models do not fit together"),
-            (Some(m), None) if y.ty.dims.is_empty() => (Some(m), ""),
-            (None, Some(m)) if x.ty.dims.is_empty() => (Some(m), ""),
-            _ => (None, "weights go with weights of the same model, or with a single number"),
+    ) -> R<(Vec<Dim>, Option<ModelId>)> {
+        let record = match (x.ty.record, y.ty.record) {
+            (Some(a), Some(b)) if a == b => a,
+            (Some(m), None) if y.ty.dims.is_empty() => m,
+            (None, Some(m)) if x.ty.dims.is_empty() => m,
+            (a, b) => {
+                let title = match (a, b) {
+                    (Some(_), Some(_)) => "weights of two models do not fit together",
+                    _ => "weights go with weights of the same model, or with a single number",
+                };
+                let (weights, tensor) = if a.is_some() { (x, y) } else { (y, x) };
+                let all = weights.ty.dims.last().map(|d| vec![d.size]);
+                let hint = a.xor(b).map(|m| match Some(tensor.ty.shape()) == all {
+                    true => format!(
+                        "a vector of all its weights becomes weights of {} by `weights M({})`",
+                        self.model_of(m).name,
+                        self.text(tensor.span)
+                    ),
+                    false => {
+                        "one tensor of weights is `w.conv1.weight`, or `w[t]` in a loop `for t in M`"
+                            .to_owned()
+                    }
+                });
+                return codes::SHAPE
+                    .error(title)
+                    .label(y.span, self.this_is(&y.ty))
+                    .label(x.span, self.this_is(&x.ty))
+                    .hints(hint)
+                    .refuse(self);
+            }
         };
-        if let Some(m) = record {
-            return Ok((self.joint_dims(op.symbol(), x, y, span)?, Some(m)));
-        }
-        let (ta, tb) = (self.ty(&x.ty), self.ty(&y.ty));
-        let error = Diagnostic::error(codes::SHAPE, title, y.span, format!("this is {tb}"))
-            .label(x.span, format!("this is {ta}"));
-        let (weights, tensor) = if x.ty.record.is_some() { (x, y) } else { (y, x) };
-        let Some(m) = weights.ty.record.filter(|_| tensor.ty.record.is_none()) else {
-            return Err(self.fail(error));
-        };
-        let (name, other) = (self.models[m.0 as usize].name.clone(), self.text(tensor.span));
-        let all = weights.ty.dims.last().map(|d| d.size);
-        Err(self.fail(if tensor.ty.shape().first().copied() == all && tensor.ty.dims.len() == 1 {
-            error.hint(format!(
-                "a vector of all its weights becomes weights of {name} by `weights M({other})`"
-            ))
-        } else {
-            error
-                .hint("one tensor of weights is `w.conv1.weight`, or `w[t]` in a loop `for t in M`")
-        }))
+        Ok((self.joint_dims(op.symbol(), x, y, span)?, Some(record)))
     }
 
     /// Dimensions of an entry-by-entry operation: the same, or one operand is a scalar.
@@ -477,52 +438,37 @@ impl Checker<'_> {
         if y.ty.dims.is_empty() {
             return Ok(x.ty.dims.clone());
         }
-        let (tx, ty) = (self.ty(&x.ty), self.ty(&y.ty));
         if x.ty.shape() != y.ty.shape() {
-            let error = Diagnostic::error(
-                codes::SHAPE,
-                format!("`{what}` works entry by entry on equal shapes, or with a single number"),
-                y.span,
-                format!("this is {ty}"),
-            )
-            .label(x.span, format!("this is {tx}"));
-            let (long, short) =
-                if x.ty.dims.len() > y.ty.dims.len() { (&x.ty, &y.ty) } else { (&y.ty, &x.ty) };
-            let inside =
-                long.shape().ends_with(&short.shape()) && long.dims.len() > short.dims.len();
             let (left, right) = (self.text(x.span), self.text(y.span));
-            return Err(self.fail(if inside && long.dims.len() == short.dims.len() + 1 {
-                let outer =
-                    long.dims[0].set.map_or(long.dims[0].size.to_string(), |s| self.set_name(s));
-                let text = if std::ptr::eq(long, &x.ty) {
-                    format!("{left}[i] {what} {right}")
-                } else {
-                    format!("{left} {what} {right}[i]")
-                };
-                error.hint(format!("one at a time: `[{text} for i in {outer}]`"))
-            } else {
-                error
-            }));
+            let over = |long: &Ty, short: &Ty| {
+                let first = long.dims.first()?;
+                (long.shape()[1..] == short.shape()).then(|| self.range_text(first))
+            };
+            let one = over(&x.ty, &y.ty).map(|over| (format!("{left}[i] {what} {right}"), over));
+            let one = one.or_else(|| {
+                over(&y.ty, &x.ty).map(|over| (format!("{left} {what} {right}[i]"), over))
+            });
+            return codes::SHAPE
+                .error(format!(
+                    "`{what}` works entry by entry on equal shapes, or with a single number"
+                ))
+                .label(y.span, self.this_is(&y.ty))
+                .label(x.span, self.this_is(&x.ty))
+                .hints(one.map(|(one, over)| format!("one at a time: `[{one} for i in {over}]`")))
+                .refuse(self);
         }
         let mut dims = Vec::with_capacity(x.ty.dims.len());
         for (a, b) in x.ty.dims.iter().zip(&y.ty.dims) {
             if let (Some(s), Some(t)) = (a.set, b.set)
                 && s != t
             {
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::INDEX_SET,
-                        "entries of different party sets do not belong together",
-                        span,
-                        format!(
-                            "`{what}` would pair {} with {}",
-                            self.set_name(s),
-                            self.set_name(t)
-                        ),
-                    )
-                    .label(x.span, format!("this is {tx}"))
-                    .label(y.span, format!("this is {ty}")),
-                ));
+                let (s, t) = (self.set_name(s), self.set_name(t));
+                return codes::INDEX_SET
+                    .error("entries of different party sets do not belong together")
+                    .label(span, format!("`{what}` would pair {s} with {t}"))
+                    .label(x.span, self.this_is(&x.ty))
+                    .label(y.span, self.this_is(&y.ty))
+                    .refuse(self);
             }
             dims.push(Dim { set: a.set.or(b.set), ..*a });
         }
@@ -534,16 +480,11 @@ impl Checker<'_> {
         if x.ty.elem == Elem::Bit {
             return Ok(());
         }
-        let ty = self.ty(&x.ty);
-        Err(self.fail(
-            Diagnostic::error(
-                codes::ELEMENT,
-                format!("`{what}` works on bits"),
-                x.span,
-                format!("this is {ty}"),
-            )
-            .hint("a comparison gives a bit: `x > 0`"),
-        ))
+        codes::ELEMENT
+            .error(format!("`{what}` works on bits"))
+            .label(x.span, self.this_is(&x.ty))
+            .hint("a comparison gives a bit: `x > 0`")
+            .refuse(self)
     }
 }
 

@@ -55,7 +55,7 @@ impl Checker<'_> {
             let flat = format!("as one vector: `{}`", call(&format!("flat({text})")));
             return (place && vector).then_some(flat);
         }
-        let over = outer.set.map_or(outer.size.to_string(), |s| self.set_name(s));
+        let over = self.range_text(outer);
         let rows = format!("`[{} for i in {over}]`", call(&format!("{text}[i]")));
         let statistic = std && STATISTICS.contains(&name);
         // A vector that the user's own function takes may be what one party has, or one number of each. Classes are

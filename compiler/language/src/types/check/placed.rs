@@ -1,12 +1,11 @@
 //! Layers as parts of a model: their names and their parameters.
 
-use super::checker::{Checker, Frame};
+use super::checker::Checker;
 use super::layers::{Builder, MAX_LAYERS, dotted};
 use super::requirements::required;
-use super::value::{Env, Layer, LayerSpec, R, Reported, SizeVal, SpecKind};
-use super::world::ItemId;
-use crate::diagnostic::{Diagnostic, codes};
-use crate::syntax::ast::{Block, ItemKind, Span};
+use super::value::{Instance, Layer, LayerSpec, R, Reported, SpecKind};
+use crate::diagnostic::codes;
+use crate::syntax::ast::{ItemKind, Span};
 use crate::types::model::{Param, ParamId};
 use std::rc::Rc;
 
@@ -33,7 +32,17 @@ impl Checker<'_> {
             SpecKind::Param(shape) => {
                 layer.params.push(self.param(b, name.to_owned(), shape, spec.span)?);
             }
-            SpecKind::Block(id, sizes) => self.place_block(b, &mut layer, id, &sizes)?,
+            SpecKind::Block(id, sizes) => {
+                let item = self.world.item(id);
+                let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
+                if self.stack.iter().any(|frame| frame.item == id) {
+                    // Reported with the names.
+                    return Err(Reported);
+                }
+                let of = Instance { id, block, sizes: &sizes };
+                layer.inner =
+                    self.inside(id, &sizes, spec.span, |this| this.place_layers(b, of, name))?;
+            }
             SpecKind::Function(..) => {}
             SpecKind::List(all) => {
                 for (number, spec) in all {
@@ -49,71 +58,40 @@ impl Checker<'_> {
         Ok(layer)
     }
 
-    /// Allocates a parameter.
     fn param(&mut self, b: &mut Builder, name: String, shape: Vec<u64>, span: Span) -> R<ParamId> {
         if !b.names.insert(name.clone()) {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::DUPLICATE,
-                    format!("two parameters of a model have the name `{name}`"),
-                    span,
-                    "the second one",
-                )
-                .hint("parameters of a list have their number behind the name of the list"),
-            ));
+            return codes::DUPLICATE
+                .error(format!("two parameters of a model have the name `{name}`"))
+                .label(span, "the second one")
+                .hint("parameters of a list have their number behind the name of the list")
+                .refuse(self);
         }
         let size = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
         let offset = b.len;
         let end = size.and_then(|n| offset.checked_add(n));
         let Some(end) = end.filter(|n| *n <= super::tys::MAX_ENTRIES) else {
-            return Err(self.fail(Diagnostic::error(
-                codes::SIZE,
-                "a model has at most 2^32 weights",
-                span,
-                "one layer too many",
-            )));
+            return codes::SIZE
+                .error("a model has at most 2^32 weights")
+                .label(span, "one layer too many")
+                .refuse(self);
         };
         b.len = end;
         b.params.push(Param { name, shape, offset });
         Ok(b.params.len() - 1)
     }
 
-    fn place_block(
-        &mut self,
-        b: &mut Builder,
-        layer: &mut Layer,
-        id: ItemId,
-        sizes: &[SizeVal],
-    ) -> R<()> {
-        let item = self.world.item(id);
-        let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
-        if self.stack.iter().any(|frame| frame.item == id) {
-            // Reported with the names.
-            return Err(Reported);
-        }
-        let text = self.sized_text(&block.name.name, &block.sizes, sizes);
-        self.enter(Frame { item: id, call: layer.span, text })?;
-        let placed = self.place_layers(b, block, id, sizes, &layer.name);
-        self.stack.pop();
-        layer.inner = placed?;
-        Ok(())
-    }
-
     /// The layers of a block or model: its own parameters first, each in the order of declaration.
     pub(super) fn place_layers(
         &mut self,
         b: &mut Builder,
-        block: &Block,
-        id: ItemId,
-        sizes: &[SizeVal],
+        of: Instance,
         prefix: &str,
     ) -> R<Vec<(String, Rc<Layer>)>> {
-        let mut env = Env::of_block(self.world.items[id.0].module);
-        self.set_sizes(&mut env, &block.sizes, sizes);
-        self.requirements(&mut env, required(block, false))?;
+        let mut env = self.sizes_env(of);
+        self.requirements(&mut env, required(of.block, false))?;
         let mut specs = Vec::new();
         let mut failed = false;
-        for l in &block.layers {
+        for l in &of.block.layers {
             let Some(own) = l.names.first().map(|n| &n.name) else { continue };
             match self.layer_spec(&mut env, &l.value) {
                 Ok(spec) => specs.push((own, spec)),

@@ -1,10 +1,9 @@
 //! What predicates, functions and blocks require of their sizes.
 
 use super::checker::Checker;
-use super::expr::secrecy_word;
 use super::ops::comparison;
 use super::value::{Env, IntVal, R, Val};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::codes;
 use crate::syntax::ast::{self, BinaryOp, Block, Require};
 use crate::types::Index;
 
@@ -42,29 +41,25 @@ impl Checker<'_> {
                     Some(why) => format!("a requirement does not hold: {why}"),
                     None => format!("a requirement of {of} does not hold"),
                 };
-                let mut error = Diagnostic::error(codes::REQUIRE, title, cond.span, label);
+                let mut error = codes::REQUIRE.error(title).label(cond.span, label);
                 let mut names = Vec::new();
                 int_names(cond, env, &mut names);
                 if !names.is_empty() {
                     error =
                         error.hint(format!("the sizes are {}: choose others", names.join(", ")));
                 }
-                Err(self.fail(error))
+                error.refuse(self)
             }
             Val::Expr(e) => {
-                let what = secrecy_word(e.ty.secrecy);
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::SECRET_CONDITION,
-                        "`require` is about sizes and the certificate, decided at compile time",
-                        cond.span,
-                        format!("a {what} value of the run"),
-                    )
+                let what = e.ty.secrecy.word();
+                codes::SECRET_CONDITION
+                    .error("`require` is about sizes and the certificate, decided at compile time")
+                    .label(cond.span, format!("a {what} value of the run"))
                     .hint(
                         "an input's range is declared with `in lo..hi`; to leave out \
-                        members, multiply by a bit: `keep[i] * update[i]`",
-                    ),
-                ))
+                         members, multiply by a bit: `keep[i] * update[i]`",
+                    )
+                    .refuse(self)
             }
             other => Err(self.not_a_condition(&other, cond.span, false)),
         }
@@ -91,14 +86,8 @@ impl Checker<'_> {
 /// What a block requires of its sizes alone (`of_inputs` is false), which has to hold before its layers are made, or of
 /// its inputs, which are known where it is applied.
 pub(super) fn required(block: &Block, of_inputs: bool) -> impl Iterator<Item = &Require> {
-    let input = |e: &ast::Expr| block.params.iter().any(|p| names(e, &p.name.name));
+    let input = |e: &ast::Expr| block.params.iter().any(|p| e.reads(&p.name.name));
     block.body.requires.iter().filter(move |r| input(&r.cond) == of_inputs)
-}
-
-/// Whether an expression has a name in it.
-fn names(e: &ast::Expr, name: &str) -> bool {
-    matches!(&e.kind, ast::ExprKind::Name(n) if n == name)
-        || e.children().into_iter().any(|e| names(e, name))
 }
 
 /// `c = 2` for each size a condition mentions, once.

@@ -17,7 +17,6 @@ impl<T> Default for Scope<T> {
 }
 
 impl<T> Scope<T> {
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.all.len()
     }

@@ -2,10 +2,10 @@
 
 use super::checker::{Checker, add};
 use super::value::{Env, no_span};
-use super::world::{ItemId, World};
+use super::world::World;
 use super::{bind, imports, names};
 use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
-use crate::syntax::ast::{Expr, ExprKind, File, FileId, ItemKind, Predicate, Span};
+use crate::syntax::ast::{Expr, ExprKind, FileId, ItemKind, Predicate, Span};
 use crate::syntax::{self, Loader, MAX_DIAGNOSTICS, Sources};
 use crate::types::Program;
 use std::collections::BTreeMap;
@@ -64,7 +64,7 @@ pub fn check_given(
     loader: &mut dyn Loader,
 ) -> Result<Checked, Vec<Diagnostic>> {
     let session = Session::new(sources, file, options, places, loader)?;
-    let chosen = options.defaults && session.misses(&options.bindings);
+    let chosen = options.defaults && !session.missing(&options.bindings).is_empty();
     if !chosen {
         let outcome = session.run(sources, &options.bindings, true);
         return session.finish(outcome, false);
@@ -85,7 +85,7 @@ struct Session {
     world: World,
     loaded: bind::Loaded,
     module: usize,
-    predicate: ItemId,
+    predicate: Predicate,
     /// Problems that do not depend on sizes.
     diags: Vec<Diagnostic>,
     file: FileId,
@@ -127,36 +127,31 @@ impl Session {
         if diags.iter().any(|d| d.severity == Severity::Error) {
             return Err(diags);
         }
-        let predicates = names_of_predicates(&tree);
         let mut world = World::new(sources, &mut diags);
         let module = world.add_file(&text, tree, &mut diags);
         names::resolve(&world, module, &mut diags);
-        let chosen = choose(&world, module, &predicates, options, file);
-        let predicate = match chosen {
-            Ok(id) => id,
+        let predicate = match choose(&world, module, options.predicate.as_deref(), file) {
+            Ok(predicate) => predicate,
             Err(error) => {
                 diags.push(*error);
                 return Err(sorted(diags));
             }
         };
-        let item = world.item(predicate);
-        let ItemKind::Predicate(p) = &item.kind else { return Err(diags) };
-        let loaded =
-            bind::load(&mut world, sources, (&options.bindings, places), p, loader, &mut diags);
+        let bindings = (options.bindings.as_slice(), places);
+        let loaded = bind::load(&mut world, sources, bindings, &predicate, loader, &mut diags);
         let places = places.clone();
         Ok(Session { world, loaded, module, predicate, diags, file, places })
     }
 
     /// Checks with these bindings; `suggest` looks for sizes to propose if some are missing.
     fn run(&self, sources: &Sources, bindings: &[(String, String)], suggest: bool) -> Outcome {
-        let item = self.world.item(self.predicate);
-        let ItemKind::Predicate(p) = &item.kind else { return (None, Vec::new()) };
+        let p = &self.predicate;
         let mut checker = Checker::new(&self.world, sources, &self.places);
         checker.unknown_bindings(p, bindings);
         let wrong_names = !checker.diags.is_empty();
-        let missing = missing(p, bindings);
+        let missing = self.missing(bindings);
         let command = (suggest && !missing.is_empty() && !wrong_names)
-            .then(|| self.command(sources, p, bindings));
+            .then(|| self.command(sources, bindings));
         let mut env = Env::new(self.module);
         let bound = checker.bind(&mut env, p, bindings, &self.loaded, command.as_deref());
         if bound.is_err() && !missing.is_empty() {
@@ -165,7 +160,7 @@ impl Session {
         let body = checker.body(&mut env, p);
         let right = checker.diags.iter().all(|d| d.severity == Severity::Warning);
         match (bound, body) {
-            (Ok(bound), Ok((body, demands))) if right => {
+            (Ok(sizes), Ok((body, demands))) if right => {
                 checker.unused(&body);
                 // Of a wrong import there is enough to say.
                 let named = self.diags.iter().all(|d| d.severity == Severity::Warning);
@@ -173,7 +168,7 @@ impl Session {
                 unused.into_iter().flatten().for_each(|warning| checker.warn(warning));
                 let program = Program {
                     name: p.name.name.clone(),
-                    sizes: bound.sizes,
+                    sizes,
                     parties: checker.parties,
                     models: checker.models,
                     functions: checker.functions,
@@ -188,16 +183,16 @@ impl Session {
     }
 
     /// The command line that binds everything, with sizes that work if any are found.
-    fn command(&self, sources: &Sources, p: &Predicate, bindings: &[(String, String)]) -> String {
+    fn command(&self, sources: &Sources, bindings: &[(String, String)]) -> String {
         let (found, _) = self.smallest(sources, bindings);
         let mut words = vec!["slvrc check".to_owned(), sources.name(self.file).to_owned()];
-        for size in &p.sizes {
+        for size in &self.predicate.sizes {
             let name = &size.name.name;
             if let Some((_, value)) = found.iter().find(|(n, _)| n == name) {
                 words.push(format!("{name}={value}"));
             }
         }
-        for param in &p.params {
+        for param in &self.predicate.params {
             let name = &param.name.name;
             match found.iter().find(|(n, _)| n == name) {
                 Some((_, value)) => words.push(format!("{name}={value}")),
@@ -211,18 +206,14 @@ impl Session {
     /// Completes bindings with the smallest sizes for which the program is right; with what comes
     /// nearest if none is.
     fn smallest(&self, sources: &Sources, bindings: &[(String, String)]) -> (Bindings, Outcome) {
-        let item = self.world.item(self.predicate);
-        let ItemKind::Predicate(p) = &item.kind else { return Default::default() };
+        let p = &self.predicate;
         let mut fixed = bindings.to_vec();
         let mut open = Vec::new();
-        for name in missing(p, bindings) {
-            let is_size = p.sizes.iter().any(|s| !s.is_model && s.name.name == name);
-            let is_model = p.sizes.iter().any(|s| s.is_model && s.name.name == name);
-            if is_size {
-                open.push(name);
-            } else {
-                let value = if is_model { DEFAULT_MODEL } else { "1" };
-                fixed.push((name, value.to_owned()));
+        for name in self.missing(bindings) {
+            match p.sizes.iter().find(|s| s.name.name == name) {
+                Some(size) if !size.is_model => open.push(name),
+                Some(_) => fixed.push((name, DEFAULT_MODEL.to_owned())),
+                None => fixed.push((name, "1".to_owned())),
             }
         }
         let mut best: Option<((usize, usize), Bindings, Outcome)> = None;
@@ -248,10 +239,19 @@ impl Session {
         best.map(|(_, all, outcome)| (all, outcome)).unwrap_or_default()
     }
 
-    /// Whether a size or parameter has no value.
-    fn misses(&self, bindings: &[(String, String)]) -> bool {
-        let item = self.world.item(self.predicate);
-        matches!(&item.kind, ItemKind::Predicate(p) if !missing(p, bindings).is_empty())
+    /// Names of sizes and run parameters without value and default.
+    fn missing(&self, bindings: &[(String, String)]) -> Vec<String> {
+        let Predicate { sizes, params, .. } = &self.predicate;
+        let sizes = sizes.iter().filter(|s| s.default.is_none()).map(|s| &s.name.name);
+        let params = params.iter().filter(|p| p.default.is_none()).map(|p| &p.name.name);
+        let mut names: Vec<String> = Vec::new();
+        for name in sizes.chain(params).filter(|n| !bindings.iter().any(|(b, _)| b == *n)) {
+            // A name given to two sizes is an error of its own.
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
     }
 
     fn finish(&self, outcome: Outcome, chosen: bool) -> Result<Checked, Vec<Diagnostic>> {
@@ -316,81 +316,61 @@ fn ascending(n: usize) -> impl Iterator<Item = Vec<i64>> {
     (n as i64..=n as i64 * MAX_TRIED).flat_map(move |sum| tuples(n, sum))
 }
 
-/// Names of sizes and run parameters without value and default.
-fn missing(p: &Predicate, bindings: &[(String, String)]) -> Vec<String> {
-    let sizes = p.sizes.iter().filter(|s| s.default.is_none()).map(|s| &s.name.name);
-    let params = p.params.iter().filter(|p| p.default.is_none()).map(|p| &p.name.name);
-    let mut names: Vec<String> = Vec::new();
-    for name in sizes.chain(params).filter(|n| !bindings.iter().any(|(b, _)| b == *n)) {
-        // A name given to two sizes is an error of its own.
-        if !names.contains(name) {
-            names.push(name.clone());
-        }
-    }
-    names
-}
-
-fn names_of_predicates(tree: &File) -> Vec<String> {
-    tree.items
-        .iter()
-        .filter_map(|i| match &i.kind {
-            ItemKind::Predicate(p) => Some(p.name.name.clone()),
-            _ => None,
-        })
-        .collect()
-}
-
 /// The predicate asked for, or the only one.
 fn choose(
     world: &World,
     module: usize,
-    names: &[String],
-    options: &Options,
+    wanted: Option<&str>,
     file: FileId,
-) -> Result<ItemId, Box<Diagnostic>> {
-    let all = bind::predicates(world, module);
-    let place = |id: &ItemId| match &world.items[id.0].item.kind {
-        ItemKind::Predicate(p) => p.name.span,
-        _ => no_span(file),
-    };
-    let first: Span = all.first().map_or(no_span(file), place);
-    let error =
-        |title: String, label: &str| Diagnostic::error(codes::NO_PREDICATE, title, first, label);
-    match (&options.predicate, all.as_slice()) {
-        (_, []) => Err(Box::new(
-            error("the file has no predicate".into(), "nothing to run in this file")
+) -> Result<Predicate, Box<Diagnostic>> {
+    let own = world.modules[module].own.iter().map(|id| &world.items[id.0].item.kind);
+    let all = own.filter_map(|kind| match kind {
+        ItemKind::Predicate(p) => Some(p),
+        _ => None,
+    });
+    let all: Vec<&Predicate> = all.collect();
+    let names: Vec<&str> = all.iter().map(|p| p.name.name.as_str()).collect();
+    let Some(first) = all.first() else {
+        return Err(Box::new(
+            codes::NO_PREDICATE
+                .error("the file has no predicate")
+                .label(no_span(file), "nothing to run in this file")
                 .hint("a check is a `predicate Name[sizes](parameters) { .. }`"),
-        )),
-        (None, [only]) => Ok(*only),
+        ));
+    };
+    let Some(wanted) = wanted else {
         // That they have one name was said before; any of them does to go on.
-        (None, [first, ..]) if names.iter().all(|n| *n == names[0]) => Ok(*first),
-        (None, _) => {
-            let mut error = error("the file has several predicates".into(), "one");
-            for id in &all[1..] {
-                error = error.label(place(id), "another");
-            }
-            let mut different = names.to_vec();
-            different.sort();
-            different.dedup();
-            Err(Box::new(if different.len() < names.len() {
-                error.hint(
-                    "two have one name: rename one of them, then say which with `--predicate`",
-                )
-            } else {
-                error.hint(format!("say which: `--predicate {}`", names.join("` or `--predicate ")))
-            }))
+        if names.iter().all(|n| *n == names[0]) {
+            return Ok(Predicate::clone(first));
         }
-        (Some(wanted), _) => match names.iter().position(|n| n == wanted) {
-            Some(i) => all.get(i).copied().ok_or_else(|| Box::new(error(String::new(), ""))),
-            None => {
-                let error = error(format!("the file has no predicate `{wanted}`"), "has this one");
-                let near = did_you_mean(wanted, names.iter().map(String::as_str));
-                Err(Box::new(match near {
-                    Some(near) => error.hint(format!("did you mean `{near}`?")),
-                    None => error.hint(format!("it has {}", names.join(", "))),
-                }))
-            }
-        },
+        let mut error = codes::NO_PREDICATE
+            .error("the file has several predicates")
+            .label(first.name.span, "one");
+        for p in &all[1..] {
+            error = error.label(p.name.span, "another");
+        }
+        let mut different = names.clone();
+        different.sort_unstable();
+        different.dedup();
+        return Err(Box::new(
+            error.hint(match different.len() < names.len() {
+                true => "two have one name: rename one of them, then say which with `--predicate`"
+                    .to_owned(),
+                false => format!("say which: `--predicate {}`", names.join("` or `--predicate ")),
+            }),
+        ));
+    };
+    match all.iter().find(|p| p.name.name == wanted) {
+        Some(p) => Ok(Predicate::clone(p)),
+        None => Err(Box::new(
+            codes::NO_PREDICATE
+                .error(format!("the file has no predicate `{wanted}`"))
+                .label(first.name.span, "has this one")
+                .hint(match did_you_mean(wanted, names.iter().copied()) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => format!("it has {}", names.join(", ")),
+                }),
+        )),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use super::value::{Env, R, Reported, Val, first_word, fits, in_place};
-use crate::diagnostic::{Diagnostic, Edit, codes};
+use crate::diagnostic::{Edit, codes};
 use crate::syntax::ast::{self, Ident, Secrecy, Span, TypeKind};
 use crate::types::{Elem, ExprKind, Stmt, VarId};
 
@@ -22,42 +22,36 @@ impl Checker<'_> {
             let written = self.text(ty.span);
             let plain = written.strip_prefix("public ").unwrap_or(&written).to_owned();
             self.fail(
-                Diagnostic::error(
-                    codes::SECRECY,
-                    format!("state `{}` is secret", name.name),
-                    ty.span,
-                    "the parties keep shares of it",
-                )
-                .hint(format!("write `{}: secret {plain}`", name.name))
-                .edit([match ty.secrecy {
-                    None => Edit::before(ty.span, "secret "),
-                    Some(_) => Edit::replace(first_word(ty.span, "public"), "secret"),
-                }]),
+                codes::SECRECY
+                    .error(format!("state `{}` is secret", name.name))
+                    .label(ty.span, "the parties keep shares of it")
+                    .hint(format!("write `{}: secret {plain}`", name.name))
+                    .edit([match ty.secrecy {
+                        None => Edit::before(ty.span, "secret "),
+                        Some(_) => Edit::replace(first_word(ty.span, "public"), "secret"),
+                    }]),
             );
             return Err(Reported);
         }
         if let TypeKind::Weights { dims, .. } = &ty.kind
             && !dims.is_empty()
         {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a state is one tensor, or the weights of one model",
-                    ty.span,
-                    "a list of weights",
-                )
-                .hint("a list is a matrix: `secret fix[m, M.len]`"),
-            ));
+            return codes::KIND
+                .error("a state is one tensor, or the weights of one model")
+                .label(ty.span, "a list of weights")
+                .hint("a list is a matrix: `secret fix[m, M.len]`")
+                .refuse(self);
         }
         let shape = self.written_ty(env, ty);
         let elem = shape.as_ref().ok().map(|ty| ty.elem);
         if let (Some(Elem::Bit), Some(range)) = (elem, range) {
             let written = self.text(ty.span);
-            return Err(self.fail(
-                Diagnostic::error(codes::RANGE, "a bit has no range", range.span, "it is 0 or 1")
-                    .hint(format!("write `state {}: {written} = 0;`", name.name))
-                    .edit([Edit::replace(Span { start: ty.span.end, ..range.span }, "")]),
-            ));
+            return codes::RANGE
+                .error("a bit has no range")
+                .label(range.span, "it is 0 or 1")
+                .hint(format!("write `state {}: {written} = 0;`", name.name))
+                .edit([Edit::replace(Span { start: ty.span.end, ..range.span }, "")])
+                .refuse(self);
         }
         let secrecy = if range.is_none() { Secrecy::Public } else { Secrecy::Secret };
         let missing = range.is_none() && elem != Some(Elem::Bit);
@@ -68,28 +62,20 @@ impl Checker<'_> {
         let start_at = match (&start.kind, elem) {
             // A bit may begin with a word as well as with a number.
             (ast::ExprKind::Bit(bit), Some(Elem::Bit)) => Ok(f64::from(u8::from(*bit))),
-            (ast::ExprKind::Bit(_), Some(_)) => Err(self.fail(
-                Diagnostic::error(
-                    codes::RANGE,
-                    format!("`{}` begins with a number", name.name),
-                    start.span,
-                    "this is a bit",
-                )
-                .hint("write for example `= 0`"),
-            )),
+            (ast::ExprKind::Bit(_), Some(_)) => codes::RANGE
+                .error(format!("`{}` begins with a number", name.name))
+                .label(start.span, "this is a bit")
+                .hint("write for example `= 0`")
+                .refuse(self),
             _ => self.real(env, start),
         };
         let (shape, between, start_at) = (shape?, between?, start_at?);
         if missing {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::RANGE_MISSING,
-                    format!("state `{}` has no range", name.name),
-                    name.span,
-                    "which values may it have?",
-                )
-                .hint("write for example `in -8..8`: what is stored beyond becomes the nearer end"),
-            ));
+            return codes::RANGE_MISSING
+                .error(format!("state `{}` has no range", name.name))
+                .label(name.span, "which values may it have?")
+                .hint("write for example `in -8..8`: what is stored beyond becomes the nearer end")
+                .refuse(self);
         }
         let whole = shape.elem == Elem::Fix || start_at.fract() == 0.0;
         if !(between.0..=between.1).contains(&start_at) || !whole {
@@ -100,15 +86,11 @@ impl Checker<'_> {
                 Elem::Int => format!("it is a whole number from {lo} to {hi}"),
                 Elem::Fix => format!("it is from {lo} to {hi}"),
             };
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::RANGE,
-                    format!("`{}` begins outside of its range", name.name),
-                    start.span,
-                    format!("is {start_at}"),
-                )
-                .hint(hint),
-            ));
+            return codes::RANGE
+                .error(format!("`{}` begins outside of its range", name.name))
+                .label(start.span, format!("is {start_at}"))
+                .hint(hint)
+                .refuse(self);
         }
         let var = self.declare(env, name, shape)?;
         self.states.push((var, None));
@@ -134,34 +116,26 @@ impl Checker<'_> {
         let (checked, (state, earlier)) = (checked?, state?);
         self.even(&checked)?;
         if let Some(first) = earlier {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::DUPLICATE,
-                    format!("`{}` is stored twice", name.name),
-                    name.span,
-                    "stored again here",
-                )
+            return codes::DUPLICATE
+                .error(format!("`{}` is stored twice", name.name))
+                .label(name.span, "stored again here")
                 .label(first, "first stored here")
-                .hint("a state has one value in the next round"),
-            ));
+                .hint("a state has one value in the next round")
+                .refuse(self);
         }
         let wanted = self.vars[state.0 as usize].ty.clone();
-        let (found, written) = (self.ty(&checked.ty), self.ty(&wanted));
-        let fail = |this: &mut Self, code| {
-            let title = format!("`{}` is {written}", name.name);
-            Err(this.fail(
-                Diagnostic::error(code, title, checked.span, format!("this is {found}"))
-                    .label(this.vars[state.0 as usize].span, "declared here"),
-            ))
-        };
-        let same = wanted.shape() == checked.ty.shape()
-            && (checked.ty.record.is_none() || checked.ty.record == wanted.record);
-        if !same {
-            return fail(self, codes::SHAPE);
-        }
         let bits = wanted.elem == Elem::Bit && checked.ty.elem != Elem::Bit;
-        if bits || !fits(checked.ty.elem, wanted.elem) {
-            return fail(self, codes::ELEMENT);
+        let wrong = if !checked.ty.is_shape_of(&wanted) {
+            Some(codes::SHAPE)
+        } else {
+            (bits || !fits(checked.ty.elem, wanted.elem)).then_some(codes::ELEMENT)
+        };
+        if let Some(code) = wrong {
+            return code
+                .error(format!("`{}` is {}", name.name, self.ty(&wanted)))
+                .label(checked.span, self.this_is(&checked.ty))
+                .label(self.vars[state.0 as usize].span, "declared here")
+                .refuse(self);
         }
         Ok(Stmt::Store { state, value: in_place(lets, checked), span })
     }
@@ -178,12 +152,7 @@ impl Checker<'_> {
         };
         found.ok_or_else(|| {
             self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    format!("`{}` is no state", name.name),
-                    name.span,
-                    "cannot be stored",
-                )
+                codes::KIND.error(format!("`{}` is no state", name.name)).label(name.span, "cannot be stored")
                 .hint(format!(
                     "declare it: `state {}: secret fix in -8..8 = 0;`; a value has a name by `let`",
                     name.name
@@ -200,17 +169,13 @@ impl Checker<'_> {
                 let v = &self.vars[var.0 as usize];
                 (v.name.clone(), v.span)
             };
-            done = Err(self.fail(
-                Diagnostic::error(
-                    codes::UNUSED,
-                    format!("state `{name}` is never stored"),
-                    span,
-                    "it would be the same in every round",
-                )
+            done = codes::UNUSED
+                .error(format!("state `{name}` is never stored"))
+                .label(span, "it would be the same in every round")
                 .hint(format!(
                     "end with `store .. as {name};`, which may be `store {name} as {name};`"
-                )),
-            ));
+                ))
+                .refuse(self);
         }
         done
     }

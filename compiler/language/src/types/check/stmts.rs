@@ -2,9 +2,11 @@
 
 use super::checker::Checker;
 use super::value::{Env, IntVal, R, Reported, Val, in_place, typed};
-use crate::diagnostic::{Diagnostic, codes};
-use crate::syntax::ast::{self, BinaryOp, Ident, Predicate, Span, StmtKind};
-use crate::types::{Body, Bounded, Demand, Expr, ExprKind, Index, PartySet, SetId, Stmt, VarId};
+use crate::diagnostic::codes;
+use crate::syntax::ast::{self, BinaryOp, Ident, Predicate, Require, Secrecy, Span, StmtKind};
+use crate::types::{
+    Body, Bounded, Demand, Expr, ExprKind, Index, PartySet, SetId, Stmt, Var, VarId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Party sets have at most this many members.
@@ -17,85 +19,35 @@ struct ErrorDemand {
     span: Span,
 }
 
+/// What the statements so far have given.
+#[derive(Default)]
+struct Found<'s> {
+    body: Vec<Stmt>,
+    demands: Vec<Demand>,
+    errors: Vec<ErrorDemand>,
+    /// Where each name is revealed.
+    reveals: BTreeMap<&'s str, Span>,
+}
+
 impl Checker<'_> {
     /// Checks the body of a predicate in a scope that has its sizes and parameters.
     ///
     /// A statement that fails has been reported; those after it are checked all the same.
     pub(super) fn body(&mut self, env: &mut Env, p: &Predicate) -> R<(Vec<Stmt>, Vec<Demand>)> {
         let mut failed = false;
-        let (mut body, mut demands, mut errors) = (Vec::new(), Vec::new(), Vec::new());
-        let mut reveals: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut found = Found::default();
         for s in &p.body {
-            let done = match &s.kind {
-                StmtKind::Require { cond, why } => self
-                    .require(env, cond, why.as_deref(), &mut demands, &mut errors)
-                    .map(|()| None),
-                StmtKind::Parties { name, size } => {
-                    self.parties_stmt(env, name, size.as_ref()).map(|()| None)
-                }
-                StmtKind::Input { name, ty, range, from } => {
-                    self.input(env, name, ty, range.as_ref(), from.as_ref()).map(Some)
-                }
-                StmtKind::Let(l) => self
-                    .define(env, l)
-                    .map(|new| new.map(|(vars, body)| defined(vars, body, l.value.span))),
-                StmtKind::State { name, ty, range, start } => {
-                    self.state(env, name, (ty, range.as_ref()), start).map(Some)
-                }
-                StmtKind::Noise { name, ty, law, scale } => {
-                    self.noise(env, name, ty, law, scale).map(Some)
-                }
-                StmtKind::Store { value, name } => self.store(env, value, name, s.span).map(Some),
-                StmtKind::Sample { name, counts, of, each } => {
-                    self.sample(env, name, counts, of, each.as_ref()).map(Some)
-                }
-                StmtKind::Reveal { value, to, member, name } => {
-                    if let Some(&first) = reveals.get(name.name.as_str()) {
-                        self.fail(
-                            Diagnostic::error(
-                                codes::DUPLICATE,
-                                format!("`{}` is revealed twice", name.name),
-                                name.span,
-                                "revealed again here",
-                            )
-                            .label(first, "first revealed here")
-                            .hint(
-                                "each reveal has a name of its own: it names a tensor of \
-                                the output file",
-                            ),
-                        );
-                    }
-                    reveals.entry(&name.name).or_insert(name.span);
-                    match member {
-                        Some(member) => self
-                            .reveal_to_each(env, value, (to, member), name, s.span)
-                            .map(|reveal| {
-                                body.push(reveal);
-                                None
-                            }),
-                        None => self.reveal(env, value, to, name, s.span, &mut body).map(|()| None),
-                    }
-                }
-                StmtKind::Error => Err(Reported),
-            };
-            match done {
-                Ok(Some(stmt)) => body.push(stmt),
-                Ok(None) => {}
-                Err(Reported) => {
-                    failed = true;
-                    if let StmtKind::Parties { name, .. }
-                    | StmtKind::Input { name, .. }
-                    | StmtKind::State { name, .. }
-                    | StmtKind::Sample { name, .. }
-                    | StmtKind::Noise { name, .. } = &s.kind
-                        && env.get(&name.name).is_none()
-                    {
+            if self.stmt(env, s, &mut found).is_err() {
+                failed = true;
+                for name in s.kind.defines() {
+                    if env.get(&name.name).is_none() {
                         env.set(&name.name, Val::Poison);
                     }
                 }
             }
         }
         failed |= self.unstored().is_err();
+        let Found { body, mut demands, errors, reveals } = found;
         for demand in errors {
             match self.error_demand(env, &demand) {
                 Ok(Some(var)) => {
@@ -108,16 +60,61 @@ impl Checker<'_> {
         }
         if reveals.is_empty() {
             self.fail(
-                Diagnostic::error(
-                    codes::REVEAL,
-                    format!("`{}` reveals nothing", p.name.name),
-                    p.name.span,
-                    "no `reveal` in this predicate",
-                )
-                .hint("end it with `reveal x to Server as x;`"),
+                codes::REVEAL
+                    .error(format!("`{}` reveals nothing", p.name.name))
+                    .label(p.name.span, "no `reveal` in this predicate")
+                    .hint("end it with `reveal x to Server as x;`"),
             );
         }
         if failed { Err(Reported) } else { Ok((body, demands)) }
+    }
+
+    fn stmt<'s>(&mut self, env: &mut Env, s: &'s ast::Stmt, found: &mut Found<'s>) -> R<()> {
+        let stmt = match &s.kind {
+            StmtKind::Require(Require { cond, why, .. }) => {
+                return self.require(env, cond, why.as_deref(), found);
+            }
+            StmtKind::Parties { name, size } => {
+                return self.parties_stmt(env, name, size.as_ref());
+            }
+            StmtKind::Input { name, ty, range, from } => {
+                self.input(env, name, ty, range.as_ref(), from.as_ref())?
+            }
+            StmtKind::Let(l) => match self.define(env, l)? {
+                Some((vars, body)) => defined(vars, body, l.value.span),
+                None => return Ok(()),
+            },
+            StmtKind::State { name, ty, range, start } => {
+                self.state(env, name, (ty, range.as_ref()), start)?
+            }
+            StmtKind::Noise { name, ty, law, scale } => self.noise(env, name, ty, law, scale)?,
+            StmtKind::Store { value, name } => self.store(env, value, name, s.span)?,
+            StmtKind::Sample { name, counts, of, each } => {
+                self.sample(env, name, counts, of, each.as_ref())?
+            }
+            StmtKind::Reveal { value, to, member, name } => {
+                if let Some(&first) = found.reveals.get(name.name.as_str()) {
+                    self.fail(
+                        codes::DUPLICATE
+                            .error(format!("`{}` is revealed twice", name.name))
+                            .label(name.span, "revealed again here")
+                            .label(first, "first revealed here")
+                            .hint(
+                                "each reveal has a name of its own: it names a tensor of \
+                                 the output file",
+                            ),
+                    );
+                }
+                found.reveals.entry(&name.name).or_insert(name.span);
+                match member {
+                    Some(member) => self.reveal_to_each(env, value, (to, member), name, s.span)?,
+                    None => return self.reveal(env, value, to, name, s.span, &mut found.body),
+                }
+            }
+            StmtKind::Error => return Err(Reported),
+        };
+        found.body.push(stmt);
+        Ok(())
     }
 
     /// Warns of inputs that nothing reads.
@@ -148,22 +145,19 @@ impl Checker<'_> {
             if let Stmt::Input { var, .. } = s
                 && !read.contains(var)
             {
-                let (name, span, secret) = {
-                    let v = &self.vars[var.0 as usize];
-                    (v.name.clone(), v.span, v.ty.secrecy == ast::Secrecy::Secret)
-                };
-                let hint = match secret {
-                    true => "delete it: everybody who gives it uploads it for nothing",
-                    false => "delete it: whoever runs the check has to find a value for it",
-                };
+                let Var { name, ty, span } = &self.vars[var.0 as usize];
                 self.warn(
-                    Diagnostic::warning(
-                        codes::UNUSED,
-                        format!("input `{name}` is never read"),
-                        span,
-                        "nothing depends on it",
-                    )
-                    .hint(hint),
+                    codes::UNUSED
+                        .warning(format!("input `{name}` is never read"))
+                        .label(*span, "nothing depends on it")
+                        .hint(match ty.secrecy {
+                            Secrecy::Secret => {
+                                "delete it: everybody who gives it uploads it for nothing"
+                            }
+                            Secrecy::Public => {
+                                "delete it: whoever runs the check has to find a value for it"
+                            }
+                        }),
                 );
             }
         }
@@ -174,83 +168,68 @@ impl Checker<'_> {
         env: &mut Env,
         cond: &ast::Expr,
         why: Option<&str>,
-        demands: &mut Vec<Demand>,
-        errors: &mut Vec<ErrorDemand>,
+        found: &mut Found,
     ) -> R<()> {
-        if let ast::ExprKind::Binary(op, left, right) = &cond.kind {
-            if matches!(&left.kind, ast::ExprKind::Name(n) if n == "cut" && env.get(n).is_none()) {
-                demands.push(self.cut_demand(env, (*op, right), cond.span)?);
+        let of_sizes = |this: &mut Self, env: &mut Env| this.holds(env, cond, why, "the predicate");
+        let ast::ExprKind::Binary(op, left, right) = &cond.kind else {
+            return of_sizes(self, env);
+        };
+        let (name, args) = match &left.kind {
+            ast::ExprKind::Call(f, args) => (&f.kind, Some(args.as_slice())),
+            name => (name, None),
+        };
+        let ast::ExprKind::Name(name) = name else { return of_sizes(self, env) };
+        let free = env.get(name).is_none();
+        match (name.as_str(), args) {
+            ("cut", None) if free => {
+                found.demands.push(self.cut_demand(env, (*op, right), cond.span)?);
                 return Ok(());
             }
-            let called = match &left.kind {
-                ast::ExprKind::Call(f, args) => (&f.kind, args.as_slice()),
-                other => (other, [].as_slice()),
-            };
-            if matches!(called.0, ast::ExprKind::Name(n) if n == "epsilon" && env.get(n).is_none())
-            {
-                let sides = (left.span, called.1, right.as_ref());
-                demands.push(self.epsilon_demand(env, *op, sides, cond.span)?);
+            ("epsilon", args) if free => {
+                let sides = (left.span, args.unwrap_or_default(), &**right);
+                found.demands.push(self.epsilon_demand(env, *op, sides, cond.span)?);
                 return Ok(());
             }
-            let what = match &left.kind {
-                ast::ExprKind::Name(n) if n == "failure" && env.get(n).is_none() => Some(None),
-                ast::ExprKind::Call(f, args) if matches!(&f.kind, ast::ExprKind::Name(n) if n == "error") => {
-                    Some(Some(args))
-                }
-                _ => None,
-            };
-            if let Some(what) = what {
-                let title = "a demand on the certificate is an upper bound";
-                if !matches!(op, BinaryOp::Le | BinaryOp::Lt) {
-                    return Err(self.fail(
-                        Diagnostic::error(codes::REQUIRE, title, cond.span, "not an upper bound")
-                            .hint(
-                                "write `require failure <= 2^-40;` or `require error(x) <= 2^-8;`",
-                            ),
-                    ));
-                }
-                let bound = match self.real(env, right)? {
-                    bound if bound > 0.0 => bound,
-                    bound => {
-                        return Err(self.fail(
-                            Diagnostic::error(
-                                codes::REQUIRE,
-                                title,
-                                right.span,
-                                format!("is {bound}"),
-                            )
-                            .hint(
-                                "nothing is certain and nothing exact: demand a small \
-                                    positive number, such as `2^-40`",
-                            ),
-                        ));
-                    }
-                };
-                match what.map(Vec::as_slice) {
-                    None => demands.push(Demand { what: Bounded::Failure, bound, span: cond.span }),
-                    Some([ast::Expr { kind: ast::ExprKind::Name(name), span }]) => {
-                        let name = Ident { name: name.clone(), span: *span };
-                        errors.push(ErrorDemand { name, bound, span: cond.span });
-                    }
-                    Some(_) => {
-                        return Err(self.fail(
-                            Diagnostic::error(
-                                codes::REQUIRE,
-                                "`error` takes one name",
-                                left.span,
-                                "not one name",
-                            )
-                            .hint(
-                                "give the value a name with `let` and write `require \
-                                    error(name) <= ..;`",
-                            ),
-                        ));
-                    }
-                }
-                return Ok(());
+            ("failure", None) if free => {}
+            ("error", Some(_)) => {}
+            _ => return of_sizes(self, env),
+        }
+        let title = "a demand on the certificate is an upper bound";
+        if !matches!(op, BinaryOp::Le | BinaryOp::Lt) {
+            return codes::REQUIRE
+                .error(title)
+                .label(cond.span, "not an upper bound")
+                .hint("write `require failure <= 2^-40;` or `require error(x) <= 2^-8;`")
+                .refuse(self);
+        }
+        let bound = self.real(env, right)?;
+        if bound <= 0.0 || bound.is_nan() {
+            return codes::REQUIRE
+                .error(title)
+                .label(right.span, format!("is {bound}"))
+                .hint(
+                    "nothing is certain and nothing exact: demand a small \
+                     positive number, such as `2^-40`",
+                )
+                .refuse(self);
+        }
+        match args {
+            None => {
+                found.demands.push(Demand { what: Bounded::Failure, bound, span: cond.span });
+            }
+            Some([ast::Expr { kind: ast::ExprKind::Name(name), span }]) => {
+                let name = Ident { name: name.clone(), span: *span };
+                found.errors.push(ErrorDemand { name, bound, span: cond.span });
+            }
+            Some(_) => {
+                return codes::REQUIRE
+                    .error("`error` takes one name")
+                    .label(left.span, "not one name")
+                    .hint("give the value a name with `let` and write `require error(name) <= ..;`")
+                    .refuse(self);
             }
         }
-        self.holds(env, cond, why, "the predicate")
+        Ok(())
     }
 
     /// `require cut >= 16`.
@@ -260,19 +239,18 @@ impl Checker<'_> {
         (op, right): (BinaryOp, &ast::Expr),
         span: Span,
     ) -> R<Demand> {
-        let title = "a demand on cuts is a positive lower bound";
-        let hint =
-            "write `require cut >= 16;`: values that have to be cut are cut at this or beyond";
+        let wrong = |at, label: String| {
+            codes::REQUIRE.error("a demand on cuts is a positive lower bound").label(at, label).hint(
+                "write `require cut >= 16;`: values that have to be cut are cut at this or beyond",
+            )
+        };
         if !matches!(op, BinaryOp::Ge | BinaryOp::Gt) {
-            let d = Diagnostic::error(codes::REQUIRE, title, span, "not a lower bound");
-            return Err(self.fail(d.hint(hint)));
+            return wrong(span, "not a lower bound".into()).refuse(self);
         }
-        let bound = self.real(env, right)?;
-        if bound > 0.0 {
-            return Ok(Demand { what: Bounded::Cut, bound, span });
+        match self.real(env, right)? {
+            bound if bound > 0.0 => Ok(Demand { what: Bounded::Cut, bound, span }),
+            bound => wrong(right.span, format!("is {bound}")).refuse(self),
         }
-        let d = Diagnostic::error(codes::REQUIRE, title, right.span, format!("is {bound}"));
-        Err(self.fail(d.hint(hint)))
     }
 
     /// `require epsilon(1e-5, 100) <= 8`.
@@ -283,44 +261,45 @@ impl Checker<'_> {
         (left, args, right): (Span, &[ast::Expr], &ast::Expr),
         span: Span,
     ) -> R<Demand> {
-        let hint = "write `require epsilon(1e-5, 100) <= 8;`: at a delta of 1e-5 a hundred rounds let through at most 8; \
-                    with one number, `epsilon(1e-5)`, it is of one round";
-        let mut refuse = |title: &str, at: Span, label: String| {
-            Err(self.fail(Diagnostic::error(codes::REQUIRE, title, at, label).hint(hint)))
+        let wrong = |title: &str, at, label: String| {
+            codes::REQUIRE.error(title).label(at, label).hint(
+                "write `require epsilon(1e-5, 100) <= 8;`: at a delta of 1e-5 a hundred rounds let through at most 8; \
+                 with one number, `epsilon(1e-5)`, it is of one round",
+            )
         };
         if !matches!(op, BinaryOp::Le | BinaryOp::Lt) {
             let title = "a demand on epsilon is an upper bound";
-            return refuse(title, span, "not an upper bound".into());
+            return wrong(title, span, "not an upper bound".into()).refuse(self);
         }
         let (delta_at, rounds_at) = match args {
             [delta] => (delta, None),
             [delta, rounds] => (delta, Some(rounds)),
             _ => {
                 let title = "`epsilon` takes a delta and a number of rounds";
-                return refuse(title, left, format!("takes 1 or 2 numbers, not {}", args.len()));
+                let label = format!("takes 1 or 2 numbers, not {}", args.len());
+                return wrong(title, left, label).refuse(self);
             }
         };
         let delta = self.real(env, delta_at)?;
         if !(delta > 0.0 && delta < 1.0) {
             let title = "delta is a probability above 0 and below 1";
-            let d = Diagnostic::error(codes::REQUIRE, title, delta_at.span, format!("is {delta}"));
-            return Err(self.fail(d.hint(hint)));
+            return wrong(title, delta_at.span, format!("is {delta}")).refuse(self);
         }
         let rounds = rounds_at.map_or(Ok(1), |e| self.whole(env, e))?;
         let bound = self.real(env, right)?;
-        let wrong = if let (Some(at), true) = (rounds_at, rounds < 1) {
-            Some(("the number of rounds is at least 1", at.span, rounds as f64))
-        } else if bound <= 0.0 || bound.is_nan() {
-            Some(("an epsilon that can be kept is above 0", right.span, bound))
-        } else {
-            None
-        };
-        if let Some((title, at, x)) = wrong {
-            let d = Diagnostic::error(codes::REQUIRE, title, at, format!("is {x}"));
-            return Err(self.fail(d.hint(hint)));
+        match (u64::try_from(rounds), rounds_at) {
+            (Err(_) | Ok(0), Some(at)) => {
+                let title = "the number of rounds is at least 1";
+                wrong(title, at.span, format!("is {rounds}")).refuse(self)
+            }
+            (Ok(rounds), _) if bound > 0.0 => {
+                Ok(Demand { what: Bounded::Epsilon { delta, rounds }, bound, span })
+            }
+            _ => {
+                let title = "an epsilon that can be kept is above 0";
+                wrong(title, right.span, format!("is {bound}")).refuse(self)
+            }
         }
-        let rounds = u64::try_from(rounds).unwrap_or(1);
-        Ok(Demand { what: Bounded::Epsilon { delta, rounds }, bound, span })
     }
 
     fn error_demand(&mut self, env: &Env, demand: &ErrorDemand) -> R<Option<VarId>> {
@@ -336,15 +315,10 @@ impl Checker<'_> {
             // Known at compile time: exact.
             Some(Val::Int(_) | Val::Real(_) | Val::Bool(_)) => Ok(None),
             Some(Val::Poison) | None => Err(Reported),
-            Some(other) => {
-                let what = other.describe();
-                Err(self.fail(Diagnostic::error(
-                    codes::KIND,
-                    "`error` takes the name of a value",
-                    demand.name.span,
-                    format!("this is {what}"),
-                )))
-            }
+            Some(other) => codes::KIND
+                .error("`error` takes the name of a value")
+                .label(demand.name.span, other.this_is())
+                .refuse(self),
         }
     }
 
@@ -356,12 +330,13 @@ impl Checker<'_> {
                 match u64::try_from(n) {
                     Ok(n) if (1..=MAX_MEMBERS).contains(&n) => n,
                     _ => {
-                        return Err(self.fail(Diagnostic::error(
-                            codes::PARTIES,
-                            format!("`{}` has at least 1 member and at most 2^20", name.name),
-                            e.span,
-                            format!("is {n} here"),
-                        )));
+                        return codes::PARTIES
+                            .error(format!(
+                                "`{}` has at least 1 member and at most 2^20",
+                                name.name
+                            ))
+                            .label(e.span, format!("is {n} here"))
+                            .refuse(self);
                     }
                 }
             }
@@ -382,18 +357,11 @@ impl Checker<'_> {
         match env.get(&name.name) {
             Some(Val::Set(set)) => Ok(*set),
             Some(Val::Poison) => Err(Reported),
-            Some(other) => {
-                let what = other.describe();
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        format!("`{}` is not a party set", name.name),
-                        name.span,
-                        format!("this is {what}"),
-                    )
-                    .hint("party sets are declared with `parties`, as in `parties Client[m];`"),
-                ))
-            }
+            Some(other) => codes::KIND
+                .error(format!("`{}` is not a party set", name.name))
+                .label(name.span, other.this_is())
+                .hint("party sets are declared with `parties`, as in `parties Client[m];`")
+                .refuse(self),
             // Reported with the names.
             None => Err(Reported),
         }
@@ -408,15 +376,10 @@ impl Checker<'_> {
             }
             Val::Int(IntVal { index: Index::Const(i), rounded: false, .. }) => Ok(i as f64),
             val @ Val::Int(_) => Err(self.at_run_time(val, e.span).err().unwrap_or(Reported)),
-            other => {
-                let what = other.describe();
-                Err(self.fail(Diagnostic::error(
-                    codes::RANGE,
-                    "a bound is a number known at compile time",
-                    e.span,
-                    format!("this is {what}"),
-                )))
-            }
+            other => codes::RANGE
+                .error("a bound is a number known at compile time")
+                .label(e.span, other.this_is())
+                .refuse(self),
         }
     }
 
@@ -437,35 +400,24 @@ impl Checker<'_> {
                     Ok(set)
                 } else {
                     let place = self.parties[set.0 as usize].span;
-                    Err(self.fail(
-                        Diagnostic::error(
-                            codes::REVEAL,
-                            "a value is revealed to one party",
-                            to.span,
-                            format!("`{}` has {members} members", to.name),
-                        )
+                    codes::REVEAL
+                        .error("a value is revealed to one party")
+                        .label(to.span, format!("`{}` has {members} members", to.name))
                         .label(place, "declared here")
                         .hint(format!(
                             "each member gets one value with `to {0}[i]`, as in `reveal x[i] to {0}[i] as x;`; a receiver \
                              of all is a party of its own: `parties Server;`",
                             to.name
-                        )),
-                    ))
+                        ))
+                        .refuse(self)
                 }
             }
             Some(Val::Poison) | None => Err(Reported),
-            Some(other) => {
-                let what = other.describe();
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::REVEAL,
-                        "a value is revealed to a party",
-                        to.span,
-                        format!("this is {what}"),
-                    )
-                    .hint("declare the receiver: `parties Server;`"),
-                ))
-            }
+            Some(other) => codes::REVEAL
+                .error("a value is revealed to a party")
+                .label(to.span, other.this_is())
+                .hint("declare the receiver: `parties Server;`")
+                .refuse(self),
         };
         let ((val, at), to) = (checked?, receiver?);
         match val {
@@ -492,9 +444,7 @@ impl Checker<'_> {
         }
         Ok(())
     }
-}
 
-impl Checker<'_> {
     /// `reveal x[i] to Client[i] as mine;`: each member of a set gets one value.
     #[inline(never)]
     fn reveal_to_each(
@@ -513,11 +463,7 @@ impl Checker<'_> {
         self.even(&all)?;
         if self.set_size(set) == 1 {
             // One receiver, as without a member.
-            let mut ty = all.ty.clone();
-            ty.dims.remove(0);
-            if ty.dims.is_empty() {
-                ty.record = None;
-            }
+            let ty = all.ty.entry(1);
             all = typed(ExprKind::At(Box::new(all), vec![Index::Const(0)]), ty, value.span);
         }
         Ok(Stmt::Reveal { value: all, to: set, name: name.name.clone(), span })

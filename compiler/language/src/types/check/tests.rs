@@ -3,13 +3,15 @@
 use super::world::{STD, World};
 use super::{Checked, Options, check, names};
 use crate::diagnostic::render;
+use crate::source::FileId;
+use crate::syntax::lexer::lex;
 use crate::syntax::{LoadError, Sources, embedded};
 use crate::types::model::StepKind;
 use crate::types::{ExprKind, Intrinsic, Program, Stmt};
 use proptest::prelude::*;
 use std::fmt::Write;
 
-fn try_check(text: &str, bindings: &str, defaults: bool) -> Result<Checked, String> {
+pub(crate) fn try_check(text: &str, bindings: &str, defaults: bool) -> Result<Checked, String> {
     let mut sources = Sources::new();
     let file = sources.add("test.slvr", text);
     let bindings = bindings
@@ -28,7 +30,7 @@ fn try_check(text: &str, bindings: &str, defaults: bool) -> Result<Checked, Stri
         .map_err(|errors| render::render(&errors, &sources, false))
 }
 
-fn program(text: &str, bindings: &str) -> Program {
+pub(crate) fn program(text: &str, bindings: &str) -> Program {
     match try_check(text, bindings, false) {
         Ok(checked) => checked.program,
         Err(message) => panic!("{message}"),
@@ -506,7 +508,6 @@ fn depth_is_limited_before_the_stack_is() {
     assert!(message.contains("very long"), "{message}");
 }
 
-/// Words of a text: names and numbers whole, other characters one by one.
 /// Beyond 2^53 the end that is given and the end that is kept may be two numbers.
 #[test]
 fn ends_of_integer_ranges_are_kept_exactly() {
@@ -538,24 +539,6 @@ fn ends_of_integer_ranges_are_kept_exactly() {
     }
 }
 
-fn words(text: &str) -> Vec<String> {
-    let mut out: Vec<String> = Vec::new();
-    let mut inside = false;
-    for c in text
-        .lines()
-        .map(|l| l.split("//").next().unwrap_or(""))
-        .flat_map(|l| l.chars().chain(['\n']))
-    {
-        let letter = c.is_alphanumeric() || c == '_';
-        match out.last_mut() {
-            Some(last) if inside && letter => last.push(c),
-            _ => out.push(c.to_string()),
-        }
-        inside = letter;
-    }
-    out
-}
-
 proptest! {
     /// Whatever words are exchanged in a right program, the checker answers.
     #[test]
@@ -564,16 +547,16 @@ proptest! {
         swaps in prop::collection::vec((0usize..4096, 0usize..4096), 1..4),
     ) {
         let (_, text) = embedded::PREDICATES[which % embedded::PREDICATES.len()];
-        let mut words = words(text);
+        let tokens = lex(FileId(0), text).tokens;
+        let mut words: Vec<&str> = tokens.iter().map(|(a, _, b)| &text[*a..*b]).collect();
         for (to, from) in swaps {
             let n = words.len();
-            let from = words[from % n].clone();
-            words[to % n] = from;
+            words[to % n] = words[from % n];
         }
-        let text = words.concat();
+        let text = words.join(" ");
         let bindings: Vec<&str> = ["M=DigitsNet", "m=6", "c=1", "b=2", "f=1", "d=3", "k=2"]
             .into_iter()
-            .filter(|b| b.split_once('=').is_some_and(|(n, _)| words.iter().any(|w| w == n)))
+            .filter(|b| b.split_once('=').is_some_and(|(n, _)| words.contains(&n)))
             .collect();
         match try_check(&text, &bindings.join(" "), false) {
             Ok(checked) => prop_assert!(!checked.program.body.is_empty()),

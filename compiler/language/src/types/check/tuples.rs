@@ -2,7 +2,7 @@
 
 use super::checker::Checker;
 use super::value::{Env, R, Reported, Val, count, typed};
-use crate::diagnostic::{Diagnostic, codes};
+use crate::diagnostic::codes;
 use crate::syntax::ast::{self, Function, Ident, Param, Span, TypeKind};
 use crate::syntax::print_type;
 use crate::types::{Definition, Expr, ExprKind, FnId, Source, Ty, VarId};
@@ -39,12 +39,10 @@ impl Checker<'_> {
                 Some(i) => Ok(parts.swap_remove(i)),
                 None => {
                     let last = parts.len() - 1;
-                    Err(self.fail(Diagnostic::error(
-                        codes::INDEX,
-                        format!("the tuple has no part {at}"),
-                        span,
-                        format!("its parts are 0 to {last}"),
-                    )))
+                    codes::INDEX
+                        .error(format!("the tuple has no part {at}"))
+                        .label(span, format!("its parts are 0 to {last}"))
+                        .refuse(self)
                 }
             },
             Val::Poison => Err(Reported),
@@ -54,18 +52,11 @@ impl Checker<'_> {
                 let name = ast::Ident { name: at.to_string(), span: Span { start, ..span } };
                 self.field_of(env, of, a.span, &name, span)
             }
-            other => {
-                let what = self.tree_text(&other);
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "only tuples have numbered parts",
-                        a.span,
-                        format!("this is {what}"),
-                    )
-                    .hint(format!("an index stands in brackets: `x[{at}]`")),
-                ))
-            }
+            other => codes::KIND
+                .error("only tuples have numbered parts")
+                .label(a.span, format!("this is {}", self.tree_text(&other)))
+                .hint(format!("an index stands in brackets: `x[{at}]`"))
+                .refuse(self),
         }
     }
 
@@ -95,13 +86,10 @@ impl Checker<'_> {
     pub(super) fn declared<'p>(&mut self, param: &'p Param) -> R<&'p ast::Type> {
         param.ty.as_ref().ok_or_else(|| {
             self.fail(
-                Diagnostic::error(
-                    codes::ELEMENT,
-                    "a parameter of a function has a type",
-                    param.name.span,
-                    "which type?",
-                )
-                .hint(format!("for example `{}: fix[n]`", param.name.name)),
+                codes::ELEMENT
+                    .error("a parameter of a function has a type")
+                    .label(param.name.span, "which type?")
+                    .hint(format!("for example `{}: fix[n]`", param.name.name)),
             )
         })
     }
@@ -111,15 +99,11 @@ impl Checker<'_> {
         if ty.secrecy.is_none() {
             return Ok(());
         }
-        Err(self.fail(
-            Diagnostic::error(
-                codes::SECRECY,
-                "a tuple as a whole is neither public nor secret",
-                ty.span,
-                "each part is",
-            )
-            .hint("write the secrecy of a part before its type: `(public fix, secret fix[n])`"),
-        ))
+        codes::SECRECY
+            .error("a tuple as a whole is neither public nor secret")
+            .label(ty.span, "each part is")
+            .hint("write the secrecy of a part before its type: `(public fix, secret fix[n])`")
+            .refuse(self)
     }
 
     /// The parts of an argument beside the types that a parameter declares for them.
@@ -147,15 +131,11 @@ impl Checker<'_> {
             }
             (_, arg) => {
                 let (found, written) = (self.tree_text(&arg), print_type(ty));
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::SHAPE,
-                        format!("`{}` wants `{name}: {written}`", f.name.name),
-                        span,
-                        format!("this is {found}"),
-                    )
-                    .label(ty.span, "declared here"),
-                ))
+                codes::SHAPE
+                    .error(format!("`{}` wants `{name}: {written}`", f.name.name))
+                    .label(span, format!("this is {found}"))
+                    .label(ty.span, "declared here")
+                    .refuse(self)
             }
         }
     }
@@ -236,18 +216,13 @@ impl Checker<'_> {
         match val {
             val if names.len() == 1 => Ok(vec![val]),
             Val::Tuple(parts) if parts.len() == names.len() => Ok(parts),
-            other => {
-                let found = self.tree_text(&other);
-                Err(self.fail(Diagnostic::error(
-                    codes::SHAPE,
-                    format!(
-                        "{} for what is no tuple of as many",
-                        count(names.len(), "name", "names")
-                    ),
-                    span,
-                    format!("this is {found}"),
-                )))
-            }
+            other => codes::SHAPE
+                .error(format!(
+                    "{} for what is no tuple of as many",
+                    count(names.len(), "name", "names")
+                ))
+                .label(span, format!("this is {}", self.tree_text(&other)))
+                .refuse(self),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Written types as numbers, limits, definitions, and the text of types in messages.
 
 use super::checker::Checker;
-use super::unify::{element, size_value};
-use super::value::{Env, R, Reported, SizeVal, Val, shape_text, ty_text, typed};
-use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
+use super::unify::size_value;
+use super::value::{Env, Instance, R, Reported, Val, shape_text, ty_text, typed};
+use crate::diagnostic::{Edit, Hint, codes};
 use crate::syntax::ast::{self, Ident, Span, TypeKind};
 use crate::types::{Body, Dim, Elem, Expr, ExprKind, MAX_RANK, ModelId, Ty, Var, VarId};
 
@@ -30,39 +30,31 @@ impl Checker<'_> {
         match &ty.kind {
             TypeKind::Weights { model, dims } => {
                 let m = self.named_model(env, model)?;
-                if self.models[m.0 as usize].len == 0 {
-                    let name = self.models[m.0 as usize].name.clone();
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::SIZE,
-                            format!("the model `{name}` has no weights"),
-                            ty.span,
-                            "a tensor of no entries",
-                        )
+                if self.model_of(m).len == 0 {
+                    let name = self.model_of(m).name.clone();
+                    return codes::SIZE
+                        .error(format!("the model `{name}` has no weights"))
+                        .label(ty.span, "a tensor of no entries")
                         .hint(
                             "a model without layers that have weights is a function: write it as an `fn`, or as a `block` \
                              of another model",
-                        ),
-                    ));
+                        )
+                        .refuse(self);
                 }
                 let mut dims = plain(self.dims(env, dims)?);
-                dims.push(Dim::plain(self.models[m.0 as usize].len));
+                dims.push(Dim::plain(self.model_of(m).len));
                 Ok(Ty { elem: Elem::Fix, dims, secrecy, record: Some(m) })
             }
             TypeKind::Tensor { base, dims } => {
                 let dims = plain(self.dims(env, dims)?);
-                let elem = element(&base.name).ok_or(Reported)?;
+                let elem = Elem::named(&base.name).ok_or(Reported)?;
                 Ok(Ty { elem, dims, secrecy, record: None })
             }
-            TypeKind::Tuple(_) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a tuple is the type of a parameter or of a result",
-                    ty.span,
-                    "not here",
-                )
-                .hint("give each part a name of its own"),
-            )),
+            TypeKind::Tuple(_) => codes::KIND
+                .error("a tuple is the type of a parameter or of a result")
+                .label(ty.span, "not here")
+                .hint("give each part a name of its own")
+                .refuse(self),
         }
     }
 
@@ -71,15 +63,11 @@ impl Checker<'_> {
         let n = self.whole(env, e)?;
         match u64::try_from(n) {
             Ok(n) if (1..=MAX_ENTRIES).contains(&n) => Ok(n),
-            _ => Err(self.fail(
-                Diagnostic::error(
-                    codes::SIZE,
-                    "a size is at least 1 and at most 2^32",
-                    e.span,
-                    format!("is {n} here"),
-                )
-                .hint("`require` can exclude sizes that make no sense"),
-            )),
+            _ => codes::SIZE
+                .error("a size is at least 1 and at most 2^32")
+                .label(e.span, format!("is {n} here"))
+                .hint("`require` can exclude sizes that make no sense")
+                .refuse(self),
         }
     }
 
@@ -88,13 +76,9 @@ impl Checker<'_> {
         match self.expr(env, e)? {
             Val::Shape(shape) => Ok(shape),
             other => {
-                let what = other.describe();
-                let error = Diagnostic::error(
-                    codes::KIND,
-                    "`..` splices the shape of a model's input",
-                    e.span,
-                    format!("this is {what}"),
-                );
+                let error = codes::KIND
+                    .error("`..` splices the shape of a model's input")
+                    .label(e.span, other.this_is());
                 let shaped = match &other {
                     Val::Model(_) => true,
                     Val::Expr(x) => x.ty.record.is_none(),
@@ -107,7 +91,7 @@ impl Checker<'_> {
                     }
                     _ => "write `..M.shape`".into(),
                 };
-                Err(self.fail(error.hint(hint)))
+                error.hint(hint).refuse(self)
             }
         }
     }
@@ -117,47 +101,33 @@ impl Checker<'_> {
         let e = ast::Expr { kind: ast::ExprKind::Name(name.name.clone()), span: name.span };
         match self.expr(env, &e)? {
             Val::Model(m) => Ok(m),
-            other => {
-                let what = other.describe();
-                Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        "`weights` is followed by a model",
-                        name.span,
-                        format!("this is {what}"),
-                    )
-                    .hint(format!("a size that is a model is declared `[{}: model]`", name.name)),
-                ))
-            }
+            other => codes::KIND
+                .error("`weights` is followed by a model")
+                .label(name.span, other.this_is())
+                .hint(format!("a size that is a model is declared `[{}: model]`", name.name))
+                .refuse(self),
         }
     }
 
     /// Refuses a type with too many entries or dimensions.
     pub(super) fn limit(&mut self, ty: &Ty, span: Span) -> R<()> {
         if ty.dims.len() > MAX_RANK {
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::SIZE,
-                    format!("a tensor has at most {MAX_RANK} dimensions"),
-                    span,
-                    format!("this has {}", ty.dims.len()),
-                )
-                .hint("lay it out flat: entry i, j of an a by b matrix is entry i * b + j"),
-            ));
+            return codes::SIZE
+                .error(format!("a tensor has at most {MAX_RANK} dimensions"))
+                .label(span, format!("this has {}", ty.dims.len()))
+                .hint("lay it out flat: entry i, j of an a by b matrix is entry i * b + j")
+                .refuse(self);
         }
         let entries = ty.dims.iter().try_fold(1u64, |n, d| n.checked_mul(d.size));
         if entries.is_some_and(|n| n <= MAX_ENTRIES) {
             return Ok(());
         }
-        Err(self.fail(Diagnostic::error(
-            codes::SIZE,
-            "a tensor has at most 2^32 entries",
-            span,
-            format!("shape {}", shape_text(&ty.shape())),
-        )))
+        codes::SIZE
+            .error("a tensor has at most 2^32 entries")
+            .label(span, format!("shape {}", shape_text(&ty.shape())))
+            .refuse(self)
     }
 
-    /// A new variable.
     pub(super) fn var(&mut self, name: &str, ty: Ty, span: Span) -> VarId {
         let id = VarId(self.vars.len() as u32);
         self.vars.push(Var { name: name.to_owned(), ty, span });
@@ -201,17 +171,24 @@ impl Checker<'_> {
         Ok(out)
     }
 
-    /// Defines sizes in a scope.
-    pub(super) fn set_sizes(&self, env: &mut Env, params: &[ast::Size], values: &[SizeVal]) {
-        for (param, value) in params.iter().zip(values) {
+    /// A scope in which the sizes of a block have their values.
+    pub(super) fn sizes_env(&self, of: Instance) -> Env {
+        let mut env = Env::of_block(self.world.items[of.id.0].module);
+        for (param, value) in of.block.sizes.iter().zip(of.sizes) {
             env.set(&param.name.name, size_value(*value));
         }
+        env
     }
 
     /// A type in messages: `fix[Client, 10]`.
     pub(super) fn ty(&self, ty: &Ty) -> String {
-        let name = |m: ModelId| self.models[m.0 as usize].name.clone();
+        let name = |m: ModelId| self.model_of(m).name.clone();
         ty_text(&self.parties, &name, ty)
+    }
+
+    /// What a label says of a value of this type.
+    pub(super) fn this_is(&self, ty: &Ty) -> String {
+        format!("this is {}", self.ty(ty))
     }
 
     /// The source text of a place, on one line and not too long.

@@ -4,7 +4,7 @@ use super::call::Callee;
 use super::checker::Checker;
 use super::tuples::Leaf;
 use super::value::{Env, IntVal, R, Reported, SizeArg, SizeVal, Val, count, fits};
-use crate::diagnostic::{Diagnostic, Edit, codes, near::did_you_mean};
+use crate::diagnostic::{Edit, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Function, Size, Span, TypeKind};
 use crate::syntax::print_type;
 use crate::types::number::Number;
@@ -17,16 +17,6 @@ impl Checker<'_> {
         }
         let names: Vec<&str> = f.params.iter().map(|p| p.name.name.as_str()).collect();
         let name = &f.name.name;
-        let error = Diagnostic::error(
-            codes::ARGUMENTS,
-            format!(
-                "`{name}` takes {}, not \
-                {found}",
-                count(names.len(), "argument", "arguments"),
-            ),
-            span,
-            "wrong number of arguments",
-        );
         // Sizes that no argument tells.
         let open: Vec<String> = (f.sizes.iter())
             .filter(|s| s.default.is_none() && !f.params.iter().any(|p| tells(p, &s.name.name)))
@@ -34,13 +24,16 @@ impl Checker<'_> {
             .collect();
         let brackets =
             if open.is_empty() { String::new() } else { format!("[{}]", open.join(", ")) };
-        let usage = format!("write `{name}{brackets}({})`", names.join(", "));
         let reduction = matches!(name.as_str(), "max" | "min" | "sum") && found > 1;
-        Err(self.fail(if reduction {
-            error.hint(format!("it goes over the entries of one tensor: `{name}([a, b])`"))
-        } else {
-            error.hint(usage)
-        }))
+        let takes = count(names.len(), "argument", "arguments");
+        codes::ARGUMENTS
+            .error(format!("`{name}` takes {takes}, not {found}"))
+            .label(span, "wrong number of arguments")
+            .hint(match reduction {
+                true => format!("it goes over the entries of one tensor: `{name}([a, b])`"),
+                false => format!("write `{name}{brackets}({})`", names.join(", ")),
+            })
+            .refuse(self)
     }
 
     /// Puts bracketed arguments at their parameters, by position or name.
@@ -61,12 +54,9 @@ impl Checker<'_> {
             let slot = match arg {
                 Some(arg) => params.iter().position(|p| p.name == *arg).ok_or_else(|| {
                     let near = did_you_mean(&arg.name, params.iter().map(|p| p.name.name.as_str()));
-                    let error = Diagnostic::error(
-                        codes::ARGUMENTS,
-                        format!("`{name}` has no size `{}`", arg.name),
-                        at,
-                        "no such size",
-                    );
+                    let error = codes::ARGUMENTS
+                        .error(format!("`{name}` has no size `{}`", arg.name))
+                        .label(at, "no such size");
                     self.fail(match near {
                         Some(near) => {
                             let here = self.sources.snippet(arg.span) == arg.name;
@@ -81,27 +71,23 @@ impl Checker<'_> {
                 })?,
                 None if position < params.len() => position,
                 None => {
-                    let error = Diagnostic::error(
-                        codes::ARGUMENTS,
-                        format!("`{name}` has {}", count(params.len(), "size", "sizes")),
-                        at,
-                        "one too many",
-                    );
-                    return Err(self.fail(if params.is_empty() {
-                        error.hint("leave the brackets out; values go into parentheses")
-                    } else {
-                        error.hint(format!("its sizes are {}", list()))
-                    }));
+                    let none = "leave the brackets out; values go into parentheses";
+                    return codes::ARGUMENTS
+                        .error(format!("`{name}` has {}", count(params.len(), "size", "sizes")))
+                        .label(at, "one too many")
+                        .hint(match params.is_empty() {
+                            true => none.to_owned(),
+                            false => format!("its sizes are {}", list()),
+                        })
+                        .refuse(self);
                 }
             };
             let param = &params[slot];
             if out[slot].is_some() {
-                return Err(self.fail(Diagnostic::error(
-                    codes::ARGUMENTS,
-                    format!("size `{}` of `{name}` is given twice", param.name.name),
-                    at,
-                    "given again",
-                )));
+                return codes::ARGUMENTS
+                    .error(format!("size `{}` of `{name}` is given twice", param.name.name))
+                    .label(at, "given again")
+                    .refuse(self);
             }
             let value = match value {
                 SizeVal::Rounded(_) if takes_real(param) => return Err(self.rounds_down(at)),
@@ -120,15 +106,11 @@ impl Checker<'_> {
                 } else {
                     ("a number", "this is a model")
                 };
-                return Err(self.fail(
-                    Diagnostic::error(
-                        codes::KIND,
-                        format!("`{}` of `{name}` is {wanted}", param.name.name),
-                        at,
-                        found,
-                    )
-                    .label(declared, "declared here"),
-                ));
+                return codes::KIND
+                    .error(format!("`{}` of `{name}` is {wanted}", param.name.name))
+                    .label(at, found)
+                    .label(declared, "declared here")
+                    .refuse(self);
             }
             out[slot] = Some(*value);
         }
@@ -154,16 +136,12 @@ impl Checker<'_> {
                 Some(value) => env.set(&param.name.name, size_value(*value)),
                 None => {
                     let size = &param.name.name;
-                    return Err(self.fail(
-                        Diagnostic::error(
-                            codes::UNBOUND_SIZE,
-                            format!("size `{size}` of `{name}` has no value"),
-                            span,
-                            format!("no argument determines `{size}`"),
-                        )
+                    return codes::UNBOUND_SIZE
+                        .error(format!("size `{size}` of `{name}` has no value"))
+                        .label(span, format!("no argument determines `{size}`"))
                         .label(param.name.span, "declared here")
-                        .hint(format!("give it in brackets: `{name}[{size} = ..]`")),
-                    ));
+                        .hint(format!("give it in brackets: `{name}[{size} = ..]`"))
+                        .refuse(self);
                 }
             }
         }
@@ -216,18 +194,14 @@ impl Checker<'_> {
                         .sizes
                         .iter()
                         .zip(sizes.iter())
-                        .find(|(s, v)| v.is_none() && mentions(e, &s.name.name));
+                        .find(|(s, v)| v.is_none() && e.reads(&s.name.name));
                     if let Some((size, _)) = unknown {
                         let (size, name) = (size.name.name.clone(), &f.name.name);
-                        return Err(self.fail(
-                            Diagnostic::error(
-                                codes::UNBOUND_SIZE,
-                                format!("size `{size}` of `{name}` has no value"),
-                                arg.span,
-                                format!("a tensor does not determine `{size}`"),
-                            )
-                            .hint(format!("give it in brackets: `{name}[{size} = ..]`")),
-                        ));
+                        return codes::UNBOUND_SIZE
+                            .error(format!("size `{size}` of `{name}` has no value"))
+                            .label(arg.span, format!("a tensor does not determine `{size}`"))
+                            .hint(format!("give it in brackets: `{name}[{size} = ..]`"))
+                            .refuse(self);
                     }
                     let shape = self.shape(&mut env, e)?;
                     wanted.extend(shape.iter().map(|_| None));
@@ -254,21 +228,15 @@ impl Checker<'_> {
         let (ty, arg) = (leaf.ty, &leaf.arg);
         if ty.secrecy == Some(ast::Secrecy::Public) && arg.ty.secrecy == ast::Secrecy::Secret {
             let name = &f.name.name;
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::SECRECY,
-                    format!("`{name}` wants a public `{}`", leaf.name),
-                    arg.span,
-                    "this is secret",
-                )
-                .label(ty.span, "declared public"),
-            ));
+            return codes::SECRECY
+                .error(format!("`{name}` wants a public `{}`", leaf.name))
+                .label(arg.span, "this is secret")
+                .label(ty.span, "declared public")
+                .refuse(self);
         }
         let secrecy = ty.secrecy.unwrap_or(arg.ty.secrecy).max(arg.ty.secrecy);
         let wanted = self.written_ty(env, ty)?;
-        let same = wanted.shape() == arg.ty.shape()
-            && (wanted.record.is_none() || wanted.record == arg.ty.record);
-        if !same || !fits(arg.ty.elem, wanted.elem) {
+        if !wanted.is_shape_of(&arg.ty) || !fits(arg.ty.elem, wanted.elem) {
             let text = self.ty(&wanted);
             return Err(self.misfit(callee, leaf, Some(text)));
         }
@@ -280,22 +248,20 @@ impl Checker<'_> {
         let Leaf { name: param, ty, arg } = leaf;
         let (name, found, written) = (&f.name.name, self.ty(&arg.ty), print_type(ty));
         let wanted_elem = match &ty.kind {
-            TypeKind::Tensor { base, .. } => element(&base.name),
+            TypeKind::Tensor { base, .. } => Elem::named(&base.name),
             TypeKind::Weights { .. } | TypeKind::Tuple(_) => None,
         };
         let same_rank =
             matches!(&ty.kind, TypeKind::Tensor { dims, .. } if dims.len() == arg.ty.dims.len());
         let elem_only = same_rank && wanted_elem.is_some_and(|e| !fits(arg.ty.elem, e));
+        let code = if elem_only { codes::ELEMENT } else { codes::SHAPE };
         let here = match concrete {
             Some(c) if c != written => format!(", here {c}"),
             _ => String::new(),
         };
-        let error = Diagnostic::error(
-            if elem_only { codes::ELEMENT } else { codes::SHAPE },
-            format!("`{name}` wants `{param}: {written}`{here}"),
-            arg.span,
-            format!("this is {found}"),
-        );
+        let error = code
+            .error(format!("`{name}` wants `{param}: {written}`{here}"))
+            .label(arg.span, format!("this is {found}"));
         let error =
             if self.in_std(f.name.span) { error } else { error.label(ty.span, "declared here") };
         let rank = match &ty.kind {
@@ -315,10 +281,7 @@ impl Checker<'_> {
         };
         let std = self.in_std(f.name.span);
         let hint = rank.and_then(|rank| self.of_parts(name, std, call, rank, arg));
-        self.fail(match hint {
-            Some(hint) => error.hint(hint),
-            None => error,
-        })
+        self.fail(error.hints(hint))
     }
 }
 
@@ -343,40 +306,16 @@ pub(super) fn size_value(value: SizeVal) -> Val {
     }
 }
 
-/// The element a type name stands for.
-pub(super) fn element(name: &str) -> Option<Elem> {
-    match name {
-        "fix" => Some(Elem::Fix),
-        "int" => Some(Elem::Int),
-        "bit" => Some(Elem::Bit),
-        _ => None,
-    }
-}
-
-/// Whether an expression in a type uses a name.
 /// Whether the type of a parameter says what a size is.
 fn tells(param: &ast::Param, size: &str) -> bool {
     fn of(ty: &ast::Type, size: &str) -> bool {
-        let dim = |d: &ast::Dim| match d {
-            ast::Dim::Size(e) | ast::Dim::Splice(e) => mentions(e, size),
-        };
         match &ty.kind {
-            TypeKind::Tensor { dims, .. } => dims.iter().any(dim),
-            TypeKind::Weights { model, dims } => model.name == size || dims.iter().any(dim),
+            TypeKind::Weights { model, .. } if model.name == size => true,
             TypeKind::Tuple(parts) => parts.iter().any(|t| of(t, size)),
+            TypeKind::Tensor { .. } | TypeKind::Weights { .. } => {
+                ty.sizes().into_iter().any(|e| e.reads(size))
+            }
         }
     }
     param.ty.as_ref().is_some_and(|ty| of(ty, size))
-}
-
-fn mentions(e: &ast::Expr, name: &str) -> bool {
-    match &e.kind {
-        ast::ExprKind::Name(n) => n == name,
-        ast::ExprKind::Field(a, _) | ast::ExprKind::Unary(_, a) => mentions(a, name),
-        ast::ExprKind::Binary(_, a, b) => mentions(a, name) || mentions(b, name),
-        ast::ExprKind::At(a, args) => {
-            mentions(a, name) || args.iter().any(|arg| mentions(&arg.value, name))
-        }
-        _ => false,
-    }
 }

@@ -2,13 +2,13 @@
 
 use super::scope::Scope;
 use super::world::ItemId;
-use crate::syntax::ast::{FileId, Ident, Secrecy, Span};
+use crate::syntax::ast::{Block, FileId, Ident, Secrecy, Span};
 use crate::types::layer;
 use crate::types::model::{ParamId, StepId};
 use crate::types::number::Number;
 use crate::types::{
     BinOp, Body, Cond, Definition, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet,
-    SetId, Ty, VarId,
+    SetId, Ty, UnOp, VarId,
 };
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -23,10 +23,8 @@ pub(super) type R<T> = Result<T, Reported>;
 /// Smallest and largest of some integers.
 pub(super) type Between = (i64, i64);
 
-/// A size argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum SizeVal {
-    /// A number.
     Int(i64),
     /// A number of which a division rounded, as an argument: where it is put, it is an [`Self::Int`] or refused.
     Rounded(i64),
@@ -55,12 +53,10 @@ pub(super) struct IntVal {
 }
 
 impl IntVal {
-    /// A number.
     pub fn new(value: i64) -> IntVal {
         IntVal::of(Index::Const(value))
     }
 
-    /// A plain index.
     pub fn of(index: Index) -> IntVal {
         IntVal { index, set: None, sampled: false, rounded: false, tensor: None }
     }
@@ -81,9 +77,7 @@ pub(super) struct SampleVal {
 /// A layer with its sizes, not yet part of a model.
 #[derive(Clone, Debug)]
 pub(super) struct LayerSpec {
-    /// What it is.
     pub kind: SpecKind,
-    /// Where it is written.
     pub span: Span,
 }
 
@@ -98,12 +92,10 @@ impl LayerSpec {
     }
 }
 
-/// Kinds of layers.
 #[derive(Clone, Debug)]
 pub(super) enum SpecKind {
     /// A layer of the compiler.
     Builtin(layer::Layer),
-    /// A block of the source.
     Block(ItemId, Vec<SizeVal>),
     /// A parameter of this shape.
     Param(Vec<u64>),
@@ -118,9 +110,7 @@ pub(super) enum SpecKind {
 pub(super) struct Layer {
     /// Dotted name; empty for one without parameters that is written where it is used.
     pub name: String,
-    /// What it is.
     pub kind: SpecKind,
-    /// Where it is written.
     pub span: Span,
     /// Its own parameters, in declaration order.
     pub params: Vec<ParamId>,
@@ -139,11 +129,25 @@ impl Layer {
         matches!(self.kind, SpecKind::Param(_))
     }
 
+    /// Whether it is a list of parameters.
+    pub fn is_params(&self) -> bool {
+        let list = matches!(self.kind, SpecKind::List(_)) && !self.inner.is_empty();
+        list && self.inner.iter().all(|(_, one)| one.is_param())
+    }
+
     /// Whether it has such parameters, its own or those of what is in it.
     pub fn has_weights(&self, such: &impl Fn(ParamId) -> bool) -> bool {
         let own = self.params.iter().any(|p| such(*p));
         own || self.inner.iter().any(|(_, layer)| layer.has_weights(such))
     }
+}
+
+/// A block or model with its sizes.
+#[derive(Clone, Copy)]
+pub(super) struct Instance<'b> {
+    pub id: ItemId,
+    pub block: &'b Block,
+    pub sizes: &'b [SizeVal],
 }
 
 /// What is known of a model that is being built, while its expressions are checked.
@@ -166,12 +170,10 @@ pub(super) enum Val {
     Real(Box<Number>),
     /// A truth value known at compile time.
     Bool(bool),
-    /// A condition on loop variables.
     Cond(Cond),
     /// `M.shape`.
     Shape(Vec<u64>),
     Model(ModelId),
-    /// A party set.
     Set(SetId),
     Sample(SampleVal),
     /// `committee[i]`.
@@ -222,13 +224,17 @@ impl Val {
             Val::Poison => "an error",
         }
     }
+
+    /// What a label says of it.
+    pub fn this_is(&self) -> String {
+        format!("this is {}", self.describe())
+    }
 }
 
 /// A loop variable that encloses the expression at hand.
 #[derive(Clone, Debug)]
 pub(super) struct Loop {
     pub var: VarId,
-    /// What it ranges over.
     pub domain: Domain,
     /// Number of values if the domain is a party set or a committee of one: 0 .. this.
     pub members: u64,
@@ -267,13 +273,11 @@ impl Env {
         self.names.latest(name)
     }
 
-    /// Defines a name.
     pub fn set(&mut self, name: &str, val: Val) {
         self.names.push(name, val);
     }
 }
 
-/// A typed expression.
 pub(super) fn typed(kind: ExprKind, ty: Ty, span: Span) -> Expr {
     Expr { kind, ty, span }
 }
@@ -294,22 +298,13 @@ pub(super) fn constant(value: f64, elem: Elem, span: Span) -> Expr {
 
 /// A condition on loop variables as a public bit.
 pub(super) fn cond_expr(cond: &Cond, span: Span) -> Expr {
-    let bit = || Ty::scalar(Elem::Bit, Secrecy::Public);
-    let both = |op, a: &Cond, b: &Cond| {
-        let (a, b) = (cond_expr(a, span), cond_expr(b, span));
-        typed(ExprKind::Binary(op, Box::new(a), Box::new(b)), bit(), span)
-    };
+    let bit = |kind| typed(kind, Ty::scalar(Elem::Bit, Secrecy::Public), span);
+    let of = |op, a, b| bit(ExprKind::Binary(op, Box::new(a), Box::new(b)));
     match cond {
-        Cond::Compare(op, a, b) => {
-            let (a, b) = (index_expr(a, span), index_expr(b, span));
-            typed(ExprKind::Binary(*op, Box::new(a), Box::new(b)), bit(), span)
-        }
-        Cond::Not(a) => {
-            let a = Box::new(cond_expr(a, span));
-            typed(ExprKind::Unary(crate::types::UnOp::Not, a), bit(), span)
-        }
-        Cond::And(a, b) => both(BinOp::And, a, b),
-        Cond::Or(a, b) => both(BinOp::Or, a, b),
+        Cond::Compare(op, a, b) => of(*op, index_expr(a, span), index_expr(b, span)),
+        Cond::Not(a) => bit(ExprKind::Unary(UnOp::Not, Box::new(cond_expr(a, span)))),
+        Cond::And(a, b) => of(BinOp::And, cond_expr(a, span), cond_expr(b, span)),
+        Cond::Or(a, b) => of(BinOp::Or, cond_expr(a, span), cond_expr(b, span)),
     }
 }
 
@@ -323,37 +318,15 @@ pub(super) fn index_expr(index: &Index, span: Span) -> Expr {
     }
 }
 
-/// The more secret of two.
-pub(super) fn join_secrecy(a: Secrecy, b: Secrecy) -> Secrecy {
-    a.max(b)
-}
-
-/// `bit`, `int` or `fix`.
-pub(super) fn elem_name(elem: Elem) -> &'static str {
-    match elem {
-        Elem::Fix => "fix",
-        Elem::Int => "int",
-        Elem::Bit => "bit",
-    }
-}
-
 /// Whether a value of element `from` may stand where `to` is wanted: bits count as integers,
 /// integers as real numbers.
 pub(super) fn fits(from: Elem, to: Elem) -> bool {
-    rank(from) <= rank(to)
+    from >= to
 }
 
-/// The smallest element that both fit.
+/// The element that both fit: of two the first in the order of [`Elem`].
 pub(super) fn join_elem(a: Elem, b: Elem) -> Elem {
-    if rank(a) >= rank(b) { a } else { b }
-}
-
-fn rank(elem: Elem) -> u8 {
-    match elem {
-        Elem::Bit => 0,
-        Elem::Int => 1,
-        Elem::Fix => 2,
-    }
+    a.min(b)
 }
 
 /// A type as the language writes it, without secrecy: `fix[Client, 10]`, `weights LeNet5[Client]`.
@@ -366,14 +339,13 @@ pub(crate) fn ty_text(
     let mut text = match ty.record {
         Some(model) => {
             dims = &dims[..dims.len().saturating_sub(1)];
-            let entries = match ty.elem {
-                Elem::Fix => "",
-                Elem::Int => "int ",
-                Elem::Bit => "bit ",
-            };
-            format!("{entries}weights {}", model_name(model))
+            let weights = format!("weights {}", model_name(model));
+            match ty.elem {
+                Elem::Fix => weights,
+                elem => format!("{} {weights}", elem.name()),
+            }
         }
-        None => elem_name(ty.elem).to_owned(),
+        None => ty.elem.name().to_owned(),
     };
     if !dims.is_empty() {
         text.push_str(&dims_text(parties, dims));
@@ -385,7 +357,7 @@ pub(crate) fn ty_text(
 pub(crate) fn dims_text(parties: &[PartySet], dims: &[Dim]) -> String {
     let one = |d: &Dim| match d.set.and_then(|s| parties.get(s.0 as usize)) {
         Some(set) => set.name.clone(),
-        None if d.ragged => format!("up to {}", d.size),
+        None if d.ragged() => format!("up to {}", d.size),
         None => d.size.to_string(),
     };
     format!("[{}]", dims.iter().map(one).collect::<Vec<_>>().join(", "))

@@ -1,17 +1,15 @@
 //! Weights tensor by tensor: loops over the tensors of a model, and weights made of tensors or of a vector.
 
 use super::checker::Checker;
-use super::value::{
-    Env, IntVal, R, Reported, Val, count, join_elem, join_secrecy, shape_text, typed,
-};
-use crate::diagnostic::{Diagnostic, codes};
+use super::value::{Env, IntVal, R, Reported, Val, count, join_elem, shape_text, typed};
+use crate::diagnostic::codes;
 use crate::syntax::ast::{self, Secrecy, Span};
 use crate::types::{Dim, Elem, Expr, ExprKind, Index, ModelId, Ty};
 
 impl Checker<'_> {
     /// Tensor number `at` of weights.
     pub(super) fn tensor(&mut self, m: ModelId, weights: Expr, at: usize, span: Span) -> R<Expr> {
-        let param = self.models[m.0 as usize].params.get(at).ok_or(Reported)?;
+        let param = self.model_of(m).params.get(at).ok_or(Reported)?;
         let offset = param.offset;
         let mut ty = weights.ty.clone();
         ty.record = None;
@@ -50,18 +48,14 @@ impl Checker<'_> {
         match found {
             None => Ok(None),
             Some((m, _)) if gens.len() == 1 => Ok(Some(m)),
-            Some((_, g)) => Err(self.fail(
-                Diagnostic::error(
-                    codes::KIND,
-                    "a loop over the tensors of a model stands alone",
-                    g.domain.span,
-                    "tensors have different shapes",
-                )
+            Some((_, g)) => codes::KIND
+                .error("a loop over the tensors of a model stands alone")
+                .label(g.domain.span, "tensors have different shapes")
                 .label(span, "beside other loops")
                 .hint(
                     "put one list into the other: `[[norm(flat(w[i][t])) for t in M] for i in Client]`",
-                ),
-            )),
+                )
+                .refuse(self),
         }
     }
 
@@ -74,25 +68,32 @@ impl Checker<'_> {
         g: &ast::Gen,
         body: &ast::Expr,
     ) -> R<Vec<Expr>> {
-        let tensors = self.models[m.0 as usize].params.len();
-        let outside = env.names.len();
+        let tensors = self.model_of(m).params.len();
         let mut out = Vec::with_capacity(tensors);
         for i in 0..tensors as i64 {
             let at = IntVal { tensor: Some(m), ..IntVal::of(Index::Const(i)) };
-            env.set(&g.var.name, Val::Int(at));
-            let counts = match &g.cond {
-                Some(c) => self.condition(env, c),
-                None => Ok(true),
-            };
-            let value = match counts {
-                Ok(true) => self.value(env, body).map(Some),
-                Ok(false) => Ok(None),
-                Err(Reported) => Err(Reported),
-            };
-            env.names.truncate(outside);
-            out.extend(value?);
+            out.extend(self.for_one(env, g, at, |this, env| this.value(env, body))?);
         }
         Ok(out)
+    }
+
+    /// Checks something for one value of a loop that is written out; nothing where its condition leaves it out.
+    pub(super) fn for_one<T>(
+        &mut self,
+        env: &mut Env,
+        g: &ast::Gen,
+        at: IntVal,
+        check: impl FnOnce(&mut Self, &mut Env) -> R<T>,
+    ) -> R<Option<T>> {
+        let outside = env.names.len();
+        env.set(&g.var.name, Val::Int(at));
+        let checked = match g.cond.as_ref().map_or(Ok(true), |c| self.condition(env, c)) {
+            Ok(true) => check(self, env).map(Some),
+            Ok(false) => Ok(None),
+            Err(Reported) => Err(Reported),
+        };
+        env.names.truncate(outside);
+        checked
     }
 
     /// A list with an entry for each tensor of a model.
@@ -107,18 +108,14 @@ impl Checker<'_> {
         let values = self.each_tensor(env, m, g, body)?;
         if let Some(other) = values.iter().find(|v| v.ty.shape() != values[0].ty.shape()) {
             let (first, other) = (self.ty(&values[0].ty), self.ty(&other.ty));
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::SHAPE,
-                    "the entries of a list have one shape",
-                    body.span,
-                    format!("this is {first} of one tensor, and {other} of another"),
-                )
+            return codes::SHAPE
+                .error("the entries of a list have one shape")
+                .label(body.span, format!("this is {first} of one tensor, and {other} of another"))
                 .hint("a list has for example a norm of each tensor, `norm(flat(w[t]))`")
                 .hint(
                     "of all tensors, as they are shaped, `weights M(.. for t in M)` makes weights",
-                ),
-            ));
+                )
+                .refuse(self);
         }
         self.stacked(values, span)
     }
@@ -159,7 +156,7 @@ impl Checker<'_> {
             self.even(arg)?;
         }
         let (len, tensors) = {
-            let model = &self.models[m.0 as usize];
+            let model = self.model_of(m);
             (model.len, model.params.len())
         };
         let vector = |arg: &Expr| arg.ty.shape() == [len];
@@ -169,25 +166,22 @@ impl Checker<'_> {
         let given = args.pop().ok_or(Reported)?;
         let found = self.ty(&given.ty);
         let Some(arg) = Some(given).filter(vector) else {
-            let name = self.models[m.0 as usize].name.clone();
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::SHAPE,
-                    format!(
-                        "weights of {name} are made of a vector of {len}, or of {tensors} tensors"
-                    ),
-                    callee,
-                    format!("here of {found}"),
-                )
-                .hint("for example `weights M(v)` or `weights M(2 * w[t] for t in M)`"),
-            ));
+            let name = self.model_of(m).name.clone();
+            return codes::SHAPE
+                .error(format!(
+                    "weights of {name} are made of a vector of {len}, or of {tensors} tensors"
+                ))
+                .label(callee, format!("here of {found}"))
+                .hint("for example `weights M(v)` or `weights M(2 * w[t] for t in M)`")
+                .refuse(self);
         };
         if arg.ty.record.is_some_and(|found| found != m) {
             let title = "weights of one model are no weights of another";
-            return Err(self.fail(
-                Diagnostic::error(codes::SHAPE, title, arg.span, format!("this is {found}"))
-                    .hint("make a vector of them first: `[w[j] for j in M.len]`"),
-            ));
+            return codes::SHAPE
+                .error(title)
+                .label(arg.span, format!("this is {found}"))
+                .hint("make a vector of them first: `[w[j] for j in M.len]`")
+                .refuse(self);
         }
         let ty = Ty { dims: vec![Dim::plain(len)], record: Some(m), ..arg.ty.clone() };
         Ok(Expr { ty, span, ..arg })
@@ -195,19 +189,18 @@ impl Checker<'_> {
 
     /// Weights of tensors, one for each of the model's, in order.
     fn record(&mut self, m: ModelId, tensors: Vec<Expr>, span: Span) -> R<Expr> {
-        let model = &self.models[m.0 as usize];
+        let model = self.model_of(m);
         let (name, len) = (model.name.clone(), model.len);
         if tensors.len() != model.params.len() {
             let (found, wanted) = (tensors.len(), model.params.len());
-            return Err(self.fail(
-                Diagnostic::error(
-                    codes::ARGUMENTS,
-                    format!("weights of {name} are made of {}", count(wanted, "tensor", "tensors")),
-                    span,
-                    format!("here are {found}"),
-                )
-                .hint("a loop over all of them: `weights M(2 * w[t] for t in M)`"),
-            ));
+            return codes::ARGUMENTS
+                .error(format!(
+                    "weights of {name} are made of {}",
+                    count(wanted, "tensor", "tensors")
+                ))
+                .label(span, format!("here are {found}"))
+                .hint("a loop over all of them: `weights M(2 * w[t] for t in M)`")
+                .refuse(self);
         }
         let params: Vec<(String, Vec<u64>)> =
             model.params.iter().map(|p| (p.name.clone(), p.shape.clone())).collect();
@@ -220,15 +213,13 @@ impl Checker<'_> {
         for (tensor, (field, shape)) in tensors.iter().zip(params) {
             if tensor.ty.shape() != shape {
                 let (found, wanted) = (self.ty(&tensor.ty), shape_text(&shape));
-                return Err(self.fail(Diagnostic::error(
-                    codes::SHAPE,
-                    format!("`{field}` of {name} has shape {wanted}"),
-                    tensor.span,
-                    format!("this is {found}"),
-                )));
+                return codes::SHAPE
+                    .error(format!("`{field}` of {name} has shape {wanted}"))
+                    .label(tensor.span, format!("this is {found}"))
+                    .refuse(self);
             }
             ty.elem = join_elem(ty.elem, tensor.ty.elem);
-            ty.secrecy = join_secrecy(ty.secrecy, tensor.ty.secrecy);
+            ty.secrecy = ty.secrecy.max(tensor.ty.secrecy);
         }
         Ok(typed(ExprKind::Record(tensors), ty, span))
     }

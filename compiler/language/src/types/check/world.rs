@@ -122,7 +122,6 @@ impl World {
         self.items[id.0].item.name().map_or("", |n| &n.name)
     }
 
-    /// The item itself.
     pub fn item(&self, id: ItemId) -> Rc<Item> {
         Rc::clone(&self.items[id.0].item)
     }
@@ -133,12 +132,9 @@ impl World {
             "std" => &self.modules[STD].names,
             "models" => &self.models,
             _ => {
-                let error = Diagnostic::error(
-                    codes::UNKNOWN_IMPORT,
-                    format!("there is no library `{}`", head.name),
-                    head.span,
-                    "neither `std` nor `models`",
-                );
+                let error = codes::UNKNOWN_IMPORT
+                    .error(format!("there is no library `{}`", head.name))
+                    .label(head.span, "neither `std` nor `models`");
                 let here = self.modules[STD].names.contains_key(&name.name);
                 return Err(error.hint(if here {
                     Hint::from(format!("write `use std::{{{}}};`", name.name))
@@ -151,12 +147,9 @@ impl World {
         names.get(&name.name).copied().ok_or_else(|| {
             // Only what is missing is compared with all that there is.
             let near = did_you_mean(&name.name, names.keys().map(String::as_str));
-            let error = Diagnostic::error(
-                codes::UNKNOWN_IMPORT,
-                format!("`{}` has no `{}`", head.name, name.name),
-                name.span,
-                "not found",
-            );
+            let error = codes::UNKNOWN_IMPORT
+                .error(format!("`{}` has no `{}`", head.name, name.name))
+                .label(name.span, "not found");
             match near {
                 Some(near) => error.hint(Hint::meant(name.span, near)),
                 None if head.name == "models" => {
@@ -196,12 +189,9 @@ impl World {
         };
         let before = self.item(first);
         let place = before.name().map_or(before.span, |n| n.span);
-        let error = Diagnostic::error(
-            codes::DUPLICATE,
-            format!("`{}` is defined twice", name.name),
-            name.span,
-            "defined again here",
-        );
+        let error = codes::DUPLICATE
+            .error(format!("`{}` is defined twice", name.name))
+            .label(name.span, "defined again here");
         let imported = self.items[first.0].module != self.items[id.0].module || first == id;
         let own = self.items[first.0].module == module;
         diags.push(if first == id {
@@ -254,12 +244,9 @@ impl World {
                 let span = names.first().map_or(Span::default(), |n| n.span);
                 let first = names.first().map_or("name", |n| n.name.as_str());
                 let library = matches!(first, "std" | "models");
-                let error = Diagnostic::error(
-                    codes::UNKNOWN_IMPORT,
-                    "a `use` names a library and what is taken from it",
-                    span,
-                    if library { "what of it?" } else { "from where?" },
-                );
+                let error = codes::UNKNOWN_IMPORT
+                    .error("a `use` names a library and what is taken from it")
+                    .label(span, if library { "what of it?" } else { "from where?" });
                 diags.push(match first {
                     "std" => error.hint("write for example `use std::{norm, sum};`"),
                     "models" => error.hint("write for example `use models::{DigitsNet};`"),
@@ -273,13 +260,10 @@ impl World {
                 });
             }
             [head, second, ..] => diags.push(
-                Diagnostic::error(
-                    codes::UNKNOWN_IMPORT,
-                    format!("`{}` has no parts", head.name),
-                    second.span,
-                    "one `::` too many",
-                )
-                .hint(format!("`{}` is one flat namespace: `use {0}::{{..}};`", head.name)),
+                codes::UNKNOWN_IMPORT
+                    .error(format!("`{}` has no parts", head.name))
+                    .label(second.span, "one `::` too many")
+                    .hint(format!("`{}` is one flat namespace: `use {0}::{{..}};`", head.name)),
             ),
         }
     }

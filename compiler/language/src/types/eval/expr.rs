@@ -63,19 +63,23 @@ impl Machine<'_> {
                 super::model::layer(layer, x, params, &e.ty.shape())
             }
             ExprKind::Intrinsic(which, args) => self.intrinsic(*which, args, e),
-            ExprKind::List(items) => {
+            ExprKind::List(all) | ExprKind::Record(all) => {
                 let mut data = Vec::new();
-                for item in items {
-                    data.extend_from_slice(self.expr(item)?.entries());
+                for one in all {
+                    data.extend_from_slice(self.expr(one)?.entries());
                 }
                 Ok(Value::new(e.ty.shape(), data))
             }
             ExprKind::Comp(gens, body) => {
-                let mut out = Entries { count: 0, data: Vec::new() };
-                self.entries(gens, body, &mut out)?;
+                let (mut count, mut data) = (0, Vec::new());
+                self.each(gens, &mut |this| {
+                    data.extend_from_slice(this.expr(body)?.entries());
+                    count += 1;
+                    Ok(())
+                })?;
                 let mut shape = e.ty.shape();
-                *shape.first_mut().ok_or(SHAPES)? = out.count;
-                Ok(Value::new(shape, out.data))
+                *shape.first_mut().ok_or(SHAPES)? = count;
+                Ok(Value::new(shape, data))
             }
             ExprKind::At(base, indices) => {
                 let mut value = self.expr(base)?;
@@ -92,13 +96,6 @@ impl Machine<'_> {
             ExprKind::Field(base, offset) => {
                 let value = self.expr(base)?;
                 self.field(&value, *offset, e)
-            }
-            ExprKind::Record(tensors) => {
-                let mut data = Vec::new();
-                for tensor in tensors {
-                    data.extend_from_slice(self.expr(tensor)?.entries());
-                }
-                Ok(Value::new(e.ty.shape(), data))
             }
             ExprKind::Let(body) => one(self.body(body)?),
         }
@@ -125,37 +122,15 @@ impl Machine<'_> {
         for c in &i.carried {
             values.push(self.expr(&c.start)?.within(c.range));
         }
-        self.steps(&i.gens, i, &mut values)?;
+        self.each(&i.gens, &mut |this| {
+            for (c, value) in i.carried.iter().zip(&values) {
+                this.set(c.var, value.clone())?;
+            }
+            let next = this.body(&i.body)?;
+            values = next.into_iter().zip(&i.carried).map(|(v, c)| v.within(c.range)).collect();
+            Ok(())
+        })?;
         Ok(values)
-    }
-
-    /// All steps, or those with the variables of the outer generators as they are.
-    fn steps(&mut self, gens: &[Gen], i: &Iterate, values: &mut Vec<Value>) -> Result<()> {
-        let Some((first, rest)) = gens.split_first() else {
-            for (c, value) in i.carried.iter().zip(values.iter()) {
-                self.set(c.var, value.clone())?;
-            }
-            let next = self.body(&i.body)?;
-            *values = next.into_iter().zip(&i.carried).map(|(v, c)| v.within(c.range)).collect();
-            return Ok(());
-        };
-        let (lo, hi) = match &first.domain {
-            Domain::Set(set) => {
-                let set = self.program.parties.get(set.0 as usize);
-                (0, set.ok_or(EvalError::Malformed("no such party set"))?.size as i64)
-            }
-            Domain::Range(lo, hi) => (self.index(lo)?, self.index(hi)?),
-            Domain::Sampled { .. } => return Err(EvalError::Malformed("steps over a sample")),
-        };
-        for step in lo..hi {
-            let slot = self.indices.get_mut(first.var.0 as usize);
-            *slot.ok_or(EvalError::Malformed("no such variable"))? = step;
-            let counts = first.cond.as_ref().map_or(Ok(true), |cond| self.holds(cond))?;
-            if counts {
-                self.steps(rest, i, values)?;
-            }
-        }
-        Ok(())
     }
 
     fn var(&self, v: VarId) -> Result<Value> {
@@ -198,10 +173,7 @@ impl Machine<'_> {
     }
 
     fn intrinsic(&mut self, which: Intrinsic, args: &[Expr], e: &Expr) -> Result<Value> {
-        let mut values = Vec::with_capacity(args.len());
-        for arg in args {
-            values.push(self.expr(arg)?);
-        }
+        let values = args.iter().map(|a| self.expr(a)).collect::<Result<Vec<Value>>>()?;
         match (which, values.as_slice()) {
             (Intrinsic::Sum, [x]) => reduce(x, e, 0.0, |a, b| a + b),
             (Intrinsic::Max, [x]) => reduce(x, e, f64::NEG_INFINITY, f64::max),
@@ -260,47 +232,29 @@ impl Machine<'_> {
         }
     }
 
-    /// Appends the body's value for every choice of the generators' variables.
-    fn entries(&mut self, gens: &[Gen], body: &Expr, out: &mut Entries) -> Result<()> {
-        let Some((first, rest)) = gens.split_first() else {
-            let value = self.expr(body)?;
-            out.data.extend_from_slice(value.entries());
-            out.count += 1;
-            return Ok(());
-        };
-        match &first.domain {
+    /// Calls `f` for every choice of the generators' variables, the last one fastest.
+    fn each(&mut self, gens: &[Gen], f: &mut dyn FnMut(&mut Self) -> Result<()>) -> Result<()> {
+        let Some((first, rest)) = gens.split_first() else { return f(self) };
+        let values: Box<dyn Iterator<Item = i64>> = match &first.domain {
             Domain::Set(set) => {
                 let set = self.program.parties.get(set.0 as usize);
-                let size = set.ok_or(EvalError::Malformed("no such party set"))?.size as i64;
-                (0..size).try_for_each(|i| self.step(first, i, rest, body, out))
+                Box::new(0..set.ok_or(EvalError::Malformed("no such party set"))?.size as i64)
             }
-            Domain::Range(lo, hi) => {
-                let (lo, hi) = (self.index(lo)?, self.index(hi)?);
-                (lo..hi).try_for_each(|i| self.step(first, i, rest, body, out))
-            }
+            Domain::Range(lo, hi) => Box::new(self.index(lo)?..self.index(hi)?),
             Domain::Sampled { sample, at, .. } => {
-                let all = self.var(*sample)?;
-                let members = take(&all, self.index(at)?)?;
+                let members = take(&self.var(*sample)?, self.index(at)?)?;
                 let members = members.entries().to_vec();
-                members.into_iter().try_for_each(|j| self.step(first, j as i64, rest, body, out))
+                Box::new(members.into_iter().map(|j| j as i64))
+            }
+        };
+        for value in values {
+            let slot = self.indices.get_mut(first.var.0 as usize);
+            *slot.ok_or(EvalError::Malformed("no such variable"))? = value;
+            if first.cond.as_ref().map_or(Ok(true), |cond| self.holds(cond))? {
+                self.each(rest, f)?;
             }
         }
-    }
-
-    fn step(
-        &mut self,
-        g: &Gen,
-        i: i64,
-        rest: &[Gen],
-        body: &Expr,
-        out: &mut Entries,
-    ) -> Result<()> {
-        let slot = self.indices.get_mut(g.var.0 as usize);
-        *slot.ok_or(EvalError::Malformed("no such variable"))? = i;
-        match &g.cond {
-            Some(cond) if !self.holds(cond)? => Ok(()),
-            _ => self.entries(rest, body, out),
-        }
+        Ok(())
     }
 
     fn index(&self, index: &Index) -> Result<i64> {
@@ -383,12 +337,6 @@ impl Machine<'_> {
 fn one(values: Vec<Value>) -> Result<Value> {
     let found = <[Value; 1]>::try_from(values);
     found.map(|[value]| value).map_err(|_| EvalError::Malformed("several values for one"))
-}
-
-/// Entries of a comprehension so far.
-struct Entries {
-    count: u64,
-    data: Vec<f64>,
 }
 
 /// Entry i of the first dimension.

@@ -39,21 +39,11 @@ pub enum EvalError {
     },
     /// An input has another shape than declared.
     #[error("`{name}` of {who} has shape {found:?}, expected {expected:?}")]
-    Shape {
-        /// Who gives it.
-        who: String,
-        /// Name of the input.
-        name: String,
-        found: Vec<u64>,
-        /// The shape declared.
-        expected: Vec<u64>,
-    },
+    Shape { who: String, name: String, found: Vec<u64>, expected: Vec<u64> },
     /// An input has an entry that its declaration does not allow.
     #[error("`{name}` of {who}: entry {at} is {why}")]
     Value {
-        /// Who gives it.
         who: String,
-        /// Name of the input.
         name: String,
         /// Position in the flat tensor.
         at: usize,
@@ -63,11 +53,9 @@ pub enum EvalError {
     /// A party set has another number of members than declared.
     #[error("{found} members of {set} give inputs, expected {expected}")]
     Members {
-        /// Name of the set.
         set: String,
         /// How many give inputs.
         found: usize,
-        /// The size declared.
         expected: u64,
     },
     /// The coins gave something else than was asked for.

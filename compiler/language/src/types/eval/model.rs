@@ -60,7 +60,6 @@ impl Machine<'_> {
     }
 }
 
-/// A parameter.
 fn tensor(model: &Model, weights: &Value, p: usize) -> Result<Value> {
     let Param { shape, offset, .. } = model.params.get(p).ok_or(MALFORMED)?;
     let part = Value {

@@ -1,27 +1,12 @@
 //! The reference against values computed by hand or by other loops.
 
 use super::{EvalError, EvalInputs, Tensor, Trace, Value, trace};
-use crate::diagnostic::render;
-use crate::syntax::{LoadError, Sources, embedded};
+use crate::syntax::embedded;
+use crate::types::check::tests::{program, try_check};
 use crate::types::layer::Layer;
-use crate::types::{Conv, Options, Program, check};
+use crate::types::{Conv, Program};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
-
-fn program(text: &str, bindings: &str) -> Program {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let bindings = bindings
-        .split_whitespace()
-        .filter_map(|b| b.split_once('='))
-        .map(|(n, v)| (n.to_owned(), v.to_owned()))
-        .collect();
-    let options = Options { bindings, ..Options::default() };
-    match check(&mut sources, file, &options, &mut |_: &str| Err(LoadError::NotFound)) {
-        Ok(checked) => checked.program,
-        Err(errors) => panic!("{}", render::render(&errors, &sources, false)),
-    }
-}
 
 fn named(all: &[(&str, Tensor)]) -> BTreeMap<String, Tensor> {
     all.iter().map(|(n, t)| ((*n).to_owned(), t.clone())).collect()
@@ -386,12 +371,7 @@ fn slvr_accuracy_keeps_the_best_of_the_short() {
 #[test]
 fn every_predicate_evaluates() {
     for (name, text) in embedded::PREDICATES {
-        let mut sources = Sources::new();
-        let file = sources.add(*name, *text);
-        let options = Options { defaults: true, ..Options::default() };
-        let checked = check(&mut sources, file, &options, &mut |_: &str| Err(LoadError::NotFound));
-        let p =
-            checked.unwrap_or_else(|e| panic!("{}", render::render(&e, &sources, false))).program;
+        let p = try_check(text, "", true).unwrap_or_else(|e| panic!("{name}: {e}")).program;
         let t = trace(&p, &inputs_for(&p), &neighbours).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert!(!t.reveals.is_empty());
         let mut revealed = t.reveals.iter();

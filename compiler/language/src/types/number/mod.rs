@@ -117,22 +117,18 @@ impl Number {
         BigRational::from_float(x).map(Number).ok_or(NumberError::NotReal)
     }
 
-    /// The sum.
     pub fn plus(&self, other: &Number) -> Result<Number> {
         bounded(&self.0 + &other.0)
     }
 
-    /// The difference.
     pub fn minus(&self, other: &Number) -> Result<Number> {
         bounded(&self.0 - &other.0)
     }
 
-    /// The product.
     pub fn times(&self, other: &Number) -> Result<Number> {
         bounded(&self.0 * &other.0)
     }
 
-    /// The quotient.
     pub fn over(&self, other: &Number) -> Result<Number> {
         if other.0.is_zero() {
             return Err(NumberError::DivisionByZero);
