@@ -85,6 +85,12 @@ const EXAMPLES: &[&str] = &[
     "mul_pow2 %0 by=4 : secret fix.4[3,4]",
 ];
 
+/// A graph of all examples, for other tests.
+pub(in crate::graph) fn examples() -> String {
+    let lines = EXAMPLES.iter().zip(7..).map(|(line, i)| format!("%{i} = {line} @0\n"));
+    format!("{HEAD}{}", lines.collect::<String>())
+}
+
 #[test]
 fn every_operation_is_printed_parsed_inferred_and_evaluated() {
     let mut left: BTreeSet<&str> = Op::all().iter().map(Op::name).collect();
