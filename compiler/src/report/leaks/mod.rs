@@ -67,17 +67,12 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
 
 /// The noises that a value is made of.
 fn noises(graph: &Graph, id: NodeId) -> Vec<Noise> {
-    let mut read: BTreeSet<NodeId> = BTreeSet::from([id]);
-    for id in graph.ids().rev().filter(|&n| n <= id) {
-        if read.contains(&id) {
-            read.extend(graph.args(id));
-        }
-    }
-    let noise = |id| match graph.op(id) {
-        GraphOp::Noise { noise, .. } => Some(*noise),
+    let read = graph.made_of(|other| other == id);
+    let noise = |id: NodeId| match graph.op(id) {
+        GraphOp::Noise { noise, .. } if read[id.index()] => Some(*noise),
         _ => None,
     };
-    read.into_iter().filter_map(noise).collect()
+    graph.ids().filter_map(noise).collect()
 }
 
 /// The same graph, whose inputs have the fraction bits that the circuit's have: how finely somebody can choose what it
@@ -99,7 +94,6 @@ struct View {
     set: u32,
     /// The graph, in which it is a set of its own.
     graph: Graph,
-    /// Which set.
     to: u32,
     /// How every value follows from what it does not know.
     flows: Vec<flow::Flow>,

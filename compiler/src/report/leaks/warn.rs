@@ -4,7 +4,7 @@ use super::findings::{LeakKind, LeakWarning};
 use super::flow::{Flow, Form, Mask};
 use super::rounds;
 use crate::analysis::layout::behind;
-use crate::graph::{Graph, Op};
+use crate::graph::{Graph, NodeId, Op, Output};
 use std::collections::BTreeSet;
 
 /// Names of inputs, for people.
@@ -211,16 +211,10 @@ fn bits(
 fn selects(graph: &Graph, flows: &[Flow], output: usize) -> bool {
     let moved = |op: &Op| op.is_layout() || *op == Op::ToInt;
     let bits = behind(graph, graph.outputs[output].node, moved);
-    let sums = graph.outputs.iter().filter(|o| o.to == graph.outputs[output].to);
-    let mut read = vec![false; graph.len()];
-    sums.filter(|o| matches!(flows[o.node.index()].form, Form::Masked(_)))
-        .for_each(|o| read[o.node.index()] = true);
-    for id in graph.ids().rev().filter(|id| id.index() >= bits.index()) {
-        if read[id.index()] {
-            graph.args(id).iter().for_each(|a| read[a.index()] = true);
-        }
-    }
-    read[bits.index()]
+    let is_masked = |o: &&Output| matches!(flows[o.node.index()].form, Form::Masked(_));
+    let to_same = graph.outputs.iter().filter(|o| o.to == graph.outputs[output].to);
+    let sums: BTreeSet<NodeId> = to_same.filter(is_masked).map(|o| o.node).collect();
+    graph.made_of(|id| sums.contains(&id))[bits.index()]
 }
 
 fn masked(n: u64, m: &Mask, of: &str, it: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
