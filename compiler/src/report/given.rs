@@ -184,15 +184,16 @@ impl OnInputs {
         for (id, site) in &nodes {
             let Some(verdicts) = seen.verdicts.get(id) else { continue };
             let (line, step) = (line_of(*site), g.sites[*site as usize].name.clone());
+            let set = rows(g, *id);
+            let members = set.map_or(0, |set| set.1);
             let row = lines.entry((line, step.clone())).or_insert_with(|| GivenLine {
                 line,
                 step,
                 of: Share::default(),
                 least_ratio: None,
-                of_set: rows(g, *id).map(|set| set.0.clone()),
-                members: vec![Share::default(); rows(g, *id).map_or(0, |set| set.1 as usize)],
+                of_set: set.map(|set| set.0.clone()),
+                members: vec![Share::default(); members as usize],
             });
-            let members = rows(g, *id).map_or(0, |set| set.1);
             for (i, (program, verdict)) in verdicts.iter().enumerate() {
                 total.count(verdict);
                 row.of.count(verdict);

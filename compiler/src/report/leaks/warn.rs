@@ -44,24 +44,18 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
     Some(match &f.form {
         Form::Free => return None,
         Form::Linear => format!("each entry is a linear function of {of} of {clients}"),
-        Form::Masked(m) if m.bit => {
+        Form::Masked(m) => {
             let ones = match m.ones {
+                _ if !m.bit => ", weighted by secrets".into(),
                 Some(o) if o.least == o.most => format!(", exactly {} of which count", o.most),
                 Some(o) if o.least >= 2 => {
                     format!(", of which none or at least {} count", o.least)
                 }
                 Some(o) if o.most < members => format!(", at most {} of which count", o.most),
-                Some(_) => String::new(),
-                None => String::new(),
+                _ => String::new(),
             };
             let what = if m.computed { "values" } else { "inputs" };
             format!("each entry adds up {what} of {clients}{ones}; it depends on {of}")
-        }
-        Form::Masked(m) => {
-            let what = if m.computed { "values" } else { "inputs" };
-            format!(
-                "each entry adds up {what} of {clients}, weighted by secrets; it depends on {of}"
-            )
         }
         Form::Other => format!("computed from {of}"),
     })

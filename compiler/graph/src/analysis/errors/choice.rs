@@ -93,15 +93,12 @@ pub(super) fn decisions(
             _ => args,
         };
         read.iter().for_each(|a| needed[a.index()] = true);
-        let sides: &[NodeId] = if matches!(view.op(id), Op::Lt | Op::Eq) {
-            args
-        } else if matches!(view.op(id), Op::ArgMax | Op::ArgMaxIs) {
+        let sides: &[NodeId] = match view.op(id) {
+            Op::Lt | Op::Eq => args,
             // Two entries of one value.
-            &[args[0], args[0]]
-        } else if *view.op(id) == Op::Gate && read.len() > 1 {
-            &args[1..]
-        } else {
-            continue;
+            Op::ArgMax | Op::ArgMaxIs => &[args[0], args[0]],
+            Op::Gate if read.len() > 1 => &args[1..],
+            _ => continue,
         };
         let margin: f64 = sides.iter().map(|s| errors.proven[s.index()]).sum();
         if margin > 0.0 {

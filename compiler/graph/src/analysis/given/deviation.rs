@@ -156,7 +156,8 @@ impl Running {
 
     /// How far each entry may be off.
     pub fn bounds(&self) -> Arc<Vec<f64>> {
-        Arc::new(self.deviation().bound)
+        let none = || vec![0.0; self.value.len()];
+        Arc::new(self.off.as_ref().map_or_else(none, |off| off.bound.clone()))
     }
 
     /// Where a run's entry i is.

@@ -14,6 +14,7 @@ frac 8
 input 0 x : secret fix[4] in 1..2 from each Client
 input 1 b : secret bit[4] in 0..1 from each Client
 input 2 n : secret int in 0..3 from each Client
+input 3 y : public fix.20[2] in 0..1
 site 0 \"\" line 0
 
 %0 = input 0 : secret fix.8[3,4] @0

@@ -18,7 +18,6 @@ input 0 global : public fix[6] in -8..8
 input 1 label : secret int in 0..4 one_hot 5 from each Client
 input 2 update : secret fix[4] in -0.125..1e300 from each Client
 input 3 b : secret bit in 0..1 from each Client
-input 4 y : public fix.20[2] in 0..1
 site 0 "gain/hits/conv1" line 10
 site 1 "" line 0
 
