@@ -86,18 +86,7 @@ impl Builder<'_> {
 
     pub(super) fn cond_at(&self, cond: &Cond, at: &dyn Fn(Axis) -> i64) -> Option<bool> {
         Some(match cond {
-            Cond::Compare(op, a, b) => {
-                let (a, b) = (self.index_at(a, at)?, self.index_at(b, at)?);
-                match op {
-                    BinOp::Eq => a == b,
-                    BinOp::Ne => a != b,
-                    BinOp::Lt => a < b,
-                    BinOp::Le => a <= b,
-                    BinOp::Gt => a > b,
-                    BinOp::Ge => a >= b,
-                    _ => false,
-                }
-            }
+            Cond::Compare(op, a, b) => op.holds(self.index_at(a, at)?, self.index_at(b, at)?),
             Cond::Not(a) => !self.cond_at(a, at)?,
             Cond::And(a, b) => self.cond_at(a, at)? && self.cond_at(b, at)?,
             Cond::Or(a, b) => self.cond_at(a, at)? || self.cond_at(b, at)?,
