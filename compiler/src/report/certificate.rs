@@ -64,7 +64,6 @@ pub struct InputRow {
     pub name: String,
     /// How it is enforced.
     pub how: String,
-    /// The declared range.
     pub declared: (f64, f64),
     /// The range that holds whoever gave it.
     pub enforced: (f64, f64),
@@ -105,7 +104,6 @@ pub struct LineRow {
 /// A comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionRow {
-    /// Its source line.
     pub line: u32,
     /// The step of the source.
     pub step: String,
@@ -121,7 +119,6 @@ pub struct DecisionRow {
 /// keeps in its declared range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SaturationRow {
-    /// Its source line.
     pub line: u32,
     pub function: String,
     /// For which operands, and at what.
@@ -133,7 +130,6 @@ pub struct SaturationRow {
 /// A step whose values are cut.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CutRow {
-    /// Its source line.
     pub line: u32,
     /// The step of the source.
     pub step: String,
@@ -323,8 +319,7 @@ fn decisions(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<Dec
 /// What is lost of a node's value of this size where the receiver is handed it: outputs are 64-bit floating point
 /// numbers, which hold 2^53 units and round what is larger.
 pub(super) fn rounding_of_outputs(g: &Graph, id: NodeId, size: f64) -> f64 {
-    let units = f64::from(g.ty(id).frac.unwrap_or(0)).exp2();
-    if size * units > 53f64.exp2() { size * f64::EPSILON / 2.0 } else { 0.0 }
+    if size / g.ulp(id) > 53f64.exp2() { size * f64::EPSILON / 2.0 } else { 0.0 }
 }
 
 fn reveals(c: &Compiled, both: &Both) -> Vec<RevealRow> {
@@ -437,23 +432,17 @@ mod tests {
     use super::*;
     use crate::analysis::stated::StatedErrors;
     use crate::cost::places;
-    use crate::syntax::{LoadError, Sources, embedded::PREDICATES};
-    use crate::{pipeline, types};
+    use crate::report::testing::compiled;
+    use crate::syntax::embedded::PREDICATES;
 
     /// A protocol that is off by more changes what is certified of everything that it computes.
     #[test]
     fn stated_errors_are_those_of_the_family() {
         let (_, text) = PREDICATES.iter().find(|(n, _)| n.starts_with("slvr_conf")).expect("one");
-        let mut sources = Sources::new();
-        let file = sources.add("a.slvr", *text);
         let bound = [("M", "Mlp[9,hidden=4]"), ("m", "5"), ("c", "1"), ("b", "2")];
-        let bindings = bound.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-        let options = types::Options { bindings, ..Default::default() };
-        let mut none = |_: &str| Err(LoadError::NotFound);
-        let checked = types::check(&mut sources, file, &options, &mut none).expect("types");
-        let compiled = pipeline::compile(&checked.program, &sources).expect("compiles");
+        let (program, sources, compiled) = compiled(text, &bound);
         assert_eq!(compiled.stated, crate::lower::stated::DEALER);
-        let places = places(&checked.program, &compiled.optimised, &sources);
+        let places = places(&program, &compiled.optimised, &sources);
         let certified = |change: &dyn Fn(&mut StatedErrors)| {
             let mut compiled = compiled.clone();
             change(&mut compiled.stated);

@@ -11,9 +11,7 @@ pub struct Measured {
     pub of: u64,
     /// Confidence of the interval.
     pub confidence: f64,
-    /// Its lower end.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
 }
 

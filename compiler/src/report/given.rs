@@ -18,7 +18,6 @@ use std::collections::BTreeMap;
 pub struct GivenCertificate {
     /// log2 of the probability that the roundings of a run add up beyond any bound here.
     pub failure_log2: f64,
-    /// Of all decisions.
     pub total: Share,
     /// The same, line by line.
     pub lines: Vec<GivenLine>,
@@ -80,7 +79,6 @@ pub struct Bucket {
 /// Bits by which a reveal chooses, or that it is made of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KeepRow {
-    /// Source line.
     pub line: u32,
     /// The step of the source.
     pub step: String,
@@ -149,22 +147,13 @@ impl OnInputs {
         coin: Coin<'_>,
     ) -> Result<OnInputs, EvalError> {
         let g = &c.optimised;
-        let inputs = encoded(g, inputs);
         let all = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
         let nodes: Vec<(NodeId, u32)> = all.decisions.iter().map(|d| (d.node, d.site)).collect();
         let bits = keeping(g, &all.depended_on);
         let at: Vec<NodeId> = nodes.iter().map(|(n, _)| *n).collect();
         let mut flips = Flips::new(g, &at, &bits);
         let mut seen = Seen::default();
-        let given = given::Given {
-            graph: g,
-            stated: &c.stated,
-            guards: &c.guards,
-            raw: &c.ranges.raw,
-            inputs: &inputs,
-            coin,
-        };
-        given.run(&mut |id, x, operands| {
+        bounds(c, inputs, coin, &mut |id, x, operands| {
             flips.see(id, x);
             if at.contains(&id) {
                 let decided = |i: usize| match g.op(id) {
@@ -178,7 +167,7 @@ impl OnInputs {
                 let bits = (0..x.value.len()).map(|i| (x.value[i] != 0.0, x.bound(i) > 0.0));
                 seen.bits.insert(id, bits.collect());
             }
-            if g.outputs.iter().any(|o| o.node == id) {
+            if g.is_output(id) {
                 let handed_out = |i: usize| {
                     let largest = x.value[i].abs() + x.bound(i);
                     x.bound(i) + rounding_of_outputs(g, id, largest)
@@ -195,15 +184,16 @@ impl OnInputs {
         for (id, site) in &nodes {
             let Some(verdicts) = seen.verdicts.get(id) else { continue };
             let (line, step) = (line_of(*site), g.sites[*site as usize].name.clone());
+            let set = rows(g, *id);
+            let members = set.map_or(0, |set| set.1);
             let row = lines.entry((line, step.clone())).or_insert_with(|| GivenLine {
                 line,
                 step,
                 of: Share::default(),
                 least_ratio: None,
-                of_set: rows(g, *id).map(|set| set.0.clone()),
-                members: vec![Share::default(); rows(g, *id).map_or(0, |set| set.1 as usize)],
+                of_set: set.map(|set| set.0.clone()),
+                members: vec![Share::default(); members as usize],
             });
-            let members = rows(g, *id).map_or(0, |set| set.1);
             for (i, (program, verdict)) in verdicts.iter().enumerate() {
                 total.count(verdict);
                 row.of.count(verdict);
@@ -365,24 +355,14 @@ pub fn bounds(
 mod tests {
     use super::*;
     use crate::report::certificate::Certificate;
-    use crate::syntax::{LoadError, Sources};
-    use crate::{pipeline, types};
+    use crate::report::testing::compiled;
 
     /// What is certified of two clients' program for all inputs, and for these values of `x`.
     fn certified(body: &str, x: [f64; 2]) -> (Certificate, GivenCertificate) {
         let text = format!(
             "use std::{{clamp, select, sum}};\npredicate P[m]() {{ parties Client[m]; parties Server;\n{body}\n}}\n"
         );
-        let mut sources = Sources::new();
-        let file = sources.add("a.slvr", text);
-        let bindings = [("m".to_string(), "2".to_string())].into();
-        let options = types::Options { bindings, ..Default::default() };
-        let mut none = |_: &str| Err(LoadError::NotFound);
-        let show = |d: &[_], s: &Sources| crate::diagnostic::render::render(d, s, false);
-        let checked = types::check(&mut sources, file, &options, &mut none)
-            .unwrap_or_else(|d| panic!("{body}{}", show(&d, &sources)));
-        let compiled = pipeline::compile(&checked.program, &sources)
-            .unwrap_or_else(|d| panic!("{body}{}", show(&d, &sources)));
+        let (.., compiled) = compiled(&text, &[("m", "2")]);
         let member = |x: f64| [("x".to_string(), vec![x])].into();
         let inputs = Inputs { sets: vec![x.map(member).into()], ..Inputs::default() };
         let coin = |_: &crate::types::Lots| Vec::new();

@@ -9,3 +9,5 @@ pub mod given;
 pub mod leaks;
 pub mod precision;
 pub mod rounding;
+#[cfg(test)]
+mod testing;

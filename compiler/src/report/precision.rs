@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 /// Values of one step that have more than [`FRACTION`] fraction bits after they were rounded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PrecisionRow {
-    /// The source line.
     pub line: u32,
     pub step: String,
     /// The most fraction bits.
@@ -66,7 +65,7 @@ pub(super) fn rows(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<PrecisionR
     for id in g.ids().filter(fine) {
         let site = g.site(id);
         let row = rows.entry((line_of(g.node(id).site), &site.name)).or_default();
-        row.0 = row.0.max(g.ty(id).frac.unwrap_or(0));
+        row.0 = row.0.max(g.frac_of(id));
         row.1 = row.1.max(c.ranges.bits(id));
     }
     let row = |((line, step), (fraction, bits)): ((u32, &str), (u32, u32))| PrecisionRow {

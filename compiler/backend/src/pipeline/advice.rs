@@ -163,7 +163,7 @@ enum Fit {
 
 /// Whether a graph's values fit in one of the ways to enforce its ranges.
 fn fit(graph: &Graph, how: &How<'_>) -> Fit {
-    let Ok(optimised) = passes::run_checked(graph, |_, _| {}) else { return Fit::Lost };
+    let Ok(optimised) = passes::run(graph, |_, _| {}) else { return Fit::Lost };
     let basis = Basis::new(&optimised, how.stated);
     let fits = how.ways.iter().any(|&long| {
         let guards = guard::guards(&optimised, long);

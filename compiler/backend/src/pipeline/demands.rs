@@ -85,7 +85,7 @@ fn named_value(
     alone.body.retain(|s| !matches!(s, Stmt::Reveal { .. }));
     alone.body.push(reveal(program, var));
     let built = build::build(&alone, sources)?;
-    let optimised = passes::run_checked(&built, |_, _| {}).map_err(|d| vec![*d])?;
+    let optimised = passes::run(&built, |_, _| {}).map_err(|d| vec![*d])?;
     let fitted =
         saturation::fit(&Basis::new(&optimised, stated), guards, 128).map_err(|d| vec![*d])?;
     let mut inputs = input_errors(&fitted.graph, guards);

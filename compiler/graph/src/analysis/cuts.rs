@@ -18,8 +18,7 @@ pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
         Op::Saturate(0) => false,
         Op::Saturate(top) if is_harmless(graph, *id, *top) => false,
         Op::Saturate(top) => {
-            let frac = graph.ty(*id).frac.unwrap_or(0);
-            let most = (f64::from(*top) + f64::from(frac)).exp2();
+            let most = f64::from(top + graph.frac_of(*id)).exp2();
             let operand = raw.get(graph.arg(*id, 0).index());
             operand.is_none_or(|&(lo, hi)| !(lo >= -most && hi <= most))
         }
@@ -30,9 +29,8 @@ pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
 
 /// Whether only functions read a cut at 2^top that do not change beyond it.
 fn is_harmless(graph: &Graph, id: NodeId, top: u32) -> bool {
-    let opened = graph.outputs.iter().any(|o| o.node == id);
     let users = graph.users(id);
-    !opened && !users.is_empty() && users.iter().all(|&u| is_steady(graph.op(u), top))
+    !graph.is_output(id) && !users.is_empty() && users.iter().all(|&u| is_steady(graph.op(u), top))
 }
 
 /// Whether a function has the same value for all operands beyond 2^top, and for all below -2^top: an exponential that saturates,

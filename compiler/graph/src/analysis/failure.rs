@@ -17,7 +17,6 @@ use slvr_language::types::{Bounded, Program};
 /// A step that may fail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Term {
-    /// What goes wrong.
     pub what: String,
     /// Source line, 0 if there is none.
     pub line: u32,

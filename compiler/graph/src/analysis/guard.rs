@@ -54,7 +54,6 @@ pub enum Long {
 }
 
 impl Long {
-    /// All of them.
     pub const ALL: [Long; 3] = [Long::Project(25), Long::Project(40), Long::Lift];
 }
 
@@ -84,7 +83,6 @@ pub enum Guard {
     OneHot,
     /// Element by element: smallest and largest raw value.
     Within(i64, i64),
-    /// By projections.
     Project(Plan),
     /// Dealt in Z_2^32, and lifted.
     Lift {

@@ -28,7 +28,6 @@ pub fn meet(a: Interval, b: Interval) -> Interval {
     (a.0.max(b.0), a.1.min(b.1))
 }
 
-/// Of negatives.
 pub fn negated((lo, hi): Interval) -> Interval {
     (-hi, -lo)
 }

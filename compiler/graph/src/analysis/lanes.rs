@@ -5,6 +5,7 @@
 //! each lane, and stands for one entry in each row. An operation that moves entries moves such a place where
 //! the distances stay distances in the operand; where they do not, nothing is said.
 
+use super::layout::digits;
 use crate::graph::NodeId;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -58,19 +59,11 @@ pub fn along(
     at: u64,
     (sizes, distances): (&Sizes, &[u64]),
 ) -> Result<Vec<u64>, Uneven> {
-    let digits = |mut x: u64| -> Vec<u64> {
-        let mut out = vec![0; shape.len()];
-        for (digit, &n) in out.iter_mut().zip(shape).rev() {
-            *digit = x % n.max(1);
-            x /= n.max(1);
-        }
-        out
-    };
     // Positions add up digit by digit if no digit overflows in any row.
-    let mut most = digits(at);
+    let mut most = digits(shape, at);
     let mut moved = Vec::with_capacity(sizes.len());
     for (lane, (&n, &distance)) in sizes.iter().zip(distances).enumerate() {
-        let steps = digits(distance);
+        let steps = digits(shape, distance);
         for (d, &step) in steps.iter().enumerate().filter(|_| n > 1) {
             let room = shape[d].saturating_sub(1).saturating_sub(most[d]);
             most[d] += step * (n - 1);

@@ -177,6 +177,27 @@ pub fn behind(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> NodeI
     id
 }
 
+/// The node behind reshapes: the same entries in the same order.
+pub fn unshaped(g: &Graph, id: NodeId) -> NodeId {
+    behind(g, id, |op| matches!(op, Op::Reshape(_)))
+}
+
+/// The node behind changes of scale and what else `through` lets pass, and the power of two that its words are
+/// multiplied by.
+pub fn rescaled(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> (NodeId, i64) {
+    let mut power = 0;
+    loop {
+        match g.op(id) {
+            Op::Shift(_) => {}
+            Op::MulPow2(by) => power += i64::from(*by),
+            Op::DivPow2(by) => power -= i64::from(*by),
+            op if through(op) => {}
+            _ => return (id, power),
+        }
+        id = g.arg(id, 0);
+    }
+}
+
 /// Whether an operation keeps each entry of its operand, once.
 pub fn keeps_entries(op: &Op) -> bool {
     matches!(op, Op::Reshape(_) | Op::Transpose(_))
@@ -243,14 +264,10 @@ pub fn summed(shape: &[u64], axes: &[u64], at: u64) -> Vec<u64> {
         (0..shape.len()).map(size).collect()
     };
     let (kept, along) = (part(false), part(true));
-    let first = digits(&kept, at);
-    let terms: u64 = along.iter().product();
-    let entry = |k: u64| {
-        let moved: Vec<u64> = digits(&along, k).iter().zip(&first).map(|(a, b)| a + b).collect();
-        // An axis of one entry has the digit 0 either way.
-        flat(shape, &moved)
-    };
-    (0..terms).map(entry).collect()
+    // An axis of one entry has the digit 0 either way.
+    let place = |sizes: &[u64], number: u64| flat(shape, &digits(sizes, number));
+    let first = place(&kept, at);
+    (0..along.iter().product()).map(|k| first + place(&along, k)).collect()
 }
 
 /// The leading axes of a shape whose trailing ones make up a block.

@@ -12,7 +12,7 @@
 //! except for its truncations, each of which is off by less than a unit; and where the sum of words is 0 all its words are,
 //! and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says so.
 
-use super::layout::{Layout, aligned, operand_blocks, summed};
+use super::layout::{Layout, aligned, operand_blocks, rescaled, summed};
 use crate::graph::{Graph, NodeId, Op};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -236,21 +236,14 @@ impl<'g> Reader<'g> {
     /// The word that an entry is, behind layouts and changes of scale.
     fn word(&self, (mut id, mut at, mut power): Word) -> Option<Word> {
         self.left.set(self.left.get().checked_sub(1)?);
+        let mut layouts = self.layouts.borrow_mut();
         loop {
-            match self.g.op(id) {
-                Op::Shift(_) => {}
-                Op::MulPow2(by) => power += i64::from(*by),
-                Op::DivPow2(by) => power -= i64::from(*by),
-                _ => {
-                    let mut layouts = self.layouts.borrow_mut();
-                    let layout = layouts.entry(id).or_insert_with(|| Layout::of(self.g, id));
-                    let Some(layout) = layout else { return Some((id, at, power)) };
-                    let (operand, from) = layout.origin(at);
-                    (id, at) = (self.g.arg(id, operand), from);
-                    continue;
-                }
-            }
-            id = self.g.arg(id, 0);
+            let (base, by) = rescaled(self.g, id, |_| false);
+            power += by;
+            let layout = layouts.entry(base).or_insert_with(|| Layout::of(self.g, base));
+            let Some(layout) = layout else { return Some((base, at, power)) };
+            let (operand, from) = layout.origin(at);
+            (id, at) = (self.g.arg(base, operand), from);
         }
     }
 
@@ -265,15 +258,23 @@ impl<'g> Reader<'g> {
     }
 
     fn read_divisor(&self, at: Word) -> Option<(Vec<Word>, f64)> {
-        let (mut terms, mut off) = (Vec::new(), 0.0);
-        let (mut id, mut at, mut power) = self.word(at)?;
-        while let Op::Trunc(_) = self.g.op(id) {
-            off += self.unit(id) * (power as f64).exp2();
-            (id, at, power) = self.word((self.g.arg(id, 0), at, power))?;
-        }
-        self.terms((id, at, power), &mut terms)?;
+        let mut terms = Vec::new();
+        let (word, off) = self.untruncated(at)?;
+        self.terms(word, &mut terms)?;
         terms.sort_unstable();
         Some((terms, off))
+    }
+
+    /// The word that an entry is behind truncations, too, and what these may be off by.
+    fn untruncated(&self, at: Word) -> Option<(Word, f64)> {
+        let (mut word, mut off) = (self.word(at)?, 0.0);
+        while let (id, at, power) = word
+            && let Op::Trunc(_) = self.g.op(id)
+        {
+            off += self.unit(id) * (power as f64).exp2();
+            word = self.word((self.g.arg(id, 0), at, power))?;
+        }
+        Some((word, off))
     }
 
     /// The words that are added up for an entry.
@@ -347,12 +348,7 @@ impl<'g> Reader<'g> {
         for row in &p.rows {
             let (mut words, mut divisor, mut by_share) = (Vec::new(), None, None);
             for &k in row {
-                let (mut id, mut at, mut outer) = self.word((p.weights, k, 0))?;
-                let mut own = 0.0;
-                while let Op::Trunc(_) = self.g.op(id) {
-                    own += self.unit(id) * (outer as f64).exp2();
-                    (id, at, outer) = self.word((self.g.arg(id, 0), at, outer))?;
-                }
+                let ((id, at, outer), own) = self.untruncated((p.weights, k, 0))?;
                 if *self.g.op(id) != Op::Div || *by_share.get_or_insert(outer) != outer {
                     return None;
                 }

@@ -4,6 +4,7 @@
 //! and change values by powers of two. Cosines need no proof here: a pass has cut them at 1 before scales are known
 //! ([`crate::passes`]).
 
+use super::layout::{rescaled, unshaped};
 use crate::graph::{Function, Graph, NodeId, Op};
 
 /// Rows of a value: its entries in order, so many at a time.
@@ -14,26 +15,9 @@ struct Rows {
     len: u64,
 }
 
-/// A value behind reshapes.
-fn entries(g: &Graph, mut id: NodeId) -> NodeId {
-    while let Op::Reshape(_) = g.op(id) {
-        id = g.arg(id, 0);
-    }
-    id
-}
-
 /// A value behind reshapes and scales, and the power of two that it is multiplied by.
-fn behind(g: &Graph, mut id: NodeId) -> (NodeId, i64) {
-    let mut power = 0;
-    loop {
-        match g.op(id) {
-            Op::Reshape(_) | Op::Shift(_) => {}
-            Op::MulPow2(by) => power += i64::from(*by),
-            Op::DivPow2(by) => power -= i64::from(*by),
-            _ => return (id, power),
-        }
-        id = g.arg(id, 0);
-    }
+fn behind(g: &Graph, id: NodeId) -> (NodeId, i64) {
+    rescaled(g, id, |op| matches!(op, Op::Reshape(_)))
 }
 
 /// The rows that inner products are of, one for each row of the left side: with the rows of the right side in order,
@@ -45,7 +29,7 @@ fn inner(g: &Graph, id: NodeId) -> Option<[Rows; 2]> {
         let &[batch, rows, len] = g.shape(x) else { return None };
         // Rows of both axes would be combined with one another.
         let count = if batch == 1 || rows == 1 { batch * rows } else { return None };
-        Some((Rows { of: entries(g, x), count, len }, rows))
+        Some((Rows { of: unshaped(g, x), count, len }, rows))
     };
     let ((a, _), (b, of_b)) = (side(0)?, side(1)?);
     let paired = b.count == 1 || a.count == b.count && of_b == 1 && g.shape(g.arg(id, 0))[1] == 1;
@@ -80,26 +64,20 @@ pub struct Normalised {
 /// Of a product of two nodes, the first of which has the quotients.
 pub fn normalised(g: &Graph, op: &Op, [a, u]: [NodeId; 2]) -> Option<Normalised> {
     let Op::MatMul { trans_b: false } = op else { return None };
-    let mut quotient = entries(g, a);
+    let mut quotient = unshaped(g, a);
     if let Op::Trunc(_) = g.op(quotient) {
-        quotient = entries(g, g.arg(quotient, 0));
+        quotient = unshaped(g, g.arg(quotient, 0));
     }
     let Op::Div = g.op(quotient) else { return None };
     let (dividend, divisor) = (g.arg(quotient, 0), g.arg(quotient, 1));
     let (rows, power) = norms(g, divisor)?;
     let (&[1, 1, terms], &[1, count, len]) = (g.shape(a), g.shape(u)) else { return None };
-    let own = Rows { of: entries(g, u), count, len };
+    let own = Rows { of: unshaped(g, u), count, len };
     let each = [quotient, divisor].iter().all(|&n| g.elements(n) == count);
     let (root, outer) = behind(g, divisor);
     let root_power = power - outer;
-    (own == rows && each && terms == count).then_some(Normalised {
-        dividend,
-        quotient,
-        power,
-        root,
-        root_power,
-        terms,
-    })
+    let found = Normalised { dividend, quotient, power, root, root_power, terms };
+    (own == rows && each && terms == count).then_some(found)
 }
 
 #[cfg(test)]

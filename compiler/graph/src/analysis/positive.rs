@@ -42,8 +42,6 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
         Mul => if_positive(&[arg(0), arg(1)], arg(0) * arg(1)),
         Div => if_positive(&[arg(0), arg(1)], (arg(0) / most(1)).min(two(domain::QUOTIENT_TOP))),
         Select => arg(1).min(arg(2)),
-        Scale(c) if *c > 0.0 => if_positive(&[arg(0)], c * arg(0)),
-        Scale(_) => 0.0,
         Function(f) => match f {
             Elementary::Recip => if_positive(&[arg(0)], domain::recip(most(0))),
             Elementary::Sqrt | Elementary::Tanh => {
@@ -52,46 +50,17 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
             // Of one that is at most 0, the largest of a row is e^0; others may be cut to 0.
             Elementary::Exp | Elementary::ExpNonPositive | Elementary::Log => 0.0,
         },
-        Abs
-        | Relu
-        | Max(_)
-        | Min(_)
-        | Sort
-        | MaxPool { .. }
-        | Reshape(_)
-        | Transpose(_)
-        | Slice { .. }
-        | Broadcast(_)
-        | Trunc(_)
-        | Shift(_) => arg(0),
-        DivPow2(by) => if_positive(&[arg(0)], arg(0) / two(*by)),
-        MulPow2(by) => arg(0) * two(*by),
+        Abs | Relu | Max(_) | Min(_) | Sort | MaxPool { .. } => arg(0),
         Saturate(top) => arg(0).min(two(*top)),
         Sum(axes) => {
             let terms: u64 = axes.iter().map(|&a| g.shape(args[0])[a as usize]).product();
             if terms > 0 { arg(0) * terms as f64 } else { 0.0 }
         }
         Concat(_) => (0..args.len()).map(arg).fold(f64::INFINITY, f64::min),
-        Input(_)
-        | Draw(_)
-        | Noise { .. }
-        | Pairs { .. }
-        | Places(_)
-        | Sub
-        | Neg
-        | Lt
-        | Eq
-        | Not
-        | And
-        | Xor
-        | ToInt
-        | Gate
-        | ArgMax
-        | SortSum { .. }
-        | OneHot(_)
-        | ArgMaxIs
-        | MatMul { .. }
-        | Conv2d { .. }
-        | Gather { .. } => 0.0,
+        op if op.is_layout() => arg(0),
+        op => match op.factor() {
+            Some(c) if c > 0.0 => if_positive(&[arg(0)], c * arg(0)),
+            _ => 0.0,
+        },
     }
 }

@@ -37,7 +37,7 @@ fn truncated(ranges: &Ranges, x: NodeId, by: u32) -> u32 {
 
 /// Bits in which a value is compared with both ends at which it is cut.
 fn saturated(graph: &Graph, ranges: &Ranges, x: NodeId, top: u32) -> u32 {
-    ranges.beside_ends(x, f64::from(top + graph.ty(x).frac.unwrap_or(0)).exp2())
+    ranges.beside_ends(x, f64::from(top + graph.frac_of(x)).exp2())
 }
 
 /// Bits of the largest number that a quotient goes through in words of 128 bits: it is truncated, or cut at both ends.
@@ -62,7 +62,7 @@ pub fn quotient_scale(dividend: u32, frac: u32, divisor: u32) -> u32 {
 /// Bits of the largest product of a dividend and a reciprocal, or of the quotient before it is cut, beyond what words
 /// of 128 bits hold.
 fn excess(graph: &Graph, ranges: &Ranges, [x, y]: [NodeId; 2]) -> u32 {
-    let frac = graph.ty(y).frac.unwrap_or(0);
+    let frac = graph.frac_of(y);
     let [dividend, divisor] = [x, y].map(|id| size_bits(ranges.raw[id.index()]));
     let ratio = dividend.saturating_sub(lowest_bit(ranges.raw[y.index()]));
     let scale = quotient_scale(dividend, frac, divisor.min(dividend + frac + 1));
@@ -71,12 +71,8 @@ fn excess(graph: &Graph, ranges: &Ranges, [x, y]: [NodeId; 2]) -> u32 {
 
 /// Whether a gate is lowered together with the [`Op::Saturate`] that alone reads it: that one's edge is 2^(its number).
 fn edge(graph: &Graph, gate: NodeId) -> Option<u32> {
-    let output = || graph.outputs.iter().any(|o| o.node == gate);
-    match graph.users(gate)[..] {
-        [one] if *graph.op(gate) == Op::Gate && !output() => match graph.op(one) {
-            Op::Saturate(top) => Some(*top),
-            _ => None,
-        },
+    match graph.op(graph.only_user(gate)?) {
+        Op::Saturate(top) if *graph.op(gate) == Op::Gate => Some(*top),
         _ => None,
     }
 }
@@ -91,7 +87,7 @@ pub fn cheaper_sign(graph: &Graph, value: NodeId, condition: NodeId) -> NodeId {
 
 /// Bits that hold a number and its difference to an edge of 2^top in real units.
 pub fn bits_to_edge(graph: &Graph, ranges: &Ranges, x: NodeId, top: u32) -> u32 {
-    let edge = f64::from(top + graph.ty(x).frac.unwrap_or(0)).exp2();
+    let edge = f64::from(top + graph.frac_of(x)).exp2();
     let (lo, hi) = ranges.raw[x.index()];
     signed_bits((lo.min(lo - edge), hi.max(hi - edge)))
 }

@@ -2,7 +2,7 @@
 
 use super::guard::Entries;
 use super::layout::behind;
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Class, Graph, NodeId, Op};
 use slvr_language::types::function::NotNegative;
 
 /// Chains longer than this are not followed.
@@ -30,38 +30,20 @@ fn known(g: &Graph, id: NodeId, depth: usize, entries: Option<Entries>) -> bool 
             NotNegative::WithOperand => arg(0),
             NotNegative::No => false,
         },
-        Abs | Relu | ToInt | OneHot(_) | ArgMax => true,
-        Noise { .. } => false,
-        Draw(_) | Places(_) => true,
+        Abs | Relu | ToInt | Gate | OneHot(_) | ArgMax | Draw(_) | Places(_) => true,
         Pairs { table, n } => table.range(*n).0 >= 0,
         Const(t, ..) => t.data.iter().all(|&x| x >= 0.0),
-        Gate => true,
         Mul if args[0] == args[1] => true,
         Add | Mul | Div | MatMul { .. } | Conv2d { .. } => arg(0) && arg(1),
         // What a loop carries is kept in its declared range.
         Select if g.site(id).keeps().is_some_and(|(_, range)| range.0 >= 0.0) => true,
         Select => arg(1) && arg(2),
         Scale(c) => *c >= 0.0 && arg(0),
-        Sum(_)
-        | Max(_)
-        | Min(_)
-        | Sort
-        | Saturate(_)
-        | SortSum { .. }
-        | MaxPool { .. }
-        | Reshape(_)
-        | Transpose(_)
-        | Slice { .. }
-        | Broadcast(_)
-        | Gather { .. }
-        | Trunc(_)
-        | Shift(_)
-        | DivPow2(_)
-        | MulPow2(_) => arg(0),
+        Sum(_) | Max(_) | Min(_) | Sort | Saturate(_) | SortSum { .. } | MaxPool { .. } => arg(0),
         Concat(_) => (0..args.len()).all(arg),
         Sub => complement(g, args),
         Input(i) => entries.is_some_and(|e| e.of(g, &g.inputs[*i as usize]).0 >= 0.0),
-        Neg | Lt | Eq | Not | And | Xor | ArgMaxIs => false,
+        op => matches!(op.class(), Class::Layout | Class::Rescale) && arg(0),
     }
 }
 

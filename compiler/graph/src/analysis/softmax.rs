@@ -42,18 +42,12 @@ pub(in crate::analysis) fn tops(g: &Graph) -> Vec<Option<f64>> {
     let mut tops: Vec<Option<f64>> = vec![None; g.len()];
     for exp in g.ids().filter(|&id| *g.op(id) == Op::Function(Function::ExpNonPositive)) {
         let (mut x, mut factor) = (g.arg(exp, 0), 1.0);
-        let unit = (-f64::from(g.ty(x).frac.unwrap_or(0))).exp2();
-        let mut path = Vec::new();
-        loop {
+        let unit = g.ulp(x);
+        let mut path = vec![(x, factor)];
+        let reshape = |op: &Op| matches!(op, Op::Reshape(_)).then_some(1.0);
+        while let Some(by) = positive_factor(g.op(x)).or(reshape(g.op(x))) {
+            (x, factor) = (g.arg(x, 0), factor * by);
             path.push((x, factor));
-            match g.op(x) {
-                Op::Trunc(_) | Op::Shift(_) | Op::Reshape(_) => {}
-                Op::Scale(c) if *c > 0.0 => factor *= c,
-                Op::DivPow2(by) => factor *= (-f64::from(*by)).exp2(),
-                Op::MulPow2(by) => factor *= f64::from(*by).exp2(),
-                _ => break,
-            }
-            x = g.arg(x, 0);
         }
         // An exponential of this kind is made of such a difference only.
         let off = TRUNCATIONS * (2.0 + factor) * unit;
@@ -65,22 +59,20 @@ pub(in crate::analysis) fn tops(g: &Graph) -> Vec<Option<f64>> {
     tops
 }
 
+/// The number that an operation multiplies its operand by, if it is positive.
+fn positive_factor(op: &Op) -> Option<f64> {
+    op.factor().filter(|c| *c > 0.0)
+}
+
 /// The difference x - max x of an exponential, and the positive factor that stands before it.
 fn below_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> Option<(NodeId, f64)> {
     if *view.op(id) != Op::Function(Function::ExpNonPositive) {
         return None;
     }
     let (mut x, mut factor) = (view.args(id)[0], 1.0);
-    loop {
-        match view.op(x) {
-            Op::Trunc(_) | Op::Shift(_) => {}
-            // Factors common to x and max x are taken out of the difference.
-            Op::Scale(c) if *c > 0.0 => factor *= c,
-            Op::DivPow2(by) => factor *= (-f64::from(*by)).exp2(),
-            Op::MulPow2(by) => factor *= f64::from(*by).exp2(),
-            _ => break,
-        }
-        x = view.args(x)[0];
+    // Factors common to x and max x are taken out of the difference.
+    while let Some(by) = positive_factor(view.op(x)) {
+        (x, factor) = (view.args(x)[0], factor * by);
     }
     if *view.op(x) != Op::Sub {
         return None;

@@ -42,11 +42,8 @@ pub struct StatedErrors {
     pub exp_non_positive: Stated,
     /// Of 1 / x.
     pub recip: Stated,
-    /// Of square roots.
     pub sqrt: Stated,
-    /// Of logarithms.
     pub log: Stated,
-    /// Of hyperbolic tangents.
     pub tanh: Stated,
     /// Of x / y.
     pub div: Stated,

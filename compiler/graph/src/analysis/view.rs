@@ -61,7 +61,7 @@ impl<'a> View<'a> {
 
     /// One unit in the last place, in real units.
     pub fn ulp(&self, id: NodeId) -> f64 {
-        (-f64::from(self.g.ty(id).frac.unwrap_or(0))).exp2()
+        self.g.ulp(id)
     }
 
     /// How far a truncated value may be from its operand.

@@ -13,10 +13,9 @@ const STEPS: usize = 64;
 
 /// Whether a dividend is exactly 0 wherever its divisor is.
 pub fn vanishes(graph: &Graph, dividend: NodeId, divisor: NodeId) -> bool {
-    let sum = behind(graph, divisor, |op| matches!(op, Op::Reshape(_) | Op::Shift(_)));
-    let Op::Sum(axes) = graph.op(sum) else { return false };
+    let Some((sum, _)) = total(graph, divisor) else { return false };
     let parts = graph.arg(sum, 0);
-    if not_negative(graph, parts) && is_share(graph, dividend, (parts, axes), divisor) {
+    if not_negative(graph, parts) && is_share(graph, dividend, divisor) {
         return true;
     }
     // One sum of all of them, from which no part is taken.
@@ -27,8 +26,16 @@ pub fn vanishes(graph: &Graph, dividend: NodeId, divisor: NodeId) -> bool {
         && zero(graph, dividend, all, &mut STEPS.clone())
 }
 
+/// The sum that a divisor is, and its axes.
+fn total(g: &Graph, divisor: NodeId) -> Option<(NodeId, &[u64])> {
+    let sum = behind(g, divisor, |op| matches!(op, Op::Reshape(_) | Op::Shift(_)));
+    let Op::Sum(axes) = g.op(sum) else { return None };
+    Some((sum, axes))
+}
+
 /// Whether the dividend's entries are those that are added up for the divisor that each meets.
-fn is_share(g: &Graph, x: NodeId, (parts, axes): (NodeId, &[u64]), divisor: NodeId) -> bool {
+pub(in crate::analysis) fn is_share(g: &Graph, x: NodeId, divisor: NodeId) -> bool {
+    let Some((sum, axes)) = total(g, divisor) else { return false };
     let unshifted = |id: NodeId| behind(g, id, |op| matches!(op, Op::Shift(_)));
     let mut kept = g.shape(x).to_vec();
     for &axis in axes {
@@ -36,7 +43,7 @@ fn is_share(g: &Graph, x: NodeId, (parts, axes): (NodeId, &[u64]), divisor: Node
             *size = 1;
         }
     }
-    unshifted(x) == unshifted(parts) && kept == g.shape(divisor)
+    unshifted(x) == unshifted(g.arg(sum, 0)) && kept == g.shape(divisor)
 }
 
 /// Whether x is exactly 0 where all of `parts` is.

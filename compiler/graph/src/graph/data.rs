@@ -26,9 +26,7 @@ pub struct Type {
 /// A node: an operation and the type of its result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it computes.
     pub op: Op,
-    /// Of which type.
     pub ty: Type,
     /// Index into [`Graph::sites`].
     pub site: u32,
@@ -259,7 +257,6 @@ impl Graph {
         }
     }
 
-    /// Number of nodes.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
@@ -278,7 +275,6 @@ impl Graph {
         &self.nodes[id.index()]
     }
 
-    /// Its operation.
     pub fn op(&self, id: NodeId) -> &Op {
         &self.nodes[id.index()].op
     }
@@ -320,6 +316,40 @@ impl Graph {
         }
         self.args.push(args.to_vec());
         id
+    }
+
+    /// Which nodes these are, or are made of, by index.
+    pub fn made_of(&self, these: impl Fn(NodeId) -> bool) -> Vec<bool> {
+        let mut found: Vec<bool> = self.ids().map(these).collect();
+        for id in self.ids().rev() {
+            if found[id.index()] {
+                self.args(id).iter().for_each(|a| found[a.index()] = true);
+            }
+        }
+        found
+    }
+
+    /// Whether an output hands out a node's value.
+    pub fn is_output(&self, id: NodeId) -> bool {
+        self.outputs.iter().any(|o| o.node == id)
+    }
+
+    /// The node that alone reads a value; none if several do, or if an output hands it out.
+    pub fn only_user(&self, id: NodeId) -> Option<NodeId> {
+        match self.users(id)[..] {
+            [one] if !self.is_output(id) => Some(one),
+            _ => None,
+        }
+    }
+
+    /// Fraction bits of a node's value; 0 of bits, and before scales are known.
+    pub fn frac_of(&self, id: NodeId) -> u32 {
+        self.ty(id).frac.unwrap_or(0)
+    }
+
+    /// One unit in the last place of a node's value, in real units.
+    pub fn ulp(&self, id: NodeId) -> f64 {
+        (-f64::from(self.frac_of(id))).exp2()
     }
 
     /// Number of elements of a node's value.

@@ -26,6 +26,11 @@ impl Graph {
         if self.shape(x) == to { x } else { self.add(Op::Broadcast(to.to_vec()), &[x], site) }
     }
 
+    /// A number, for an entry-by-entry operation beside values of this many axes.
+    pub fn add_number(&mut self, axes: usize, value: f64, elem: Elem, site: u32) -> NodeId {
+        self.add_table(vec![1; axes], vec![value], elem, site)
+    }
+
     /// A table of bits or numbers without a scale.
     pub fn add_table(&mut self, shape: Vec<u64>, data: Vec<f64>, elem: Elem, site: u32) -> NodeId {
         self.add(Op::Const(Table { shape, data: data.into() }, elem, None), &[], site)
@@ -47,6 +52,14 @@ impl Graph {
             .map(|o| Output { node: map[o.node.index()], ..o.clone() })
             .collect();
         new
+    }
+
+    /// The same, where `f` says what stands for those nodes that it replaces, and nothing of the others.
+    pub fn replace(
+        &self,
+        mut f: impl FnMut(&mut Graph, NodeId, &[NodeId]) -> Option<NodeId>,
+    ) -> Graph {
+        self.rewrite(|new, id, args| f(new, id, args).unwrap_or_else(|| new.keep(self, id, args)))
     }
 
     /// The node unchanged: what a pass does with what it does not rewrite. The type is inferred

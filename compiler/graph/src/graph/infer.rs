@@ -3,17 +3,13 @@
 
 pub use super::op::{align, without};
 
-use super::op::{ElemRule, ScaleRule, shape_of};
+use super::op::{ElemRule, ScaleRule, need, shape_of};
 use super::{Graph, Op, Type};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 
 /// Elements of a value stay below this: twice as many have an exact number in floating point.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
-
-fn need(ok: bool, why: impl FnOnce() -> String) -> Result<(), String> {
-    if ok { Ok(()) } else { Err(why()) }
-}
 
 /// The type of `op` applied to operands of the given types.
 pub fn infer(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Type, String> {
@@ -55,30 +51,12 @@ fn elem_of(graph: &Graph, rule: ElemRule, args: &[&Type]) -> Result<Elem, String
     Ok(match rule {
         ElemRule::Input(i) => graph.inputs[i as usize].elem,
         ElemRule::Is(elem) => elem,
-        ElemRule::Number => {
-            numbers()?;
-            join()
-        }
-        ElemRule::Real => {
-            numbers()?;
-            Elem::Fix
-        }
-        ElemRule::Test => {
-            numbers()?;
-            Elem::Bit
-        }
-        ElemRule::Bit => {
-            bits()?;
-            Elem::Bit
-        }
-        ElemRule::Count => {
-            bits()?;
-            Elem::Int
-        }
-        ElemRule::Place => {
-            numeric(args[0])?;
-            Elem::Int
-        }
+        ElemRule::Number => numbers().map(|()| join())?,
+        ElemRule::Real => numbers().map(|()| Elem::Fix)?,
+        ElemRule::Test => numbers().map(|()| Elem::Bit)?,
+        ElemRule::Bit => bits().map(|()| Elem::Bit)?,
+        ElemRule::Count => bits().map(|()| Elem::Int)?,
+        ElemRule::Place => numeric(args[0]).map(|()| Elem::Int)?,
         ElemRule::Choice => {
             bit(args[0])?;
             match (args[1].elem, args[2].elem) {

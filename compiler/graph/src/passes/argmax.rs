@@ -10,37 +10,27 @@
 //! ```
 
 use super::promise::{Kept, none};
+use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {
     // Inputs that are compared with an argmax, through layout operations only, and used for
     // nothing else.
-    let mut classes: Vec<Option<u64>> = vec![None; graph.inputs.len()];
-    let mut spoilt = vec![false; graph.inputs.len()];
-    for id in graph.ids() {
-        let Op::Input(i) = *graph.op(id) else { continue };
-        match only_labels(graph, id) {
-            Some(c) => classes[i as usize] = Some(c),
-            None => spoilt[i as usize] = true,
-        }
-    }
-    for (c, s) in classes.iter_mut().zip(spoilt) {
-        if s {
-            *c = None;
-        }
-    }
+    let classes = |i: u32| {
+        let read = graph.ids().filter(|&id| *graph.op(id) == Op::Input(i));
+        read.map(|id| only_labels(graph, id)).collect::<Option<Vec<u64>>>()?.pop()
+    };
+    // The interface changes first: `rewrite` copies it into the new graph.
     let mut source = graph.clone();
-    for (input, c) in source.inputs.iter_mut().zip(&classes) {
-        let Some(c) = c else { continue };
+    for (i, input) in (0..).zip(&mut source.inputs) {
+        let Some(c) = classes(i) else { continue };
         // Labels are 0 .. c exactly when the declared range says so.
-        if input.range == (0.0, *c as f64 - 1.0) && input.from.set().is_some() {
-            input.one_hot = Some(*c);
+        if input.range == (0.0, c as f64 - 1.0) && input.from.set().is_some() {
+            input.one_hot = Some(c);
         }
     }
     let hot: Vec<bool> = source.inputs.iter().map(|i| i.one_hot.is_some()).collect();
-    // The interface changes first: `rewrite` copies it into the new graph.
-    let walk = source;
-    walk.rewrite(|new, id, args| {
+    source.rewrite(|new, id, args| {
         let node = graph.node(id);
         let is_hot = |g: &Graph, n: NodeId| root(g, n).is_some_and(|i| hot[i as usize]);
         match &node.op {
@@ -59,21 +49,12 @@ pub(super) fn run(graph: &Graph) -> Graph {
                 // One more axis, last, that the operation leaves alone.
                 let classes = *new.shape(args[0]).last().unwrap_or(&1);
                 let rank = new.shape(args[0]).len() as u64 - 1;
-                let op = match op.clone() {
-                    Op::Reshape(mut to) => {
-                        to.push(classes);
-                        Op::Reshape(to)
-                    }
-                    Op::Broadcast(mut to) => {
-                        to.push(classes);
-                        Op::Broadcast(to)
-                    }
-                    Op::Transpose(mut perm) => {
-                        perm.push(rank);
-                        Op::Transpose(perm)
-                    }
-                    other => other,
-                };
+                let mut op = op.clone();
+                match &mut op {
+                    Op::Reshape(to) | Op::Broadcast(to) => to.push(classes),
+                    Op::Transpose(perm) => perm.push(rank),
+                    _ => {}
+                }
                 new.add(op, args, node.site)
             }
             _ => new.keep(graph, id, args),
@@ -81,7 +62,6 @@ pub(super) fn run(graph: &Graph) -> Graph {
     })
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     let hot = |id: NodeId| root(g, id).is_some_and(|i| g.inputs[i as usize].one_hot.is_some());
     none(g, "compares a one-hot label as a number", |id| {
@@ -90,11 +70,8 @@ pub(super) fn after(g: &Graph) -> Kept {
 }
 
 /// The input that a chain of layout operations starts from.
-fn root(g: &Graph, mut id: NodeId) -> Option<u32> {
-    while g.op(id).is_layout() {
-        id = g.arg(id, 0);
-    }
-    match g.op(id) {
+fn root(g: &Graph, id: NodeId) -> Option<u32> {
+    match g.op(behind(g, id, Op::is_layout)) {
         Op::Input(i) => Some(*i),
         _ => None,
     }

@@ -16,30 +16,27 @@ use crate::graph::ranks::is_table;
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    graph.rewrite(|new, id, args| {
-        let node = graph.node(id);
-        let product = match &node.op {
-            Op::Sum(axes) => {
-                let mul = graph.arg(id, 0);
-                let alone =
-                    graph.users(mul).len() == 1 && !graph.outputs.iter().any(|o| o.node == mul);
-                let factors = new.args(args[0]).to_vec();
-                let table = is_table;
-                (*graph.op(mul) == Op::Mul
-                    && *new.op(args[0]) == Op::Mul
-                    && alone
-                    && !factors.iter().any(|&f| table(new, f)))
-                .then(|| contract(new, factors[0], factors[1], axes, node.site))
-            }
-            _ => None,
-        };
-        product.unwrap_or_else(|| new.keep(graph, id, args))
+    graph.replace(|new, id, args| match graph.op(id) {
+        Op::Sum(axes) if is_lone_product(graph, graph.arg(id, 0)) && has_factors(new, args[0]) => {
+            let [a, b] = [0, 1].map(|i| new.arg(args[0], i));
+            Some(contract(new, a, b, axes, graph.node(id).site))
+        }
+        _ => None,
     })
+}
+
+/// Whether one sum alone may read a product.
+fn is_lone_product(g: &Graph, id: NodeId) -> bool {
+    *g.op(id) == Op::Mul && g.only_user(id).is_some()
+}
+
+/// Whether a value is a product in which no factor is a table.
+fn has_factors(g: &Graph, id: NodeId) -> bool {
+    *g.op(id) == Op::Mul && !g.args(id).iter().any(|&factor| is_table(g, factor))
 }
 
 /// What holds after it. A factor that is summed before its product is left as it is.
 pub(super) fn after(g: &Graph) -> Kept {
-    let table = |n: NodeId| is_table(g, n);
     let before_a_product = |sum: NodeId, mul: NodeId| {
         let restores =
             |&u: &NodeId| matches!(g.op(u), Op::Reshape(to) if to.len() == g.shape(mul).len());
@@ -48,11 +45,7 @@ pub(super) fn after(g: &Graph) -> Kept {
     none(g, "a sum of products that nothing else reads", |id| {
         let Op::Sum(_) = g.op(id) else { return false };
         let mul = g.arg(id, 0);
-        *g.op(mul) == Op::Mul
-            && g.users(mul).len() == 1
-            && !g.outputs.iter().any(|o| o.node == mul)
-            && !g.args(mul).iter().copied().any(table)
-            && !before_a_product(id, mul)
+        is_lone_product(g, mul) && has_factors(g, mul) && !before_a_product(id, mul)
     })
 }
 

@@ -25,7 +25,6 @@ pub(super) fn run(graph: &Graph) -> Graph {
     dead_code(&merged)
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     let mut known = HashSet::new();
     let live = live(g);

@@ -12,7 +12,7 @@
 //! ```
 
 use super::cse::dead_code;
-use crate::analysis::layout::behind;
+use crate::analysis::layout::unshaped;
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::PairTable;
 
@@ -43,10 +43,6 @@ pub(super) fn run(graph: &Graph) -> Graph {
     dead_code(&new)
 }
 
-fn plain(g: &Graph, id: NodeId) -> NodeId {
-    behind(g, id, |op| matches!(op, Op::Reshape(_)))
-}
-
 /// The members of a table of their others.
 fn of_others(g: &Graph, index: NodeId) -> Option<u64> {
     match g.op(index) {
@@ -59,15 +55,14 @@ fn of_others(g: &Graph, index: NodeId) -> Option<u64> {
 fn only_others(g: &Graph, id: NodeId) -> bool {
     let mut at = id;
     loop {
-        let users = g.users(at);
         let gather = |&u: &NodeId| {
             *g.op(u) == Op::Gather { axis: 1, batch: 1 } && of_others(g, g.arg(u, 1)).is_some()
         };
         let fits = match at == id {
-            true => users.iter().all(gather),
-            false => users.len() == 1,
+            true => g.users(at).iter().all(gather) && !g.is_output(at),
+            false => g.only_user(at).is_some(),
         };
-        if !fits || g.outputs.iter().any(|o| o.node == at) {
+        if !fits {
             return false;
         }
         if !matches!(g.op(at), Op::Reshape(_)) {
@@ -82,7 +77,7 @@ fn squared(g: &Graph, product: NodeId) -> Option<(NodeId, NodeId)> {
     let (Op::MatMul { trans_b: true }, shape) = (g.op(product), g.shape(product)) else {
         return None;
     };
-    let sides = [g.arg(product, 0), g.arg(product, 1)].map(|s| plain(g, s));
+    let sides = [g.arg(product, 0), g.arg(product, 1)].map(|s| unshaped(g, s));
     let alone = shape[1..] == [1, 1] && g.shape(g.arg(product, 0))[0] == shape[0];
     let same = sides[0] == sides[1] && *g.op(sides[0]) == Op::Sub;
     (alone && same).then(|| (g.arg(sides[0], 0), g.arg(sides[0], 1)))
@@ -92,9 +87,9 @@ fn squared(g: &Graph, product: NodeId) -> Option<(NodeId, NodeId)> {
 fn full(g: &Graph, gather: NodeId) -> Option<(NodeId, u64)> {
     let n = of_others(g, g.arg(gather, 1))?;
     let of = g.arg(gather, 0);
-    let product = plain(g, of);
+    let product = unshaped(g, of);
     let (a, b) = squared(g, product)?;
-    let (x, y) = (plain(g, a), plain(g, b));
+    let (x, y) = (unshaped(g, a), unshaped(g, b));
     let sides = g.shape(a).starts_with(&[n, 1]) && g.shape(b).starts_with(&[1, n]);
     let square = g.shape(of) == [n, n] && g.shape(product)[0] == n * n;
     (sides && square && x == y && g.shape(x).first() == Some(&n)).then_some((x, n))
@@ -103,13 +98,13 @@ fn full(g: &Graph, gather: NodeId) -> Option<(NodeId, u64)> {
 /// Squared distances of each member and its others: the same.
 fn others(g: &Graph, product: NodeId) -> Option<(NodeId, u64)> {
     let (a, b) = squared(g, product)?;
-    let (own, all) = match (g.op(plain(g, a)), g.op(plain(g, b))) {
-        (_, Op::Gather { axis: 0, batch: 0 }) => (a, plain(g, b)),
-        (Op::Gather { axis: 0, batch: 0 }, _) => (b, plain(g, a)),
+    let (own, all) = match (g.op(unshaped(g, a)), g.op(unshaped(g, b))) {
+        (_, Op::Gather { axis: 0, batch: 0 }) => (a, unshaped(g, b)),
+        (Op::Gather { axis: 0, batch: 0 }, _) => (b, unshaped(g, a)),
         _ => return None,
     };
     let n = of_others(g, g.arg(all, 1))?;
-    let (x, y) = (plain(g, own), plain(g, g.arg(all, 0)));
+    let (x, y) = (unshaped(g, own), unshaped(g, g.arg(all, 0)));
     let rows = g.shape(own).starts_with(&[n, 1]) && g.shape(product)[0] == n * (n - 1);
     (rows && x == y && g.shape(x).first() == Some(&n)).then_some((x, n))
 }

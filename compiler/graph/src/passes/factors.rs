@@ -58,10 +58,9 @@ fn channels(op: &Op) -> Option<usize> {
 
 /// Whether a value is a product, up to small shifts, into whose weights the factor may go.
 fn takes(graph: &Graph, y: NodeId, factor: NodeId) -> bool {
-    let alone = graph.users(y).len() == 1 && !graph.outputs.iter().any(|o| o.node == y);
     let args = graph.args(y);
     match graph.op(y) {
-        _ if !alone => false,
+        _ if graph.only_user(y).is_none() => false,
         Op::Neg | Op::Scale(_) => takes(graph, args[0], factor),
         Op::Add | Op::Sub => [(args[0], args[1]), (args[1], args[0])]
             .into_iter()

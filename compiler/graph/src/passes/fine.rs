@@ -132,7 +132,6 @@ impl Scales<'_> {
         self.add(Op::Add, &args)
     }
 
-    /// A square root.
     pub(super) fn fine_root(&mut self, y: NodeId) -> NodeId {
         let y = self.operand(y);
         let root = Op::Function(Function::Sqrt);

@@ -11,6 +11,7 @@
 
 use super::promise::{Kept, none};
 use super::runs;
+use crate::analysis::layout::aligned;
 use crate::graph::{Graph, NodeId, Op, Table};
 use slvr_language::types::number::{self, product};
 use slvr_language::types::{Elem, domain};
@@ -19,17 +20,16 @@ use slvr_language::types::{Elem, domain};
 const LIMIT: u64 = 1 << 16;
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    graph.rewrite(|new, id, args| {
+    graph.replace(|new, id, args| {
         let node = graph.node(id);
-        // What has no value in the reals (1 / 0) is left to the run.
-        if let Some((table, elem)) = folded(new, &node.op, args) {
-            return new.add(Op::Const(table, elem, None), &[], node.site);
+        match folded(new, &node.op, args) {
+            Some((table, elem)) => Some(new.add(Op::Const(table, elem, None), &[], node.site)),
+            // What has no value in the reals (1 / 0) is left to the run.
+            None => simplify(new, &node.op, args, node.site),
         }
-        simplify(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
     })
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "is an operation on tables only", |id| {
         let op = g.op(id);
@@ -121,24 +121,9 @@ fn binary(g: &Graph, op: &Op, args: &[NodeId]) -> Option<(Table, Elem)> {
     if a.data.len() == 1 && b.data.len() == 1 {
         return Some((Table::splat(f(a.data[0], b.data[0]), shape), elem));
     }
-    let n: u64 = shape.iter().product();
-    let data =
-        (0..n).map(|i| f(a.at(aligned(&a.shape, &shape, i)), b.at(aligned(&b.shape, &shape, i))));
-    Some((Table { data: data.collect(), shape }, elem))
-}
-
-/// Flat position in an operand of shape `from` of entry `i` of an aligned result of shape `to`.
-pub(super) fn aligned(from: &[u64], to: &[u64], mut i: u64) -> usize {
-    let (mut at, mut stride) = (0, 1);
-    for (&f, &t) in from.iter().zip(to).rev() {
-        let digit = i % t;
-        i /= t;
-        if f != 1 {
-            at += digit * stride;
-        }
-        stride *= f;
-    }
-    at as usize
+    let at = |t: &Table, i: u64| t.at(aligned(&t.shape, &shape, i) as usize);
+    let data = (0..shape.iter().product()).map(|i| f(at(a, i), at(b, i))).collect();
+    Some((Table { data, shape }, elem))
 }
 
 fn simplify(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
@@ -148,24 +133,14 @@ fn simplify(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId
         Op::Reshape(to) | Op::Broadcast(to) if *to == shape => Some(x),
         Op::Reshape(to) if matches!(g.op(x), Op::Reshape(_)) => {
             let from = g.arg(x, 0);
-            if g.shape(from) == to {
-                return Some(from);
-            }
-            Some(g.add(Op::Reshape(to.clone()), &[from], site))
+            Some(g.add_reshape(from, to.clone(), site))
         }
+        Op::Transpose(perm) if perm.is_sorted() => Some(x),
         Op::Transpose(perm) => {
-            if perm.iter().copied().eq(0..perm.len() as u64) {
-                return Some(x);
-            }
-            if let Op::Transpose(first) = g.op(x) {
-                let both: Vec<u64> = perm.iter().map(|&p| first[p as usize]).collect();
-                let from = g.arg(x, 0);
-                if both.iter().copied().eq(0..both.len() as u64) {
-                    return Some(from);
-                }
-                return Some(g.add(Op::Transpose(both), &[from], site));
-            }
-            None
+            let Op::Transpose(first) = g.op(x) else { return None };
+            let both: Vec<u64> = perm.iter().map(|&p| first[p as usize]).collect();
+            let from = g.arg(x, 0);
+            Some(if both.is_sorted() { from } else { g.add(Op::Transpose(both), &[from], site) })
         }
         Op::Slice { axis, start: 0, len, step: 1 } if shape[*axis as usize] == *len => Some(x),
         Op::Sum(axes) if axes.is_empty() => Some(x),
@@ -179,10 +154,7 @@ fn simplify(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId
         Op::Scale(c) => {
             let Op::Scale(d) = g.op(x) else { return None };
             let (product, from) = (product(*c, *d)?, g.arg(x, 0));
-            if product == 1.0 {
-                return Some(from);
-            }
-            Some(g.add(Op::Scale(product), &[from], site))
+            Some(if product == 1.0 { from } else { g.add(Op::Scale(product), &[from], site) })
         }
         Op::Not | Op::Neg if g.op(x) == op => Some(g.arg(x, 0)),
         Op::Add | Op::Sub => {

@@ -51,11 +51,10 @@ pub(super) fn run(graph: &Graph) -> Graph {
 /// What holds after it. A gather of what was gathered is left as it is.
 pub(super) fn after(g: &Graph) -> Kept {
     let sampled = |id: NodeId| matches!(g.op(id), Op::Gather { .. }) && !is_table(g, g.arg(id, 1));
-    let again = |mut id: NodeId| {
-        while g.op(id).is_layout() && !sampled(id) {
-            id = g.arg(id, 0);
-        }
-        sampled(id)
+    let again = |id: NodeId| {
+        let mut behind =
+            std::iter::successors(Some(id), |&id| g.op(id).is_layout().then(|| g.arg(id, 0)));
+        behind.any(sampled)
     };
     none(g, "is computed of every pair instead of every member", |id| {
         let args = g.args(id);

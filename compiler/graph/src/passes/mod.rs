@@ -6,6 +6,7 @@
 //! operation ([`crate::graph::Op::facts`]); it names operations only to rewrite them, and leaves all
 //! others as they are. What may not live here: protocols, rounds.
 
+mod absolute;
 mod argmax;
 pub mod blocks;
 mod chosen;
@@ -54,7 +55,6 @@ use crate::graph::verify::verify;
 use functions::{bounds, caps, extremum, softmax, sorted};
 use slvr_language::diagnostic::Diagnostic;
 
-/// A named pass.
 pub struct Pass {
     /// Its name, as `--after` takes it.
     pub name: &'static str,
@@ -68,139 +68,42 @@ pub struct Pass {
 /// The pass by which scales are known.
 const SCALES: &str = "scales";
 
-/// The pipeline, in order.
-pub const PIPELINE: &[Pass] = &[
-    Pass {
-        name: "fold",
-        what: "constants are computed, identities removed",
-        run: fold::run,
-        after: fold::after,
-    },
-    Pass {
-        name: "cse",
-        what: "equal nodes become one, dead ones go",
-        run: cse::run,
-        after: cse::after,
-    },
-    Pass {
-        name: "absolute",
-        what: "of a value and its negative one absolute value is computed",
-        run: redundancy::absolute,
-        after: redundancy::after_absolute,
-    },
-    Pass {
-        name: "softmax",
-        what: "maxima move through increasing functions: the largest softmax",
-        run: softmax::run,
-        after: softmax::after,
-    },
-    Pass {
-        name: "bounds",
-        what: "comparisons with quotients and maxima become products and comparisons",
-        run: bounds::run,
-        after: bounds::after,
-    },
-    Pass {
-        name: "caps",
-        what: "the cap of a quotient becomes a floor of its divisor",
-        run: caps::run,
-        after: caps::after,
-    },
-    Pass {
-        name: "argmax",
-        what: "argmax(z) == label becomes one test",
-        run: argmax::run,
-        after: argmax::after,
-    },
-    Pass {
-        name: "monotone",
-        what: "roots and scale factors move to where they cancel",
-        run: monotone::run,
-        after: monotone::after,
-    },
-    Pass {
-        name: "order",
-        what: "slices of sorts become ranks",
-        run: order::run,
-        after: order::after,
-    },
-    Pass {
-        name: "monotone-again",
-        what: "factors of what is ranked cancel too",
-        run: monotone::run,
-        after: monotone::after,
-    },
-    Pass {
-        name: "sorted",
-        what: "whole sorts become ranks",
-        run: sorted::run,
-        after: sorted::after,
-    },
-    Pass {
-        name: "extremum",
-        what: "largest entries become comparisons and selections",
-        run: extremum::run,
-        after: extremum::after,
-    },
-    Pass {
-        name: "pairs",
-        what: "each pair is compared once",
-        run: pairs::run,
-        after: pairs::after,
-    },
-    Pass {
-        name: "words",
-        what: "bits become integers before they are copied",
-        run: words::run,
-        after: words::after,
-    },
-    Pass {
-        name: "contract",
-        what: "sums of products become matrix products",
-        run: contract::run,
-        after: contract::after,
-    },
-    Pass {
-        name: "members",
-        what: "functions of a sampled member are computed once per member",
-        run: members::run,
-        after: members::after,
-    },
-    Pass {
-        name: "redundancy",
-        what: "entries that are equal by construction are computed once",
-        run: redundancy::run,
-        after: redundancy::after,
-    },
-    Pass {
-        name: "factors",
-        what: "factors of channels move into the weights",
-        run: factors::run,
-        after: factors::after,
-    },
-    Pass { name: "reveal", what: "the receiver divides", run: reveal::run, after: reveal::after },
-    Pass {
-        name: "unit",
-        what: "cosines and entries of unit vectors are cut at 1",
-        run: unit::run,
-        after: unit::after,
-    },
-    Pass { name: "fold-again", what: "as fold", run: fold::run, after: fold::after },
-    Pass { name: "cse-again", what: "as cse", run: cse::run, after: cse::after },
-    Pass {
-        name: SCALES,
-        what: "fixed-point scales, truncations",
-        run: scales::run,
-        after: scales::after,
-    },
-    Pass {
-        name: "slices",
-        what: "what is read in slices is computed in slices",
-        run: slices::run,
-        after: slices::after,
-    },
-    Pass { name: "cse-last", what: "as cse", run: cse::run, after: cse::after },
-];
+/// One row for each pass: its name, the module that has its `run` and its `after`, and what it does.
+macro_rules! pipeline {
+    ($($name:expr, $module:ident, $what:expr;)*) => {
+        /// The pipeline, in order.
+        pub const PIPELINE: &[Pass] =
+            &[$(Pass { name: $name, what: $what, run: $module::run, after: $module::after }),*];
+    };
+}
+
+pipeline! {
+    "fold", fold, "constants are computed, identities removed";
+    "cse", cse, "equal nodes become one, dead ones go";
+    "absolute", absolute, "of a value and its negative one absolute value is computed";
+    "softmax", softmax, "maxima move through increasing functions: the largest softmax";
+    "bounds", bounds, "comparisons with quotients and maxima become products and comparisons";
+    "caps", caps, "the cap of a quotient becomes a floor of its divisor";
+    "argmax", argmax, "argmax(z) == label becomes one test";
+    "monotone", monotone, "roots and scale factors move to where they cancel";
+    "order", order, "slices of sorts become ranks";
+    "monotone-again", monotone, "factors of what is ranked cancel too";
+    "sorted", sorted, "whole sorts become ranks";
+    "extremum", extremum, "largest entries become comparisons and selections";
+    "pairs", pairs, "each pair is compared once";
+    "words", words, "bits become integers before they are copied";
+    "contract", contract, "sums of products become matrix products";
+    "members", members, "functions of a sampled member are computed once per member";
+    "redundancy", redundancy, "entries that are equal by construction are computed once";
+    "factors", factors, "factors of channels move into the weights";
+    "reveal", reveal, "the receiver divides";
+    "unit", unit, "cosines and entries of unit vectors are cut at 1";
+    "fold-again", fold, "as fold";
+    "cse-again", cse, "as cse";
+    SCALES, scales, "fixed-point scales, truncations";
+    "slices", slices, "what is read in slices is computed in slices";
+    "cse-last", cse, "as cse";
+}
 
 impl Pass {
     /// Whether a graph is one that this pass may have made: the verifier accepts it, and it keeps
@@ -212,25 +115,13 @@ impl Pass {
     }
 }
 
-/// Runs the pipeline on a graph of which [`run_checked`] was asked before; on another one it panics where
-/// that refuses.
-pub fn run(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Graph {
-    match run_checked(graph, see) {
-        Ok(graph) => graph,
-        Err(error) => panic!("{}: {}", error.code, error.title),
-    }
-}
-
 /// Runs the pipeline, with [`FRACTION`] fraction bits for every value; `see` gets every pass with the graph after it. Debug builds check every pass
 /// ([`Pass::check`]) and stop at the first that breaks its promise, which is a bug of the compiler.
 ///
 /// # Errors
 ///
 /// A constant that the run would lose.
-pub fn run_checked(
-    graph: &Graph,
-    mut see: impl FnMut(&Pass, &Graph),
-) -> Result<Graph, Box<Diagnostic>> {
+pub fn run(graph: &Graph, mut see: impl FnMut(&Pass, &Graph)) -> Result<Graph, Box<Diagnostic>> {
     let graph = unscaled(graph, &mut see)?;
     scaled(&graph, &Level::COARSE, see)
 }
@@ -239,7 +130,7 @@ pub fn run_checked(
 ///
 /// # Errors
 ///
-/// As [`run_checked`].
+/// As [`run`].
 pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, Box<Diagnostic>> {
     let passes = PIPELINE.iter().take_while(|pass| pass.name != SCALES);
     run_some(graph, passes, |pass, graph| (pass.run)(graph), see)
@@ -250,7 +141,7 @@ pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, 
 ///
 /// # Errors
 ///
-/// As [`run_checked`].
+/// As [`run`].
 pub fn scaled(
     graph: &Graph,
     level: &Level,

@@ -16,23 +16,21 @@
 use super::promise::{Kept, none};
 use super::rising;
 use crate::analysis::magnitudes::Magnitudes;
-use crate::graph::{Function, Graph, Node, NodeId, Op, Table};
+use crate::graph::{Function, Graph, Node, NodeId, Op};
 use slvr_language::types::Elem;
 use slvr_language::types::number::{product, quotient, square};
 
 pub(super) fn run(graph: &Graph) -> Graph {
     let (sizes, centres) = (rising::sizes(), rising::centres(graph));
-    graph.rewrite(|new, id, args| {
+    graph.replace(|new, id, args| {
         let node = graph.node(id);
         // What keeps a value in a range compares the value itself.
         let kept = node.op == Op::Lt && graph.site(id).compares_ends();
-        let rooted = centres.contains(&id) && behind_root(new, args[0]).is_some();
-        let rewritten = if kept || rooted { None } else { rewrite(new, &sizes, node, args) };
-        rewritten.unwrap_or_else(|| new.keep(graph, id, args))
+        let rooted = centres.contains(&id) && *new.op(args[0]) == Op::Function(Function::Sqrt);
+        if kept || rooted { None } else { rewrite(new, &sizes, node, args) }
     })
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "reads a factor that could be taken after it", |id| {
         let linear = matches!(g.op(id), Op::Sum(_) | Op::Neg);
@@ -43,50 +41,35 @@ pub(super) fn after(g: &Graph) -> Kept {
 fn rewrite(g: &mut Graph, sizes: &Magnitudes, of: &Node, args: &[NodeId]) -> Option<NodeId> {
     let (op, site) = (&of.op, of.site);
     let first = *args.first()?;
-    let inner = |g: &Graph| g.arg(first, 0);
-    match (op, g.op(first).clone()) {
-        (op, float @ (Op::Function(Function::Sqrt) | Op::Scale(_))) if op.is_layout() => {
-            let mut moved = args.to_vec();
-            moved[0] = inner(g);
-            let y = g.add(op.clone(), &moved, site);
-            Some(g.add(float, &[y], site))
-        }
-        (op, Op::Function(Function::Sqrt)) if is_entry(op) && rising::never_falls(g, first) => {
-            let x = behind_root(g, first)?;
-            let y = g.add(op.clone(), &[x], site);
-            Some(g.add(Op::Function(Function::Sqrt), &[y], site))
-        }
-        // It keeps sums, too, and 0.
-        (op, Op::Scale(c))
-            if (is_entry(op) || matches!(op, Op::SortSum { .. } | Op::Relu))
-                && rising::never_falls(g, first) =>
-        {
-            let x = inner(g);
-            let y = g.add(op.clone(), &[x], site);
-            Some(g.add(Op::Scale(c), &[y], site))
-        }
-        (Op::Sum(_) | Op::Neg, Op::Scale(c)) => {
-            let x = inner(g);
-            let y = g.add(op.clone(), &[x], site);
-            Some(g.add(Op::Scale(c), &[y], site))
-        }
+    let float = g.op(first).clone();
+    let rises = || rising::never_falls(g, first);
+    let mut moved = args.to_vec();
+    let passes = match (op, &float) {
         (Op::Scale(c), Op::Scale(d)) => {
-            let x = inner(g);
-            Some(g.add(Op::Scale(product(*c, d)?), &[x], site))
+            let x = g.arg(first, 0);
+            return Some(g.add(Op::Scale(product(*c, *d)?), &[x], site));
         }
-        (Op::Add | Op::Sub, Op::Scale(c)) if *g.op(args[1]) == Op::Scale(c) => {
-            let (a, b) = (inner(g), g.arg(args[1], 0));
-            let y = g.add(op.clone(), &[a, b], site);
-            Some(g.add(Op::Scale(c), &[y], site))
+        (Op::Lt, _) => return compare(g, sizes, [args[0], args[1]], site),
+        (op, Op::Function(Function::Sqrt)) => op.is_layout() || is_entry(op) && rises(),
+        (op, Op::Scale(_)) if op.is_layout() => true,
+        (Op::Sum(_) | Op::Neg, Op::Scale(_)) => true,
+        (Op::Add | Op::Sub, Op::Scale(_)) if *g.op(args[1]) == float => {
+            moved[1] = g.arg(args[1], 0);
+            true
         }
-        (Op::Lt, _) => compare(g, sizes, [args[0], args[1]], site),
-        _ => None,
-    }
+        (op, Op::Scale(_)) => (is_entry(op) || keeps_factors(op)) && rises(),
+        _ => false,
+    };
+    passes.then(|| {
+        moved[0] = g.arg(first, 0);
+        let y = g.add(op.clone(), &moved, site);
+        g.add(float, &[y], site)
+    })
 }
 
-/// What a root is taken of.
-fn behind_root(g: &Graph, id: NodeId) -> Option<NodeId> {
-    (*g.op(id) == Op::Function(Function::Sqrt)).then(|| g.arg(id, 0))
+/// Whether a positive factor of the operand is one of the result: of sums by order, and of 0.
+fn keeps_factors(op: &Op) -> bool {
+    matches!(op, Op::SortSum { .. } | Op::Relu)
 }
 
 /// Whether each entry of the result is one of the operand's, by its order.
@@ -110,16 +93,12 @@ fn with_bound(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> 
         return None;
     }
     let shape = crate::graph::infer::align(g.shape(a), g.shape(b)).ok()?;
-    let known = |value: f64| Op::Const(Table::splat(value, shape.clone()), Elem::Bit, None);
-    if below && limit <= 0.0 {
-        return Some(g.add(known(0.0), &[], site));
-    }
-    if !below && limit < 0.0 {
-        return Some(g.add(known(1.0), &[], site));
+    if below && limit <= 0.0 || !below && limit < 0.0 {
+        return Some(g.add_table(shape, vec![f64::from(!below)], Elem::Bit, site));
     }
     let own = g.shape(if below { b } else { a }).to_vec();
-    let square = Table::splat(square(quotient(limit, root.factor)?)?, own);
-    let square = g.add(Op::Const(square, Elem::Fix, None), &[], site);
+    let square = square(quotient(limit, root.factor)?)?;
+    let square = g.add_table(own, vec![square], Elem::Fix, site);
     let (x, y) = if below { (root.x, square) } else { (square, root.x) };
     let site = g.compared(site, root.factor, true);
     Some(g.add(Op::Lt, &[x, y], site))
@@ -150,10 +129,7 @@ fn compare(g: &mut Graph, sizes: &Magnitudes, [a, b]: [NodeId; 2], site: u32) ->
     if a.root != b.root || a.factor <= 0.0 || b.factor <= 0.0 {
         return None;
     }
-    if !a.root && a.factor != b.factor {
-        return None;
-    }
-    if !a.root && a.factor == 1.0 {
+    if !a.root && (a.factor != b.factor || a.factor == 1.0) {
         return None;
     }
     // Of two that are negative neither root is below the other.

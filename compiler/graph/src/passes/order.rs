@@ -13,31 +13,24 @@
 
 use super::promise::{Kept, none};
 use crate::graph::ranks::{self, First, by_rule};
-use crate::graph::{Graph, NodeId, Op, Table};
-use slvr_language::types::Elem;
+use crate::graph::{Graph, NodeId, Op};
+use slvr_language::types::{Elem, PairTable};
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    let slices = graph.rewrite(|new, id, args| {
-        let node = graph.node(id);
-        slice(new, &node.op, args, node.site).unwrap_or_else(|| new.keep(graph, id, args))
-    });
+    let slices = graph.replace(|new, id, args| slice(new, graph.op(id), args, graph.node(id).site));
     // Roots move out of the new order statistics before these are spelled out.
     let slices = super::monotone::run(&slices);
-    slices.rewrite(|new, id, args| {
-        let node = slices.node(id);
-        match node.op {
-            Op::SortSum { lo, hi } if rankable(new, args[0]) => {
-                by_rank(new, args[0], lo, hi, node.site)
-            }
-            _ => new.keep(&slices, id, args),
+    slices.replace(|new, id, args| match *slices.op(id) {
+        Op::SortSum { lo, hi } if ranks::rankable(new.shape(args[0])) => {
+            Some(by_rank(new, args[0], lo, hi, slices.node(id).site))
         }
+        _ => None,
     })
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "an order statistic of few enough entries is left", |id| {
-        matches!(g.op(id), Op::SortSum { .. }) && rankable(g, g.arg(id, 0))
+        matches!(g.op(id), Op::SortSum { .. }) && ranks::rankable(g.shape(g.arg(id, 0)))
     })
 }
 
@@ -75,11 +68,6 @@ fn slice(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId> {
     }
 }
 
-/// Whether entries along the last axis are told by their ranks.
-fn rankable(g: &Graph, x: NodeId) -> bool {
-    ranks::rankable(g.shape(x))
-}
-
 /// The rank of each entry along the last axis: how many come before it in ascending order, of equal
 /// ones the earlier index. Each pair is compared once.
 pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
@@ -90,33 +78,24 @@ pub(super) fn ranks(g: &mut Graph, x: NodeId, site: u32) -> NodeId {
         return ranks::ranks(g, x, First::Smallest, site);
     }
     if n == 1 {
-        let none = Table::splat(0.0, shape);
-        return g.add(Op::Const(none, Elem::Int, None), &[], site);
+        return g.add_table(shape, vec![0.0], Elem::Int, site);
     }
-    let axis = rank as u64 - 1;
-    // Pair (i, j), j < i, is at i (i - 1) / 2 + j: whether x_i < x_j, so that of equals the earlier
-    // comes first.
-    let pairs = || (1..n).flat_map(|i| (0..i).map(move |j| (i, j)));
-    let count = n * (n - 1) / 2;
-    let later = g.add_table(vec![count], pairs().map(|(i, _)| i as f64).collect(), Elem::Int, site);
-    let earlier =
-        g.add_table(vec![count], pairs().map(|(_, j)| j as f64).collect(), Elem::Int, site);
-    let pick = Op::Gather { axis, batch: 0 };
-    let later = g.add(pick.clone(), &[x, later], site);
-    let earlier = g.add(pick.clone(), &[x, earlier], site);
+    let table = |g: &mut Graph, table: PairTable| {
+        let entries = table.entries(n).map(|x| x as f64).collect();
+        g.add_table(table.shape(n), entries, Elem::Int, site)
+    };
+    let [later, earlier] = [PairTable::Later, PairTable::Earlier].map(|t| table(g, t));
+    let pick = Op::Gather { axis: rank as u64 - 1, batch: 0 };
+    let [later, earlier] = [later, earlier].map(|index| g.add(pick.clone(), &[x, index], site));
+    // Of equal ones the earlier comes first.
     let less = g.add(Op::Lt, &[later, earlier], site);
 
     // Entry (i, o): whether the o-th other comes before i.
-    let others = || (0..n).flat_map(|i| (0..n).filter(move |&j| j != i).map(move |j| (i, j)));
-    let at = |(i, j): (u64, u64)| {
-        let (i, j) = (i.max(j), i.min(j));
-        (i * (i - 1) / 2 + j) as f64
-    };
-    let which = g.add_table(vec![n, n - 1], others().map(at).collect(), Elem::Int, site);
+    let which = table(g, PairTable::Number);
     let before = g.add(pick, &[less, which], site);
     let mut side = vec![1; rank - 1];
     side.extend([n, n - 1]);
-    let flip = others().map(|(i, j)| f64::from(j < i)).collect();
+    let flip = PairTable::Order.entries(n).map(|order| f64::from(order < 0)).collect();
     let flip = g.add_table(side, flip, Elem::Bit, site);
     let before = g.add(Op::Xor, &[before, flip], site);
     let before = g.add(Op::ToInt, &[before], site);
@@ -135,9 +114,8 @@ pub(super) fn by_rank(g: &mut Graph, x: NodeId, lo: u64, hi: u64, site: u32) -> 
 
     // lo <= rank < hi is (rank < hi) xor (rank < lo).
     let mut is = |op: Op, bound: u64| {
-        let t = Table::splat(bound as f64, vec![1; rank]);
-        let c = g.add(Op::Const(t, Elem::Int, None), &[], site);
-        g.add(op, &[ranks, c], site)
+        let bound = g.add_number(rank, bound as f64, Elem::Int, site);
+        g.add(op, &[ranks, bound], site)
     };
     let chosen = match (lo, hi) {
         // Equality is cheaper than one comparison, let alone two.

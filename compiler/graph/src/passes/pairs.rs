@@ -12,8 +12,8 @@
 //!   ->   %5 = gather %0 [..] ; %6 = gather %0 [..] ; %7 = lt %5 %6 ; %4 = gather %7 [..], masked
 //! ```
 
-use super::fold::aligned;
 use super::promise::{Kept, none};
+use crate::analysis::layout::{Layout, aligned, behind};
 use crate::graph::{Graph, NodeId, Op, Table};
 use slvr_language::types::Elem;
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 const LIMIT: u64 = 1 << 22;
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    graph.rewrite(|new, id, args| {
+    graph.replace(|new, id, args| {
         let node = graph.node(id);
         match node.op {
             Op::And => masked(new, args, node.site),
@@ -34,7 +34,6 @@ pub(super) fn run(graph: &Graph) -> Graph {
             }
             _ => None,
         }
-        .unwrap_or_else(|| new.keep(graph, id, args))
     })
 }
 
@@ -56,8 +55,7 @@ fn masked(g: &mut Graph, args: &[NodeId], site: u32) -> Option<NodeId> {
     };
     let (mut lt, mut negated) = (test, false);
     while *g.op(lt) == Op::Not {
-        lt = g.arg(lt, 0);
-        negated = !negated;
+        (lt, negated) = (g.arg(lt, 0), !negated);
     }
     if *g.op(lt) != Op::Lt {
         return None;
@@ -71,77 +69,23 @@ fn masked(g: &mut Graph, args: &[NodeId], site: u32) -> Option<NodeId> {
     once(g, a, b, negated, &mask, site)
 }
 
-/// The tensor that [`view`] finds, without its entries.
-fn base(g: &Graph, mut id: NodeId) -> NodeId {
-    let through = |op: &Op| {
-        matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } | Op::Broadcast(_))
-    };
-    while through(g.op(id)) {
+/// The tensor that a chain of moves starts from. A gather's table may be known only at run time.
+fn base(g: &Graph, id: NodeId) -> NodeId {
+    behind(g, id, |op| op.is_layout() && !matches!(op, Op::Gather { .. }))
+}
+
+/// Which entry of a tensor that it starts from each entry of a value is; none if a tensor on the way is too large.
+fn entries(g: &Graph, mut id: NodeId, base: NodeId) -> Option<Vec<u32>> {
+    let mut entries: Vec<u32> = (0..g.elements(id) as u32).collect();
+    while id != base {
+        let layout = Layout::of(g, id)?;
+        entries.iter_mut().for_each(|e| *e = layout.origin(u64::from(*e)).1 as u32);
         id = g.arg(id, 0);
-    }
-    id
-}
-
-/// The tensor a chain of layout operations starts from, and which of its entries each entry is.
-fn view(g: &Graph, id: NodeId, depth: usize) -> Option<(NodeId, Vec<u32>)> {
-    if depth > 32 || g.elements(id) > LIMIT {
-        return None;
-    }
-    let op = g.op(id);
-    if !op.is_layout() {
-        return Some((id, (0..g.elements(id) as u32).collect()));
-    }
-    let x = g.arg(id, 0);
-    let (from, to) = (g.shape(x), g.shape(id));
-    // Which entry of the operand an entry of the result is.
-    type Pick<'a> = Box<dyn Fn(&[u64]) -> u64 + 'a>;
-    let pick: Pick<'_> = match op {
-        Op::Reshape(_) => {
-            let (base, map) = view(g, x, depth + 1)?;
-            return Some((base, map));
-        }
-        Op::Transpose(perm) => Box::new(move |at| {
-            let mut place = vec![0; at.len()];
-            for (i, &p) in perm.iter().enumerate() {
-                place[p as usize] = at[i];
-            }
-            flat(from, &place)
-        }),
-        Op::Slice { axis, start, step, .. } => Box::new(move |at| {
-            let mut place = at.to_vec();
-            place[*axis as usize] = start + step * place[*axis as usize];
-            flat(from, &place)
-        }),
-        Op::Broadcast(_) => Box::new(move |at| {
-            let place: Vec<u64> =
-                at.iter().zip(from).map(|(&i, &n)| if n == 1 { 0 } else { i }).collect();
-            flat(from, &place)
-        }),
-        // A gather's table may be known only at run time.
-        _ => {
-            let base = (0..g.elements(id) as u32).collect();
-            return Some((id, base));
-        }
-    };
-    let (base, map) = view(g, x, depth + 1)?;
-    let n = g.elements(id);
-    let mut out = Vec::with_capacity(n as usize);
-    let mut at = vec![0; to.len()];
-    for _ in 0..n {
-        out.push(map[pick(&at) as usize]);
-        for (digit, &size) in at.iter_mut().zip(to).rev() {
-            *digit += 1;
-            if *digit < size {
-                break;
-            }
-            *digit = 0;
+        if g.elements(id) > LIMIT {
+            return None;
         }
     }
-    Some((base, out))
-}
-
-fn flat(shape: &[u64], at: &[u64]) -> u64 {
-    shape.iter().zip(at).fold(0, |i, (&n, &x)| i * n + x)
+    Some(entries)
 }
 
 /// The pairs of entries of one tensor that a comparison needs.
@@ -167,17 +111,13 @@ impl Pairs {
     fn of(g: &Graph, a: NodeId, b: NodeId, mask: &Table) -> Option<Pairs> {
         let out = crate::graph::infer::align(g.shape(a), g.shape(b)).ok()?;
         let total: u64 = out.iter().product();
-        if total > LIMIT || base(g, a) != base(g, b) {
-            return None;
-        }
-        let ((base, va), (other, vb)) = (view(g, a, 0)?, view(g, b, 0)?);
-        if base != other {
-            return None;
-        }
-        let pair = |i: u64| (va[aligned(g.shape(a), &out, i)], vb[aligned(g.shape(b), &out, i)]);
+        let base = Some(base(g, a)).filter(|&of| total <= LIMIT && of == base(g, b))?;
+        let (va, vb) = (entries(g, a, base)?, entries(g, b, base)?);
+        let at = |x: NodeId, i: u64| aligned(g.shape(x), &out, i) as usize;
+        let pair = |i: u64| (va[at(a, i)], vb[at(b, i)]);
         let pairs: Vec<(u32, u32)> = (0..total).map(pair).collect();
         let live: Vec<bool> =
-            (0..total).map(|i| mask.at(aligned(&mask.shape, &out, i)) != 0.0).collect();
+            (0..total).map(|i| mask.at(aligned(&mask.shape, &out, i) as usize) != 0.0).collect();
         let axes = batch_axes(&out, g.elements(base), &pairs, &live);
         let batch: u64 = out[..axes].iter().product();
         let rest = total / batch;
@@ -196,7 +136,6 @@ impl Pairs {
     }
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "compares a pair more than once", |id| {
         let all = Table::splat(1.0, vec![1; g.shape(id).len()]);

@@ -24,9 +24,9 @@ pub fn run(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
     if parts.iter().all(Option::is_none) {
         return None;
     }
-    let summed = graph.rewrite(|new, id, args| {
+    let summed = graph.replace(|new, id, args| {
         let (Some(most), Op::Trunc(by)) = (parts[id.index()], graph.op(id)) else {
-            return new.keep(graph, id, args);
+            return None;
         };
         let product = new.op(args[0]).clone();
         let factors = new.args(args[0]).to_vec();
@@ -52,7 +52,7 @@ pub fn run(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
                 None => part,
             });
         }
-        sum.unwrap_or(args[0])
+        sum.or(Some(args[0]))
     });
     Some(dead_code(&summed))
 }
@@ -63,9 +63,8 @@ fn terms(graph: &Graph, ranges: &Ranges, id: NodeId) -> Option<u64> {
     let product = graph.arg(id, 0);
     // The truncation needs two bits more than its operand has.
     let fits = ranges.bits(product) + 2 <= RING;
-    let alone = graph.users(product).len() == 1 && !graph.outputs.iter().any(|o| o.node == product);
     let Op::MatMul { .. } = graph.op(product) else { return None };
-    if fits || !alone || ranges.bits(id) + 2 > RING {
+    if fits || graph.only_user(product).is_none() || ranges.bits(id) + 2 > RING {
         return None;
     }
     let factors = graph.args(product);

@@ -45,7 +45,6 @@ pub(super) struct Precision {
     touched: Vec<bool>,
     /// Values that are rounded on their way to a comparison, and keep more bits.
     compared: Vec<bool>,
-    /// Reciprocals of roots.
     inverse: Inverse,
     /// Whether factors of products with them have more bits.
     factors: bool,
@@ -54,7 +53,6 @@ pub(super) struct Precision {
 }
 
 impl Precision {
-    /// At a level.
     pub fn of(g: &Graph, level: &Level) -> Precision {
         let linear = linear(g);
         let networks = Networks::of(g);
@@ -282,7 +280,6 @@ fn is_long(g: &Graph, input: u32) -> bool {
     g.inputs[input as usize].shape.iter().product::<u64>() > COMPARED
 }
 
-/// Where networks are.
 struct Networks {
     /// A gate of an activation: of sums of products.
     gate: Vec<bool>,

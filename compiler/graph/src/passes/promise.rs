@@ -1,6 +1,7 @@
 //! What a pass promises of the graph that it makes, as something that can be checked.
 
 use crate::graph::{Graph, NodeId, Op};
+use std::collections::BTreeSet;
 
 /// Whether a graph keeps a promise; otherwise the node that breaks it, and how.
 pub type Kept = Result<(), String>;
@@ -17,20 +18,7 @@ pub(super) fn none(g: &Graph, why: &str, broken: impl Fn(NodeId) -> bool) -> Kep
 
 /// Which nodes an output needs.
 pub(super) fn live(graph: &Graph) -> Vec<bool> {
-    let mut live = vec![false; graph.len()];
-    for o in &graph.outputs {
-        live[o.node.index()] = true;
-    }
+    let outputs: BTreeSet<NodeId> = graph.outputs.iter().map(|o| o.node).collect();
     // Coins are drawn in the order of the program, also for a sample that nothing reads: those after it keep theirs.
-    for id in graph.ids().filter(|&id| matches!(graph.op(id), Op::Draw(_))) {
-        live[id.index()] = true;
-    }
-    for id in graph.ids().rev() {
-        if live[id.index()] {
-            for a in graph.args(id) {
-                live[a.index()] = true;
-            }
-        }
-    }
-    live
+    graph.made_of(|id| outputs.contains(&id) || matches!(graph.op(id), Op::Draw(_)))
 }

@@ -25,32 +25,21 @@ use slvr_language::types::Elem;
 use std::cell::RefCell;
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    let graph = &distances::run(graph);
-    let mut numbers = ValueNumbers::default();
-    let new = graph.rewrite(|new, id, args| {
-        let node = graph.node(id);
-        let found = if node.op.is_layout() {
-            unmasked(new, &node.op, args, node.site)
-        } else if interactive(new, &node.op, args) {
-            once(new, &mut numbers, &node.op, args, node.site)
-        } else {
-            None
-        };
-        found.unwrap_or_else(|| new.keep(graph, id, args))
-    });
-    dead_code(&new)
+    rewritten(&distances::run(graph), |new, numbers, op, args, site| match op {
+        op if op.is_layout() => unmasked(new, op, args, site),
+        op if interactive(new, op, args) => once(new, numbers, op, args, site),
+        _ => None,
+    })
 }
 
-/// Before extrema are spelled out: absolute values of what is its own negative in another place.
-pub(super) fn absolute(graph: &Graph) -> Graph {
+/// The graph without what `rewrite`, which gets an operation with its operands and its site, leaves unread.
+pub(super) fn rewritten(
+    graph: &Graph,
+    rewrite: impl Fn(&mut Graph, &mut ValueNumbers, &Op, &[NodeId], u32) -> Option<NodeId>,
+) -> Graph {
     let mut numbers = ValueNumbers::default();
-    let new = graph.rewrite(|new, id, args| {
-        let node = graph.node(id);
-        let found = match node.op {
-            Op::Abs => once(new, &mut numbers, &node.op, args, node.site),
-            _ => None,
-        };
-        found.unwrap_or_else(|| new.keep(graph, id, args))
+    let new = graph.replace(|new, id, args| {
+        rewrite(new, &mut numbers, graph.op(id), args, graph.node(id).site)
     });
     dead_code(&new)
 }
@@ -90,18 +79,14 @@ fn spread(numbers: &[i64], block: u64) -> Spread {
     s
 }
 
-/// What holds after [`run`]: no entry that the parties talk for is computed twice, but for those of
+/// What holds after it: no entry that the parties talk for is computed twice, but for those of
 /// matrix products, which are gathered from the product.
 pub(super) fn after(g: &Graph) -> Kept {
     single(g, |id| interactive(g, g.op(id), g.args(id)))
 }
 
-/// What holds after [`absolute`].
-pub(super) fn after_absolute(g: &Graph) -> Kept {
-    single(g, |id| *g.op(id) == Op::Abs)
-}
-
-fn single(g: &Graph, which: impl Fn(NodeId) -> bool) -> Kept {
+/// No entry of these nodes is computed twice.
+pub(super) fn single(g: &Graph, which: impl Fn(NodeId) -> bool) -> Kept {
     let numbers = RefCell::new(ValueNumbers::default());
     none(g, "computes an entry more than once", |id| {
         let mut numbers = numbers.borrow_mut();
@@ -130,7 +115,7 @@ fn fewest(g: &Graph, numbers: &mut ValueNumbers, id: NodeId) -> Option<Spread> {
     best
 }
 
-fn once(
+pub(super) fn once(
     g: &mut Graph,
     numbers: &mut ValueNumbers,
     op: &Op,
@@ -163,8 +148,7 @@ fn once(
     // What comes back may be one row for all: entries of a table.
     let computed = g.add_broadcast(computed, &[s.which.len() as u64, s.block], site);
     let count = s.from.len() as u64;
-    let index = g.add_table(vec![count], s.from, Elem::Int, site);
-    let mut v = g.add(Op::Gather { axis: 0, batch: 0 }, &[computed, index], site);
+    let mut v = picked(g, computed, s.from, site);
     if s.sign.iter().any(|&x| x != 1.0) {
         let bit = g.ty(v).elem == Elem::Bit;
         let elem = if bit { Elem::Bit } else { Elem::Int };
@@ -196,9 +180,7 @@ fn dots(g: &mut Graph, numbers: &mut ValueNumbers, id: NodeId, which: &[u32], si
         return g.add(Op::Reshape(vec![n, 1]), &[dot], site);
     }
     let flat = g.add(Op::Reshape(vec![g.elements(id)]), &[id], site);
-    let index =
-        g.add_table(vec![n], which.iter().map(|&i| f64::from(i)).collect(), Elem::Int, site);
-    let some = g.add(Op::Gather { axis: 0, batch: 0 }, &[flat, index], site);
+    let some = picked(g, flat, which.iter().copied().map(f64::from).collect(), site);
     g.add(Op::Reshape(vec![n, 1]), &[some], site)
 }
 
@@ -251,8 +233,12 @@ fn rows(
     if which.iter().copied().eq(0..n as u32) {
         return x;
     }
-    let index = which.iter().map(|&i| f64::from(i)).collect();
-    let index = g.add_table(vec![which.len() as u64], index, Elem::Int, site);
+    picked(g, x, which.iter().copied().map(f64::from).collect(), site)
+}
+
+/// Some entries of the first axis.
+fn picked(g: &mut Graph, x: NodeId, which: Vec<f64>, site: u32) -> NodeId {
+    let index = g.add_table(vec![which.len() as u64], which, Elem::Int, site);
     g.add(Op::Gather { axis: 0, batch: 0 }, &[x, index], site)
 }
 
@@ -313,8 +299,6 @@ fn unmasked(g: &mut Graph, op: &Op, args: &[NodeId], site: u32) -> Option<NodeId
     }
     let shape = g.shape(id).to_vec();
     let flat = g.add(Op::Reshape(vec![g.elements(at)]), &[at], site);
-    let index = which.iter().map(|&i| f64::from(i)).collect();
-    let index = g.add_table(vec![n], index, Elem::Int, site);
-    let v = g.add(Op::Gather { axis: 0, batch: 0 }, &[flat, index], site);
+    let v = picked(g, flat, which.into_iter().map(f64::from).collect(), site);
     Some(g.add(Op::Reshape(shape), &[v], site))
 }

@@ -46,7 +46,6 @@ fn divided(output: &Output, c: f64) -> Option<(f64, f64)> {
     [factor, divisor].iter().all(|x| x.is_normal()).then_some((factor, divisor))
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     let left = |o: &&Output| match *g.op(o.node) {
         Op::Scale(c) => c != 0.0 && c.is_finite() && divided(o, c).is_some(),

@@ -16,10 +16,11 @@
 //! what is declared.
 
 use crate::analysis::guard::Entries;
+use crate::analysis::layout::{self, unshaped};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::{least, positive};
 use crate::analysis::signs::not_negative;
-use crate::graph::{Function, Graph, NodeId, Op, Table, domain};
+use crate::graph::{Function, Graph, NodeId, Op, domain};
 use slvr_language::types::Elem;
 use slvr_language::types::function::Rises;
 use std::collections::BTreeSet;
@@ -87,12 +88,9 @@ pub(super) fn cut(
     if from == 0.0 && (facts.saturated)(0.0) == (facts.saturated)(-1.0) {
         return Some(g.add(Op::Relu, &[x], site));
     }
-    let rank = g.shape(x).len();
-    let constant = |g: &mut Graph, value: f64| {
-        let table = Table::splat(value, vec![1; rank]);
-        g.add(Op::Const(table, Elem::Fix, None), &[], site)
-    };
-    let (end, below) = (constant(g, from), constant(g, from.min(0.0) - 1.0));
+    let axes = g.shape(x).len();
+    let [end, below] =
+        [from, from.min(0.0) - 1.0].map(|value| g.add_number(axes, value, Elem::Fix, site));
     let is_below = g.add(Op::Lt, &[x, end], site);
     Some(g.add(Op::Select, &[is_below, below, x], site))
 }
@@ -134,7 +132,7 @@ fn divisor(g: &Graph, sizes: &Magnitudes, y: NodeId) -> f64 {
 /// The smallest value of a sum of exponentials, if it is one: of those of x - max x along the axis of this maximum one
 /// is 1, and others are not cut to 0 where they rise strictly.
 fn partition(g: &Graph, sizes: &Magnitudes, id: NodeId) -> f64 {
-    let sum = base(g, id);
+    let sum = unshaped(g, id);
     let Op::Sum(axes) = g.op(sum) else { return 0.0 };
     let exp = g.arg(sum, 0);
     match *g.op(exp) {
@@ -151,26 +149,13 @@ fn partition(g: &Graph, sizes: &Magnitudes, id: NodeId) -> f64 {
 
 /// Whether a divisor is the sum of the dividend, which is not negative: then the quotient is at most 1.
 fn is_term(g: &Graph, x: NodeId, y: NodeId) -> bool {
-    let sum = base(g, y);
+    let sum = unshaped(g, y);
     matches!(g.op(sum), Op::Sum(_)) && g.arg(sum, 0) == x && not_negative(g, x)
 }
 
-/// The value behind reshapes.
-pub(super) fn base(g: &Graph, mut id: NodeId) -> NodeId {
-    while let Op::Reshape(_) = g.op(id) {
-        id = g.arg(id, 0);
-    }
-    id
-}
-
 /// The value behind positive factors.
-pub(super) fn unscaled(g: &Graph, mut id: NodeId) -> NodeId {
-    while let Op::Scale(c) = g.op(id)
-        && *c > 0.0
-    {
-        id = g.arg(id, 0);
-    }
-    id
+pub(super) fn unscaled(g: &Graph, id: NodeId) -> NodeId {
+    layout::behind(g, id, |op| matches!(op, Op::Scale(c) if *c > 0.0))
 }
 
 /// Whether a value is x - max x.
@@ -179,7 +164,7 @@ pub(super) fn below_its_max(g: &Graph, id: NodeId) -> bool {
         return false;
     }
     let (x, m) = (g.arg(id, 0), g.arg(id, 1));
-    let max = base(g, m);
+    let max = unshaped(g, m);
     if g.constant(max) == Some(0.0) {
         return below_its_max(g, x);
     }
@@ -195,7 +180,7 @@ pub(super) fn below_its_max(g: &Graph, id: NodeId) -> bool {
 /// Of x - max x the axis.
 fn axis_of_max(g: &Graph, mut id: NodeId) -> Option<u64> {
     while below_its_max(g, id) {
-        match *g.op(base(g, g.arg(id, 1))) {
+        match *g.op(unshaped(g, g.arg(id, 1))) {
             Op::Max(axis) => return Some(axis),
             _ => id = g.arg(id, 0),
         }
@@ -208,7 +193,7 @@ fn axis_of_max(g: &Graph, mut id: NodeId) -> Option<u64> {
 /// root of the largest entry and the largest root are each off by what is stated of roots.
 pub(super) fn centres(g: &Graph) -> BTreeSet<NodeId> {
     let differences = g.ids().filter(|&id| below_its_max(g, id));
-    let maxima = differences.map(|id| base(g, g.arg(id, 1)));
+    let maxima = differences.map(|id| unshaped(g, g.arg(id, 1)));
     let maxima = maxima.filter(|&max| matches!(g.op(max), Op::Max(_)));
     maxima.filter(|&max| !below_its_max(g, g.arg(max, 0))).collect()
 }

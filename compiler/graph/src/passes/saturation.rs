@@ -45,7 +45,6 @@ const SHRINKS: f64 = 1.001;
 pub struct Fitted {
     /// The graph, with cuts where they were needed.
     pub graph: Graph,
-    /// Of its nodes.
     pub ranges: Ranges,
     /// Where it is cut, if it is.
     pub cut: Option<Cut>,
@@ -98,12 +97,11 @@ fn steady(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
         cuts::is_steady(graph.op(id), STEADY) && size_bits(operand()) + 1 > FUNCTIONS
     };
     graph.ids().any(large).then(|| {
-        graph.rewrite(|new, id, args| match large(id) {
-            true => {
+        graph.replace(|new, id, args| {
+            large(id).then(|| {
                 let cut = new.add(Op::Saturate(STEADY), args, graph.node(id).site);
                 new.keep(graph, id, &[cut])
-            }
-            false => new.keep(graph, id, args),
+            })
         })
     })
 }
@@ -148,8 +146,8 @@ impl Plan<'_> {
         let tight = self.cut(*TOPS.start(), &all);
         // What no cut makes smaller is no reason for one.
         let is_narrowed = |id: NodeId| is_wide(id) && tight.bits[id.index()] <= NARROW;
-        let of_large = self.made_of(is_large);
-        let of_wide = self.made_of(is_narrowed);
+        let of_large = g.made_of(is_large);
+        let of_wide = g.made_of(is_narrowed);
         let in_network = |id: NodeId| self.networks[id.index()] || g.site(id).network;
         let cut = |id: NodeId| {
             let i = id.index();
@@ -181,17 +179,6 @@ impl Plan<'_> {
             let cut = Some(Cut { top, word });
             fits(&tried).then_some(Fitted { graph: tried.graph, ranges: tried.ranges, cut })
         })
-    }
-
-    /// Nodes that are some nodes, or that these are made of.
-    fn made_of(&self, some: impl Fn(NodeId) -> bool) -> Vec<bool> {
-        let mut found: Vec<bool> = self.graph.ids().map(some).collect();
-        for id in self.graph.ids().rev() {
-            if found[id.index()] {
-                self.graph.args(id).iter().copied().for_each(|a| found[a.index()] = true);
-            }
-        }
-        found
     }
 
     /// The graph with those of these gates that may exceed 2^top cut there and these products with a reciprocal at

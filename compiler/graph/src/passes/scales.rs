@@ -141,7 +141,7 @@ fn unprotected(g: &Graph, id: NodeId) -> bool {
 
 impl Scales<'_> {
     pub(super) fn frac(&self, id: NodeId) -> u32 {
-        self.g.ty(id).frac.unwrap_or(0)
+        self.g.frac_of(id)
     }
 
     pub(super) fn add(&mut self, op: Op, args: &[NodeId]) -> NodeId {
@@ -524,14 +524,13 @@ impl Scales<'_> {
 
 /// Whether all that reads a quotient cuts it at 1.
 fn cut_at_one(g: &Graph, id: NodeId) -> bool {
-    let opened = |id: NodeId| g.outputs.iter().any(|o| o.node == id);
     let users = g.users(id);
     let cuts = |&u: &NodeId| match g.op(u) {
         Op::Saturate(0) => true,
         Op::Relu => cut_at_one(g, u),
         _ => false,
     };
-    !opened(id) && !users.is_empty() && users.iter().all(cuts)
+    !g.is_output(id) && !users.is_empty() && users.iter().all(cuts)
 }
 
 /// Whether every entry is 0 or 1, or of a table also -1, and has no fraction bits.

@@ -12,7 +12,6 @@ use std::collections::HashMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Part {
     pub axis: usize,
-    /// First entry.
     pub start: u64,
     pub len: u64,
 }

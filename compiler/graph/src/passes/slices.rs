@@ -16,13 +16,13 @@ use crate::graph::{Graph, NodeId, Op};
 pub(super) fn run(graph: &Graph) -> Graph {
     let mut narrow = SlicePushdown::default();
     let sliced: Vec<bool> = graph.ids().map(|id| in_slices(graph, id)).collect();
-    graph.rewrite(|new, id, args| match *graph.op(id) {
+    graph.replace(|new, id, args| match *graph.op(id) {
         Op::Slice { axis, start, len, step: 1 } if sliced[graph.arg(id, 0).index()] => {
             let only = args[0];
             let part = Part { axis: axis as usize, start, len };
-            narrow.part(new, only, part, &|n| n == only)
+            Some(narrow.part(new, only, part, &|n| n == only))
         }
-        _ => new.keep(graph, id, args),
+        _ => None,
     })
 }
 
@@ -37,7 +37,7 @@ pub(super) fn after(g: &Graph) -> Kept {
 /// Whether a node is a local elementwise operation that is only read in slices which do not overlap.
 fn in_slices(graph: &Graph, id: NodeId) -> bool {
     let local = matches!(graph.op(id), Op::Add | Op::Sub | Op::Neg | Op::Scale(_) | Op::Shift(_));
-    if !local || graph.outputs.iter().any(|o| o.node == id) {
+    if !local || graph.is_output(id) {
         return false;
     }
     let users = graph.users(id);

@@ -14,9 +14,13 @@ fn graph(body: &str) -> Graph {
     text::parse(&format!("{HEAD}{body}")).unwrap_or_else(|e| panic!("{e}\n{body}"))
 }
 
+pub(super) fn pass(name: &str) -> &'static super::Pass {
+    super::PIPELINE.iter().find(|p| p.name == name).expect("a pass of the pipeline")
+}
+
 /// The body of the graph after a pass (and after dead code is gone), beside the one before.
-fn after(pass: &str, body: &str) -> String {
-    let pass = super::PIPELINE.iter().find(|p| p.name == pass).expect("a pass of the pipeline");
+fn after(name: &str, body: &str) -> String {
+    let pass = pass(name);
     let done = (pass.run)(&graph(body));
     pass.check(&done).unwrap_or_else(|why| panic!("{why}\n{body}"));
     let done = super::cse::dead_code(&done);
@@ -34,6 +38,8 @@ macro_rules! snapshot {
         }
     };
 }
+
+pub(super) use snapshot;
 
 snapshot!(
     fold_computes_constants,
@@ -421,10 +427,7 @@ fn a_broken_promise_names_the_pass_and_the_node() {
 reveal %3 to Server as y @0
 ",
     );
-    let check = |name: &str| {
-        let pass = super::PIPELINE.iter().find(|p| p.name == name).expect("a pass");
-        pass.check(&broken)
-    };
+    let check = |name: &str| pass(name).check(&broken);
     let why = "after the pass `extremum`: %1 = abs: is not spelled out";
     assert_eq!(check("extremum"), Err(why.to_string()));
     let why = "after the pass `cse`: %2 = abs: an equal node stands before it";

@@ -32,7 +32,6 @@ pub(super) fn run(graph: &Graph) -> Graph {
     })
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     let rows = RefCell::new(Rows::of(g));
     none(g, "a quotient that is at most 1 is read without a cut", |id| {
@@ -66,11 +65,7 @@ impl<'g> Rows<'g> {
     /// Whether a cut follows a node.
     fn cut_at(&mut self, id: NodeId) -> bool {
         let g = self.g;
-        let relu = |id: NodeId| {
-            let users = g.users(id);
-            let only = users.len() == 1 && !g.outputs.iter().any(|o| o.node == id);
-            only && *g.op(users[0]) == Op::Relu
-        };
+        let relu = |id: NodeId| g.only_user(id).is_some_and(|user| *g.op(user) == Op::Relu);
         match g.op(id) {
             Op::Div => self.is_unit(id) && !relu(id),
             Op::Relu => relu(g.arg(id, 0)) && self.is_unit(g.arg(id, 0)),

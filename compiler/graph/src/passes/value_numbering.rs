@@ -8,7 +8,7 @@
 //! needs one number per vector): a block's number stands for all of its entries, in order.
 
 pub(super) use crate::analysis::layout::operand_blocks;
-use crate::analysis::layout::{behind, blocks, leading};
+use crate::analysis::layout::{aligned, behind, blocks, leading};
 use crate::graph::{Class, Graph, NodeId, Op, Table};
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -264,20 +264,11 @@ impl ValueNumbers {
             return None;
         }
         let x = self.of(g, x, block)?;
-        let keep: Vec<usize> = (0..t).filter(|d| !axes.contains(&(*d as u64))).collect();
-        let rows: u64 = keep.iter().map(|&d| shape[d]).product();
-        let mut terms: Vec<Vec<i64>> = vec![Vec::new(); rows as usize];
-        let mut at = vec![0; t];
-        for &n in x.iter() {
-            let row = keep.iter().fold(0, |i, &d| i * shape[d] + at[d]);
-            terms[row as usize].push(n);
-            for (digit, &size) in at.iter_mut().zip(&shape[..t]).rev() {
-                *digit += 1;
-                if *digit < size {
-                    break;
-                }
-                *digit = 0;
-            }
+        let mut kept = shape[..t].to_vec();
+        axes.iter().for_each(|&axis| kept[axis as usize] = 1);
+        let mut terms: Vec<Vec<i64>> = vec![Vec::new(); kept.iter().product::<u64>() as usize];
+        for (i, &n) in (0..).zip(x.iter()) {
+            terms[aligned(&kept, &shape[..t], i) as usize].push(n);
         }
         let mut out = Vec::with_capacity(terms.len());
         for mut row in terms {

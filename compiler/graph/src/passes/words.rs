@@ -14,16 +14,11 @@ use crate::graph::{Graph, NodeId, Op, Table};
 use slvr_language::types::Elem;
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    graph.rewrite(|new, id, args| {
-        let node = graph.node(id);
-        match node.op {
-            Op::ToInt => to_int(new, args[0], node.site),
-            _ => new.keep(graph, id, args),
-        }
+    graph.replace(|new, id, args| {
+        (*graph.op(id) == Op::ToInt).then(|| to_int(new, args[0], graph.node(id).site))
     })
 }
 
-/// What holds after it.
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "turns bits into integers after what is linear on integers", |id| {
         if *g.op(id) != Op::ToInt {
@@ -52,8 +47,7 @@ fn to_int(g: &mut Graph, bits: NodeId, site: u32) -> NodeId {
         Op::Not => {
             let x = g.arg(bits, 0);
             let x = to_int(g, x, site);
-            let one = Op::Const(Table::splat(1.0, vec![1; rank]), Elem::Int, None);
-            let one = g.add(one, &[], site);
+            let one = g.add_number(rank, 1.0, Elem::Int, site);
             g.add(Op::Sub, &[one, x], site)
         }
         Op::And | Op::Xor => {

@@ -260,6 +260,21 @@ impl Elem {
     }
 }
 
+impl BinOp {
+    /// What a comparison says of two values; false for other operations.
+    pub fn holds<T: PartialOrd>(self, a: T, b: T) -> bool {
+        match self {
+            BinOp::Eq => a == b,
+            BinOp::Ne => a != b,
+            BinOp::Lt => a < b,
+            BinOp::Le => a <= b,
+            BinOp::Gt => a > b,
+            BinOp::Ge => a >= b,
+            BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::And | BinOp::Or => false,
+        }
+    }
+}
+
 impl Dim {
     pub fn plain(size: u64) -> Dim {
         Dim { size, set: None, fewest: size }

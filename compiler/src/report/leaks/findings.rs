@@ -47,7 +47,6 @@ pub struct Learned {
     pub line: u32,
     /// The expression in the source, once [`LeakReport::quote`] has run.
     pub expression: String,
-    /// In words.
     pub text: String,
     #[serde(skip)]
     pub(super) span: Option<Span>,

@@ -30,7 +30,7 @@ use crate::noise::Noise;
 use crate::syntax::ast::Span;
 use crate::types::{Lots, Program, Stmt};
 use slvr_circuit::speculation::Speculation;
-use slvr_circuit::{Circuit, Encoding, From, Op};
+use slvr_circuit::{Circuit, Encoding, From, Op, ValueId};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -46,19 +46,15 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
             What::Open | What::Sizes | What::Timing => (None, learned.line),
         };
         (learned.span, learned.line) = (span, line);
-        if learned.what == What::Reveal
-            && let Some(at) = graph.outputs.iter().position(|o| o.name == learned.name)
-            && let Some(view) = views.iter().find(|v| v.set == graph.outputs[at].to)
-            && let Some(how) = view.describe(at)
-        {
+        let of_name = || graph.outputs.iter().position(|o| o.name == learned.name);
+        let Some(at) = of_name().filter(|_| learned.what == What::Reveal) else { continue };
+        let output = &graph.outputs[at];
+        let seen = views.iter().find(|v| v.set == output.to);
+        if let Some(how) = seen.and_then(|view| view.describe(at)) {
             let _ = write!(learned.text, "; {how}");
         }
-        if learned.what == What::Reveal
-            && let Some(output) = graph.outputs.iter().find(|o| o.name == learned.name)
-        {
-            for noise in noises(graph, output.node) {
-                let _ = write!(learned.text, "; with noise that nobody knows: {noise}");
-            }
+        for noise in noises(graph, output.node) {
+            let _ = write!(learned.text, "; with noise that nobody knows: {noise}");
         }
     }
     report.warnings = warnings(&views, &|name| lines.of(name).1);
@@ -67,17 +63,12 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
 
 /// The noises that a value is made of.
 fn noises(graph: &Graph, id: NodeId) -> Vec<Noise> {
-    let mut read: BTreeSet<NodeId> = BTreeSet::from([id]);
-    for id in graph.ids().rev().filter(|&n| n <= id) {
-        if read.contains(&id) {
-            read.extend(graph.args(id));
-        }
-    }
-    let noise = |id| match graph.op(id) {
-        GraphOp::Noise { noise, .. } => Some(*noise),
+    let read = graph.made_of(|other| other == id);
+    let noise = |id: NodeId| match graph.op(id) {
+        GraphOp::Noise { noise, .. } if read[id.index()] => Some(*noise),
         _ => None,
     };
-    read.into_iter().filter_map(noise).collect()
+    graph.ids().filter_map(noise).collect()
 }
 
 /// The same graph, whose inputs have the fraction bits that the circuit's have: how finely somebody can choose what it
@@ -99,7 +90,6 @@ struct View {
     set: u32,
     /// The graph, in which it is a set of its own.
     graph: Graph,
-    /// Which set.
     to: u32,
     /// How every value follows from what it does not know.
     flows: Vec<flow::Flow>,
@@ -187,24 +177,6 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
     let set = |i: u32| circuit.parties.get(i as usize);
     let name = |i: u32| set(i).map_or("?", |p| p.name.as_str());
     let all = "the three parties".to_string();
-    for o in &circuit.outputs {
-        learned.push(Learned {
-            what: What::Reveal,
-            name: o.name.clone(),
-            to: name(o.to).to_string(),
-            shape: o.shape.clone(),
-            line: 0,
-            expression: String::new(),
-            text: match set(o.to) {
-                Some(set) if set.size > 1 => {
-                    "one entry to each member, revealed after the computation, to nobody else"
-                        .into()
-                }
-                _ => "revealed after the computation, to nobody else".into(),
-            },
-            span: None,
-        });
-    }
     let site = |i: u32| circuit.sites.get(i as usize);
     let other = |what, name: String, line, shape: &[u64], text: String| Learned {
         what,
@@ -216,9 +188,16 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
         text,
         span: None,
     };
+    for o in &circuit.outputs {
+        let each = set(o.to).is_some_and(|set| set.size > 1);
+        let entries = if each { "one entry to each member, " } else { "" };
+        let text = format!("{entries}revealed after the computation, to nobody else");
+        let one = other(What::Reveal, o.name.clone(), 0, &o.shape, text);
+        learned.push(Learned { to: name(o.to).to_string(), ..one });
+    }
     let instrs = || circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     // What is opened for a check is part of the check.
-    let mut checked = std::collections::BTreeSet::new();
+    let mut checked = BTreeSet::new();
     for check in &circuit.checks {
         let (who, size) = set(check.set).map_or(("?", 0), |p| (p.name.as_str(), p.size));
         let text = "one bit for each member: whether its inputs are in their declared ranges. The parties \
@@ -238,28 +217,18 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
                     }
                     _ => None,
                 });
-                let (text, shape) = match drawn {
-                    Some(Lots { rows, n, k, others: true }) => (
-                        format!(
-                            "public coins, drawn once all inputs are in: which {k} others each of {n} \
-                             members gets is public"
-                        ),
-                        vec![rows, k],
-                    ),
-                    Some(Lots { rows, n, k, others: false }) if n == k => (
-                        format!(
-                            "public coins, drawn once all inputs are in: the order in which all {n} stand is public"
-                        ),
-                        vec![rows, k],
-                    ),
-                    Some(Lots { rows, n, k, others: false }) => (
-                        format!(
-                            "public coins, drawn once all inputs are in: which {k} of {n} are drawn is public"
-                        ),
-                        vec![rows, k],
-                    ),
-                    None => ("public coins, drawn once all inputs are in".into(), Vec::new()),
+                let of = match drawn {
+                    Some(Lots { n, k, others: true, .. }) => {
+                        format!(": which {k} others each of {n} members gets is public")
+                    }
+                    Some(Lots { n, k, .. }) if n == k => {
+                        format!(": the order in which all {n} stand is public")
+                    }
+                    Some(Lots { n, k, .. }) => format!(": which {k} of {n} are drawn is public"),
+                    None => String::new(),
                 };
+                let shape = drawn.map_or_else(Vec::new, |lots| vec![lots.rows, lots.k]);
+                let text = format!("public coins, drawn once all inputs are in{of}");
                 // Coins for the tests of ranges are part of what is public about these.
                 let tests =
                     instrs().any(|i| matches!(i.op, Op::Project { coin: c, .. } if c == coin));
@@ -309,12 +278,8 @@ pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
 }
 
 /// Whether one of these values follows from `opened` without anything else being opened.
-fn feeds(
-    circuit: &Circuit,
-    opened: slvr_circuit::ValueId,
-    targets: &std::collections::BTreeSet<slvr_circuit::ValueId>,
-) -> bool {
-    let mut reached = std::collections::BTreeSet::from([opened]);
+fn feeds(circuit: &Circuit, opened: ValueId, targets: &BTreeSet<ValueId>) -> bool {
+    let mut reached = BTreeSet::from([opened]);
     for layer in &circuit.layers {
         // What an exchange opens is read from the next layer on.
         for instr in &layer.local {

@@ -7,38 +7,23 @@ mod outsider;
 mod totals;
 
 use super::*;
-use crate::syntax::{LoadError, Sources, embedded::PREDICATES};
-use crate::{pipeline, types};
+use crate::diagnostic::render::render;
+use crate::report::testing::{checked, compiled};
+use crate::syntax::embedded::PREDICATES;
 
 fn report(text: &str, bound: &[(&str, &str)]) -> LeakReport {
-    let mut sources = Sources::new();
-    let file = sources.add("a.slvr", text);
-    let bindings = bound.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = types::Options { bindings, ..Default::default() };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let show = |d: &[_], s: &Sources| crate::diagnostic::render::render(d, s, false);
-    let checked = types::check(&mut sources, file, &options, &mut none)
-        .unwrap_or_else(|d| panic!("{}", show(&d, &sources)));
-    let all = pipeline::compile(&checked.program, &sources)
-        .unwrap_or_else(|d| panic!("{}", show(&d, &sources)));
-    let mut report = leaks(&checked.program, &all.graph, &all.circuit);
+    let (program, sources, all) = compiled(text, bound);
+    let mut report = leaks(&program, &all.graph, &all.circuit);
     report.quote(&sources);
     report
 }
 
 /// A program and its graph, not compiled further.
 pub(super) fn built(text: &str, bound: &[(&str, &str)]) -> (Program, Graph) {
-    let mut sources = Sources::new();
-    let file = sources.add("a.slvr", text);
-    let bindings = bound.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect();
-    let options = types::Options { bindings, ..Default::default() };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    let show = |d: &[_], s: &Sources| crate::diagnostic::render::render(d, s, false);
-    let checked = types::check(&mut sources, file, &options, &mut none)
-        .unwrap_or_else(|d| panic!("{text}{}", show(&d, &sources)));
-    let graph = crate::graph::build::build(&checked.program, &sources)
-        .unwrap_or_else(|d| panic!("{text}{}", show(&d, &sources)));
-    (checked.program, graph)
+    let (program, sources) = checked(text, bound);
+    let graph = crate::graph::build::build(&program, &sources)
+        .unwrap_or_else(|d| panic!("{text}{}", render(&d, &sources, false)));
+    (program, graph)
 }
 
 /// The warnings and notes of a program.

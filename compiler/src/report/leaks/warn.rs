@@ -4,7 +4,7 @@ use super::findings::{LeakKind, LeakWarning};
 use super::flow::{Flow, Form, Mask};
 use super::rounds;
 use crate::analysis::layout::behind;
-use crate::graph::{Graph, Op};
+use crate::graph::{Graph, NodeId, Op, Output};
 use std::collections::BTreeSet;
 
 /// Names of inputs, for people.
@@ -44,24 +44,18 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
     Some(match &f.form {
         Form::Free => return None,
         Form::Linear => format!("each entry is a linear function of {of} of {clients}"),
-        Form::Masked(m) if m.bit => {
+        Form::Masked(m) => {
             let ones = match m.ones {
+                _ if !m.bit => ", weighted by secrets".into(),
                 Some(o) if o.least == o.most => format!(", exactly {} of which count", o.most),
                 Some(o) if o.least >= 2 => {
                     format!(", of which none or at least {} count", o.least)
                 }
                 Some(o) if o.most < members => format!(", at most {} of which count", o.most),
-                Some(_) => String::new(),
-                None => String::new(),
+                _ => String::new(),
             };
             let what = if m.computed { "values" } else { "inputs" };
             format!("each entry adds up {what} of {clients}{ones}; it depends on {of}")
-        }
-        Form::Masked(m) => {
-            let what = if m.computed { "values" } else { "inputs" };
-            format!(
-                "each entry adds up {what} of {clients}, weighted by secrets; it depends on {of}"
-            )
         }
         Form::Other => format!("computed from {of}"),
     })
@@ -211,16 +205,10 @@ fn bits(
 fn selects(graph: &Graph, flows: &[Flow], output: usize) -> bool {
     let moved = |op: &Op| op.is_layout() || *op == Op::ToInt;
     let bits = behind(graph, graph.outputs[output].node, moved);
-    let sums = graph.outputs.iter().filter(|o| o.to == graph.outputs[output].to);
-    let mut read = vec![false; graph.len()];
-    sums.filter(|o| matches!(flows[o.node.index()].form, Form::Masked(_)))
-        .for_each(|o| read[o.node.index()] = true);
-    for id in graph.ids().rev().filter(|id| id.index() >= bits.index()) {
-        if read[id.index()] {
-            graph.args(id).iter().for_each(|a| read[a.index()] = true);
-        }
-    }
-    read[bits.index()]
+    let is_masked = |o: &&Output| matches!(flows[o.node.index()].form, Form::Masked(_));
+    let to_same = graph.outputs.iter().filter(|o| o.to == graph.outputs[output].to);
+    let sums: BTreeSet<NodeId> = to_same.filter(is_masked).map(|o| o.node).collect();
+    graph.made_of(|id| sums.contains(&id))[bits.index()]
 }
 
 fn masked(n: u64, m: &Mask, of: &str, it: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {

@@ -94,7 +94,8 @@ fn hold(case: &Case, given: &[(&str, &[f64])], want: &[Vec<(f64, f64)>]) {
             let d = (a - b).abs() / a.abs().max(1.0);
             assert!(!a.is_finite() || d < 1e-9, "after {}: {a} became {b}", pass.name);
         }
-    });
+    })
+    .expect("no constant is lost");
     let check = |what: &str, found: &[Vec<f64>]| {
         assert_eq!(found.len(), want.len(), "outputs");
         let mut worst: f64 = 0.0;

@@ -12,6 +12,7 @@ use super::linear;
 use super::margin;
 use super::view::View;
 use crate::analysis::interval::{Interval, UNBOUNDED};
+use crate::analysis::layout::behind;
 use crate::analysis::order;
 use crate::graph::{NodeId, Op};
 use std::collections::BTreeMap;
@@ -64,13 +65,9 @@ pub(super) fn find(
 
 /// Whether a gate's value is what its sign is taken of, rounded or not.
 fn own_sign(view: &View<'_>, id: NodeId) -> bool {
-    let base = |mut x: NodeId| {
-        while let Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_) = view.op(x) {
-            x = view.args(x)[0];
-        }
-        x
-    };
-    base(view.args(id)[0]) == base(view.args(id)[1])
+    let near = |op: &Op| matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_));
+    let base = |i: usize| behind(view.g, view.args(id)[i], near);
+    base(0) == base(1)
 }
 
 /// Comparisons of inexact values that revealed values depend on otherwise than through a choice; and of
@@ -96,15 +93,12 @@ pub(super) fn decisions(
             _ => args,
         };
         read.iter().for_each(|a| needed[a.index()] = true);
-        let sides: &[NodeId] = if matches!(view.op(id), Op::Lt | Op::Eq) {
-            args
-        } else if matches!(view.op(id), Op::ArgMax | Op::ArgMaxIs) {
+        let sides: &[NodeId] = match view.op(id) {
+            Op::Lt | Op::Eq => args,
             // Two entries of one value.
-            &[args[0], args[0]]
-        } else if *view.op(id) == Op::Gate && read.len() > 1 {
-            &args[1..]
-        } else {
-            continue;
+            Op::ArgMax | Op::ArgMaxIs => &[args[0], args[0]],
+            Op::Gate if read.len() > 1 => &args[1..],
+            _ => continue,
         };
         let margin: f64 = sides.iter().map(|s| errors.proven[s.index()]).sum();
         if margin > 0.0 {

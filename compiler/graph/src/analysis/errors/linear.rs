@@ -40,6 +40,20 @@ impl Form {
     }
 }
 
+/// How far a node that multiplies its operand by a number may be from this multiple.
+fn rounding(view: &View<'_>, raw: &[Interval], id: NodeId) -> f64 {
+    match view.op(id) {
+        // The program's factor may be another one.
+        Op::Scale(c) => {
+            let x = view.args(id)[0];
+            let most = raw.get(x.index()).map_or(f64::INFINITY, |&x| size(x)) * view.ulp(x);
+            times(1.01 * view.factor_rounding(id, *c), most)
+        }
+        Op::Trunc(_) => view.truncation(id),
+        _ => 0.0,
+    }
+}
+
 fn form(view: &View<'_>, raw: &[Interval], id: NodeId, depth: u32) -> Form {
     let alone = || Form { terms: BTreeMap::from([(id, 1.0)]), ..Form::default() };
     let Some(depth) = depth.checked_sub(1) else { return alone() };
@@ -54,24 +68,14 @@ fn form(view: &View<'_>, raw: &[Interval], id: NodeId, depth: u32) -> Form {
         },
         Op::Add => arg(0).plus(arg(1)),
         Op::Sub => arg(0).plus(arg(1).scaled(-1.0)),
-        Op::Neg => arg(0).scaled(-1.0),
-        Op::Scale(c) => {
-            // The program's factor may be another one.
-            let x = view.args(id)[0];
-            let most = raw.get(x.index()).map_or(f64::INFINITY, |&x| size(x)) * view.ulp(x);
-            let mut form = arg(0).scaled(*c);
-            form.slack += times(1.01 * view.factor_rounding(id, *c), most);
-            form
-        }
-        Op::DivPow2(by) => arg(0).scaled((-f64::from(*by)).exp2()),
-        Op::MulPow2(by) => arg(0).scaled(f64::from(*by).exp2()),
-        Op::Shift(_) => arg(0),
-        Op::Trunc(_) => {
-            let mut x = arg(0);
-            x.slack += view.truncation(id);
-            x
-        }
-        _ => alone(),
+        op => match op.factor() {
+            Some(c) => {
+                let mut form = arg(0).scaled(c);
+                form.slack += rounding(view, raw, id);
+                form
+            }
+            None => alone(),
+        },
     };
     if found.terms.len() > TERMS { alone() } else { found }
 }

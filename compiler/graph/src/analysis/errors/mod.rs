@@ -62,13 +62,14 @@ use std::collections::BTreeMap;
 /// The error of each input as its guard has it dealt: rounded to the nearest, and one unit less at the end of
 /// its range if it is lifted from a small ring.
 pub fn input_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
-    let one = |(input, guard): (&Input, &Guard)| match (input.elem, guard) {
-        (Elem::Int | Elem::Bit, _) => 0.0,
-        // One unit less at the end of the range.
-        (Elem::Fix, Guard::Lift { .. }) => unit(graph, input),
-        (Elem::Fix, _) => unit(graph, input) / 2.0,
-    };
-    graph.inputs.iter().zip(guards).map(one).collect()
+    let lifted = encoded_errors(graph, guards);
+    lifted.into_iter().zip(rounded(graph)).map(|(lifted, rounded)| lifted.max(rounded)).collect()
+}
+
+/// How far each input is off that is rounded to the nearest.
+fn rounded(graph: &Graph) -> Vec<f64> {
+    let half = |i: &Input| if i.elem == Elem::Fix { unit(graph, i) / 2.0 } else { 0.0 };
+    graph.inputs.iter().map(half).collect()
 }
 
 /// One unit in the last place of an input, in real units.
@@ -97,9 +98,7 @@ pub fn rounding_inputs(graph: &Graph, raw: &[Interval], encoded: &Errors) -> Err
         let off = encoded.proven[id.index()] / view.ulp(id);
         (lo - off, hi + off)
     });
-    let half = |i: &Input| if i.elem == Elem::Fix { unit(graph, i) / 2.0 } else { 0.0 };
-    let inputs: Vec<f64> = graph.inputs.iter().map(half).collect();
-    bounded(&view, &real.collect::<Vec<_>>(), &inputs, encoded.ranked.clone())
+    bounded(&view, &real.collect::<Vec<_>>(), &rounded(graph), encoded.ranked.clone())
 }
 
 /// Errors of a graph with scales, from the smallest and largest raw value of every node (raw = real

@@ -90,7 +90,6 @@ impl Rules<'_> {
         let args = view.args(id);
         let of = |i: usize| self.of_line(args[i]);
         let positive = |i: usize| self.values(args[i]).real.0 >= 0.0;
-        let own = |l: Line| Line { fixed: l.fixed + cause.own, ..l };
         if self.choices[id.index()].is_some() {
             return None;
         }
@@ -107,13 +106,6 @@ impl Rules<'_> {
                 }
             }
             op if op.is_layout() => of(0),
-            Op::Neg | Op::Shift(_) => of(0),
-            Op::Trunc(_) => own(of(0)),
-            Op::DivPow2(by) => {
-                let c = (-f64::from(*by)).exp2();
-                Line { fixed: of(0).fixed * c, ..of(0) }
-            }
-            Op::MulPow2(by) => Line { fixed: of(0).fixed * f64::from(*by).exp2(), ..of(0) },
             Op::Scale(c) if of(0).relative > 0.0 => {
                 // The program's factor may be smaller than this one by as much.
                 let rounded = 1.001 * times(view.factor_rounding(id, *c), 1.0 / c.abs());
@@ -136,7 +128,10 @@ impl Rules<'_> {
                     + times(a.fixed, b.fixed);
                 Line { fixed, relative: a.relative + b.relative + a.relative * b.relative }
             }
-            _ => return None,
+            op => {
+                let factor = op.factor()?.abs();
+                Line { fixed: of(0).fixed * factor + cause.own, ..of(0) }
+            }
         })
     }
 
@@ -228,8 +223,6 @@ impl Rules<'_> {
                 let most = size(self.values(args[0]).real);
                 self.linear(times(view.factor_rounding(id, *c), most), args[0], c.abs())
             }
-            Op::DivPow2(by) => self.linear(0.0, args[0], (-f64::from(*by)).exp2()),
-            Op::MulPow2(by) => self.linear(0.0, args[0], f64::from(*by).exp2()),
             Op::Mul => self.product(args[0], args[1], 1.0),
             Op::MatMul { .. } => {
                 let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
@@ -255,8 +248,10 @@ impl Rules<'_> {
             Op::Concat(_) => self.largest(0.0, args),
             // A sign that comes out otherwise is that of a number near zero.
             Op::Gate => self.largest(0.0, args),
-            Op::Neg
-            | Op::Relu
+            op @ (Op::Neg | Op::Shift(_) | Op::DivPow2(_) | Op::MulPow2(_)) => {
+                self.linear(0.0, args[0], op.factor().map_or(1.0, f64::abs))
+            }
+            Op::Relu
             | Op::Abs
             | Op::Max(_)
             | Op::Min(_)
@@ -266,8 +261,7 @@ impl Rules<'_> {
             | Op::Transpose(_)
             | Op::Slice { .. }
             | Op::Broadcast(_)
-            | Op::Gather { .. }
-            | Op::Shift(_) => self.linear(0.0, args[0], 1.0),
+            | Op::Gather { .. } => self.linear(0.0, args[0], 1.0),
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Cause::own(0.0),
             Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Cause::own(0.0),
             Op::Function(f) => self.function(id, *f),
@@ -357,6 +351,9 @@ impl Rules<'_> {
     /// What the program's values are known to be within, whatever the intervals of operands.
     fn program_interval(&self, id: NodeId) -> Option<Interval> {
         let view = self.view;
+        let args = view.args(id);
+        let real = |i: usize| self.values(args[i]).real;
+        let terms = || (view.g.elements(args[0]) / view.g.elements(id).max(1)) as f64;
         match view.op(id) {
             Op::Function(Function::ExpNonPositive) => Some((0.0, 1.0)),
             Op::Function(Function::Exp | Function::Sqrt) => Some((0.0, f64::INFINITY)),
@@ -368,7 +365,7 @@ impl Rules<'_> {
             }
             // A column of what is side by side, as of the two that the smaller or the larger is taken of.
             Op::Slice { axis, start, len: 1, .. } => {
-                let joined = view.args(id)[0];
+                let joined = args[0];
                 let negated = *view.op(joined) == Op::Neg;
                 let inner = if negated { view.args(joined)[0] } else { joined };
                 match column(view, inner, (*axis, *start)).map(|part| self.values(part).real) {
@@ -378,19 +375,15 @@ impl Rules<'_> {
                 }
             }
             // The largest term is e^0.
-            Op::Sum(axes) if has_largest(view, view.args(id)[0], axes).is_some() => {
-                let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
-                Some((1.0, terms as f64))
-            }
+            Op::Sum(axes) if has_largest(view, args[0], axes).is_some() => Some((1.0, terms())),
             Op::Function(Function::Recip) => {
-                let (lo, _) = self.values(view.args(id)[0]).real;
+                let (lo, _) = real(0);
                 let end = f64::from(domain::QUOTIENT_TOP).exp2();
                 // An end of -0 is no other than 0.
                 (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)))
             }
             Op::Div => {
-                let args = view.args(id);
-                let [x, y] = [0, 1].map(|i| self.values(args[i]).real);
+                let (x, y) = (real(0), real(1));
                 // What a divisor is made of is the same in real numbers.
                 let positive = x.0 >= 0.0 && y.0 >= 0.0;
                 let sign = |id: NodeId| self.values(id).real.0 >= 0.0;
@@ -402,46 +395,21 @@ impl Rules<'_> {
                 interval::quotient(x, y).or_else(|| (positive || view.reals).then_some(cut))
             }
             // In real numbers nothing is added to a product.
-            Op::Mul if view.reals => {
-                let [a, b] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
-                Some(interval::product(a, b))
-            }
-            Op::Scale(c) if view.reals => {
-                Some(interval::scaled(self.values(view.args(id)[0]).real, *c))
-                    .map(|(a, b)| interval::between(a, b))
-            }
-            Op::Sub if view.relu_of(view.args(id)[1], view.args(id)[0]).is_some() => {
-                let (lo, hi) = self.values(view.args(id)[0]).real;
+            Op::Mul if view.reals => Some(interval::product(real(0), real(1))),
+            Op::Scale(_) if !view.reals => None,
+            Op::Sub if view.relu_of(args[1], args[0]).is_some() => {
+                let (lo, hi) = real(0);
                 Some((lo.min(0.0), hi.min(0.0)))
             }
-            Op::Sub if view.reals => {
-                let [a, b] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
-                Some(interval::sum(a, (-b.1, -b.0)))
+            Op::Sub if view.reals => Some(interval::sum(real(0), interval::negated(real(1)))),
+            Op::Sum(_) => Some(interval::scaled(real(0), terms())),
+            Op::Add => Some(interval::sum(real(0), real(1))),
+            op if op.is_layout() => Some(real(0)),
+            op => {
+                let factor = op.factor()?;
+                let (a, b) = interval::scaled(real(0), factor);
+                Some(interval::between(a, b))
             }
-            Op::Neg => {
-                let (lo, hi) = self.values(view.args(id)[0]).real;
-                Some((-hi, -lo))
-            }
-            Op::DivPow2(by) => {
-                let x = self.values(view.args(id)[0]).real;
-                Some(interval::scaled(x, (-f64::from(*by)).exp2()))
-            }
-            Op::MulPow2(by) => {
-                let x = self.values(view.args(id)[0]).real;
-                Some(interval::scaled(x, f64::from(*by).exp2()))
-            }
-            Op::Sum(_) => {
-                let terms = view.g.elements(view.args(id)[0]) / view.g.elements(id).max(1);
-                Some(interval::scaled(self.values(view.args(id)[0]).real, terms as f64))
-            }
-            Op::Add => {
-                let [a, b] = [0, 1].map(|i| self.values(view.args(id)[i]).real);
-                Some(interval::sum(a, b))
-            }
-            op if op.is_layout() || matches!(op, Op::Shift(_) | Op::Trunc(_)) => {
-                Some(self.values(view.args(id)[0]).real)
-            }
-            _ => None,
         }
     }
 }

@@ -35,7 +35,6 @@ pub(super) struct Context<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// For a run.
     pub fn new(
         view: &'a View<'a>,
         guards: &'a [Guard],

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::deviation::{Deviation, Noise, Running};
-use super::linear::aligned;
+use super::linear::{aligned, pair};
 use super::point::shared;
 use crate::graph::eval::EvalError;
 use crate::graph::{Graph, NodeId, Op};
@@ -35,10 +35,9 @@ pub fn verdicts(g: &Graph, id: NodeId, given: &[&Running]) -> Vec<Verdict> {
     let args = g.args(id);
     match g.op(id) {
         op @ (Op::Lt | Op::Eq) => {
-            let [x, y] = [0, 1].map(|k| aligned(g, &given[k].value, args[k], id));
-            let [ex, ey] = [0, 1].map(|k| aligned(g, &given[k].bounds(), args[k], id));
+            let [x, y] = pair(g, id, given);
             let whole = args.iter().all(|&a| g.ty(a).elem != Elem::Fix);
-            let one = |i: usize| sides(*op == Op::Lt, whole, (x[i], ex[i]), (y[i], ey[i]));
+            let one = |i: usize| sides(*op == Op::Lt, whole, x[i], y[i]);
             (0..x.len()).map(one).collect()
         }
         Op::Gate => (0..given[1].value.len())
@@ -48,22 +47,20 @@ pub fn verdicts(g: &Graph, id: NodeId, given: &[&Running]) -> Vec<Verdict> {
                 Verdict { gap, bound, certified: if open { gap >= bound } else { gap > bound } }
             })
             .collect(),
-        Op::ArgMax => rows(g, args[0], given[0], |v, b| {
-            let best = first_largest(v);
-            against(v, b, best)
-        }),
+        Op::ArgMax => {
+            rows(g, args[0], given[0]).map(|(v, b)| against(v, &b, first_largest(v))).collect()
+        }
         Op::ArgMaxIs => {
-            let classes = last(g, args[0]);
-            let labels = given[1].value.chunks(classes);
-            let rows = given[0].value.chunks(classes).zip(labels).enumerate();
-            rows.map(|(r, (v, label))| {
-                let b: Vec<f64> = (0..v.len()).map(|i| given[0].bound(r * classes + i)).collect();
-                let off = (0..v.len()).any(|i| given[1].bound(r * classes + i) > 0.0);
-                let label = label.iter().position(|&l| l != 0.0);
-                let found = label.map_or(CERTAIN, |label| hit(v, &b, label));
-                Verdict { certified: found.certified && !off, ..found }
-            })
-            .collect()
+            let labels = rows(g, args[1], given[1]);
+            rows(g, args[0], given[0])
+                .zip(labels)
+                .map(|((v, b), (label, off))| {
+                    let label = label.iter().position(|&l| l != 0.0);
+                    let found = label.map_or(CERTAIN, |label| hit(v, &b, label));
+                    let off = off.iter().any(|&off| off > 0.0);
+                    Verdict { certified: found.certified && !off, ..found }
+                })
+                .collect()
         }
         // Choices of near values, and what decides nothing.
         _ => Vec::new(),
@@ -89,13 +86,15 @@ fn last(g: &Graph, id: NodeId) -> usize {
     g.shape(id).last().map_or(1, |&n| n as usize).max(1)
 }
 
-fn rows(g: &Graph, id: NodeId, x: &Running, f: impl Fn(&[f64], &[f64]) -> Verdict) -> Vec<Verdict> {
+/// Rows along the last axis, with how far their entries may be off.
+fn rows<'x>(
+    g: &Graph,
+    id: NodeId,
+    x: &'x Running,
+) -> impl Iterator<Item = (&'x [f64], Vec<f64>)> + use<'x> {
     let n = last(g, id);
-    let row = |(r, v): (usize, &[f64])| {
-        let b: Vec<f64> = (0..v.len()).map(|i| x.bound(r * n + i)).collect();
-        f(v, &b)
-    };
-    x.value.chunks(n).enumerate().map(row).collect()
+    let bounds = move |r| (r * n..(r + 1) * n).map(|i| x.bound(i)).collect();
+    x.value.chunks(n).enumerate().map(move |(r, v)| (v, bounds(r)))
 }
 
 fn first_largest(v: &[f64]) -> usize {
@@ -192,16 +191,14 @@ pub(super) fn one_hot(label: &Running, value: Numbers, classes: usize) -> Runnin
 /// And, exclusive or.
 pub(super) fn bits(rules: &Context<'_>, id: NodeId, given: &[&Running], value: Numbers) -> Running {
     let g = rules.view.g;
-    let args = g.args(id);
-    let [x, y] = [0, 1].map(|k| aligned(g, &given[k].value, args[k], id));
-    let [ex, ey] = [0, 1].map(|k| aligned(g, &given[k].bounds(), args[k], id));
     let and = *g.op(id) == Op::And;
-    let doubt = (0..value.len()).map(|i| {
-        let (a, b) = (ex[i] > 0.0, ey[i] > 0.0);
-        let zero = (x[i] == 0.0 && !a) || (y[i] == 0.0 && !b);
+    let [x, y] = pair(g, id, given);
+    let doubt = x.into_iter().zip(y).map(|((x, ex), (y, ey))| {
+        let (a, b) = (ex > 0.0, ey > 0.0);
+        let zero = (x == 0.0 && !a) || (y == 0.0 && !b);
         bit((a || b) && !(and && zero))
     });
-    in_doubt(Arc::clone(&value), doubt)
+    in_doubt(value, doubt)
 }
 
 /// One of two values: the program's choice where the bit is certain, else either.

@@ -38,7 +38,20 @@ pub struct Noise {
     pub rest: Vec<f64>,
 }
 
+impl Deviation {
+    /// None of so many entries.
+    fn none(n: usize) -> Deviation {
+        Deviation { worst: vec![0.0; n], noise: None, bound: vec![0.0; n] }
+    }
+}
+
 impl Noise {
+    /// Nothing of it is linear.
+    pub fn rest(rest: Vec<f64>) -> Noise {
+        let zeros = vec![0.0; rest.len()];
+        Noise { fresh: zeros.clone(), carried: zeros, rest }
+    }
+
     /// Sub-Gaussian norm of an entry. What is carried is settled before what is fresh is drawn, so squares add up.
     pub fn size(&self, i: usize) -> f64 {
         (self.fresh[i] + self.carried[i] * self.carried[i]).sqrt()
@@ -118,11 +131,7 @@ impl Running {
     /// `bit` is off by 1 at most.
     pub fn together(&self, program: &Running, bit: bool) -> Running {
         let Some(drift) = &program.off else { return self.clone() };
-        let mut off = self.off.clone().unwrap_or_else(|| Deviation {
-            worst: vec![0.0; self.value.len()],
-            bound: vec![0.0; self.value.len()],
-            noise: None,
-        });
+        let mut off = self.deviation();
         let most = if bit { 1.0 } else { f64::INFINITY };
         let add = |to: &mut [f64], most: f64| {
             to.iter_mut().zip(&drift.bound).for_each(|(x, d)| *x = (*x + d).min(most));
@@ -133,6 +142,11 @@ impl Running {
             add(&mut noise.rest, f64::INFINITY);
         }
         Running { value: Arc::clone(&self.value), off: Some(off) }
+    }
+
+    /// How far it may be off, also where it is exact.
+    pub fn deviation(&self) -> Deviation {
+        self.off.clone().unwrap_or_else(|| Deviation::none(self.value.len()))
     }
 
     /// How far entry i may be off.

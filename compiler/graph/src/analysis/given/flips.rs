@@ -57,10 +57,7 @@ impl<'a> Flips<'a> {
             from[id.index()] =
                 decisions.contains(&id) || g.args(id).iter().any(|a| from[a.index()]);
         }
-        let mut to = vec![false; g.len()];
-        for id in g.ids().rev().collect::<Vec<_>>() {
-            to[id.index()] = bits.contains(&id) || g.users(id).iter().any(|u| to[u.index()]);
-        }
+        let to = g.made_of(|id| bits.contains(&id));
         let on_way = from.iter().zip(&to).map(|(f, t)| *f && *t).collect();
         Flips { g, on_way, doubt: vec![None; g.len()], indices: BTreeMap::new() }
     }
@@ -133,7 +130,7 @@ impl<'a> Flips<'a> {
             }
             Ok(out)
         };
-        match g.op(id).facts().class {
+        match g.op(id).class() {
             Class::Leaf => Ok(vec![false; n]),
             Class::Pointwise | Class::Function | Class::Rescale => each_operand(&|_, a| {
                 Ok(aligned(g, &marks(a, 0.0), a, id).iter().map(|&m| m != 0.0).collect())

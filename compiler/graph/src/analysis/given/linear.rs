@@ -23,12 +23,9 @@ struct Bilinear<'a, 'r> {
 impl Bilinear<'_, '_> {
     /// The node's operation with operand `i` replaced, and of every other one `f` of its values, where it is a factor.
     fn with(&self, i: usize, x: &Numbers, f: fn(f64) -> f64) -> Result<Vec<f64>, EvalError> {
-        let factor =
-            matches!(self.rules.view.op(self.id), Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. });
-        let index = matches!(self.rules.view.op(self.id), Op::Gather { .. });
-        let other = |j: usize| match (factor, index) {
-            (true, _) => each(&self.given[j].value, f),
-            (_, true) => Arc::clone(&self.given[j].value),
+        let other = |j: usize| match self.rules.view.op(self.id) {
+            Op::Gather { .. } => Arc::clone(&self.given[j].value),
+            _ if self.product() => each(&self.given[j].value, f),
             _ => each(&self.given[j].value, |_| 0.0),
         };
         let all: Vec<Numbers> =
@@ -45,12 +42,7 @@ impl Bilinear<'_, '_> {
 
     /// What independent deviations of these variances come to.
     fn squares(&self, i: usize, x: &[f64]) -> Result<Vec<f64>, EvalError> {
-        let c = match self.rules.view.op(self.id) {
-            Op::Scale(c) => c.abs(),
-            Op::DivPow2(by) => (-f64::from(*by)).exp2(),
-            Op::MulPow2(by) => f64::from(*by).exp2(),
-            _ => 1.0,
-        };
+        let c = self.rules.view.op(self.id).factor().map_or(1.0, f64::abs);
         let mut found = self.with(i, &each(x, |x| x), |x| x * x)?;
         // The factor is applied once by the operation itself.
         found.iter_mut().for_each(|x| *x *= c);
@@ -72,16 +64,11 @@ impl Bilinear<'_, '_> {
 
     /// Deviations of all operands together; `own` is that of the node itself.
     fn deviation(&self, own: Vec<f64>) -> Result<Deviation, EvalError> {
-        let n = own.len();
         let mut off = Deviation { worst: own.clone(), noise: None, bound: Vec::new() };
         let noisy: Vec<usize> = (0..self.given.len())
             .filter(|&i| self.given[i].off.as_ref().is_some_and(|off| off.noise.is_some()))
             .collect();
-        let mut noise = (!noisy.is_empty()).then(|| Noise {
-            fresh: vec![0.0; n],
-            carried: vec![0.0; n],
-            rest: own,
-        });
+        let mut noise = (!noisy.is_empty()).then(|| Noise::rest(own));
         let add = |to: &mut [f64], x: &[f64]| to.iter_mut().zip(x).for_each(|(a, b)| *a += b);
         let square = self.square();
         for (i, x) in self.given.iter().enumerate() {
@@ -153,7 +140,6 @@ impl Bilinear<'_, '_> {
     }
 }
 
-/// Sums and products.
 pub(super) fn arithmetic(
     rules: &Context<'_>,
     id: NodeId,
@@ -206,6 +192,15 @@ pub(super) fn moved(
     let zeros = vec![0.0; value.len()];
     let off = Bilinear { rules, id, given }.deviation(zeros)?;
     Ok(rules.made(value, off))
+}
+
+/// The entries of two operands with how far they may be off, each for every entry of the result.
+pub(super) fn pair(g: &Graph, id: NodeId, given: &[&Running]) -> [Vec<(f64, f64)>; 2] {
+    [0, 1].map(|k| {
+        let (x, from) = (given[k], g.arg(id, k));
+        let bounds = aligned(g, &x.bounds(), from, id);
+        aligned(g, &x.value, from, id).into_iter().zip(bounds).collect()
+    })
 }
 
 /// A value's entries under the shape of a result that they are aligned to.

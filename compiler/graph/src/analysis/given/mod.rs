@@ -70,7 +70,7 @@ use super::interval::{self, Interval, UNBOUNDED};
 use super::layout::behind;
 use super::stated::StatedErrors;
 use super::view::View;
-use crate::graph::eval::{Coin, EvalError, Inputs};
+use crate::graph::eval::{self, Coin, EvalError, Inputs};
 use crate::graph::{Graph, NodeId, Op};
 use context::Context;
 use slvr_language::types::Elem;
@@ -111,7 +111,6 @@ pub struct Given<'a> {
     pub raw: &'a [Interval],
     /// Already [`encoded`].
     pub inputs: &'a Inputs,
-    /// Public coins.
     pub coin: Coin<'a>,
 }
 
@@ -125,9 +124,7 @@ impl Given<'_> {
     pub fn run(&self, see: &mut dyn FnMut(NodeId, &Running, &[&Running])) -> Result<(), EvalError> {
         let g = self.graph;
         crate::graph::verify::verify(g)?;
-        if g.frac.is_none() {
-            return Err(EvalError::Unscaled);
-        }
+        eval::scaled(g)?;
         let view = View::new(g, self.stated);
         let reals = View::of_reals(g, &StatedErrors::NONE);
         let forms = g.ids().map(|id| g.elements(id)).fold(0u64, u64::saturating_add);

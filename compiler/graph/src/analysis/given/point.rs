@@ -2,7 +2,7 @@
 
 use super::context::{Context, Whose};
 use super::deviation::{Deviation, Noise, Running};
-use super::linear::aligned;
+use super::linear::pair;
 use crate::analysis::interval::size;
 use crate::analysis::stated::{CUT, Function};
 use crate::graph::{NodeId, domain};
@@ -69,9 +69,7 @@ pub(super) fn saturate(rules: &Context<'_>, x: &Running, value: Numbers, most: f
     if exact && value.iter().all(|v| v.abs() <= most) {
         return Running::exact(value);
     }
-    let zeros =
-        || Deviation { worst: vec![0.0; value.len()], bound: vec![0.0; value.len()], noise: None };
-    let x = Running { value: x.value.clone(), off: Some(x.off.clone().unwrap_or_else(zeros)) };
+    let x = Running { value: x.value.clone(), off: Some(x.deviation()) };
     by_entry(rules, &x, value, |_, v, b| {
         let cut = |x: f64| x.clamp(-most, most);
         let worst = (v - cut(v - b)).abs().max((cut(v + b) - v).abs());
@@ -82,12 +80,10 @@ pub(super) fn saturate(rules: &Context<'_>, x: &Running, value: Numbers, most: f
 /// v where s >= 0, else 0.
 pub(super) fn gate(rules: &Context<'_>, given: &[&Running], value: Numbers) -> Running {
     let &[v, s] = given else { return Running::exact(value) };
-    let zeros =
-        || Deviation { worst: vec![0.0; value.len()], bound: vec![0.0; value.len()], noise: None };
     if v.off.is_none() && s.off.is_none() {
         return Running::exact(value);
     }
-    let x = Running { value: v.value.clone(), off: Some(v.off.clone().unwrap_or_else(zeros)) };
+    let x = Running { value: v.value.clone(), off: Some(v.deviation()) };
     by_entry(rules, &x, value, |i, v, b| {
         let (low, high) = s.interval(i);
         let open = s.value[i] >= 0.0;
@@ -141,12 +137,10 @@ pub(super) fn quotient(
     value: Numbers,
 ) -> Running {
     let (view, args) = (rules.view, rules.view.args(id));
-    let [x, y] = [0, 1].map(|k| aligned(view.g, &given[k].value, args[k], id));
-    let [ex, ey] = [0, 1].map(|k| aligned(view.g, &given[k].bounds(), args[k], id));
+    let [x, y] = pair(view.g, id, given);
     let stated = view.stated.div;
     let off = |i: usize| {
-        let (x, y, q) = (x[i], y[i], value[i]);
-        let (ex, ey) = (ex[i], ey[i]);
+        let ((x, ex), (y, ey), q) = (x[i], y[i], value[i]);
         let end = f64::from(domain::QUOTIENT_TOP).exp2().max(x.abs() + ex);
         let nearest = y.abs() - ey;
         // 0 by anything is 0.

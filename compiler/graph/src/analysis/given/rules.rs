@@ -1,7 +1,7 @@
 //! The rule of each operation, by kind.
 
 use super::context::{Context, Whose};
-use super::deviation::{Deviation, Noise, Running};
+use super::deviation::{Noise, Running};
 use super::masks::Rounding;
 use super::{decide, linear, point};
 use crate::analysis::guard::{Guard, UPLOAD};
@@ -64,7 +64,7 @@ impl Context<'_> {
             }
             Op::Trunc(_) => self.truncation(id, given[0], value),
 
-            Op::ToInt => Running { value, off: given[0].off.clone() },
+            Op::ToInt | Op::Not => Running { value, off: given[0].off.clone() },
             Op::Relu => point::relu(self, given[0], value),
             Op::Abs => point::abs(self, given[0], value),
             Op::Saturate(top) => point::saturate(self, given[0], value, f64::from(*top).exp2()),
@@ -75,7 +75,6 @@ impl Context<'_> {
             // From here on nothing rounds.
             Op::Lt
             | Op::Eq
-            | Op::Not
             | Op::And
             | Op::Xor
             | Op::Select
@@ -92,7 +91,6 @@ impl Context<'_> {
                 Running::exact(value)
             }
             Op::Lt | Op::Eq => decide::comparison(self, id, given, value),
-            Op::Not => Running { value, off: given[0].off.clone() },
             Op::And | Op::Xor => decide::bits(self, id, given, value),
             Op::Select => decide::select(self, id, given, value)?,
             Op::ArgMax | Op::ArgMaxIs => decide::largest(self, id, given, value),
@@ -133,24 +131,13 @@ impl Context<'_> {
             if there { 0.0 } else { most }
         };
         let n = value.len();
-        let mut off = x.off.clone().unwrap_or_else(|| Deviation {
-            worst: vec![0.0; n],
-            bound: vec![0.0; n],
-            noise: None,
-        });
+        let mut off = x.deviation();
         if rounding == Rounding::Martingale {
-            let rest = || off.worst.clone();
-            let noise = off.noise.take().unwrap_or_else(|| Noise {
-                fresh: vec![0.0; n],
-                carried: vec![0.0; n],
-                rest: rest(),
-            });
-            let mut noise = noise;
+            let noise = off.noise.get_or_insert_with(|| Noise::rest(off.worst.clone()));
             // Of two values that are a unit apart, with mean 0: the variance proxy is at most a quarter.
             for i in (0..n).filter(|&i| own(i) > 0.0) {
                 noise.fresh[i] += 0.25 * ulp * ulp;
             }
-            off.noise = Some(noise);
         } else if let Some(noise) = &mut off.noise {
             noise.rest.iter_mut().enumerate().for_each(|(i, r)| *r += own(i));
         }

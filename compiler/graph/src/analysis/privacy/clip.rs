@@ -7,6 +7,7 @@
 //! divisor is that of u itself. What the parties compute is off by what is stated of quotients, roots and truncations,
 //! and all of it is added to the length.
 
+use crate::analysis::layout::behind;
 use crate::analysis::ranges::Ranges;
 use crate::analysis::stated::StatedErrors;
 use crate::graph::{Function, Graph, NodeId, Op};
@@ -58,10 +59,6 @@ impl AtLeast {
 }
 
 impl Words<'_> {
-    fn unit(&self, id: NodeId) -> f64 {
-        (-f64::from(self.graph.ty(id).frac.unwrap_or(0))).exp2()
-    }
-
     /// How long the rows of a product of a factor for each client with the client's vector are at most, in real
     /// units. No vector is longer than `most`.
     pub(super) fn cut(&self, factor: NodeId, vector: NodeId, most: f64) -> Option<f64> {
@@ -83,7 +80,7 @@ impl Words<'_> {
         }
         // Shorter ones are multiplied by no more than the factor's range allows, longer ones by the quotient.
         let div = self.stated.div;
-        let units = quotient.scale * div.units * self.unit(quotient.node) + quotient.slack;
+        let units = quotient.scale * div.units * self.graph.ulp(quotient.node) + quotient.slack;
         let length = of.scale * norm + of.slack;
         let long = limit * (1.0 + div.relative) * length / below + units * most;
         let short = whole.1.max(-whole.0) * length;
@@ -107,7 +104,7 @@ impl Words<'_> {
         }
         let div = self.stated.div;
         let entries = g.elements(quotient) / g.shape(least.of).first().copied()?.max(1);
-        let units = div.units * self.unit(quotient) * (entries as f64).sqrt();
+        let units = div.units * self.graph.ulp(quotient) * (entries as f64).sqrt();
         let over = |length: f64| length / below.min(lowest) * (1.0 + div.relative) + units;
         let room = 1.0 + 1e-9;
         Some((over(of.scale * norm + of.slack) * room, over(of.slack) * room))
@@ -142,7 +139,7 @@ impl Words<'_> {
             of: of.node,
             slope: scale * of.scale,
             relative: sqrt.relative,
-            rounded: root.scale * sqrt.units * self.unit(root.node) + root.slack,
+            rounded: root.scale * sqrt.units * self.graph.ulp(root.node) + root.slack,
             moved: scale * of.slack * entries.sqrt(),
             // The root of a^2 - s is at least a - s / a.
             square: root.scale * root.scale * square.slack,
@@ -155,16 +152,20 @@ impl Words<'_> {
         let inner = || self.multiple(g.arg(id, 0), transposed);
         match g.op(id) {
             Op::Transpose(_) if transposed => inner(),
-            Op::Reshape(_) | Op::Shift(_) | Op::Neg => inner(),
-            Op::Trunc(_) => {
-                let found = inner();
-                Found { slack: found.slack + self.unit(id), ..found }
-            }
-            Op::DivPow2(by) => scaled(inner(), (-f64::from(*by)).exp2()),
-            Op::MulPow2(by) => scaled(inner(), f64::from(*by).exp2()),
-            Op::Scale(by) if *by != 0.0 => scaled(inner(), by.abs()),
-            _ => Found { node: id, scale: 1.0, slack: 0.0 },
+            Op::Reshape(_) => inner(),
+            op => match factor(op) {
+                Some(_) => self.multiplied(id, inner()),
+                None => Found { node: id, scale: 1.0, slack: 0.0 },
+            },
         }
+    }
+
+    /// What a node that only multiplies its operand and rounds is of what the operand is.
+    fn multiplied(&self, id: NodeId, of: Found) -> Found {
+        let op = self.graph.op(id);
+        let by = factor(op).map_or(1.0, f64::abs);
+        let rounded = if let Op::Trunc(_) = op { self.graph.ulp(id) } else { 0.0 };
+        Found { scale: of.scale * by, slack: of.slack * by + rounded, ..of }
     }
 
     /// A value that bounds another one, from above or from below.
@@ -189,8 +190,6 @@ impl Words<'_> {
         let at = |i: usize| g.arg(id, i);
         let same = |x: NodeId| self.side(x, (above, negated), part, goal);
         match op {
-            Op::Neg => self.side(at(0), (!above, !negated), part, goal),
-            Op::Shift(_) => same(at(0)),
             Op::Reshape(_) | Op::Transpose(_) if part.is_none() => same(at(0)),
             Op::Slice { axis, start, len: 1, .. } if part.is_none() => {
                 self.side(at(0), (above, negated), Some((*axis, *start)), goal)
@@ -207,16 +206,6 @@ impl Words<'_> {
                 }
                 None
             }
-            Op::Trunc(_) => {
-                let found = same(at(0))?;
-                Some(Found { slack: found.slack + self.unit(id), ..found })
-            }
-            Op::DivPow2(by) => Some(scaled(same(at(0))?, (-f64::from(*by)).exp2())),
-            Op::MulPow2(by) => Some(scaled(same(at(0))?, f64::from(*by).exp2())),
-            Op::Scale(by) if *by > 0.0 => Some(scaled(same(at(0))?, *by)),
-            Op::Scale(by) if *by < 0.0 => {
-                Some(scaled(self.side(at(0), (!above, !negated), part, goal)?, -by))
-            }
             // At least the operand, or at most where the operand is not negative: a quotient of norms.
             Op::Relu | Op::Gate if !above => same(at(0)),
             Op::Saturate(_) if above => same(at(0)),
@@ -229,7 +218,11 @@ impl Words<'_> {
                 let fits = if above { smaller } else { larger };
                 if fits { same(x).or_else(|| same(y)) } else { None }
             }
-            _ => None,
+            _ => {
+                let turned = factor(op)? < 0.0;
+                let sides = (above != turned, negated != turned);
+                Some(self.multiplied(id, self.side(at(0), sides, part, goal)?))
+            }
         }
     }
 
@@ -240,40 +233,29 @@ impl Words<'_> {
         let sum = |op: &Op| matches!(op, Op::MatMul { trans_b: true } | Op::Sum(_));
         let found = self.bounded(id, false, &sum)?;
         let args = g.args(found.node);
-        let product = args[0];
-        let (x, y) = match g.op(found.node) {
-            Op::MatMul { .. } => (args[0], args[1]),
-            Op::Sum(_) if *g.op(product) == Op::Mul => (g.arg(product, 0), g.arg(product, 1)),
+        // Whether all of a row is summed, and nothing else.
+        let ((x, y), by_row) = match g.op(found.node) {
+            Op::MatMul { .. } => {
+                let alone = |&x: &NodeId| matches!(g.shape(x), [_, 1, _]);
+                ((args[0], args[1]), args.iter().all(alone))
+            }
+            Op::Sum(axes) if *g.op(args[0]) == Op::Mul => {
+                let product = args[0];
+                let all = axes.iter().copied().eq(1..g.shape(product).len() as u64);
+                ((g.arg(product, 0), g.arg(product, 1)), all)
+            }
             _ => return None,
         };
-        let u = entries(g, x);
+        let entries = |x| behind(g, x, |op| matches!(op, Op::Reshape(_) | Op::Shift(_)));
+        let u = entries(x);
         let of = self.multiple(u, false);
-        let rows = g.shape(u).first().copied()?;
-        let ok = entries(g, y) == u
-            && g.shape(of.node).first() == Some(&rows)
-            && match g.op(found.node) {
-                Op::MatMul { .. } => {
-                    let alone = |x: NodeId| matches!(g.shape(x), [m, 1, _] if *m == rows);
-                    alone(x) && alone(y)
-                }
-                Op::Sum(axes) => {
-                    let all = axes.iter().copied().eq(1..g.shape(product).len() as u64);
-                    all && [x, y].iter().all(|&x| g.shape(x)[0] == rows)
-                }
-                _ => false,
-            };
-        ok.then_some((found, of))
+        let rows = g.shape(u).first()?;
+        let same = [x, y, of.node].iter().all(|&x| g.shape(x).first() == Some(rows));
+        (by_row && same && entries(y) == u).then_some((found, of))
     }
 }
 
-fn scaled(found: Found, by: f64) -> Found {
-    Found { scale: found.scale * by, slack: found.slack * by, ..found }
-}
-
-/// A value behind reshapes.
-fn entries(g: &Graph, mut id: NodeId) -> NodeId {
-    while let Op::Reshape(_) | Op::Shift(_) = g.op(id) {
-        id = g.arg(id, 0);
-    }
-    id
+/// The number that an operation multiplies its operand by, if it does no more than this and round.
+fn factor(op: &Op) -> Option<f64> {
+    op.factor().filter(|by| *by != 0.0)
 }

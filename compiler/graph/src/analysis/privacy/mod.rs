@@ -56,7 +56,6 @@ pub struct Privacy {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NoiseRow {
     pub name: String,
-    /// Its source line.
     pub line: u32,
     /// `gaussian` or `laplace`.
     pub law: &'static str,
@@ -370,14 +369,9 @@ impl<'a> Found<'a> {
             let Op::Noise { noise, .. } = g.op(drawn) else { return None };
             let whole = [drawn, other].iter().all(|&x| g.elements(x) == g.elements(id));
             let grid = g.ty(id).frac == Some(noise.frac);
-            (whole && grid && args[0] != args[1] && self.once(drawn))
+            (whole && grid && args[0] != args[1] && self.reader(drawn).is_some())
                 .then_some((drawn, *noise, other))
         })
-    }
-
-    /// Whether one node reads the noise, and nothing else does.
-    fn once(&self, drawn: NodeId) -> bool {
-        self.reader(drawn).is_some()
     }
 
     /// The sum that reads the noise, if nothing else does.
@@ -385,10 +379,8 @@ impl<'a> Found<'a> {
         let g = self.g();
         let mut at = drawn;
         loop {
-            let revealed = g.outputs.iter().any(|o| o.node == at);
-            let &[user] = g.users(at) else { return None };
+            let user = g.only_user(at)?;
             match g.op(user) {
-                _ if revealed => return None,
                 Op::Reshape(_) | Op::Transpose(_) => at = user,
                 op => return matches!(op, Op::Add | Op::Sub).then_some(user),
             }

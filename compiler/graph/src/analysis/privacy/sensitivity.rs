@@ -67,6 +67,13 @@ impl Rows {
 }
 
 impl Length {
+    const UNKNOWN: Length = Length::euclidean(f64::INFINITY);
+
+    /// With an L2 norm of at most this.
+    const fn euclidean(l2: f64) -> Length {
+        Length { l1: f64::INFINITY, l2 }
+    }
+
     fn times(self, by: f64) -> Length {
         Length { l1: self.l1 * by, l2: self.l2 * by }
     }
@@ -151,7 +158,7 @@ impl<'a> Sensitivity<'a> {
         let rows = if of.zero { 1.0 } else { 2.0 };
         let norm = self.enforced(id, of.axis).min(self.carried(id, of));
         let l2 = rows * norm;
-        let length = Length::of(entries, size).least(Length { l1: f64::INFINITY, l2 }, entries);
+        let length = Length::of(entries, size).least(Length::euclidean(l2), entries);
         Rows { length, norm, ..of }
     }
 
@@ -173,7 +180,7 @@ impl<'a> Sensitivity<'a> {
     /// How long a row is at most, not only how much it changes.
     fn norm(&self, id: NodeId, rows: &Rows) -> Length {
         let entries = self.row_entries(id, rows.axis);
-        let enforced = Length { l1: f64::INFINITY, l2: rows.norm };
+        let enforced = Length::euclidean(rows.norm);
         let ranged = Length::of(entries, self.largest(id)).least(enforced, entries);
         if rows.zero { rows.length.least(ranged, entries) } else { ranged }
     }
@@ -195,8 +202,6 @@ impl<'a> Sensitivity<'a> {
         }
         let why = |text| Reach::Unbounded(Why { node: id, text });
         match op {
-            Op::Neg => self.scaled(id, of[0], 1.0),
-            Op::DivPow2(_) | Op::MulPow2(_) => self.scaled(id, of[0], 1.0),
             Op::Scale(c) => self.scaled(id, of[0], c.abs()),
             Op::Shift(by) => self.scaled(id, of[0], f64::from(*by).exp2()),
             Op::Trunc(by) => self.truncated(id, of[0], f64::from(*by).exp2()),
@@ -205,6 +210,7 @@ impl<'a> Sensitivity<'a> {
             Op::MatMul { trans_b } => self.matmul(id, args, &of, *trans_b),
             Op::Sum(axes) => self.summed(id, args[0], of[0], axes),
             // No two values are further apart afterwards.
+            Op::Neg | Op::DivPow2(_) | Op::MulPow2(_) => self.scaled(id, of[0], 1.0),
             Op::Relu | Op::Abs | Op::Saturate(_) | Op::ToInt => self.scaled(id, of[0], 1.0),
             op if op.is_pointwise() => self.pointwise(id, args, &of),
             Op::Reshape(to) => self.reshaped(id, args[0], of[0], to),
@@ -232,30 +238,19 @@ impl<'a> Sensitivity<'a> {
                 }
             }
             Op::Gather { .. } => why(SELECTS),
-            Op::Max(axis) | Op::Min(axis) => self.along(id, of[0], *axis as usize),
-            Op::ArgMax | Op::Sort | Op::SortSum { .. } | Op::ArgMaxIs | Op::OneHot(_) => {
+            // The axis disappears.
+            Op::Max(axis) | Op::Min(axis) => {
+                let gone = *axis as usize;
+                let kept = |axis| (axis != gone).then(|| axis - usize::from(gone < axis));
+                self.by_client(id, &of, SELECTS, kept)
+            }
+            Op::OneHot(_) => self.by_client(id, &of, SELECTS, Some),
+            Op::ArgMax | Op::Sort | Op::SortSum { .. } | Op::ArgMaxIs => {
                 let last = g.shape(args[0]).len().wrapping_sub(1);
-                let new = matches!(op, Op::OneHot(_));
-                let all: Vec<Reach> = of
-                    .iter()
-                    .map(|r| match r {
-                        Reach::Rows(r) if new || r.axis != last => self.local(id, *r, r.axis),
-                        Reach::Free => Reach::Free,
-                        _ => why(SELECTS),
-                    })
-                    .collect();
-                self.alike(&all).unwrap_or_else(|| why(SELECTS))
+                self.by_client(id, &of, SELECTS, |axis| (axis != last).then_some(axis))
             }
             Op::MaxPool { .. } | Op::Conv2d(_) => {
-                let all: Vec<Reach> = of
-                    .iter()
-                    .map(|r| match r {
-                        Reach::Rows(r) if r.axis == 0 => self.local(id, *r, 0),
-                        Reach::Free => Reach::Free,
-                        _ => why(COMBINES),
-                    })
-                    .collect();
-                self.alike(&all).unwrap_or_else(|| why(COMBINES))
+                self.by_client(id, &of, COMBINES, |axis| (axis == 0).then_some(axis))
             }
             op if op.class() == Class::Leaf => Reach::Free,
             // Where a number stands says nothing of how far numbers are apart.
@@ -273,13 +268,12 @@ impl<'a> Sensitivity<'a> {
         let members = set.and_then(|s| g.parties.get(s as usize)).map_or(1, |p| p.1);
         match set.filter(|_| members > 1) {
             Some(set) => {
-                let length = Length { l1: f64::INFINITY, l2: f64::INFINITY };
                 // Of an excluded client a label counts as class 0, and a number as the nearest to 0 in its range.
                 let zero = g.inputs.get(i as usize).is_some_and(|input| {
                     input.one_hot.is_none() && input.range.0 <= 0.0 && input.range.1 >= 0.0
                 });
                 let norm = f64::INFINITY;
-                self.rows(id, Rows { set, axis: 0, zero, length, norm })
+                self.rows(id, Rows { set, axis: 0, zero, length: Length::UNKNOWN, norm })
             }
             None => Reach::Free,
         }
@@ -288,6 +282,26 @@ impl<'a> Sensitivity<'a> {
     /// Rows of their own client, of which only the range is known.
     fn local(&self, id: NodeId, rows: Rows, axis: usize) -> Reach {
         Reach::Rows(self.ranged(id, Rows { axis, zero: false, ..rows }))
+    }
+
+    /// What is computed of each client's rows by themselves. `kept` has the axis of the result that an axis of rows
+    /// becomes, if rows of different clients along it do not meet.
+    fn by_client(
+        &self,
+        id: NodeId,
+        of: &[&Reach],
+        text: &'static str,
+        kept: impl Fn(usize) -> Option<usize>,
+    ) -> Reach {
+        let all: Option<Vec<Reach>> = of
+            .iter()
+            .map(|r| match r {
+                Reach::Rows(r) => kept(r.axis).map(|axis| self.local(id, *r, axis)),
+                Reach::Free => Some(Reach::Free),
+                Reach::Whole(_) | Reach::Unbounded(_) => None,
+            })
+            .collect();
+        all.and_then(|all| self.alike(&all)).unwrap_or(Reach::Unbounded(Why { node: id, text }))
     }
 
     /// All are rows of the same clients, or free: the rows.
@@ -351,32 +365,23 @@ impl<'a> Sensitivity<'a> {
             (Reach::Rows(r), Reach::Free) | (Reach::Free, Reach::Rows(r)) => {
                 self.rows(id, Rows { zero: false, ..r })
             }
-            (Reach::Free, Reach::Whole(l)) | (Reach::Whole(l), Reach::Free) => Reach::Whole(l),
+            (Reach::Free, other) | (other, Reach::Free) => other,
             // Of clients of one set, or of several: one of them changes.
             (
                 Reach::Rows(Rows { length: a, .. }) | Reach::Whole(a),
                 Reach::Rows(Rows { length: b, .. }) | Reach::Whole(b),
             ) => Reach::Whole(a.plus(b)),
             (Reach::Unbounded(why), _) | (_, Reach::Unbounded(why)) => Reach::Unbounded(why),
-            (Reach::Free, Reach::Free) => Reach::Free,
         }
     }
 
     fn product(&self, id: NodeId, args: &[NodeId], of: &[&Reach]) -> Reach {
         let [a, b] = [0, 1].map(|i| self.widened(id, args[i], of[i]));
         match (a, b) {
-            (Reach::Rows(r), Reach::Free) => {
-                let length = r.length.times(self.largest(args[1]));
-                self.rows(id, Rows { length, ..r })
-            }
-            (Reach::Free, Reach::Rows(r)) => {
-                let length = r.length.times(self.largest(args[0]));
-                self.rows(id, Rows { length, ..r })
-            }
-            (Reach::Whole(l), Reach::Free) => Reach::Whole(l.times(self.largest(args[1]))),
-            (Reach::Free, Reach::Whole(l)) => Reach::Whole(l.times(self.largest(args[0]))),
+            (of, Reach::Free) => self.scaled(id, &of, self.largest(args[1])),
+            (Reach::Free, of) => self.scaled(id, &of, self.largest(args[0])),
             (Reach::Rows(a), Reach::Rows(b)) if a.set == b.set && a.axis == b.axis => {
-                let mut length = Length { l1: f64::INFINITY, l2: f64::INFINITY };
+                let mut length = Length::UNKNOWN;
                 let entries = self.row_entries(id, a.axis);
                 for (i, rows) in [(0, &a), (1, &b)] {
                     if rows.zero {
@@ -386,13 +391,11 @@ impl<'a> Sensitivity<'a> {
                     if let Some(cut) = self.cut(args[i], args[1 - i], id) {
                         // Two rows of this length, if inputs that are zeros do not make zeros.
                         let l2 = if a.zero || b.zero { cut } else { 2.0 * cut };
-                        length = length.least(Length { l1: f64::INFINITY, l2 }, entries);
+                        length = length.least(Length::euclidean(l2), entries);
                     }
                 }
                 self.rows(id, Rows { zero: a.zero || b.zero, length, ..a })
             }
-            (Reach::Unbounded(why), _) | (_, Reach::Unbounded(why)) => Reach::Unbounded(why),
-            (Reach::Free, Reach::Free) => Reach::Free,
             _ => Reach::Unbounded(Why { node: id, text: COMBINES }),
         }
     }
@@ -400,12 +403,10 @@ impl<'a> Sensitivity<'a> {
     /// How long rows of a vector are that a factor cuts, in words of the product. Rows are those of a client's vector.
     fn cut(&self, factor: NodeId, vector: NodeId, product: NodeId) -> Option<f64> {
         let Reach::Rows(rows) = self.of(vector) else { return None };
-        let g = self.g();
-        let frac = |id: NodeId| f64::from(g.ty(id).frac.unwrap_or(0));
         // Whatever moves entries leaves the length of a row as it is.
-        let most = self.norm(vector, rows).l2 * (-frac(vector)).exp2();
+        let most = self.norm(vector, rows).l2 * self.g().ulp(vector);
         let real = self.words.cut(factor, vector, most)?;
-        Some(real * frac(product).exp2())
+        Some(real / self.g().ulp(product))
     }
 
     /// Whether a node cuts vectors of clients to a length.
@@ -451,13 +452,12 @@ impl<'a> Sensitivity<'a> {
                     let mut length = own.times(rows);
                     for (i, j) in [(0, 1), (1, 0)] {
                         if let Some(cut) = self.cut(args[i], args[j], id) {
-                            let l2 = rows * cut;
-                            length = length.least(Length { l1: f64::INFINITY, l2 }, entries);
+                            length = length.least(Length::euclidean(rows * cut), entries);
                         }
                     }
                     Reach::Whole(length)
                 } else if a.axis == 0 && b.axis == 0 {
-                    let length = Length { l1: f64::INFINITY, l2: x.l2 * y.l2 };
+                    let length = Length::euclidean(x.l2 * y.l2);
                     let factor = if zero { 1.0 } else { 2.0 };
                     self.rows(id, Rows { zero, length: length.times(factor), ..*a })
                 } else {
@@ -522,7 +522,7 @@ impl<'a> Sensitivity<'a> {
             _ => None,
         };
         let zero = |i: usize| rows(i).is_some_and(|r| r.zero);
-        let unknown = Length { l1: f64::INFINITY, l2: f64::INFINITY };
+        let unknown = Length::UNKNOWN;
         match self.g().op(id) {
             Op::And => self.rows(id, Rows { zero: zero(0) || zero(1), length: unknown, ..first }),
             // Entries of it are entries of v, or 0.
@@ -548,8 +548,7 @@ impl<'a> Sensitivity<'a> {
     fn divided(&self, id: NodeId, zero: bool) -> Option<Length> {
         let (most, of_zeros) = self.words.divided(id)?;
         let real = if zero { most + of_zeros } else { 2.0 * most };
-        let unit = f64::from(self.g().ty(id).frac.unwrap_or(0)).exp2();
-        Some(Length { l1: f64::INFINITY, l2: real * unit })
+        Some(Length::euclidean(real / self.g().ulp(id)))
     }
 
     fn reshaped(&self, id: NodeId, arg: NodeId, of: &Reach, to: &[u64]) -> Reach {
@@ -580,17 +579,6 @@ impl<'a> Sensitivity<'a> {
                 self.rows(id, Rows { zero, length, ..r })
             }
             _ => Reach::Whole(length),
-        }
-    }
-
-    /// Along an axis that disappears.
-    fn along(&self, id: NodeId, of: &Reach, axis: usize) -> Reach {
-        match of {
-            Reach::Rows(r) if r.axis != axis => {
-                self.local(id, *r, r.axis - usize::from(axis < r.axis))
-            }
-            Reach::Free => Reach::Free,
-            _ => Reach::Unbounded(Why { node: id, text: SELECTS }),
         }
     }
 }

@@ -92,7 +92,7 @@ impl Ranges {
             };
             let mut bound = settle(bound, graph.shape(id));
             if let Some(top) = tops[id.index()] {
-                let most = (top * power(graph.ty(id).frac.unwrap_or(0))).ceil() + 1.0;
+                let most = (top * power(graph.frac_of(id))).ceil() + 1.0;
                 bound.range.1 = bound.range.1.min(most.max(bound.range.0));
             }
             all.raw.push(bound.range);
@@ -102,7 +102,6 @@ impl Ranges {
         all
     }
 
-    /// Of a node.
     pub fn bound(&self, id: NodeId) -> Bound {
         let i = id.index();
         Bound { range: self.raw[i], norm: self.norm[i], total: self.total[i] }
@@ -110,9 +109,7 @@ impl Ranges {
 
     /// Interval of a node, in real units.
     pub fn real(&self, graph: &Graph, id: NodeId) -> Interval {
-        let unit = (-f64::from(graph.ty(id).frac.unwrap_or(0))).exp2();
-        let (lo, hi) = self.raw[id.index()];
-        (lo * unit, hi * unit)
+        scaled(self.raw[id.index()], graph.ulp(id))
     }
 
     /// How far the sides of a comparison may be apart, or the entries of which the largest is looked for, in real units.
@@ -213,10 +210,7 @@ impl Rule<'_> {
                 only((lo, ends.fold(f64::MIN, f64::max)))
             }
             Op::Draw(lots) => only((0.0, lots.n as f64 - 1.0)),
-            Op::Places(_) => only((
-                0.0,
-                self.g.shape(self.g.args(self.id)[0]).last().copied().unwrap_or(0) as f64,
-            )),
+            Op::Places(_) => only((0.0, g.shape(args[0]).last().copied().unwrap_or(0) as f64)),
             Op::Noise { noise, .. } => {
                 let most = noise.sampler().bound as f64;
                 only((-most, most))
@@ -279,7 +273,7 @@ impl Rule<'_> {
                 if let Some(truncations) = softmax::has_largest(self.view, args[0], axes) {
                     let stated = self.stated.exp_non_positive;
                     let off = stated.units + 2.0 + truncations * self.stated.truncation;
-                    let one = power(self.frac(self.id));
+                    let one = power(self.g.frac_of(self.id));
                     range.0 = range.0.max(one * (1.0 - stated.relative) - off);
                 }
                 self.ranked(Bound { range, norm: norm * root, total: a.total * root })
@@ -308,7 +302,7 @@ impl Rule<'_> {
             }
             Op::Saturate(top) => {
                 let a = self.of(args[0]);
-                let most = (f64::from(*top) + f64::from(self.frac(self.id))).exp2();
+                let most = (f64::from(*top) + f64::from(self.g.frac_of(self.id))).exp2();
                 let range = (a.range.0.clamp(-most, most), a.range.1.clamp(-most, most));
                 Bound { range, ..a }
             }
@@ -328,7 +322,7 @@ impl Rule<'_> {
             | Op::Slice { .. }
             | Op::Reshape(_) => {
                 let a = self.of(args[0]);
-                let norm = if self.keeps_slices(args[0]) { a.norm } else { a.total };
+                let norm = if self.keeps_slices(self.id, args[0]) { a.norm } else { a.total };
                 let range = match g.op(self.id) {
                     Op::Slice { axis, start, len, step } => {
                         self.part(args[0], (*axis, *start, *len, *step), STEPS)
@@ -369,7 +363,7 @@ impl Rule<'_> {
         let (lo, hi) = self.of(found.values).range;
         // Between what is compared and what is summed a truncation may exchange neighbours.
         let exchanged = match found.slack > 0.0 {
-            true => above(found.slack * power(self.frac(found.values))) + 1.0,
+            true => above(found.slack * power(self.g.frac_of(found.values))) + 1.0,
             false => 0.0,
         };
         let row = |row: &order::Weights| {
@@ -428,10 +422,6 @@ impl Rule<'_> {
         meet(own, part)
     }
 
-    fn frac(&self, id: NodeId) -> u32 {
-        self.g.ty(id).frac.unwrap_or(0)
-    }
-
     fn times(&self, x: NodeId, c: f64) -> Bound {
         let a = self.of(x);
         let by = c.abs();
@@ -476,7 +466,7 @@ impl Rule<'_> {
         let Some(steps) = steps.checked_sub(1) else { return own };
         let behind = |a: NodeId| {
             let kept = if keeps_entries(g.op(v)) {
-                self.keeps_slices_of(v, a)
+                self.keeps_slices(v, a)
             } else {
                 leading(g.shape(a)) == leading(g.shape(v)) || matches!(g.op(v), Op::Slice { .. })
             };
@@ -503,11 +493,7 @@ impl Rule<'_> {
     }
 
     /// Whether each slice of a moved value is part of one slice of the operand.
-    fn keeps_slices(&self, x: NodeId) -> bool {
-        self.keeps_slices_of(self.id, x)
-    }
-
-    fn keeps_slices_of(&self, id: NodeId, x: NodeId) -> bool {
+    fn keeps_slices(&self, id: NodeId, x: NodeId) -> bool {
         let (old, new) = (leading(self.g.shape(x)), leading(self.g.shape(id)));
         if let Op::Transpose(perm) = self.g.op(id) {
             return perm.first().is_none_or(|&p| p == 0);
@@ -517,14 +503,12 @@ impl Rule<'_> {
 
     /// An operand's interval in real units.
     fn reals(&self, x: NodeId) -> Interval {
-        let unit = power(self.frac(x));
-        let (lo, hi) = self.of(x).range;
-        (lo / unit, hi / unit)
+        self.all.real(self.g, x)
     }
 
     /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
     fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
-        let (one, room) = (power(self.frac(self.id)), StatedErrors::ROOM);
+        let (one, room) = (power(self.g.frac_of(self.id)), StatedErrors::ROOM);
         let (units, relative) =
             (room.units.max(stated.units + 1.0), room.relative.max(stated.relative));
         let slack = |v: f64| units + v.abs() * one * relative;
@@ -548,7 +532,7 @@ impl Rule<'_> {
 
     /// Quotients, saturated where the divisor may be 0 or near to it.
     fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
-        let unit = 1.0 / power(self.frac(y));
+        let unit = self.g.ulp(y);
         let by_zero = !vanishes(self.g, x, y);
         let known = shares::quotient(self.view, &self.all.raw, x, y);
         let known = meet(known.unwrap_or(interval::UNBOUNDED), self.averaged(x, y));

@@ -6,7 +6,9 @@
 //! that was rounded afterwards.
 
 use crate::analysis::interval::Interval;
+use crate::analysis::layout::rescaled;
 use crate::analysis::view::View;
+use crate::analysis::zeros::is_share;
 use crate::graph::{NodeId, Op};
 
 /// An interval of the exact quotient of a run's words.
@@ -28,7 +30,7 @@ pub(in crate::analysis) fn at_most_one(
     y: NodeId,
     positive: &dyn Fn(NodeId) -> bool,
 ) -> bool {
-    share(view, x, y) || larger(view, x, y) || term(view, x, y, positive)
+    is_share(view.g, x, y) || larger(view, x, y) || term(view, x, y, positive)
 }
 
 /// Terms of a sum that is written out are followed so deep, each time for every term.
@@ -38,24 +40,24 @@ const DEPTH: u32 = 8;
 fn term(view: &View<'_>, x: NodeId, y: NodeId, positive: &dyn Fn(NodeId) -> bool) -> bool {
     let (mut terms, mut open) = (Vec::new(), vec![(y, 0, 0)]);
     while let Some((id, doubled, depth)) = open.pop() {
-        let at = origin(view, id, false);
-        let doubled = doubled + at.doubled;
+        let (id, more) = origin(view, id, false);
+        let doubled = doubled + more;
         // Of fewer entries, one term is added to several.
-        let whole = view.g.elements(at.id) == view.g.elements(y);
-        match added(view, at.id) {
+        let whole = view.g.elements(id) == view.g.elements(y);
+        match added(view, id) {
             Some(parts) if whole && depth < DEPTH => {
                 open.extend(parts.into_iter().map(|part| (part, doubled, depth + 1)));
             }
-            _ => terms.push((at.id, doubled, whole)),
+            _ => terms.push((id, doubled, whole)),
         }
     }
     let of = origin(view, x, false);
     let is_dividend = |&(id, doubled, whole): &(NodeId, i64, bool)| {
-        whole && id == of.id && doubled == of.doubled && view.shape(x) == view.shape(y)
+        whole && (id, doubled) == of && view.shape(x) == view.shape(y)
     };
     terms.len() > 1
         && terms.iter().any(is_dividend)
-        && terms.iter().all(|&(id, ..)| id == of.id || positive(id))
+        && terms.iter().all(|&(id, ..)| id == of.0 || positive(id))
 }
 
 /// The terms of a sum of two values, or of the columns of a list.
@@ -73,33 +75,10 @@ fn added(view: &View<'_>, id: NodeId) -> Option<Vec<NodeId>> {
     }
 }
 
-/// Whether y is the sum of x along some axes, in its place.
-fn share(view: &View<'_>, x: NodeId, y: NodeId) -> bool {
-    let unshifted = |mut id: NodeId| {
-        while let Op::Shift(_) = view.op(id) {
-            id = view.args(id)[0];
-        }
-        id
-    };
-    let (x, at) = (unshifted(x), view.shape(y));
-    let mut sum = unshifted(y);
-    while let Op::Reshape(_) = view.op(sum) {
-        sum = view.args(sum)[0];
-    }
-    let Op::Sum(axes) = view.op(sum) else { return false };
-    let mut kept = view.shape(x).to_vec();
-    for &axis in axes {
-        if let Some(size) = kept.get_mut(axis as usize) {
-            *size = 1;
-        }
-    }
-    unshifted(view.args(sum)[0]) == x && kept == at
-}
-
 /// Whether y is the larger of something and x, entry by entry.
 fn larger(view: &View<'_>, x: NodeId, y: NodeId) -> bool {
-    let chosen = origin(view, y, false);
-    let (Op::Select, &[condition, then, other]) = (view.op(chosen.id), view.args(chosen.id)) else {
+    let (chosen, doubled) = origin(view, y, false);
+    let (Op::Select, &[condition, then, other]) = (view.op(chosen), view.args(chosen)) else {
         return false;
     };
     // The first where the second is less than it.
@@ -110,45 +89,25 @@ fn larger(view: &View<'_>, x: NodeId, y: NodeId) -> bool {
     [then, other].into_iter().any(|side| {
         // One entry is the same wherever it stands; of several, the order must have stayed.
         [true, false].into_iter().any(|moved| {
-            let (x, side) = (origin(view, x, moved), origin(view, side, moved));
-            let placed = if moved { entries(x.id) == 1 } else { entries(x.id) == entries(y) };
-            placed && x.id == side.id && x.doubled == side.doubled + chosen.doubled
+            let ((x, by), (side, of)) = (origin(view, x, moved), origin(view, side, moved));
+            let placed = if moved { entries(x) == 1 } else { entries(x) == entries(y) };
+            placed && x == side && by == of + doubled
         })
     })
 }
 
-/// Where a value comes from: what it is 2^doubled times of.
-struct Origin {
-    id: NodeId,
-    doubled: i64,
-}
-
-/// Goes back through exact changes of scale and through layouts that keep the order of entries; if it may have `moved`, through
-/// copies, too.
-fn origin(view: &View<'_>, id: NodeId, moved: bool) -> Origin {
-    let mut at = Origin { id, doubled: 0 };
-    loop {
-        let next = match view.op(at.id) {
-            Op::Reshape(_) | Op::Shift(_) => view.args(at.id)[0],
-            Op::Broadcast(_) if moved => view.args(at.id)[0],
-            Op::DivPow2(by) => {
-                at.doubled -= i64::from(*by);
-                view.args(at.id)[0]
-            }
-            Op::MulPow2(by) => {
-                at.doubled += i64::from(*by);
-                view.args(at.id)[0]
-            }
-            Op::Slice { axis, start, len: 1, .. } => {
-                match column(view, view.args(at.id)[0], (*axis, *start)) {
-                    Some(part) => part,
-                    None => return at,
-                }
-            }
-            _ => return at,
-        };
-        at.id = next;
-    }
+/// Where a value comes from, and the power of two that it is multiplied by: back through exact changes of scale and
+/// through layouts that keep the order of entries; if it may have `moved`, through copies, too.
+fn origin(view: &View<'_>, id: NodeId, moved: bool) -> (NodeId, i64) {
+    let through = |op: &Op| matches!(op, Op::Reshape(_)) || moved && matches!(op, Op::Broadcast(_));
+    let (id, doubled) = rescaled(view.g, id, through);
+    let part = match view.op(id) {
+        Op::Slice { axis, start, len: 1, .. } => column(view, view.args(id)[0], (*axis, *start)),
+        _ => None,
+    };
+    let Some(part) = part else { return (id, doubled) };
+    let (id, more) = origin(view, part, moved);
+    (id, doubled + more)
 }
 
 /// What stands in a column of width 1 of a concatenation of such columns.

@@ -53,11 +53,10 @@ impl<'a> Functions<'a> {
             }
             (_, Secrecy::Public) => None,
             _ => {
-                let literals =
-                    || (0..self.graph.elements(id) as usize).map(|i| Function::literal(id, i));
-                let literals: Vec<Function> = literals().collect();
+                let n = self.graph.elements(id) as usize;
+                let literals = || (0..n).map(|i| Function::literal(id, i)).collect();
                 let small = |f: &Vec<Function>| f.iter().all(|f| f.of.len() <= MOST_BITS);
-                Some(self.bits_of(id).filter(small).unwrap_or(literals))
+                Some(self.bits_of(id).filter(small).unwrap_or_else(literals))
             }
         };
         let found = found.map(Rc::new);
@@ -65,25 +64,38 @@ impl<'a> Functions<'a> {
         found
     }
 
-    /// The operands whose elements an operation moves.
-    fn moved(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<'a> {
-        let all = matches!(self.graph.op(id), Op::Concat(_));
-        let args = self.graph.args(id);
-        let n = if all { args.len() } else { 1 };
-        args.iter().copied().take(n)
+    /// What is known of each element of a result whose elements are moved, from what `known` has of its operands.
+    fn moved<T: Clone>(
+        &mut self,
+        id: NodeId,
+        known: impl Fn(&mut Self, NodeId) -> Option<Rc<Vec<T>>>,
+    ) -> Option<Vec<T>> {
+        let graph = self.graph;
+        let moved = Layout::of(graph, id)?;
+        let args = graph.args(id);
+        // An index is no operand whose elements are moved.
+        let n = if let Op::Concat(_) = graph.op(id) { args.len() } else { 1 };
+        let all: Vec<_> = args.iter().take(n).map(|&x| known(self, x)).collect::<Option<_>>()?;
+        let entry = |at| {
+            let (operand, from) = moved.origin(at);
+            all.get(operand)?.get(from as usize).cloned()
+        };
+        (0..graph.elements(id)).map(entry).collect()
     }
 
     fn shape(&self, id: NodeId) -> Vec<usize> {
         self.graph.shape(id).iter().map(|&n| n as usize).collect()
     }
 
-    /// For each element of a result, which of an operand's n elements it reads. Indices, since what is known of
+    /// For each element of a result, which element of either operand it reads. Indices, since what is known of
     /// an element is not `Copy`.
-    fn aligned(&self, operands: [(NodeId, usize); 2], to: &[usize]) -> [Vec<usize>; 2] {
-        operands.map(|(x, n)| {
-            let all: Vec<usize> = (0..n).collect();
-            layout::broadcast(&all, &self.shape(x), to)
-        })
+    fn pairs(&self, id: NodeId) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+        let [a, b] = [0, 1].map(|i| {
+            let x = self.graph.arg(id, i);
+            let all: Vec<usize> = (0..self.graph.elements(x) as usize).collect();
+            layout::broadcast(&all, &self.shape(x), &self.shape(id))
+        });
+        a.into_iter().zip(b)
     }
 
     fn bits_of(&mut self, id: NodeId) -> Option<Vec<Function>> {
@@ -93,8 +105,6 @@ impl<'a> Functions<'a> {
             Op::Xor | Op::And => {
                 let xor = *self.graph.op(id) == Op::Xor;
                 let (a, b) = (self.bits(args[0])?, self.bits(args[1])?);
-                let to = self.shape(id);
-                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
                 let most = |f: &[Function]| f.iter().map(|f| f.of.len()).max().unwrap_or(0);
                 let (ma, mb) = (most(&a), most(&b));
                 // Of too many bits, the operand of more is taken as one.
@@ -103,38 +113,17 @@ impl<'a> Functions<'a> {
                     false => Function::literal(x, i),
                 };
                 let fits = ma + mb <= MOST_BITS;
-                let both = ia.iter().zip(&ib).map(|(&i, &j)| {
+                let with_constant = |f: Function, c: bool| match (xor, c) {
+                    (true, true) => f.not(),
+                    (false, false) => Function::constant(false),
+                    _ => f,
+                };
+                let both = self.pairs(id).map(|(i, j)| {
                     let a = take(&a, i, args[0], fits || ma <= mb);
                     let b = take(&b, j, args[1], fits || ma > mb);
-                    match (&a.of[..], &a.table[..], &b.of[..], &b.table[..]) {
-                        (.., [], [c]) if xor => {
-                            if *c {
-                                a.not()
-                            } else {
-                                a
-                            }
-                        }
-                        ([], [c], ..) if xor => {
-                            if *c {
-                                b.not()
-                            } else {
-                                b
-                            }
-                        }
-                        (.., [], [c]) => {
-                            if *c {
-                                a
-                            } else {
-                                Function::constant(false)
-                            }
-                        }
-                        ([], [c], ..) => {
-                            if *c {
-                                b
-                            } else {
-                                Function::constant(false)
-                            }
-                        }
+                    match (a.as_constant(), b.as_constant()) {
+                        (_, Some(c)) => with_constant(a, c),
+                        (Some(c), _) => with_constant(b, c),
                         _ if xor => a.with(&b, |a, b| a != b),
                         _ => a.with(&b, |a, b| a && b),
                     }
@@ -144,23 +133,13 @@ impl<'a> Functions<'a> {
             Op::Lt | Op::Eq => {
                 let lt = *self.graph.op(id) == Op::Lt;
                 let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
-                let to = self.shape(id);
-                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
-                let each = ia.iter().zip(&ib).map(|(&i, &j)| {
+                let each = self.pairs(id).map(|(i, j)| {
                     let d = a[i].plus(&b[j], -1)?;
                     d.holds(|v| if lt { v < 0 } else { v == 0 })
                 });
                 each.collect()
             }
-            _ => {
-                let moved = Layout::of(self.graph, id)?;
-                let all: Vec<_> = self.moved(id).map(|x| self.bits(x)).collect::<Option<_>>()?;
-                let entry = |at| {
-                    let (operand, from) = moved.origin(at);
-                    all.get(operand)?.get(from as usize).cloned()
-                };
-                (0..self.graph.elements(id)).map(entry).collect()
-            }
+            _ => self.moved(id, Self::bits),
         }
     }
 
@@ -205,9 +184,7 @@ impl<'a> Functions<'a> {
             }
             Op::Add | Op::Sub | Op::Mul => {
                 let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
-                let to = self.shape(id);
-                let [ia, ib] = self.aligned([(args[0], a.len()), (args[1], b.len())], &to);
-                let each = ia.iter().zip(&ib).map(|(&i, &j)| {
+                let each = self.pairs(id).map(|(i, j)| {
                     let (a, b) = (&a[i], &b[j]);
                     match op {
                         Op::Add => a.plus(b, 1),
@@ -231,15 +208,7 @@ impl<'a> Functions<'a> {
                 }
                 Some(sums)
             }
-            _ => {
-                let moved = Layout::of(self.graph, id)?;
-                let all: Vec<_> = self.moved(id).map(|x| self.counts(x)).collect::<Option<_>>()?;
-                let entry = |at| {
-                    let (operand, from) = moved.origin(at);
-                    all.get(operand)?.get(from as usize).cloned()
-                };
-                (0..self.graph.elements(id)).map(entry).collect()
-            }
+            _ => self.moved(id, Self::counts),
         }
     }
 }

@@ -11,14 +11,12 @@ pub struct Literal {
     pub node: NodeId,
     /// Its element, row-major.
     pub at: usize,
-    /// Complement.
     pub flip: bool,
 }
 
 /// A function of bits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its arguments.
     pub of: Vec<Literal>,
     /// Its value where argument i is bit i of the index.
     pub table: Vec<bool>,
@@ -31,6 +29,10 @@ impl Function {
 
     pub(super) fn constant(value: bool) -> Function {
         Function { of: Vec::new(), table: vec![value] }
+    }
+
+    pub(super) fn as_constant(&self) -> Option<bool> {
+        self.of.is_empty().then(|| self.table[0])
     }
 
     pub(super) fn not(&self) -> Function {

@@ -25,7 +25,6 @@ pub enum Shape {
 const LONGEST: i128 = 1 << 16;
 
 impl<L: Ord + Clone> Value<L> {
-    /// A number.
     pub fn constant(c: i64) -> Value<L> {
         Value { terms: Vec::new(), shape: Shape::Plus(c) }
     }
@@ -63,7 +62,6 @@ impl<L: Ord + Clone> Value<L> {
         Some(self)
     }
 
-    /// A multiple.
     pub fn scaled(mut self, c: i64) -> Option<Value<L>> {
         if c == 0 {
             return Some(Value::constant(0));

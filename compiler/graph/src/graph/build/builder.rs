@@ -315,10 +315,14 @@ impl Builder<'_> {
     }
 }
 
-/// Axes of several values, ascending, each once.
-pub(super) fn union(vals: &[&Val]) -> Vec<Axis> {
-    let mut axes: Vec<Axis> = vals.iter().flat_map(|v| v.axes.iter().copied()).collect();
+/// Axes in their order, each once.
+pub(super) fn ascending(mut axes: Vec<Axis>) -> Vec<Axis> {
     axes.sort_unstable();
     axes.dedup();
     axes
+}
+
+/// Axes of several values, ascending, each once.
+pub(super) fn union<'v>(vals: impl IntoIterator<Item = &'v Val>) -> Vec<Axis> {
+    ascending(vals.into_iter().flat_map(|v| v.axes.iter().copied()).collect())
 }

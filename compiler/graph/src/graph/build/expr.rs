@@ -1,6 +1,6 @@
 //! Expressions to nodes.
 
-use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
+use super::builder::{Axis, Builder, IndexValue, Result, Val, ascending, union};
 use super::index::Counts;
 use crate::graph::{NodeId, Op, Table};
 use slvr_language::syntax::ast::Span;
@@ -14,6 +14,11 @@ use slvr_language::types::{
 struct Mask {
     over: Vec<Axis>,
     data: Vec<bool>,
+}
+
+/// All entries in one dimension.
+fn flat(own: &[u64]) -> Vec<u64> {
+    vec![own.iter().product()]
 }
 
 /// The only one of some values.
@@ -60,15 +65,14 @@ impl Builder<'_> {
                 Some(i) => self.index_value(&i)?,
                 None => self.values[v].clone(),
             },
-            ExprKind::Unary(UnOp::Neg, a) => {
-                let a = self.number(a)?;
+            ExprKind::Unary(op, a) => {
+                let (op, elem) = match op {
+                    UnOp::Neg => (Op::Neg, Elem::Fix),
+                    UnOp::Not => (Op::Not, Elem::Bit),
+                };
+                let a = self.typed(a, elem)?;
                 self.at(e.span);
-                self.unary(Op::Neg, a)
-            }
-            ExprKind::Unary(UnOp::Not, a) => {
-                let a = self.expr(a)?;
-                self.at(e.span);
-                self.unary(Op::Not, a)
+                self.unary(op, a)
             }
             ExprKind::Binary(op, a, b) => self.binary(*op, a, b, e.span)?,
             ExprKind::Call(f, args) => {
@@ -83,15 +87,8 @@ impl Builder<'_> {
             ExprKind::Intrinsic(i, args) => self.intrinsic(*i, args, &e.ty, e.span)?,
             ExprKind::Layer(layer, args) => self.layer_expr(layer, args)?,
             ExprKind::List(items) => {
-                let mut vals = Vec::new();
-                for item in items {
-                    vals.push(if e.ty.elem == Elem::Bit {
-                        self.expr(item)?
-                    } else {
-                        self.number(item)?
-                    });
-                }
-                self.stack(&vals)
+                let vals = self.all_typed(items, e.ty.elem)?;
+                self.beside(&vals, |own| [&[1], own].concat())
             }
             ExprKind::At(base, indices) => {
                 let mut v = self.expr(base)?;
@@ -113,13 +110,9 @@ impl Builder<'_> {
                 self.field(&v, *offset, &shape)
             }
             ExprKind::Record(tensors) => {
-                let bits = e.ty.elem == Elem::Bit;
-                let mut vals = Vec::new();
-                for t in tensors {
-                    vals.push(if bits { self.expr(t)? } else { self.number(t)? });
-                }
+                let vals = self.all_typed(tensors, e.ty.elem)?;
                 self.at(e.span);
-                self.record(&vals)
+                self.beside(&vals, flat)
             }
             ExprKind::Let(body) => {
                 let vals = self.body(body)?;
@@ -137,22 +130,30 @@ impl Builder<'_> {
         Ok((v, None))
     }
 
-    /// Tensors laid flat, one after another.
-    fn record(&mut self, tensors: &[Val]) -> Val {
-        let axes = union(&tensors.iter().collect::<Vec<_>>());
+    /// Values one after another along their first own dimension, with own dimensions as `to` makes them.
+    fn beside(&mut self, vals: &[Val], to: impl Fn(&[u64]) -> Vec<u64>) -> Val {
+        let axes = union(vals);
         let mut parts = Vec::new();
-        for v in tensors {
+        for v in vals {
             let node = self.expand(v, &axes);
-            let shape = self.graph.shape(node).to_vec();
-            let mut flat = shape[..axes.len()].to_vec();
-            flat.push(shape[axes.len()..].iter().product());
-            parts.push(self.reshape(node, flat));
+            let (outer, own) = self.graph.shape(node).split_at(axes.len());
+            let shape = [outer, &to(own)].concat();
+            parts.push(self.reshape(node, shape));
         }
         let node = match parts[..] {
             [one] => one,
             _ => self.add(Op::Concat(axes.len() as u64), &parts),
         };
         Val { node, axes }
+    }
+
+    /// An expression of an element: unless that is a bit, bits are taken as integers.
+    fn typed(&mut self, e: &Expr, elem: Elem) -> Result<Val> {
+        if elem == Elem::Bit { self.expr(e) } else { self.number(e) }
+    }
+
+    fn all_typed(&mut self, all: &[Expr], elem: Elem) -> Result<Vec<Val>> {
+        all.iter().map(|e| self.typed(e, elem)).collect()
     }
 
     /// An expression whose bits, if it has any, are taken as integers.
@@ -172,7 +173,7 @@ impl Builder<'_> {
     /// Two values brought to the same axes and rank; a scalar beside a tensor gets size-1
     /// dimensions.
     fn aligned(&mut self, a: &Val, b: &Val) -> (NodeId, NodeId, Vec<Axis>) {
-        let axes = union(&[a, b]);
+        let axes = union([a, b]);
         let rank = self.own(a).len().max(self.own(b).len());
         (self.spread(a, &axes, rank), self.spread(b, &axes, rank), axes)
     }
@@ -198,11 +199,8 @@ impl Builder<'_> {
         }
         let logical =
             matches!(op, BinOp::And | BinOp::Or) || (bits && matches!(op, BinOp::Eq | BinOp::Ne));
-        let (x, y) = if logical {
-            (self.expr(a)?, self.expr(b)?)
-        } else {
-            (self.number(a)?, self.number(b)?)
-        };
+        let elem = if logical { Elem::Bit } else { Elem::Fix };
+        let (x, y) = (self.typed(a, elem)?, self.typed(b, elem)?);
         self.at(span);
         let v = match op {
             BinOp::And => self.elementwise(Op::And, &x, &y),
@@ -306,11 +304,7 @@ impl Builder<'_> {
             }
             Intrinsic::Select => {
                 let c = self.expr(&args[0])?;
-                let (a, b) = if ty.elem == Elem::Bit {
-                    (self.expr(&args[1])?, self.expr(&args[2])?)
-                } else {
-                    (self.number(&args[1])?, self.number(&args[2])?)
-                };
+                let (a, b) = (self.typed(&args[1], ty.elem)?, self.typed(&args[2], ty.elem)?);
                 self.at(span);
                 Ok(self.choose(&c, &a, &b))
             }
@@ -334,7 +328,7 @@ impl Builder<'_> {
             Intrinsic::Flat => {
                 let v = self.expr(&args[0])?;
                 self.at(span);
-                Ok(self.record(&[v]))
+                Ok(self.beside(&[v], flat))
             }
             Intrinsic::Reshape => {
                 let v = self.expr(&args[0])?;
@@ -350,16 +344,9 @@ impl Builder<'_> {
                 Ok(self.unary(Op::Places(n), v))
             }
             Intrinsic::Concat => {
-                let bits = ty.elem == Elem::Bit;
-                let (a, b) = if bits {
-                    (self.expr(&args[0])?, self.expr(&args[1])?)
-                } else {
-                    (self.number(&args[0])?, self.number(&args[1])?)
-                };
+                let vals = self.all_typed(args, ty.elem)?;
                 self.at(span);
-                let axes = union(&[&a, &b]);
-                let parts = [self.expand(&a, &axes), self.expand(&b, &axes)];
-                Ok(Val { node: self.add(Op::Concat(axes.len() as u64), &parts), axes })
+                Ok(self.beside(&vals, <[u64]>::to_vec))
             }
             Intrinsic::ArgMax => self.function(Op::ArgMax, &args[0], span),
             Intrinsic::Sort if ty.elem == Elem::Bit => {
@@ -410,7 +397,7 @@ impl Builder<'_> {
         let elem = if bits { Elem::Bit } else { Elem::Int };
         let node = self.constant(Table { shape: shape.clone(), data }, elem);
         let mask = Val { node, axes: mask.over };
-        let axes = union(&[v, &mask]);
+        let axes = union([v, &mask]);
         let own = self.own(v).len();
         let x = self.spread(v, &axes, own);
         // The mask has one own dimension, which is v's first.
@@ -444,23 +431,6 @@ impl Builder<'_> {
         Ok(self.close(&taken, &[axis]))
     }
 
-    /// Values of one type side by side: a new first dimension.
-    fn stack(&mut self, vals: &[Val]) -> Val {
-        let axes = union(&vals.iter().collect::<Vec<_>>());
-        let mut parts = Vec::new();
-        for v in vals {
-            let node = self.expand(v, &axes);
-            let mut shape = self.graph.shape(node).to_vec();
-            shape.insert(axes.len(), 1);
-            parts.push(self.reshape(node, shape));
-        }
-        let node = match parts[..] {
-            [one] => one,
-            _ => self.add(Op::Concat(axes.len() as u64), &parts),
-        };
-        Val { node, axes }
-    }
-
     fn comprehension(&mut self, gens: &[Gen], body: &Expr) -> Result<(Val, Option<Mask>)> {
         let mut axes = Vec::new();
         let mut masks = Vec::new();
@@ -492,8 +462,7 @@ impl Builder<'_> {
     fn mask(&self, masks: &[Counts], gens: &[Axis], span: Span) -> Result<Mask> {
         let mut over: Vec<Axis> = masks.iter().flat_map(|(over, _)| over.iter().copied()).collect();
         over.retain(|a| !gens.contains(a));
-        over.sort_unstable();
-        over.dedup();
+        let over = ascending(over);
         let all = [over.as_slice(), gens].concat();
         self.affordable(&all, 1, span)?;
         let data = self
@@ -511,7 +480,7 @@ impl Builder<'_> {
 
     /// Leaves generators: their axes, which are the youngest, become one first own dimension.
     fn close(&mut self, v: &Val, gens: &[Axis]) -> Val {
-        let mut all = union(&[v, &Val { node: v.node, axes: gens.to_vec() }]);
+        let mut all = ascending([&v.axes[..], gens].concat());
         let node = self.expand(v, &all);
         all.truncate(all.len() - gens.len());
         let shape = self.graph.shape(node).to_vec();

@@ -1,6 +1,6 @@
 //! Loop variables and index expressions: which entries of an axis they stand for.
 
-use super::builder::{Axis, Builder, IndexValue, Result, Val};
+use super::builder::{Axis, Builder, IndexValue, Result, Val, ascending};
 use crate::graph::{NodeId, Op, Table, ranks};
 use slvr_circuit::verify::MAX_CONSTS;
 use slvr_language::diagnostic::{Diagnostic, codes};
@@ -36,6 +36,14 @@ impl Builder<'_> {
                 self.index_axes(b, out);
             }
         }
+    }
+
+    /// The axes on which indices and a condition depend, ascending, each once.
+    fn axes_of(&self, indices: &[&Index], cond: Option<&Cond>) -> Vec<Axis> {
+        let mut axes = Vec::new();
+        indices.iter().for_each(|index| self.index_axes(index, &mut axes));
+        cond.into_iter().for_each(|cond| self.cond_axes(cond, &mut axes));
+        ascending(axes)
     }
 
     fn cond_axes(&self, cond: &Cond, out: &mut Vec<Axis>) {
@@ -78,18 +86,7 @@ impl Builder<'_> {
 
     pub(super) fn cond_at(&self, cond: &Cond, at: &dyn Fn(Axis) -> i64) -> Option<bool> {
         Some(match cond {
-            Cond::Compare(op, a, b) => {
-                let (a, b) = (self.index_at(a, at)?, self.index_at(b, at)?);
-                match op {
-                    BinOp::Eq => a == b,
-                    BinOp::Ne => a != b,
-                    BinOp::Lt => a < b,
-                    BinOp::Le => a <= b,
-                    BinOp::Gt => a > b,
-                    BinOp::Ge => a >= b,
-                    _ => false,
-                }
-            }
+            Cond::Compare(op, a, b) => op.holds(self.index_at(a, at)?, self.index_at(b, at)?),
             Cond::Not(a) => !self.cond_at(a, at)?,
             Cond::And(a, b) => self.cond_at(a, at)? && self.cond_at(b, at)?,
             Cond::Or(a, b) => self.cond_at(a, at)? || self.cond_at(b, at)?,
@@ -138,10 +135,7 @@ impl Builder<'_> {
 
     /// The mask of a condition on enclosing loops, where it does not always hold: all of an axis, or nothing.
     fn mask_of_all(&mut self, cond: &Cond, axis: Axis, span: Span) -> Result<Option<Counts>> {
-        let mut over = Vec::new();
-        self.cond_axes(cond, &mut over);
-        over.sort_unstable();
-        over.dedup();
+        let mut over = self.axes_of(&[], Some(cond));
         let count = self.size(axis);
         self.affordable(&over, count, span)?;
         let mut data = Vec::new();
@@ -170,17 +164,10 @@ impl Builder<'_> {
             let axis = self.open(n - 1);
             return Ok((IndexValue::Others { of, axis }, Opened { axis, mask: None }));
         }
-        let mut axes = Vec::new();
-        self.index_axes(lo, &mut axes);
-        self.index_axes(hi, &mut axes);
         // The variable itself may occur in the condition: bind it to a provisional constant.
         let var = generator.var;
-        if let Some(c) = &generator.cond {
-            self.indices.insert(var, IndexValue::Affine { axis: None, step: 0, offset: 0 });
-            self.cond_axes(c, &mut axes);
-        }
-        axes.sort_unstable();
-        axes.dedup();
+        self.indices.insert(var, IndexValue::Affine { axis: None, step: 0, offset: 0 });
+        let axes = self.axes_of(&[lo, hi], generator.cond.as_ref());
         self.affordable(&axes, 1, span)?;
         if axes.is_empty() && generator.cond.is_none() {
             // A plain range costs nothing, however long.
@@ -322,10 +309,7 @@ impl Builder<'_> {
             }
             Index::Binary(..) => {}
         }
-        let mut axes = Vec::new();
-        self.index_axes(index, &mut axes);
-        axes.sort_unstable();
-        axes.dedup();
+        let axes = self.axes_of(&[index], None);
         self.affordable(&axes, 1, span)?;
         let data: Option<Vec<i64>> = self
             .positions(&axes)
@@ -462,26 +446,14 @@ impl Builder<'_> {
         let shared: Vec<Axis> = v.axes.iter().copied().filter(|a| at.axes.contains(a)).collect();
         let lone: Vec<Axis> = v.axes.iter().copied().filter(|a| !at.axes.contains(a)).collect();
         let fresh: Vec<Axis> = at.axes.iter().copied().filter(|a| !v.axes.contains(a)).collect();
-        let order = |have: &[Axis], want: &[Axis]| -> Vec<u64> {
-            let place = |a| have.iter().position(|&x| x == a).unwrap_or(0) as u64;
-            want.iter().map(|&a| place(a)).collect()
-        };
-        let rank = self.graph.shape(v.node).len() as u64;
-        let want = [shared.clone(), lone.clone()].concat();
-        let mut perm = order(&v.axes, &want);
-        perm.extend(v.axes.len() as u64..rank);
-        let x = self.transpose(v.node, perm);
-        let perm = order(&at.axes, &[shared.clone(), fresh.clone()].concat());
-        let index = self.transpose(at.node, perm);
+        let x = self.permute(v.node, &v.axes, &[shared.clone(), lone.clone()].concat());
+        let index = self.permute(at.node, &at.axes, &[shared.clone(), fresh.clone()].concat());
         let op = Op::Gather { axis: v.axes.len() as u64, batch: shared.len() as u64 };
         let out = self.add(op, &[x, index]);
         // Axes now: shared, lone, fresh; bring them into ascending order.
         let have = [shared, lone, fresh].concat();
-        let mut want = have.clone();
-        want.sort_unstable();
-        let mut perm = order(&have, &want);
-        perm.extend(have.len() as u64..self.graph.shape(out).len() as u64);
-        Ok(Val { node: self.transpose(out, perm), axes: want })
+        let axes = ascending(have.clone());
+        Ok(Val { node: self.permute(out, &have, &axes), axes })
     }
 
     /// Forgets loop variables of closed generators.

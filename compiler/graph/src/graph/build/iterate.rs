@@ -114,7 +114,7 @@ impl Builder<'_> {
 
     /// One of two values by a bit, entry by entry.
     pub(super) fn choose(&mut self, c: &Val, a: &Val, b: &Val) -> Val {
-        let axes: Vec<Axis> = union(&[c, a, b]);
+        let axes: Vec<Axis> = union([c, a, b]);
         let rank = self.own(c).len().max(self.own(a).len()).max(self.own(b).len());
         let nodes = [c, a, b].map(|v| self.spread(v, &axes, rank));
         Val { node: self.add(Op::Select, &nodes), axes }

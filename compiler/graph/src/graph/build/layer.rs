@@ -1,7 +1,7 @@
 //! Layers of the compiler. Operands and results are `[G, N, ..]`: G ranges over the axes of the parameters, N over
 //! those that only the operand has. Either of the two is 1 where a value does not depend on its axes.
 
-use super::builder::{Axis, Builder, Result, Val, union};
+use super::builder::{Axis, Builder, Result, Val, ascending, union};
 use crate::graph::{Function, NodeId, Op, Table};
 use slvr_language::types::layer::Layer;
 use slvr_language::types::{Conv, Elem, Expr};
@@ -30,12 +30,7 @@ impl<'b> Builder<'b> {
             vals.push(self.as_number(v));
         }
         let (x, params) = vals.split_at(1);
-        let of_weights = union(&params.iter().collect::<Vec<_>>());
-        let alone: Vec<Axis> =
-            x[0].axes.iter().copied().filter(|a| !of_weights.contains(a)).collect();
-        let size = |axes: &[Axis]| axes.iter().map(|&a| self.size(a)).product();
-        let (g, n) = (size(&of_weights), size(&alone));
-        let batch = Batch { of_weights, alone, g, n };
+        let batch = self.batch(union(params), &x[0]);
         let x = self.batched(&batch, &x[0]);
         let mut param = |b: &mut Self, at: usize, shape: &[u64]| {
             let node = b.expand(&params[at], &batch.of_weights);
@@ -43,6 +38,14 @@ impl<'b> Builder<'b> {
         };
         let out = self.layer(layer, x, &mut param);
         Ok(self.unbatched(&batch, out))
+    }
+
+    /// The batch of parameters with these axes, and of an operand.
+    pub(super) fn batch(&self, of_weights: Vec<Axis>, x: &Val) -> Batch {
+        let alone: Vec<Axis> = x.axes.iter().copied().filter(|a| !of_weights.contains(a)).collect();
+        let size = |axes: &[Axis]| axes.iter().map(|&a| self.size(a)).product();
+        let (g, n) = (size(&of_weights), size(&alone));
+        Batch { of_weights, alone, g, n }
     }
 
     /// A value `[G, N, ..]` with its batch axes.
@@ -59,10 +62,8 @@ impl<'b> Builder<'b> {
         let mut to: Vec<u64> = order.iter().map(|&a| self.size(a)).collect();
         to.extend(&shape[2..]);
         let node = self.reshape(node, to);
-        let mut axes = order.clone();
-        axes.sort_unstable();
-        let node = self.permute(node, &order, &axes);
-        Val { node, axes }
+        let axes = ascending(order.clone());
+        Val { node: self.permute(node, &order, &axes), axes }
     }
 
     /// A value as `[G, N, ..]`, with a 1 for what it does not depend on.
@@ -78,8 +79,7 @@ impl<'b> Builder<'b> {
                 to.push(1);
             }
         }
-        let mut sorted = order.clone();
-        sorted.sort_unstable();
+        let sorted = ascending(order.clone());
         to.extend(self.own(v));
         let node = self.expand(v, &sorted);
         let node = self.permute(node, &sorted, &order);

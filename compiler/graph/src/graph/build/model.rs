@@ -3,7 +3,7 @@
 //! Inside, every activation is `[G, N, ..]`: G ranges over the axes of the weights, N over the axes
 //! that only the images have. So one convolution serves all clients, committee members and samples.
 
-use super::builder::{Axis, Builder, Result, Val};
+use super::builder::{Builder, Result, Val};
 use super::expr::only;
 use super::layer::Batch;
 use crate::graph::{NodeId, Op};
@@ -13,42 +13,10 @@ use slvr_language::types::model::{Model, Operand, Step, StepKind};
 impl Builder<'_> {
     pub(super) fn apply(&mut self, model: ModelId, w: &Val, x: &Val) -> Result<Val> {
         let model = &self.program.models[model.0 as usize];
-        let lone: Vec<Axis> = x.axes.iter().copied().filter(|a| !w.axes.contains(a)).collect();
-        let g: u64 = w.axes.iter().map(|&a| self.size(a)).product();
-        let n: u64 = lone.iter().map(|&a| self.size(a)).product();
-
-        // Images as [G or 1, N, ..]: axes of the weights first.
-        let shares_axes = x.axes.iter().any(|a| w.axes.contains(a));
-        let order = [w.axes.clone(), lone.clone()].concat();
-        let (node, have) = if shares_axes {
-            let mut sorted = order.clone();
-            sorted.sort_unstable();
-            (self.expand(x, &sorted), sorted)
-        } else {
-            (x.node, x.axes.clone())
-        };
-        let want: Vec<Axis> = order.iter().copied().filter(|a| have.contains(a)).collect();
-        let node = self.permute(node, &have, &want);
-        let mut shape = vec![if shares_axes { g } else { 1 }, n];
-        shape.extend(&model.input);
-        let image = self.reshape(node, shape);
-
-        let batch = Batch { of_weights: w.axes.clone(), alone: lone, g, n };
+        let batch = self.batch(w.axes.clone(), x);
+        let image = self.batched(&batch, x);
         let out = self.steps(model, w, &batch, image)?;
-        let out = if self.graph.shape(out)[..2] == [g, n] {
-            out
-        } else {
-            let mut to = self.graph.shape(out).to_vec();
-            (to[0], to[1]) = (g, n);
-            self.add(Op::Broadcast(to), &[out])
-        };
-        let mut shape: Vec<u64> = order.iter().map(|&a| self.size(a)).collect();
-        shape.extend(&model.output);
-        let out = self.reshape(out, shape);
-        let mut axes = order.clone();
-        axes.sort_unstable();
-        let node = self.permute(out, &order, &axes);
-        Ok(Val { node, axes })
+        Ok(self.unbatched(&batch, out))
     }
 
     fn steps(&mut self, model: &Model, w: &Val, batch: &Batch, image: NodeId) -> Result<NodeId> {

@@ -16,7 +16,6 @@ pub type Coin<'a> = &'a dyn Fn(&Lots) -> Vec<Vec<u64>>;
 /// What an evaluation reads. Labels are given as integers, also where the circuit gets them one-hot.
 #[derive(Clone, Default, PartialEq)]
 pub struct Inputs {
-    /// Public inputs.
     pub public: Tensors,
     /// Secret inputs: by party set, in declaration order, then by member. Sets that give nothing may
     /// be empty, and trailing ones may be missing.
@@ -88,9 +87,7 @@ pub enum EvalError {
         name: String,
         /// `of Client 3`, or `(public)`.
         of: String,
-        /// As declared.
         expected: u64,
-        /// As given.
         found: usize,
     },
     /// An entry is not possible.
@@ -100,9 +97,7 @@ pub enum EvalError {
         name: String,
         /// `of Client 3`, or `(public)`.
         of: String,
-        /// Position.
         entry: usize,
-        /// What is wrong.
         why: &'static str,
     },
     /// The coins give something else: not so many rows of distinct numbers.

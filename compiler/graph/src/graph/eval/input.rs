@@ -12,33 +12,30 @@ pub(super) fn load<W: Word>(
     inputs: &Inputs,
 ) -> Result<Vec<W>, EvalError> {
     let mut out = Vec::new();
-    let set = match input.from {
-        Giver::Each(set) => set,
-        Giver::Public => {
-            one(graph, input, &inputs.public, "(public)", &mut out)?;
+    let (given, of, without) = match input.from {
+        Giver::Each(set) => {
+            members(graph, input, (inputs, set), &mut out)?;
             return Ok(out);
         }
-        Giver::Present(_) => {
-            // Without word of it all are there.
-            let all = || vec![1.0; input.shape.iter().product::<u64>() as usize];
-            let all = Tensors::from([(input.name.clone(), all())]);
-            let given = inputs.public.contains_key(&input.name);
-            let from = if given { &inputs.public } else { &all };
-            one(graph, input, from, "(presence)", &mut out)?;
-            return Ok(out);
-        }
-        Giver::State(start) => {
-            let begins = || {
-                let len = input.shape.iter().product::<u64>() as usize;
-                Tensors::from([(input.name.clone(), vec![start; len])])
-            };
-            match inputs.states.contains_key(&input.name) {
-                true => one(graph, input, &inputs.states, "(state)", &mut out)?,
-                false => one(graph, input, &begins(), "(state)", &mut out)?,
-            }
-            return Ok(out);
-        }
+        Giver::Public => (&inputs.public, "(public)", None),
+        // Without word of it all are there.
+        Giver::Present(_) => (&inputs.public, "(presence)", Some(1.0)),
+        Giver::State(start) => (&inputs.states, "(state)", Some(start)),
     };
+    let without = without.filter(|_| !given.contains_key(&input.name)).map(|x| {
+        let entries = vec![x; input.shape.iter().product::<u64>() as usize];
+        Tensors::from([(input.name.clone(), entries)])
+    });
+    one(graph, input, without.as_ref().unwrap_or(given), of, &mut out)?;
+    Ok(out)
+}
+
+fn members<W: Word>(
+    graph: &Graph,
+    input: &Input,
+    (inputs, set): (&Inputs, u32),
+    out: &mut Vec<W>,
+) -> Result<(), EvalError> {
     let (name, size) = &graph.parties[set as usize];
     let members = inputs.sets.get(set as usize).map_or(&[][..], Vec::as_slice);
     if members.len() as u64 != *size {
@@ -46,9 +43,9 @@ pub(super) fn load<W: Word>(
         return Err(EvalError::Members { set, expected: *size, found });
     }
     for (i, member) in members.iter().enumerate() {
-        one(graph, input, member, &format!("of {name} {i}"), &mut out)?;
+        one(graph, input, member, &format!("of {name} {i}"), out)?;
     }
-    Ok(out)
+    Ok(())
 }
 
 fn one<W: Word>(

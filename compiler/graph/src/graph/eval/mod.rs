@@ -63,10 +63,7 @@ pub fn exact(
     coin: Coin<'_>,
     keep: bool,
 ) -> Result<Evaluated<i64>, EvalError> {
-    if graph.frac.is_none() {
-        return Err(EvalError::Unscaled);
-    }
-    run::run(graph, inputs, coin, keep)
+    run::run(scaled(graph)?, inputs, coin, keep)
 }
 
 /// Like [`exact`], in Z_2^128: the same numbers where no value leaves Z_2^64.
@@ -76,10 +73,12 @@ pub fn exact_wide(
     coin: Coin<'_>,
     keep: bool,
 ) -> Result<Evaluated<i128>, EvalError> {
-    if graph.frac.is_none() {
-        return Err(EvalError::Unscaled);
-    }
-    run::run(graph, inputs, coin, keep)
+    run::run(scaled(graph)?, inputs, coin, keep)
+}
+
+/// A graph whose scales are known.
+pub(crate) fn scaled(graph: &Graph) -> Result<&Graph, EvalError> {
+    if graph.frac.is_some() { Ok(graph) } else { Err(EvalError::Unscaled) }
 }
 
 /// One node in floating point, from given values of its operands, whatever computed them. The graph is taken to be

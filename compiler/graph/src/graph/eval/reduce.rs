@@ -14,7 +14,6 @@ fn kept(shape: &[usize], axes: &[u64]) -> (Vec<usize>, usize) {
     (aligned(&dims, shape), dims.iter().product())
 }
 
-/// Sum over axes.
 pub(super) fn sum<W: Word>(x: &[W], shape: &[usize], axes: &[u64]) -> Vec<W> {
     let (to, size) = kept(shape, axes);
     let walk = Walk::new(shape, [&strides(shape), &to]);

@@ -38,7 +38,7 @@ pub(super) fn run<W: Word>(
     }
     let (mut outputs, mut states) = (Vec::new(), Vec::new());
     for output in &graph.outputs {
-        let frac = graph.ty(output.node).frac.unwrap_or(0);
+        let frac = graph.frac_of(output.node);
         let data = run
             .get(output.node)
             .iter()
@@ -206,7 +206,7 @@ impl Source<'_> {
             Relu => each(|x| if x.negative() { W::ZERO } else { x }),
             Abs => each(|x| if x.negative() { x.neg() } else { x }),
             Saturate(top) => {
-                let frac = self.frac(id);
+                let frac = self.graph.frac_of(id);
                 arg(0).0.iter().map(|&x| x.saturate(*top, frac)).collect()
             }
             Trunc(by) => arg(0).0.iter().map(|&x| x.trunc(*by)).collect(),
@@ -299,7 +299,7 @@ impl Source<'_> {
         n: u64,
     ) -> Result<Vec<W>, EvalError> {
         let k = self.shape(index).last().copied().unwrap_or(0);
-        let frac = self.frac(index);
+        let frac = self.graph.frac_of(index);
         let mut out = Vec::with_capacity(self.graph.elements(id) as usize);
         for row in given.chunks(k.max(1)) {
             let mut places = vec![k; n as usize];
@@ -325,7 +325,7 @@ impl Source<'_> {
         facts: &FunctionFacts,
     ) -> Result<Vec<W>, EvalError> {
         let f = facts.saturated;
-        let (from, to) = (self.frac(arg), self.frac(id));
+        let (from, to) = (self.graph.frac_of(arg), self.graph.frac_of(id));
         given.iter().map(|x| self.encode(id, f(x.decode(from)), to)).collect()
     }
 
@@ -335,7 +335,8 @@ impl Source<'_> {
         args: &[NodeId],
         given: &[&Arc<Vec<W>>],
     ) -> Result<Vec<W>, EvalError> {
-        let (a, b, to) = (self.frac(args[0]), self.frac(args[1]), self.frac(id));
+        let (a, b, to) =
+            (self.graph.frac_of(args[0]), self.graph.frac_of(args[1]), self.graph.frac_of(id));
         let (x, y) = (given[0].as_slice(), given[1].as_slice());
         let (x_shape, y_shape) = (self.shape(args[0]), self.shape(args[1]));
         let divide = |x: W, y: W| self.encode(id, domain::div(x.decode(a), y.decode(b)), to);
@@ -344,14 +345,10 @@ impl Source<'_> {
             .collect()
     }
 
-    fn frac(&self, id: NodeId) -> u32 {
-        self.graph.ty(id).frac.unwrap_or(0)
-    }
-
     /// A label beyond the classes gives zeros.
     fn one_hot<W: Word>(&self, label: NodeId, given: &[W], classes: u64) -> Vec<W> {
         debug_assert_eq!(self.graph.ty(label).elem, Elem::Int);
-        let frac = self.frac(label);
+        let frac = self.graph.frac_of(label);
         let labels = given.iter().map(|x| x.decode(frac));
         labels.flat_map(|x| (0..classes).map(move |c| W::bit(x == c as f64))).collect()
     }

@@ -27,7 +27,6 @@ impl Table {
         if self.data.len() == 1 { self.data[0] } else { self.data[i] }
     }
 
-    /// Number of entries.
     pub fn len(&self) -> usize {
         self.shape.iter().product::<u64>() as usize
     }
@@ -123,7 +122,6 @@ pub enum Op {
     Sort,
     /// (a): sum of the entries lo .. hi of the last axis in ascending order; the axis disappears.
     SortSum {
-        /// First.
         lo: u64,
         /// One past the last.
         hi: u64,
@@ -143,26 +141,14 @@ pub enum Op {
     /// (x, w): images and kernels, of the shapes that [`Conv::shape`] takes.
     Conv2d(Conv),
     /// (x): maximum over k x k windows of the last two axes.
-    MaxPool {
-        /// Window.
-        k: u64,
-        /// Distance.
-        stride: u64,
-    },
+    MaxPool { k: u64, stride: u64 },
 
     /// (a): same elements, other shape.
     Reshape(Vec<u64>),
     /// (a): result axis i is operand axis `perm[i]`.
     Transpose(Vec<u64>),
     /// (a): indices start, start + step, ... along an axis.
-    Slice {
-        axis: u64,
-        /// First.
-        start: u64,
-        len: u64,
-        /// Distance.
-        step: u64,
-    },
+    Slice { axis: u64, start: u64, len: u64, step: u64 },
     /// (a, ...): one after another along an axis.
     Concat(u64),
     /// (a): axes of size 1 repeated.

@@ -19,13 +19,13 @@ mod key;
 mod shape;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 pub(crate) use attributes::Visitor;
 pub use data::{Op, Table};
 pub use key::Key;
-pub(crate) use shape::shape_of;
 pub use shape::{align, without};
+pub(crate) use shape::{need, shape_of};
 pub use slvr_circuit::Conv;
 pub use slvr_language::types::function::{Function, FunctionFacts};
 pub use table::{Class, ElemRule, Facts, ScaleRule, Talk};

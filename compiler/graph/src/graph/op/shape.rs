@@ -18,7 +18,7 @@ pub fn align(a: &[u64], b: &[u64]) -> Result<Vec<u64>, String> {
         .collect()
 }
 
-fn need(ok: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+pub(crate) fn need(ok: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if ok { Ok(()) } else { Err(why()) }
 }
 

@@ -106,11 +106,9 @@ pub enum Talk {
 pub struct Facts {
     /// Name in the text form and in messages.
     pub name: &'static str,
-    /// Kind of operation.
     pub class: Class,
     /// Number of operands; `None` if any number from 1 on.
     pub operands: Option<usize>,
-    /// Elements.
     pub elem: ElemRule,
     pub scale: ScaleRule,
     /// When the parties talk.
@@ -284,6 +282,18 @@ impl Op {
     /// Acts entry by entry on aligned operands.
     pub fn is_pointwise(&self) -> bool {
         matches!(self.class(), Class::Pointwise | Class::Function | Class::Rescale)
+    }
+
+    /// The number that it multiplies its operand by, if it does no more than this and round.
+    pub fn factor(&self) -> Option<f64> {
+        match self {
+            Op::Neg => Some(-1.0),
+            Op::Scale(c) => Some(*c),
+            Op::Trunc(_) | Op::Shift(_) => Some(1.0),
+            Op::DivPow2(by) => Some((-f64::from(*by)).exp2()),
+            Op::MulPow2(by) => Some(f64::from(*by).exp2()),
+            _ => None,
+        }
     }
 
     /// Whether the parties talk to compute it from so many secret operands.

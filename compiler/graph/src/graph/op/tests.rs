@@ -14,6 +14,7 @@ frac 8
 input 0 x : secret fix[4] in 1..2 from each Client
 input 1 b : secret bit[4] in 0..1 from each Client
 input 2 n : secret int in 0..3 from each Client
+input 3 y : public fix.20[2] in 0..1
 site 0 \"\" line 0
 
 %0 = input 0 : secret fix.8[3,4] @0
@@ -84,6 +85,12 @@ const EXAMPLES: &[&str] = &[
     "div_pow2 %0 by=4 : secret fix.12[3,4]",
     "mul_pow2 %0 by=4 : secret fix.4[3,4]",
 ];
+
+/// A graph of all examples, for other tests.
+pub(in crate::graph) fn examples() -> String {
+    let lines = EXAMPLES.iter().zip(7..).map(|(line, i)| format!("%{i} = {line} @0\n"));
+    format!("{HEAD}{}", lines.collect::<String>())
+}
 
 #[test]
 fn every_operation_is_printed_parsed_inferred_and_evaluated() {

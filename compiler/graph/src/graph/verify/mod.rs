@@ -21,10 +21,9 @@
 //!     `max`, `min`, `argmax`, `argmax_is` reduce is not empty; a factor is finite, and once scales are
 //!     known it is an integer below 2^63.
 
-use super::Giver;
-use super::ranks;
+use super::op::need;
 use super::text::type_text;
-use super::{Graph, NodeId, Op, Table, Type, infer};
+use super::{Giver, Graph, Node, NodeId, Op, Type, infer, ranks};
 use slvr_language::noise::Noise;
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
@@ -39,84 +38,15 @@ pub enum VerifyError {
     /// Invariant 1.
     #[error("%{node}: operand %{operand} does not precede it")]
     Order { node: usize, operand: usize },
-    /// Invariant 2: the operation does not apply to its operands.
+    /// Invariants 2, 3 and 6 to 10, of a node.
     #[error("%{node} = {op}: {why}")]
-    IllTyped {
-        node: usize,
-        op: &'static str,
-        /// What does not fit.
-        why: String,
-    },
-    /// Invariant 2: the type is another one.
-    #[error("%{node} = {op}: has type {found}, but gives {inferred}")]
-    WrongType {
-        node: usize,
-        op: &'static str,
-        found: String,
-        /// The type it should have.
-        inferred: String,
-    },
-    /// Invariant 3, of a node.
-    #[error("%{node} = {op}: there is no site {site}")]
-    Site { node: usize, op: &'static str, site: u32 },
+    Node { node: usize, op: &'static str, why: String },
     /// Invariant 4.
     #[error("input {input} ({name}): {why}")]
-    Input {
-        /// Index of the input.
-        input: usize,
-        name: String,
-        /// What is wrong.
-        why: &'static str,
-    },
+    Input { input: usize, name: String, why: &'static str },
     /// Invariants 3 and 5, of an output.
     #[error("output {output} ({name}): {why}")]
-    Output {
-        /// Index of the output.
-        output: usize,
-        name: String,
-        /// What is wrong.
-        why: &'static str,
-    },
-    /// Invariant 6.
-    #[error("%{node} = {op}: {why}")]
-    Scale {
-        node: usize,
-        op: &'static str,
-        /// What is wrong.
-        why: &'static str,
-    },
-    /// Invariant 7.
-    #[error("%{node} = const: entry {entry} is {why}")]
-    Const {
-        node: usize,
-        /// Position in the table.
-        entry: usize,
-        /// What is wrong.
-        why: &'static str,
-    },
-    /// Invariant 8.
-    #[error("%{node} = gather: {why}")]
-    Index {
-        node: usize,
-        /// What is wrong.
-        why: String,
-    },
-    /// Invariant 9.
-    #[error("%{node} = {op}: {why}")]
-    Label {
-        node: usize,
-        op: &'static str,
-        /// What is wrong.
-        why: &'static str,
-    },
-    /// Invariant 10.
-    #[error("%{node} = {op}: {why}")]
-    Attribute {
-        node: usize,
-        op: &'static str,
-        /// What is wrong.
-        why: &'static str,
-    },
+    Output { output: usize, name: String, why: &'static str },
 }
 
 /// Checks all invariants of the module docs; the first violation in node order is the error.
@@ -208,44 +138,32 @@ fn outputs(graph: &Graph) -> Result<(), VerifyError> {
 }
 
 fn node(graph: &Graph, id: NodeId) -> Result<(), VerifyError> {
-    let (index, entry) = (id.index(), graph.node(id));
-    let (op, ty) = (&entry.op, &entry.ty);
-    let name = op.name();
-    let args = graph.args(id);
-    if let Some(late) = args.iter().find(|&&a| a >= id) {
-        return Err(VerifyError::Order { node: index, operand: late.index() });
+    if let Some(late) = graph.args(id).iter().find(|&&a| a >= id) {
+        return Err(VerifyError::Order { node: id.index(), operand: late.index() });
     }
-    if let Op::Const(table, elem, frac) = op {
-        constant(index, table, *elem, *frac)?;
-    }
+    let op = graph.op(id).name();
+    well_formed(graph, id).map_err(|why| VerifyError::Node { node: id.index(), op, why })
+}
+
+fn well_formed(graph: &Graph, id: NodeId) -> Result<(), String> {
+    let (Node { op, ty, site }, args) = (graph.node(id), graph.args(id));
+    constant(op)?;
     let types: Vec<&Type> = args.iter().map(|&a| graph.ty(a)).collect();
-    let inferred = infer::infer(graph, op, &types).map_err(|why| VerifyError::IllTyped {
-        node: index,
-        op: name,
-        why,
+    let inferred = infer::infer(graph, op, &types)?;
+    need(inferred == *ty, || {
+        format!("has type {}, but gives {}", type_text(ty), type_text(&inferred))
     })?;
-    if inferred != *ty {
-        let (found, inferred) = (type_text(ty), type_text(&inferred));
-        return Err(VerifyError::WrongType { node: index, op: name, found, inferred });
+    need((*site as usize) < graph.sites.len(), || format!("there is no site {site}"))?;
+    let wrong = scale(graph, op, ty).or_else(|| label(graph, op, args));
+    if let Some(why) = wrong.or_else(|| attribute(graph, op, &types)) {
+        return Err(why.into());
     }
-    if entry.site as usize >= graph.sites.len() {
-        return Err(VerifyError::Site { node: index, op: name, site: entry.site });
+    match op {
+        Op::Gather { axis, .. } => {
+            index_in_range(graph, args[1], graph.shape(args[0])[*axis as usize])
+        }
+        _ => Ok(()),
     }
-    if let Some(why) = scale(graph, op, ty) {
-        return Err(VerifyError::Scale { node: index, op: name, why });
-    }
-    if let Some(why) = label(graph, op, args) {
-        return Err(VerifyError::Label { node: index, op: name, why });
-    }
-    if let Some(why) = attribute(graph, op, &types) {
-        return Err(VerifyError::Attribute { node: index, op: name, why });
-    }
-    if let Op::Gather { axis, .. } = op {
-        let size = graph.shape(args[0])[*axis as usize];
-        index_in_range(graph, args[1], size)
-            .map_err(|why| VerifyError::Index { node: index, why })?;
-    }
-    Ok(())
 }
 
 fn scale(graph: &Graph, op: &Op, ty: &Type) -> Option<&'static str> {
@@ -268,7 +186,8 @@ fn unit(frac: u32) -> f64 {
     2f64.powi(frac.min(1023) as i32)
 }
 
-fn constant(node: usize, table: &Table, elem: Elem, frac: Option<u32>) -> Result<(), VerifyError> {
+fn constant(op: &Op) -> Result<(), String> {
+    let Op::Const(table, elem, frac) = op else { return Ok(()) };
     for (entry, &x) in table.data.iter().enumerate() {
         let why = match elem {
             _ if !x.is_finite() => "not a number",
@@ -278,29 +197,28 @@ fn constant(node: usize, table: &Table, elem: Elem, frac: Option<u32>) -> Result
             _ if frac.is_some_and(|f| (x * unit(f)).abs() >= unit(63)) => "beyond 64 bits",
             _ => continue,
         };
-        return Err(VerifyError::Const { node, entry, why });
+        return Err(format!("entry {entry} is {why}"));
     }
     Ok(())
 }
 
 fn index_in_range(graph: &Graph, index: NodeId, size: u64) -> Result<(), String> {
     let ty = graph.ty(index);
-    if ty.elem != Elem::Int || ty.secrecy != Secrecy::Public || ty.frac.is_some_and(|f| f != 0) {
-        return Err(format!("its index is {}, not a public int of scale 0", type_text(ty)));
-    }
-    let table = match graph.op(index) {
-        Op::Const(table, ..) => table,
+    let whole = ty.elem == Elem::Int && ty.frac.is_none_or(|f| f == 0);
+    need(whole && ty.secrecy == Secrecy::Public, || {
+        format!("its index is {}, not a public int of scale 0", type_text(ty))
+    })?;
+    match graph.op(index) {
+        Op::Const(table, ..) if !table.is_empty() => {
+            let beyond = table.data.iter().find(|&&x| x < 0.0 || x >= size as f64);
+            beyond.map_or(Ok(()), |x| Err(format!("index {x} of an axis of size {size}")))
+        }
         Op::Pairs { table, n } => {
             let (lo, hi) = table.range(*n);
-            return match lo < 0 || hi as u64 >= size {
-                true => Err(format!("indices {lo} to {hi} of an axis of size {size}")),
-                false => Ok(()),
-            };
+            need(lo >= 0 && (hi as u64) < size, || {
+                format!("indices {lo} to {hi} of an axis of size {size}")
+            })
         }
-        _ => return Ok(()),
-    };
-    match table.data.iter().find(|&&x| x < 0.0 || x >= size as f64) {
-        Some(x) if !table.is_empty() => Err(format!("index {x} of an axis of size {size}")),
         _ => Ok(()),
     }
 }

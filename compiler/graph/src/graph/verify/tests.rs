@@ -1,6 +1,6 @@
 use super::*;
 use crate::graph::eval::testing::{Kind, random_graph};
-use crate::graph::{Output, text};
+use crate::graph::{Output, Table, text};
 use proptest::prelude::*;
 
 const INTERFACE: &str = r#"graph G

@@ -18,23 +18,23 @@
 use super::super::promise::{Kept, none};
 use super::super::rising::{quotient_compares, sizes};
 use super::{all, axis_last};
+use crate::analysis::layout::{behind, unshaped};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::positive;
 use crate::analysis::signs::not_negative;
 use crate::graph::infer::align;
-use crate::graph::{Function, Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op};
 use slvr_language::types::Elem;
 use std::collections::BTreeSet;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
     let (choosing, sizes) = (choosing(graph), sizes());
-    graph.rewrite(|new, id, args| {
+    graph.replace(|new, id, args| {
         let node = graph.node(id);
-        let rewritten = match node.op {
+        match node.op {
             // No value is less than itself; as products a run would say so of some.
             Op::Lt if args[0] == args[1] => {
-                let never = Table::splat(0.0, graph.shape(id).to_vec());
-                Some(new.add(Op::Const(never, Elem::Bit, None), &[], node.site))
+                Some(new.add_table(graph.shape(id).to_vec(), vec![0.0], Elem::Bit, node.site))
             }
             // A value that is kept in a range is compared as it is: what bounds it is the comparison with its own word.
             Op::Lt if !graph.site(id).compares_ends() && !choosing.contains(&id) => {
@@ -43,8 +43,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
                     .or_else(|| absolute(new, args[0], args[1], node.site))
             }
             _ => None,
-        };
-        rewritten.unwrap_or_else(|| new.keep(graph, id, args))
+        }
     })
 }
 
@@ -67,13 +66,7 @@ pub(crate) fn after(g: &Graph) -> Kept {
         let recip = Op::Function(Function::Recip);
         matches!(g.op(id), Op::Div | Op::Abs | Op::Max(_) | Op::Min(_)) || *g.op(id) == recip
     };
-    let behind = |mut id: NodeId| {
-        while g.op(id).is_layout() {
-            id = g.arg(id, 0);
-        }
-        id
-    };
-    if g.ids().any(|id| rewritten(id) && rewritten(behind(g.arg(id, 0)))) {
+    if g.ids().any(|id| rewritten(id) && rewritten(behind(g, g.arg(id, 0), Op::is_layout))) {
         return Ok(());
     }
     let (choosing, sizes) = (choosing(g), sizes());
@@ -129,10 +122,7 @@ fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) ->
         || x.is_none()
         || constant.is_some_and(|c| if left { c <= 0.0 } else { c >= 0.0 });
     let dividend = x;
-    let splat = |g: &mut Graph, value: f64| {
-        let table = Table::splat(value, vec![1; out.len()]);
-        g.add(Op::Const(table, Elem::Fix, None), &[], site)
-    };
+    let splat = |g: &mut Graph, value| g.add_number(out.len(), value, Elem::Fix, site);
     let product = match constant {
         Some(0.0) => splat(g, 0.0),
         Some(c) => g.add(Op::Scale(c), &[y], site),
@@ -176,10 +166,8 @@ fn quotient(g: &mut Graph, sizes: &Magnitudes, sides: [NodeId; 2], site: u32) ->
 
 /// max x < b is x < b for all entries; a < max x is not x <= a for all entries; and so min.
 fn extremum(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> {
-    let find = |g: &Graph, mut id: NodeId| {
-        while let Op::Reshape(_) = g.op(id) {
-            id = g.arg(id, 0);
-        }
+    let find = |g: &Graph, id: NodeId| {
+        let id = unshaped(g, id);
         match *g.op(id) {
             Op::Max(axis) => Some((g.arg(id, 0), axis, true)),
             Op::Min(axis) => Some((g.arg(id, 0), axis, false)),

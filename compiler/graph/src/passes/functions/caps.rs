@@ -19,8 +19,9 @@
 //! ```
 
 use super::super::promise::{Kept, none};
+use crate::analysis::layout::unshaped;
 use crate::analysis::signs::not_negative;
-use crate::graph::{Function, Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op};
 use slvr_language::types::Elem;
 
 /// What a quotient by zero saturates at is beyond all caps up to here.
@@ -40,23 +41,14 @@ struct Capped {
 }
 
 pub(crate) fn run(graph: &Graph) -> Graph {
-    graph.rewrite(|new, id, args| {
-        let node = graph.node(id);
-        let found = match node.op {
-            Op::Min(axis) => capped(new, args[0], axis),
-            _ => None,
-        };
-        match found {
-            Some(found) => {
-                let quotient = floored(new, &found, node.site);
-                new.add_reshape(quotient, graph.shape(id).to_vec(), node.site)
-            }
-            None => new.keep(graph, id, args),
-        }
+    graph.replace(|new, id, args| {
+        let Op::Min(axis) = *graph.op(id) else { return None };
+        let (found, site) = (capped(new, args[0], axis)?, graph.node(id).site);
+        let quotient = floored(new, &found, site);
+        Some(new.add_reshape(quotient, graph.shape(id).to_vec(), site))
     })
 }
 
-/// What holds after it.
 pub(crate) fn after(g: &Graph) -> Kept {
     none(g, "caps a quotient of what is not negative", |id| match g.op(id) {
         Op::Min(axis) => capped(g, g.arg(id, 0), *axis).is_some(),
@@ -75,10 +67,7 @@ fn capped(g: &Graph, pair: NodeId, axis: u64) -> Option<Capped> {
         (Some(cap), None) => (b, cap),
         _ => return None,
     };
-    let mut id = quotient;
-    while let Op::Reshape(_) = g.op(id) {
-        id = g.arg(id, 0);
-    }
+    let id = unshaped(g, quotient);
     let (dividend, divisor) = match (g.op(id), g.args(id)) {
         (Op::Div, &[x, y]) => (g.constant(x)?, y),
         (Op::Function(Function::Recip), &[y]) => (1.0, y),
@@ -88,30 +77,22 @@ fn capped(g: &Graph, pair: NodeId, axis: u64) -> Option<Capped> {
     let held = dividend == 0.0 || dividend / cap >= LEAST;
     let signs = not_negative(g, divisor) && dividend >= 0.0;
     let shape = g.shape(id).to_vec();
-    (signs && held && cap > 0.0 && cap <= LARGEST).then_some(Capped {
-        dividend,
-        divisor,
-        shape,
-        cap,
-    })
+    let capped = signs && held && cap > 0.0 && cap <= LARGEST;
+    capped.then_some(Capped { dividend, divisor, shape, cap })
 }
 
 /// x / max(y, x / cap).
 fn floored(g: &mut Graph, of: &Capped, site: u32) -> NodeId {
-    let splat = |g: &mut Graph, value: f64, shape: Vec<u64>| {
-        g.add(Op::Const(Table::splat(value, shape), Elem::Fix, None), &[], site)
-    };
-    let one = vec![1; of.shape.len()];
-    let dividend = splat(g, of.dividend, one.clone());
+    let splat = |g: &mut Graph, value| g.add_number(of.shape.len(), value, Elem::Fix, site);
+    let dividend = splat(g, of.dividend);
     let root = Op::Function(Function::Sqrt);
     let floor = of.dividend / of.cap;
-    let least = |g: &mut Graph, floor: f64| splat(g, floor, one.clone());
     let divisor = if floor >= SMALLEST && *g.op(of.divisor) == root {
-        let least = least(g, floor * floor);
+        let least = splat(g, floor * floor);
         let larger = largest(g, g.arg(of.divisor, 0), least, &of.shape, site);
         g.add(root, &[larger], site)
     } else {
-        let least = least(g, floor);
+        let least = splat(g, floor);
         largest(g, of.divisor, least, &of.shape, site)
     };
     g.add(Op::Div, &[dividend, divisor], site)

@@ -45,8 +45,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
             Op::ArgMax => arg_max(new, args[0], site),
             Op::Abs => {
                 let x = args[0];
-                let shape = vec![1; new.shape(x).len()];
-                let zero = new.add_table(shape, vec![0.0], new.ty(x).elem, site);
+                let zero = new.add_number(new.shape(x).len(), 0.0, new.ty(x).elem, site);
                 let negative = new.add(Op::Lt, &[x, zero], site);
                 let minus = new.add(Op::Neg, &[x], site);
                 new.add(Op::Select, &[negative, minus, x], site)
@@ -73,7 +72,6 @@ pub(crate) fn run(graph: &Graph) -> Graph {
     })
 }
 
-/// What holds after it.
 pub(crate) fn after(g: &Graph) -> Kept {
     none(g, "is not spelled out", |id| match g.op(id) {
         Op::Max(_) | Op::Min(_) | Op::MaxPool { .. } | Op::ArgMax | Op::Abs | Op::OneHot(_) => true,

@@ -20,14 +20,14 @@ use super::super::promise::{Kept, none};
 use super::super::rising::{self, below_its_max, unscaled};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::infer::{align, without};
-use crate::graph::{Function, Graph, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op};
 use slvr_language::types::Elem;
 
 pub(crate) fn run(graph: &Graph) -> Graph {
     let (centres, sizes) = (rising::centres(graph), rising::sizes());
-    graph.rewrite(|new, id, args| {
+    graph.replace(|new, id, args| {
         let node = graph.node(id);
-        let rewritten = match node.op {
+        match node.op {
             Op::Max(_) if centres.contains(&id) => None,
             Op::Max(axis) => largest(new, args[0], axis, node.site),
             Op::MaxPool { .. } if *new.op(args[0]) == Op::Relu => {
@@ -43,12 +43,10 @@ pub(crate) fn run(graph: &Graph) -> Graph {
                 Some(new.add(Op::Function(Function::ExpNonPositive), &[args[0]], node.site))
             }
             _ => None,
-        };
-        rewritten.unwrap_or_else(|| new.keep(graph, id, args))
+        }
     })
 }
 
-/// What holds after it.
 pub(crate) fn after(g: &Graph) -> Kept {
     none(g, "is of at most 0, but not marked so", |id| {
         *g.op(id) == Op::Function(Function::Exp) && below_its_max(g, unscaled(g, g.arg(id, 0)))
@@ -91,8 +89,8 @@ fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
         Op::Relu | Op::Function(Function::Exp | Function::ExpNonPositive) => {
             let m = of(g, args[0]);
             if let (Some(x), Op::Function(f)) = (g.constant(m), &op) {
-                let t = Table::splat((f.facts().saturated)(x), shape);
-                return Some(g.add(Op::Const(t, Elem::Fix, None), &[], site));
+                let value = (f.facts().saturated)(x);
+                return Some(g.add_table(shape, vec![value], Elem::Fix, site));
             }
             Some(g.add(op, &[m], site))
         }
@@ -107,8 +105,7 @@ fn largest(g: &mut Graph, id: NodeId, axis: u64, site: u32) -> Option<NodeId> {
         }
         Op::Sub if same(g) => {
             if below_its_max(g, id) {
-                let zero = Op::Const(Table::splat(0.0, shape), Elem::Fix, None);
-                return Some(g.add(zero, &[], site));
+                return Some(g.add_table(shape, vec![0.0], Elem::Fix, site));
             }
             let m = of(g, args[0]);
             let other = without(g.shape(args[1]), axis).ok()?;

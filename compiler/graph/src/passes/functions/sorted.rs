@@ -23,7 +23,7 @@ pub(crate) fn run(graph: &Graph) -> Graph {
         return graph.clone();
     }
     // Slices first: what they leave out is not computed.
-    let slices = graph.rewrite(|new, id, args| {
+    let slices = graph.replace(|new, id, args| {
         let node = graph.node(id);
         let last = graph.shape(id).len().saturating_sub(1) as u64;
         match node.op {
@@ -34,22 +34,21 @@ pub(crate) fn run(graph: &Graph) -> Graph {
             {
                 let x = new.arg(args[0], 0);
                 let which = (0..len).map(|i| start + i * step).collect();
-                entries(new, x, which, node.site)
+                Some(entries(new, x, which, node.site))
             }
-            _ => new.keep(graph, id, args),
+            _ => None,
         }
     });
     let slices = cse::dead_code(&slices);
-    slices.rewrite(|new, id, args| match *slices.op(id) {
+    slices.replace(|new, id, args| match *slices.op(id) {
         Op::Sort if is_short(new, args[0]) => {
             let n = slices.shape(id).last().copied().unwrap_or(1);
-            entries(new, args[0], (0..n).collect(), slices.node(id).site)
+            Some(entries(new, args[0], (0..n).collect(), slices.node(id).site))
         }
-        _ => new.keep(&slices, id, args),
+        _ => None,
     })
 }
 
-/// What holds after it.
 pub(crate) fn after(g: &Graph) -> Kept {
     none(g, "a sort of few enough entries is left", |id| {
         *g.op(id) == Op::Sort && is_short(g, g.arg(id, 0))

@@ -2,6 +2,8 @@
 
 use crate::graph::eval::{Inputs, Tensors, real};
 use crate::graph::{Graph, text};
+use crate::passes::cse;
+use crate::passes::tests::{pass, snapshot};
 
 const HEAD: &str = "graph T\nparties Client[3]\nparties Server[1]\n\
 input 0 x : secret fix[3] in -8..8 from each Client\n\
@@ -33,10 +35,9 @@ fn inputs(graph: &Graph) -> Inputs {
 
 /// The body of the graph after a pass (and after dead code is gone), beside the one before; both give
 /// the same.
-fn after(pass: &str, body: &str) -> String {
+fn after(name: &str, body: &str) -> String {
     let graph = text::parse(&format!("{HEAD}{body}")).unwrap_or_else(|e| panic!("{e}\n{body}"));
-    let pass = super::super::PIPELINE.iter().find(|p| p.name == pass).expect("a pass");
-    let done = super::super::cse::run(&(pass.run)(&graph));
+    let done = cse::run(&(pass(name).run)(&graph));
     let value = |g: &Graph| real(g, &inputs(g), &|_| Vec::new(), false).expect("a value").outputs;
     for (a, b) in value(&graph).iter().zip(&value(&done)) {
         let near = a.2.iter().zip(&b.2).all(|(x, y)| (x - y).abs() < 1e-12);
@@ -45,15 +46,6 @@ fn after(pass: &str, body: &str) -> String {
     let text = text::print(&done);
     let head = text.find("\n%").map_or(0, |i| i + 1);
     format!("{}\n\n  ->\n\n{}\n", body.trim(), text[head..].trim())
-}
-
-macro_rules! snapshot {
-    ($name:ident, $pass:literal, $body:literal) => {
-        #[test]
-        fn $name() {
-            insta::assert_snapshot!(after($pass, $body));
-        }
-    };
 }
 
 snapshot!(

@@ -61,23 +61,10 @@ pub(super) fn eval(index: &Index, at: &Assign) -> i64 {
 
 pub(super) fn holds(cond: &Cond, at: &Assign) -> bool {
     match cond {
-        Cond::Compare(op, a, b) => compare(*op, eval(a, at), eval(b, at)),
+        Cond::Compare(op, a, b) => op.holds(eval(a, at), eval(b, at)),
         Cond::Not(a) => !holds(a, at),
         Cond::And(a, b) => holds(a, at) && holds(b, at),
         Cond::Or(a, b) => holds(a, at) || holds(b, at),
-    }
-}
-
-/// A comparison; false for other operators.
-pub(super) fn compare<T: PartialOrd>(op: BinOp, a: T, b: T) -> bool {
-    match op {
-        BinOp::Eq => a == b,
-        BinOp::Ne => a != b,
-        BinOp::Lt => a < b,
-        BinOp::Le => a <= b,
-        BinOp::Gt => a > b,
-        BinOp::Ge => a >= b,
-        _ => false,
     }
 }
 

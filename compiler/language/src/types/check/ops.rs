@@ -1,7 +1,7 @@
 //! Operators: on numbers known at compile time, and the typing of the others.
 
 use super::checker::Checker;
-use super::index::{combine, compare, divisor_may_vanish};
+use super::index::{combine, divisor_may_vanish};
 use super::value::{Between, Env, IntVal, R, Reported, Val, constant, join_elem, typed};
 use crate::diagnostic::codes;
 use crate::syntax::ast::{self, BinaryOp, Span, UnaryOp};
@@ -129,7 +129,7 @@ impl Checker<'_> {
                     _ => {
                         let Some(op) = comparison(op) else { return Ok(None) };
                         return Ok(Some(match (&x.index, &y.index) {
-                            (Index::Const(x), Index::Const(y)) => Val::Bool(compare(op, *x, *y)),
+                            (Index::Const(x), Index::Const(y)) => Val::Bool(op.holds(x, y)),
                             (x, y) => Val::Cond(Cond::Compare(op, x.clone(), y.clone())),
                         }));
                     }
@@ -190,7 +190,7 @@ impl Checker<'_> {
             Mul => x.times(&y),
             Div => x.over(&y),
             Pow => x.power(&y),
-            _ => return Ok(comparison(op).map(|op| Val::Bool(compare(op, x, y)))),
+            _ => return Ok(comparison(op).map(|op| Val::Bool(op.holds(x, y)))),
         };
         let at = if op == Div { right } else { span };
         Ok(Some(Val::Real(self.number(value, at)?.into())))

@@ -19,6 +19,21 @@ impl Value {
         let residue = Residue::constant(x).unwrap_or(Residue::ZERO);
         Value { residue, real: Some(x) }
     }
+
+    /// What is made of both.
+    fn with(
+        self,
+        b: Value,
+        residue: fn(Residue, Residue) -> Residue,
+        real: fn(f64, f64) -> f64,
+    ) -> Value {
+        let real = self.real.zip(b.real).map(|(a, b)| real(a, b));
+        Value { residue: residue(self.residue, b.residue), real }
+    }
+
+    fn times(self, b: Value) -> Value {
+        self.with(b, |a, b| a * b, |a, b| a * b)
+    }
 }
 
 /// Entries of public nodes. What is not computed of constants stands for any number: it is one that is drawn, always
@@ -67,41 +82,18 @@ impl Values {
             let x = g.arg(id, i);
             self.of(g, x, aligned(g.shape(x), shape, at))
         };
-        let real = |a: Value, b: Value, f: fn(f64, f64) -> f64| Some(f(a.real?, b.real?));
         let decided = |a: Value, b: Value, f: fn(f64, f64) -> bool| {
             let bit = |(a, b)| Value::constant(f64::from(u8::from(f(a, b))));
             a.real.zip(b.real).map(bit)
         };
         Some(match g.op(id) {
-            Op::Add => {
-                let (a, b) = (operand(0), operand(1));
-                Value { residue: a.residue + b.residue, real: real(a, b, |a, b| a + b) }
-            }
-            Op::Sub => {
-                let (a, b) = (operand(0), operand(1));
-                Value { residue: a.residue - b.residue, real: real(a, b, |a, b| a - b) }
-            }
-            Op::Mul | Op::And => {
-                let (a, b) = (operand(0), operand(1));
-                Value { residue: a.residue * b.residue, real: real(a, b, |a, b| a * b) }
-            }
-            Op::Div => {
-                let (a, b) = (operand(0), operand(1));
-                Value { residue: a.residue * b.residue.inverse(), real: real(a, b, |a, b| a / b) }
-            }
-            Op::Neg => {
-                let a = operand(0);
-                Value { residue: -a.residue, real: a.real.map(|a| -a) }
-            }
-            Op::Scale(by) => {
-                let a = operand(0);
-                let factor = Value::constant(*by);
-                Value { residue: factor.residue * a.residue, real: a.real.map(|a| by * a) }
-            }
-            Op::Not => {
-                let a = operand(0);
-                Value { residue: Residue::ONE - a.residue, real: a.real.map(|a| 1.0 - a) }
-            }
+            Op::Add => operand(0).with(operand(1), |a, b| a + b, |a, b| a + b),
+            Op::Sub => operand(0).with(operand(1), |a, b| a - b, |a, b| a - b),
+            Op::Mul | Op::And => operand(0).times(operand(1)),
+            Op::Div => operand(0).with(operand(1), |a, b| a * b.inverse(), |a, b| a / b),
+            Op::Neg => operand(0).times(Value::constant(-1.0)),
+            Op::Scale(by) => operand(0).times(Value::constant(*by)),
+            Op::Not => Value::constant(1.0).with(operand(0), |a, b| a - b, |a, b| a - b),
             Op::ToInt | Op::Trunc(_) | Op::Shift(_) => operand(0),
             Op::Lt => decided(operand(0), operand(1), |a, b| a < b)?,
             Op::Eq => decided(operand(0), operand(1), |a, b| a == b)?,
@@ -109,13 +101,8 @@ impl Values {
             Op::Select => {
                 let (c, a, b) = (operand(0), operand(1), operand(2));
                 match c.real {
-                    Some(c) => {
-                        if c != 0.0 {
-                            a
-                        } else {
-                            b
-                        }
-                    }
+                    Some(c) if c == 0.0 => b,
+                    Some(_) => a,
                     None => Value {
                         residue: b.residue + c.residue * (a.residue - b.residue),
                         real: None,
@@ -125,9 +112,9 @@ impl Values {
             Op::Sum(axes) => {
                 let x = g.arg(id, 0);
                 let of = summed(g.shape(x), axes, at);
-                of.into_iter().map(|from| self.of(g, x, from)).fold(Value::constant(0.0), |a, b| {
-                    Value { residue: a.residue + b.residue, real: real(a, b, |a, b| a + b) }
-                })
+                of.into_iter()
+                    .map(|from| self.of(g, x, from))
+                    .fold(Value::constant(0.0), |a, b| a.with(b, |a, b| a + b, |a, b| a + b))
             }
             _ => return None,
         })

@@ -12,7 +12,6 @@ impl Residue {
     pub(super) const ZERO: Residue = Residue(0);
     pub(super) const ONE: Residue = Residue(1);
 
-    /// A whole number.
     pub(super) fn whole(n: u64) -> Residue {
         Residue(n % PRIME)
     }
