@@ -34,6 +34,7 @@ pub struct Cost {
     pub instrs: Vec<InstrCost>,
 }
 
+/// The cost of a layer. What a [`Cost`] has, too, is that of the layer alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LayerCost {
     /// 1 if it has an exchange, and the rounds of a proof before it.
@@ -44,13 +45,9 @@ pub struct LayerCost {
     pub kinds: [u64; 5],
     /// Most bytes that one party or receiver sends or receives: what the round waits for.
     pub busiest: u64,
-    /// Multiply-accumulates of each party.
     pub macs: [u64; 3],
-    /// Bytes read and written by each party.
     pub touched: [u64; 3],
-    /// Pseudorandom bytes of each party.
     pub random: [u64; 3],
-    /// Most bytes that values take at one time in this layer.
     pub peak_memory: [u64; 3],
     /// The site that the round waits for on the longest chain; `None` without an exchange.
     pub critical: Option<u32>,
@@ -73,10 +70,9 @@ pub struct ProofCost {
     pub site: u32,
 }
 
-/// The cost of an instruction.
+/// The cost of an instruction, as that of a [`LayerCost`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InstrCost {
-    /// Which layer it is in.
     pub layer: usize,
     /// Index into [`Circuit::sites`].
     pub site: u32,
@@ -84,13 +80,9 @@ pub struct InstrCost {
     pub op: &'static str,
     /// What its bytes are for; `None` for a local instruction.
     pub kind: Option<Kind>,
-    /// Bytes sent by each party.
     pub bytes: [u64; 3],
-    /// Multiply-accumulates of each party.
     pub macs: [u64; 3],
-    /// Bytes read and written by each party.
     pub touched: [u64; 3],
-    /// Pseudorandom bytes of each party.
     pub random: [u64; 3],
     /// Bytes that values take once its result is there.
     pub memory: [u64; 3],

@@ -163,7 +163,7 @@ impl<'a> Replay<'a> {
             layer_peak: 0,
             layers: Vec::new(),
             starts: Vec::new(),
-            after: vec![0; circuit.layers.iter().map(|l| l.local.len() + l.exchange.len()).sum()],
+            after: vec![0; circuit.instructions()],
             stop_at: None,
             by_site: vec![0; circuit.sites.len()],
         }

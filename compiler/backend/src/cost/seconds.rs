@@ -99,9 +99,8 @@ const INSTRUCTION: f64 = 0.7e-6;
 pub fn whole(circuit: &Circuit, tuning: Tuning) -> f64 {
     let net = NetProfile::of(tuning);
     let Estimate { latency, total, .. } = Cost::of(circuit).seconds(&net);
-    let instructions: usize = circuit.layers.iter().map(|l| l.local.len() + l.exchange.len()).sum();
     let rounds = tuning.time(Traffic::of(circuit).rounds as f64, 0.0, 0);
-    total - latency + rounds + INSTRUCTION * instructions as f64
+    total - latency + rounds + INSTRUCTION * circuit.instructions() as f64
 }
 
 /// Nanoseconds for what the party with most of each sends and multiplies, without latency and memory: by

@@ -105,14 +105,10 @@ impl Emit {
         Emit { target, ..Emit::default() }
     }
 
-    fn value(&mut self, ty: Type) -> ValueId {
+    /// A value that no instruction defines yet.
+    pub(super) fn declare(&mut self, ty: Type) -> ValueId {
         self.types.push(ty);
         ValueId(self.types.len() as u32 - 1)
-    }
-
-    /// A value that no instruction defines.
-    pub(super) fn declare(&mut self, ty: Type) -> ValueId {
-        self.value(ty)
     }
 
     /// Drops what equal instructions and tables are found by: nothing is added any more, and drafts are copied.
@@ -143,7 +139,7 @@ impl Emit {
                 panic!("ill-typed {} {operands:?}: {why}", op.name())
             }
         };
-        let out = self.value(ty);
+        let out = self.declare(ty);
         self.instrs.push(Instr { out: Some(out), op: op.clone(), site: self.site });
         self.known.insert(op, out);
         out
@@ -152,7 +148,7 @@ impl Emit {
     /// An input's value.
     pub fn input(&mut self, secret: bool, dom: Dom, shape: Shape) -> ValueId {
         let hold = if secret { Hold::Rep } else { Hold::Public };
-        self.value(Type::new(hold, dom, shape))
+        self.declare(Type::new(hold, dom, shape))
     }
 
     /// A public table; one entry stands for all.
@@ -165,7 +161,7 @@ impl Emit {
         if let Some(&v) = self.known_consts.get(&key) {
             return v;
         }
-        let value = self.value(ty);
+        let value = self.declare(ty);
         self.consts.push(Const { value, data: key.1.clone() });
         self.known_consts.insert(key, value);
         value
@@ -173,7 +169,7 @@ impl Emit {
 
     /// Fresh public coins. Never shared between samples: they would be correlated.
     pub fn coin(&mut self) -> ValueId {
-        let out = self.value(Type::new(Hold::Public, Dom::Ring(128), vec![]));
+        let out = self.declare(Type::new(Hold::Public, Dom::Ring(128), vec![]));
         self.instrs.push(Instr { out: Some(out), op: Op::Coin, site: self.site });
         out
     }

@@ -23,16 +23,20 @@
 //!
 //! Because of the last line values stay split, with the same dealers, as long as operations go shard by
 //! shard.
+//!
+//! The form in which a node was made is its first one, and what reads the node chooses its protocol by that.
 
-use super::choose::{Made, Plan};
 use super::common::masked::{self, Pair, Split};
 use super::common::words::aligned;
 use super::emit::Emit;
 use super::facts::Facts;
-use super::t1::truncation::convert;
+use super::search::Searches;
+use super::t1::truncation::{at_most, convert};
 use super::t2::truncation::lift;
 use slvr_circuit::{Hold, Op as C, ValueId};
+use slvr_graph::analysis::truth_tables::Functions;
 use slvr_graph::graph::NodeId;
+use std::collections::BTreeMap;
 
 /// One form of a value.
 #[derive(Clone, Copy, Debug)]
@@ -69,28 +73,22 @@ impl From<Form> for Forms {
     }
 }
 
+impl<const N: usize> From<[Form; N]> for Forms {
+    fn from(forms: [Form; N]) -> Forms {
+        Forms(forms.into())
+    }
+}
+
 impl Forms {
     /// A split, and its low bits if they are there earlier.
     pub fn split(split: Split, low: Option<LowBits>) -> Forms {
         Forms(std::iter::once(Form::Split(split)).chain(low.map(Form::LowBits)).collect())
     }
 
-    /// Adds a form.
-    pub fn push(&mut self, form: Form) {
-        self.0.push(form);
-    }
-
     /// Public or replicated in a ring of k bits.
     fn whole(&self, e: &Emit, k: u32) -> Option<ValueId> {
         self.0.iter().find_map(|form| match *form {
             Form::Public(x) | Form::Replicated(x) if e.ty(x).bits() == k => Some(x),
-            _ => None,
-        })
-    }
-
-    fn additive(&self) -> Option<ValueId> {
-        self.0.iter().find_map(|form| match *form {
-            Form::Additive(x) => Some(x),
             _ => None,
         })
     }
@@ -103,13 +101,6 @@ impl Forms {
         })
     }
 
-    fn pair(&self) -> Option<Pair> {
-        self.0.iter().find_map(|form| match *form {
-            Form::Pair(p) => Some(p),
-            _ => None,
-        })
-    }
-
     fn low_bits(&self) -> Option<LowBits> {
         self.0.iter().find_map(|form| match *form {
             Form::LowBits(low) => Some(low),
@@ -118,12 +109,26 @@ impl Forms {
     }
 }
 
+/// What is there before the first node.
+pub struct Given {
+    /// By index of the input, its dealt value after checks.
+    pub dealt: Vec<ValueId>,
+    /// The coins of each draw.
+    pub coins: BTreeMap<NodeId, ValueId>,
+}
+
+/// Of nodes of more elements no truth tables are looked for.
+const MOST_ELEMENTS: u64 = 1 << 14;
+
 /// The values of a graph while it is lowered.
 pub struct Values<'a> {
     /// The graph and what is known of it.
     pub facts: Facts<'a>,
-    /// What was chosen for each node.
-    pub plan: Plan,
+    pub given: Given,
+    /// Which comparisons with ranks become searches.
+    pub searches: Searches,
+    /// What bits are of earlier bits.
+    pub functions: Functions<'a>,
     /// Instructions so far.
     pub emit: Emit,
     forms: Vec<Forms>,
@@ -131,34 +136,39 @@ pub struct Values<'a> {
 
 impl<'a> Values<'a> {
     /// Of no node yet.
-    pub fn new(facts: Facts<'a>, plan: Plan, emit: Emit) -> Values<'a> {
-        Values { facts, plan, emit, forms: vec![Forms::default(); facts.graph.len()] }
+    pub fn new(facts: Facts<'a>, given: Given, emit: Emit) -> Values<'a> {
+        let (searches, functions) =
+            (Searches::of(&facts), Functions::new(facts.graph, MOST_ELEMENTS));
+        let forms = vec![Forms::default(); facts.graph.len()];
+        Values { facts, given, searches, functions, emit, forms }
     }
 
     /// Records forms of a node. A form that was recorded before its node stays the first.
-    pub fn record(&mut self, id: NodeId, forms: Forms) {
-        self.forms[id.index()].0.extend(forms.0);
+    pub fn record(&mut self, id: NodeId, forms: impl Into<Forms>) {
+        self.forms[id.index()].0.extend(forms.into().0);
     }
 
     /// The forms of a node so far.
-    pub fn forms(&self, id: NodeId) -> &Forms {
+    fn forms(&self, id: NodeId) -> &Forms {
         &self.forms[id.index()]
     }
 
-    /// Whether a node was made in the form that was chosen for it.
-    pub fn is_as_planned(&self, id: NodeId) -> bool {
-        let (k, choice) = (self.facts.ring(id), self.plan.of(id));
-        let e = &self.emit;
+    /// The form that a node was made in, if it was made.
+    pub fn made(&self, id: NodeId) -> Option<Form> {
+        self.forms(id).0.first().copied()
+    }
+
+    /// Whether a node was made in its own ring, and holds what its form says.
+    pub fn is_well_made(&self, id: NodeId) -> bool {
+        let (k, e) = (self.facts.ring(id), &self.emit);
         let fits = |x: ValueId| e.ty(x).bits() == k;
-        let split = |x: ValueId| fits(x) && e.ty(x).groups == choice.groups;
-        match (choice.made, self.forms(id).0.first()) {
-            (Made::Nothing, None) => true,
-            (Made::Public, Some(Form::Public(x))) => fits(*x) && e.ty(*x).hold == Hold::Public,
-            (Made::Replicated, Some(Form::Replicated(x))) => fits(*x),
-            (Made::Additive, Some(Form::Additive(x))) => fits(*x) && e.ty(*x).hold == Hold::Add3,
-            (Made::Split, Some(Form::Split(s))) => split(s.own),
-            (Made::Pair, Some(Form::Pair(p))) => split(p.add2),
-            _ => false,
+        match self.made(id) {
+            Some(Form::Public(x)) => fits(x) && e.ty(x).hold == Hold::Public,
+            Some(Form::Replicated(x)) => fits(x),
+            Some(Form::Additive(x)) => fits(x) && e.ty(x).hold == Hold::Add3,
+            Some(Form::Split(s)) => fits(s.own),
+            Some(Form::Pair(p)) => fits(p.add2),
+            Some(Form::LowBits(_)) | None => false,
         }
     }
 
@@ -192,15 +202,15 @@ impl<'a> Values<'a> {
         if let Some(x) = self.forms(id).whole(&self.emit, self.facts.ring(id)) {
             return x;
         }
-        let x = if let Some(groups) = self.plan.groups(id) {
-            let s = self.split(id, groups);
-            self.at_site(id, |e| masked::join(e, &s))
-        } else if let Some(x) = self.forms(id).additive() {
-            self.at_site(id, |e| e.add(C::Reshare(x)))
-        } else {
-            unreachable!("operands are lowered before their users")
+        let x = match (self.groups(id), self.made(id)) {
+            (Some(groups), _) => {
+                let s = self.split(id, groups);
+                self.at_site(id, |e| masked::join(e, &s))
+            }
+            (_, Some(Form::Additive(x))) => self.at_site(id, |e| e.add(C::Reshare(x))),
+            _ => unreachable!("operands are lowered before their users"),
         };
-        self.forms[id.index()].push(Form::Replicated(x));
+        self.record(id, Form::Replicated(x));
         x
     }
 
@@ -215,7 +225,7 @@ impl<'a> Values<'a> {
         }
         let x = self.at_site(id, |e| convert(e, own, k));
         let form = self.whole(id, x);
-        self.forms[id.index()].push(form);
+        self.record(id, form);
         x
     }
 
@@ -227,20 +237,16 @@ impl<'a> Values<'a> {
 
     /// The node's value additive among the three, as an opening to a receiver takes it.
     pub fn additive(&mut self, id: NodeId) -> ValueId {
-        let forms = self.forms(id);
-        let whole = forms.whole(&self.emit, self.facts.ring(id));
-        match (forms.pair(), self.own_split(id), whole) {
-            (Some(pair), None, _) => return masked::as_add3(&mut self.emit, pair),
+        let whole = self.forms(id).whole(&self.emit, self.facts.ring(id));
+        match (self.made(id), self.own_split(id), whole) {
+            (Some(Form::Pair(pair)), None, _) => masked::as_add3(&mut self.emit, pair),
             (_, Some(s), None) => {
-                let add2 = self.emit.add(C::AsAdd2(s.dup));
-                return masked::as_add3(&mut self.emit, Pair { own: Some(s.own), add2 });
+                let pair = masked::unsettled(&mut self.emit, &s);
+                masked::as_add3(&mut self.emit, pair)
             }
-            _ => {}
-        }
-        match self.forms(id).additive() {
             // Once replicated, the shares say the same; either will do.
-            Some(x) => x,
-            None => {
+            (Some(Form::Additive(x)), ..) => x,
+            _ => {
                 let x = self.replicated(id);
                 let x = if self.facts.is_secret(id) { x } else { self.emit.share_public(x) };
                 self.emit.add(C::AsAdd3(x))
@@ -248,54 +254,56 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The additive form in a ring of k bits, where the plan lets this reader take it.
-    pub fn take_additive(&mut self, id: NodeId, k: u32) -> Option<ValueId> {
-        if !self.plan.hands_over(&self.facts, id, Made::Additive, k) {
-            return None;
-        }
-        debug_assert!(self.forms(id).whole(&self.emit, self.facts.ring(id)).is_none());
-        let x = self.forms(id).additive()?;
-        Some(if self.facts.ring(id) > k && !self.facts.is_bit(id) {
-            self.emit.add(C::Narrow(x, k))
-        } else {
-            x
+    /// Whether a reader takes a value as it was made, in a ring of k bits: nobody else will convert it, and what is made
+    /// of it is not larger, because exchanges cost by size.
+    fn hands_over(&self, id: NodeId, reader: NodeId, k: u32) -> bool {
+        let g = self.facts.graph;
+        (self.facts.is_bit(id) || self.facts.ring(id) >= k)
+            && g.elements(reader) <= g.elements(id)
+            && self.facts.has_one_reader(id)
+    }
+
+    /// The additive form in a ring of k bits, if the value was made in it and this reader may take it.
+    pub fn take_additive(&mut self, id: NodeId, reader: NodeId, k: u32) -> Option<ValueId> {
+        let Some(Form::Additive(x)) = self.made(id) else { return None };
+        self.hands_over(id, reader, k).then(|| {
+            debug_assert!(self.forms(id).whole(&self.emit, self.facts.ring(id)).is_none());
+            if self.facts.is_bit(id) { x } else { at_most(&mut self.emit, x, k) }
         })
     }
 
-    /// The pair in a ring of k bits and in these groups, where the plan lets this reader take it.
-    pub fn take_pair(&mut self, id: NodeId, k: u32, groups: u32) -> Option<Pair> {
-        let ours = self.plan.groups(id) == Some(groups);
-        if !ours || !self.plan.hands_over(&self.facts, id, Made::Pair, k) {
+    /// The pair in a ring of k bits and in these groups, if the value was made so and this reader may take it.
+    pub fn take_pair(&mut self, id: NodeId, reader: NodeId, k: u32, groups: u32) -> Option<Pair> {
+        let Some(Form::Pair(x)) = self.made(id) else { return None };
+        if self.groups(id) != Some(groups) || !self.hands_over(id, reader, k) {
             return None;
         }
         debug_assert!(self.own_split(id).is_none());
-        let x = self.forms(id).pair()?;
         if self.facts.is_bit(id) || self.facts.ring(id) == k {
             return Some(x);
         }
-        let own = x.own.map(|v| self.emit.add(C::Narrow(v, k)));
-        Some(Pair { own, add2: self.emit.add(C::Narrow(x.add2, k)) })
+        Some(masked::linear_of_pair(&mut self.emit, x, |v| C::Narrow(v, k)))
     }
 
     /// The split in the node's own groups, if it is there.
     pub fn own_split(&self, id: NodeId) -> Option<Split> {
-        let groups = self.plan.groups(id)?;
+        let groups = self.groups(id)?;
         self.forms(id).split_of(&self.emit, self.facts.ring(id), groups)
     }
 
     /// The node's value split between so many groups.
     pub fn split(&mut self, id: NodeId, groups: u32) -> Split {
         let k = self.facts.ring(id);
-        if let (None, Some(pair)) = (self.own_split(id), self.forms(id).pair()) {
+        if let (None, Some(Form::Pair(pair))) = (self.own_split(id), self.made(id)) {
             let s = self.at_site(id, |e| masked::settle(e, pair));
-            self.forms[id.index()].push(Form::Split(s));
+            self.record(id, Form::Split(s));
         }
         if let Some(s) = self.forms(id).split_of(&self.emit, k, groups) {
             return s;
         }
         let x = self.replicated(id);
         let s = masked::split(&mut self.emit, x, groups);
-        self.forms[id.index()].push(Form::Split(s));
+        self.record(id, Form::Split(s));
         s
     }
 
@@ -318,7 +326,7 @@ impl<'a> Values<'a> {
             return s;
         }
         let s = lift(&mut self.emit, &x, 0, k);
-        self.forms[id.index()].push(Form::Split(s));
+        self.record(id, Form::Split(s));
         s
     }
 

@@ -9,7 +9,6 @@ use super::common::admission;
 use super::common::words::word;
 use super::emit::Emit;
 use super::facts::Facts;
-use super::family::Protocols;
 use super::t1::T1;
 use super::t1::truncation::{convert, lift};
 use super::t2::T2;
@@ -19,6 +18,21 @@ use slvr_graph::analysis::guard::{self, Guard};
 use slvr_graph::analysis::rings::STORED;
 use slvr_graph::graph::{Giver, Graph, Input, NodeId, Op};
 use slvr_language::types::Elem;
+
+/// The checks of inputs in a family of protocols.
+pub trait InputChecks {
+    /// A secret bit for each client, before it is opened.
+    type Good;
+
+    /// The words of one-hot rows, and whether each client's rows are one-hot.
+    fn one_hot_words(&self, e: &mut Emit, bits: ValueId, k: u32) -> (ValueId, Self::Good);
+    /// Whether each client's words are in a range.
+    fn in_range(&self, e: &mut Emit, x: ValueId, range: (u128, u128)) -> Self::Good;
+    /// Whether random inner products of each client's words are short: so many tests, and their bound.
+    fn short(&self, e: &mut Emit, x: ValueId, coin: ValueId, tests: (u64, u128)) -> Self::Good;
+    /// Opens, for each client, whether all its bits are good.
+    fn admit(&self, e: &mut Emit, good: Vec<Self::Good>) -> ValueId;
+}
 
 /// What dealing gives.
 pub struct Dealt {
@@ -38,7 +52,7 @@ pub fn deal(e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) -> Dealt {
     }
 }
 
-fn by<F: Protocols>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) -> Dealt {
+fn by<F: InputChecks>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard]) -> Dealt {
     let g = facts.graph;
     // The node of each input: its ring is the one that is asked for.
     let mut nodes: Vec<Option<NodeId>> = vec![None; g.inputs.len()];
@@ -79,7 +93,7 @@ fn by<F: Protocols>(family: &F, e: &mut Emit, facts: &Facts<'_>, guards: &[Guard
         }
         // Of the last input that has a check.
         e.site = last;
-        let value = family.admit(e, all_good, size);
+        let value = family.admit(e, all_good);
         let check = dealt.checks.len() as u32;
         dealt.checks.push(Check { set, value });
         let admitted = e.add(C::Admitted { check, members: size });
@@ -176,7 +190,7 @@ pub fn fields(fields: &[(String, Vec<u64>)]) -> Vec<slvr_circuit::Field> {
 }
 
 /// The value to compute with, in a ring of k bits, and for each member whether it is good.
-fn checked<F: Protocols>(
+fn checked<F: InputChecks>(
     family: &F,
     e: &mut Emit,
     x: ValueId,

@@ -10,37 +10,35 @@
 //! | [`t1`], [`t2`] | the two families of protocols, side by side, in files with the same names |
 //! | [`malicious`] | what there is only against a malicious party: macros that differ from T1, and drafts with proofs |
 //! | `stated` | the errors that each family states |
-//! | `facts`, `task` | what is known of a graph; what there is to do for each operation |
-//! | `conjunctions` | what choosing finds in graphs |
-//! | `choose` | the family, groups and form of each node, before anything is emitted |
-//! | `form` | the forms that values are held in, and all conversions |
-//! | `family` | the interface of a family |
-//! | `inputs`, `nodes` | deals and checks inputs; lowers nodes by the family that was chosen |
+//! | `facts` | what is known of a graph |
+//! | `search` | where a search is faster than ranks |
+//! | `form`, `groups` | the forms that values are held in, and all conversions; in which groups operations go shard by shard |
+//! | `instruction` | operations that are one instruction |
+//! | `inputs`, `nodes` | deals and checks inputs; lowers nodes, each by the family that is faster |
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`slvr_graph::analysis::rings`]), bits are `B1`.
 //!
 //! To add a function of one number, add an entry to `t1/functions.rs`, one to `t2/functions.rs`, and its
-//! error to `stated`. To add a protocol, write a macro in the family's file, call it in the family's nodes,
-//! and add its cost where `choose` compares times. `docs/src/architecture.md` lists the files of other rooms.
+//! error to `stated`. To add a protocol, write a macro in the family's file, and call it in the family's nodes, where
+//! its time is less than that of others. `docs/src/architecture.md` lists the files of other rooms.
 //!
 //! What may not live here: rewrites that the graph can express ([`slvr_graph::passes`]), and layers
 //! ([`crate::schedule`]).
 
-mod choose;
 pub mod common;
-mod conjunctions;
 mod emit;
 mod facts;
-mod family;
 mod form;
+mod groups;
 mod inputs;
+mod instruction;
 pub mod malicious;
 mod nodes;
+mod search;
 pub mod stated;
 pub mod t1;
 pub mod t2;
 mod target;
-mod task;
 #[cfg(test)]
 mod tests;
 
@@ -48,8 +46,7 @@ pub use emit::{Draft, Emit};
 pub use target::{Family, Target};
 
 use facts::Facts;
-use form::Values;
-use nodes::Given;
+use form::{Given, Values};
 use slvr_graph::analysis::guard::Guard;
 use slvr_graph::analysis::ranges::Ranges;
 use slvr_graph::analysis::rings::{Rings, STORED};
@@ -73,7 +70,7 @@ pub fn lower(
     guards: &[Guard],
     target: Target,
 ) -> Result<Draft, Vec<Diagnostic>> {
-    nodes::refuse_sorts(graph).map_err(|refused| vec![*refused])?;
+    nodes::refuse_sorts(graph)?;
     let facts = Facts { graph, ranges, rings, family: target.lowered_by() };
     let mut emit = Emit::new(target);
     // Before the coins of checks: evaluations in the clear take the first coins for committees.
@@ -82,15 +79,14 @@ pub fn lower(
         emit.site = graph.home(id);
         coins.insert(id, emit.coin());
     }
-    let dealt = inputs::deal(&mut emit, &facts, guards);
-    let given = Given { dealt: dealt.values, coins };
+    let inputs::Dealt { values: dealt, inputs, checks } = inputs::deal(&mut emit, &facts, guards);
     let mut blocks = vec![0; emit.instrs.len()];
-    let mut values = Values::new(facts, choose::plan(facts), emit);
-    nodes::refuse_all_in_order(&values).map_err(|refused| vec![*refused])?;
+    let mut values = Values::new(facts, Given { dealt, coins }, emit);
+    nodes::refuse_all_in_order(graph, &values.searches)?;
     for id in graph.ids() {
         values.emit.site = graph.home(id);
         // What reads a refused value would be refused too: say only the first.
-        nodes::lower(&mut values, &given, id).map_err(|refused| vec![*refused])?;
+        nodes::lower(&mut values, id)?;
         let number = block.get(id.index()).copied().unwrap_or(0);
         blocks.resize(values.emit.instrs.len(), number);
     }
@@ -120,7 +116,7 @@ pub fn lower(
     blocks.resize(values.emit.instrs.len(), 0);
     let mut emit = values.emit;
     emit.forget();
-    let mut draft = Draft { emit, blocks, inputs: dealt.inputs, outputs, checks: dealt.checks };
+    let mut draft = Draft { emit, blocks, inputs, outputs, checks };
     draft.prune();
     Ok(draft)
 }

@@ -7,9 +7,9 @@ use slvr_circuit::Security;
 /// A family of protocols.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Family {
-    /// Symmetric; public values, too.
+    /// Symmetric: values are replicated, and all three parties do the same. Public values, too.
     T1,
-    /// Dealer-style, for a network.
+    /// Dealer-style, for a network: of each value one party knows one part, and the other two the other part.
     T2(Tuning),
 }
 

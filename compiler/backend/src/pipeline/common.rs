@@ -17,9 +17,9 @@
 
 use super::encoding::{Encoding, apart, bits_of};
 use super::precision::{How, finest};
-use super::{Options, compile_encoded, effort, unseen};
+use super::{Options, compile_encoded, distinct, unseen};
 use rayon::prelude::*;
-use slvr_graph::analysis::guard::{self, Long};
+use slvr_graph::analysis::guard::Long;
 use slvr_graph::analysis::ranges::Basis;
 use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{self, Giver, Graph, Input};
@@ -74,16 +74,10 @@ impl Front {
         encoding: &Encoding,
     ) -> Result<Vec<u32>, Vec<Diagnostic>> {
         let basis = Basis::new(&self.coarse, stated);
-        let mut tried = Vec::new();
         let mut best: Option<Vec<u32>> = None;
         let mut refused = Vec::new();
-        for way in options.ways().into_iter().filter(|w| encoding.admits(*w)) {
-            let guards = guard::guards(&self.coarse, way);
-            if tried.contains(&guards) {
-                continue;
-            }
-            tried.push(guards);
-            let how = How { long: way, options: *options, caps: &encoding.bits };
+        for (long, _) in distinct(&options.ways(Some(encoding)), &self.coarse) {
+            let how = How { long, options: *options, caps: &encoding.bits };
             match finest(&self.front, &basis, how) {
                 Ok(scaled) => {
                     let own = bits_of(&scaled.fitted.graph);
@@ -100,9 +94,7 @@ impl Front {
 
     /// Whether the means by which long vectors are enforced make a difference.
     fn has_ways(&self) -> bool {
-        let of = |way| guard::guards(&self.coarse, Some(way));
-        let lifted = of(Long::Lift);
-        Long::ALL.into_iter().any(|way| of(way) != lifted)
+        distinct(&Long::ALL.map(Some), &self.coarse).len() > 1
     }
 }
 
@@ -152,7 +144,7 @@ pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Ve
         let cost = |encoding: &Encoding| {
             let (program, sources) = programs[last];
             let made = compile_encoded(program, sources, options, Some(encoding), unseen).ok()?;
-            Some((u32::MAX - made.cut.map_or(u32::MAX, |c| c.top), effort(&made, options)))
+            Some(made.weight(options))
         };
         let [a, b] = [a, b].map(|e| cost(e).unwrap_or((u32::MAX, u64::MAX)));
         if b < a {

@@ -4,10 +4,9 @@
 //! That is a condition which no range excludes, so a program that bounds its failure has to accept it by name, with
 //! `require cut >= 16`.
 
-use super::written;
+use super::{Compiled, written};
 use slvr_graph::analysis::cuts;
 use slvr_graph::analysis::interval::size;
-use slvr_graph::analysis::ranges::Ranges;
 use slvr_graph::graph::{Graph, NodeId, Op};
 use slvr_graph::passes::saturation::Cut;
 use slvr_language::diagnostic::{Diagnostic, codes};
@@ -15,32 +14,26 @@ use slvr_language::syntax::Sources;
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{Bounded, Program};
 
-/// The graph that is lowered, its intervals, and where it is cut.
-pub struct Fitted<'a> {
-    pub graph: &'a Graph,
-    pub ranges: &'a Ranges,
-    pub cut: Option<Cut>,
-}
-
 /// If values may reach a cut and the program does not accept that: a warning, and an error if it bounds its failure. An
 /// error too if it wants them cut further out. Products with a reciprocal are cut at half of what gates are: what a
 /// program accepts is the lowest of all cuts.
-pub fn check(program: &Program, sources: &Sources, fitted: &Fitted) -> Vec<Diagnostic> {
-    let reached = cuts::reached(fitted.graph, &fitted.ranges.raw);
-    let lowest = reached.iter().copied().min_by_key(|&id| top_of(fitted.graph, id));
-    let (Some(lowest), Some(cut)) = (lowest, fitted.cut) else { return Vec::new() };
-    let least = at(fitted.graph, lowest);
+pub fn check(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
+    let g = &compiled.optimised;
+    let reached = cuts::reached(g, &compiled.ranges.raw);
+    let lowest = reached.iter().copied().min_by_key(|&id| top_of(g, id));
+    let (Some(lowest), Some(cut)) = (lowest, compiled.cut) else { return Vec::new() };
+    let least = at(g, lowest);
     let of = |what: Bounded| program.demands.iter().filter(move |d| d.what == what);
     let accepted = of(Bounded::Cut).next().is_some();
     let mut found = Vec::new();
     let mut accept = None;
     if !accepted {
         accept = written::accept_cuts(program, sources, least);
-        found.push(warning(fitted, &reached, least, cut).edit(accept.clone()));
+        found.push(warning(compiled, &reached, least, cut).edit(accept.clone()));
     }
     for demand in of(Bounded::Cut).filter(|d| d.bound > least) {
         let title = format!("values are cut at {least}, and {} is demanded", demand.bound);
-        let (place, what) = place(fitted, lowest);
+        let (place, what) = place(g, lowest);
         let label = format!("`{what}` may be larger, by the declared ranges");
         let largest = format!(
             "larger cuts do not fit words of {} bits: demand less, or declare narrower ranges",
@@ -78,19 +71,17 @@ fn at(g: &Graph, cut: NodeId) -> f64 {
 }
 
 /// The operation that is cut, where the source has it, and its name.
-fn place<'a>(fitted: &'a Fitted<'_>, cut: NodeId) -> (Span, &'a str) {
-    let g = fitted.graph;
+fn place(g: &Graph, cut: NodeId) -> (Span, &str) {
     let (site, what) = (g.site(cut), g.arg(cut, 0));
     let place = site.place(g.op(what));
     let step = if site.name.is_empty() { g.op(what).name() } else { &site.name };
     (place.call.unwrap_or(place.span), step)
 }
 
-fn warning(fitted: &Fitted, reached: &[NodeId], least: f64, cut: Cut) -> Diagnostic {
-    let first = reached[0];
-    let g = fitted.graph;
-    let (span, step) = place(fitted, first);
-    let most = size(fitted.ranges.real(g, g.arg(first, 0)));
+fn warning(compiled: &Compiled, reached: &[NodeId], least: f64, cut: Cut) -> Diagnostic {
+    let (first, g) = (reached[0], &compiled.optimised);
+    let (span, step) = place(g, first);
+    let most = size(compiled.ranges.real(g, g.arg(first, 0)));
     let own = at(g, first);
     let title = format!(
         "values are cut at {least}, because what is made of them may not fit words of {} bits",

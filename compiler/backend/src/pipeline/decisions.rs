@@ -1,9 +1,7 @@
 //! Comparisons of which nothing is proven.
 
+use super::Compiled;
 use slvr_graph::analysis::errors::{encoded_errors, errors};
-use slvr_graph::analysis::guard::Guard;
-use slvr_graph::analysis::ranges::Ranges;
-use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{Class, Graph, NodeId, Op};
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::types::Elem;
@@ -11,12 +9,8 @@ use std::collections::BTreeSet;
 
 /// A warning for each comparison whose margin is wider than the interval of what is compared, unless a network computes
 /// that: of networks no comparison has a margin that says anything, and the certificate tells.
-pub(super) fn check(
-    g: &Graph,
-    ranges: &Ranges,
-    guards: &[Guard],
-    stated: &StatedErrors,
-) -> Vec<Diagnostic> {
+pub(super) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
+    let Compiled { optimised: g, ranges, guards, stated, .. } = compiled;
     let networks = networks(g);
     let compares = |id: NodeId| {
         let inexact = g.args(id).iter().any(|&a| g.ty(a).elem == Elem::Fix);

@@ -5,29 +5,37 @@
 //! rounded. What is not proven is an error that says where the bound comes from. Of a value that a model computes it is
 //! a warning: no proof covers every weight in its range, and `slvrc certify` proves bounds for inputs at hand.
 
+use super::Compiled;
 use slvr_graph::analysis::errors::{Dominant, Errors, errors, input_errors};
-use slvr_graph::analysis::guard::Guard;
 use slvr_graph::analysis::ranges::Basis;
 use slvr_graph::analysis::stated::StatedErrors;
-use slvr_graph::graph::{Class, Function as Elementary, Graph, Input, Op, build};
-use slvr_graph::passes::{self, Level, saturation};
+use slvr_graph::graph::{Class, Function as Elementary, Graph, Op, build};
+use slvr_graph::passes::saturation::{self, Fitted};
+use slvr_graph::passes::{self, Level};
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::syntax::Sources;
 use slvr_language::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId};
 
-/// What is known of a compiled predicate.
-#[derive(Clone, Copy)]
-pub struct Given<'a> {
-    /// How each input would be enforced with [`passes::FRACTION`] fraction bits, in the order of the inputs.
-    pub guards: &'a [Guard],
-    /// The inputs as they are compiled.
-    pub fine: &'a [Input],
-    /// How these are enforced.
-    pub own: &'a [Guard],
-    /// How many fraction bits values may have.
-    pub level: &'a Level,
-    /// How far the protocols may be off.
-    pub stated: &'a StatedErrors,
+/// A graph whose last output is a value that a demand is about, with its errors.
+struct Shown {
+    graph: Graph,
+    errors: Errors,
+}
+
+impl Shown {
+    fn of(fitted: Fitted, inputs: &[f64], stated: &StatedErrors) -> Shown {
+        let errors = errors(&fitted.graph, &fitted.ranges.raw, inputs, stated);
+        Shown { graph: fitted.graph, errors }
+    }
+
+    /// The bound on the value's error.
+    fn error(&self) -> f64 {
+        self.errors.output(&self.graph, self.graph.outputs.len() - 1)
+    }
+
+    fn holds(&self, demand: &Demand) -> bool {
+        self.error() <= demand.bound
+    }
 }
 
 /// An error for every demand on a value's error that is not proven, a warning if a model computes it; with the inputs
@@ -35,26 +43,19 @@ pub struct Given<'a> {
 ///
 /// The value is held against what it is with [`passes::FRACTION`] fraction bits for all: the circuit may have more
 /// for it, and has no fewer. If that is not enough, against what it is in the whole program, at its level.
-pub fn check_error_demands(
-    program: &Program,
-    sources: &Sources,
-    given: Given<'_>,
-) -> Vec<Diagnostic> {
+pub fn check(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
+    let fine = compiled.optimised.inputs.iter().any(|i| i.frac.is_some());
     let mut refused = Vec::new();
     for demand in &program.demands {
         let Bounded::Error(var) = demand.what else { continue };
-        let holds = |(graph, errors): &(Graph, Errors)| {
-            errors.output(graph, graph.outputs.len() - 1) <= demand.bound
-        };
-        match named_value(program, sources, var, given) {
+        match named_value(program, sources, var, compiled) {
             Ok(Some(alone)) => {
-                let fine = given.fine.iter().any(|i| i.frac.is_some());
-                let tried = fine && !holds(&alone);
-                let within = tried.then(|| within_program(program, sources, var, given)).flatten();
-                let off = |(g, e): &(Graph, Errors)| e.output(g, g.outputs.len() - 1);
-                let best = within.filter(|w| off(w) < off(&alone)).unwrap_or(alone);
-                if !holds(&best) {
-                    refused.push(exceeds(program, demand, var, &best.0, &best.1));
+                let tried = fine && !alone.holds(demand);
+                let within =
+                    tried.then(|| within_program(program, sources, var, compiled)).flatten();
+                let best = within.filter(|w| w.error() < alone.error()).unwrap_or(alone);
+                if !best.holds(demand) {
+                    refused.push(exceeds(program, demand, var, &best));
                 }
             }
             // A value without a circuit is refused where it is used.
@@ -65,14 +66,13 @@ pub fn check_error_demands(
     refused
 }
 
-/// The graph that reveals one variable and nothing else, with its errors; `None` for a variable that
-/// the body does not define.
+/// The graph that reveals one variable and nothing else; `None` for a variable that the body does not define.
 fn named_value(
     program: &Program,
     sources: &Sources,
     var: VarId,
-    Given { guards, fine, stated, .. }: Given<'_>,
-) -> Result<Option<(Graph, Errors)>, Vec<Diagnostic>> {
+    Compiled { coarse, optimised, stated, .. }: &Compiled,
+) -> Result<Option<Shown>, Vec<Diagnostic>> {
     let defines = |s: &Stmt| {
         matches!(s, Stmt::Input { var: d, .. } | Stmt::Let { var: d, .. } | Stmt::Sample { var: d, .. }
             | Stmt::Noise { var: d, .. } if *d == var)
@@ -85,19 +85,17 @@ fn named_value(
     alone.body.retain(|s| !matches!(s, Stmt::Reveal { .. }));
     alone.body.push(reveal(program, var));
     let built = build::build(&alone, sources)?;
-    let optimised = passes::run(&built, |_, _| {}).map_err(|d| vec![*d])?;
-    let fitted =
-        saturation::fit(&Basis::new(&optimised, stated), guards, 128).map_err(|d| vec![*d])?;
-    let mut inputs = input_errors(&fitted.graph, guards);
+    let graph = passes::run(&built, |_, _| {}).map_err(|d| vec![*d])?;
+    let fitted = saturation::fit(&Basis::new(&graph, stated), coarse, 128).map_err(|d| vec![*d])?;
+    let mut inputs = input_errors(&fitted.graph, coarse);
     let unit = (-f64::from(passes::FRACTION)).exp2();
-    for (error, fine) in inputs.iter_mut().zip(fine) {
+    for (error, fine) in inputs.iter_mut().zip(&optimised.inputs) {
         if fine.frac.is_some() {
             // It is truncated after it was rounded.
             *error += stated.truncation * unit;
         }
     }
-    let errors = errors(&fitted.graph, &fitted.ranges.raw, &inputs, stated);
-    Ok(Some((fitted.graph, errors)))
+    Ok(Some(Shown::of(fitted, &inputs, stated)))
 }
 
 fn reveal(program: &Program, var: VarId) -> Stmt {
@@ -111,13 +109,13 @@ fn reveal(program: &Program, var: VarId) -> Stmt {
 }
 
 /// The graph of the whole program that in the end reveals one variable, too, which does not ask for more fraction bits by
-/// that, with its errors; `None` if it has other inputs than the compiled one, or does not fit.
+/// that; `None` if it has other inputs than the compiled one, or does not fit.
 fn within_program(
     program: &Program,
     sources: &Sources,
     var: VarId,
-    Given { fine, own, level, stated, .. }: Given<'_>,
-) -> Option<(Graph, Errors)> {
+    Compiled { optimised, guards, level, stated, .. }: &Compiled,
+) -> Option<Shown> {
     let mut whole = program.clone();
     let mut looked_at = reveal(program, var);
     if let Stmt::Reveal { name, .. } = &mut looked_at {
@@ -129,11 +127,10 @@ fn within_program(
     let front = passes::unscaled(&built, |_, _| {}).ok()?;
     let level = Level { unasked: true, ..level.clone() };
     let graph = passes::scaled(&front, &level, |_, _| {}).ok()?;
-    let same = graph.inputs.iter().map(|i| i.frac).eq(fine.iter().map(|i| i.frac));
-    let fitted = saturation::fit(&Basis::new(&graph, stated), own, 128).ok().filter(|_| same)?;
-    let inputs = input_errors(&fitted.graph, own);
-    let errors = errors(&fitted.graph, &fitted.ranges.raw, &inputs, stated);
-    Some((fitted.graph, errors))
+    let same = graph.inputs.iter().map(|i| i.frac).eq(optimised.inputs.iter().map(|i| i.frac));
+    let fitted = saturation::fit(&Basis::new(&graph, stated), guards, 128).ok().filter(|_| same)?;
+    let inputs = input_errors(&fitted.graph, guards);
+    Some(Shown::of(fitted, &inputs, stated))
 }
 
 /// A number as people write it: a power of two, or with a few digits.
@@ -160,27 +157,18 @@ fn layers(graph: &Graph) -> u32 {
     graph.outputs.last().map_or(0, |o| depth[o.node.index()])
 }
 
-fn exceeds(
-    program: &Program,
-    demand: &Demand,
-    var: VarId,
-    graph: &Graph,
-    errors: &Errors,
-) -> Diagnostic {
+fn exceeds(program: &Program, demand: &Demand, var: VarId, shown: &Shown) -> Diagnostic {
+    let Shown { graph, errors } = shown;
     let name = &program.vars[var.0 as usize].name;
-    let last = graph.outputs.len() - 1;
-    let proven = errors.output(graph, last);
-    let title = format!(
-        "`{name}` may be off by {}, and {} is demanded",
-        number(proven),
-        number(demand.bound)
-    );
+    let proven = number(shown.error());
+    let title =
+        format!("`{name}` may be off by {proven}, and {} is demanded", number(demand.bound));
     // Deep networks have no proof for every weight in range.
     let model = layers(graph) >= 2;
     let new = if model { Diagnostic::warning } else { Diagnostic::error };
-    let label = format!("proven is only {}", number(proven));
+    let label = format!("proven is only {proven}");
     let mut d = new(codes::CERTIFICATE, title, demand.span, label);
-    let node = graph.outputs.get(last).map(|o| o.node);
+    let node = graph.outputs.last().map(|o| o.node);
     let Some(Dominant { source, rounding, amplifier }) = node.and_then(|n| errors.dominant(n))
     else {
         return d;
@@ -233,46 +221,8 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
         Sum(_) | SortSum { .. } => {
             "a sum adds the errors of all its terms: demand less, or bound the mean instead"
         }
-        // They pass errors on as they are, or enlarge them by a factor of the program's own.
-        Input(_)
-        | Const(..)
-        | Draw(_)
-        | Noise { .. }
-        | Pairs { .. }
-        | Places(_)
-        | Add
-        | Sub
-        | Neg
-        | Scale(_)
-        | Lt
-        | Eq
-        | Not
-        | And
-        | Xor
-        | ToInt
-        | Select
-        | Relu
-        | Gate
-        | Saturate(_)
-        | Abs
-        | Max(_)
-        | Min(_)
-        | ArgMax
-        | Sort
-        | OneHot(_)
-        | ArgMaxIs
-        | MaxPool { .. }
-        | Reshape(_)
-        | Transpose(_)
-        | Slice { .. }
-        | Concat(_)
-        | Broadcast(_)
-        | Gather { .. }
-        | Trunc(_)
-        | Shift(_)
-        | DivPow2(_)
-        | MulPow2(_)
-        | Function(Elementary::Tanh) => ROUNDING,
+        // Others pass errors on as they are, or enlarge them by a factor of the program's own.
+        _ => ROUNDING,
     }
 }
 

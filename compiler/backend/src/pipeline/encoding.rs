@@ -24,7 +24,7 @@ impl Encoding {
 
     /// Whether inputs are dealt so if long ones are enforced in that way.
     pub(super) fn admits(&self, way: Option<Long>) -> bool {
-        way.is_none_or(|way| is_lifted(way) == self.lifted)
+        way.is_none_or(|way| (way == Long::Lift) == self.lifted)
     }
 
     /// Whether the inputs of a graph have these fraction bits.
@@ -46,10 +46,6 @@ impl Encoding {
         );
         Err(vec![apart(program, input, why)])
     }
-}
-
-fn is_lifted(way: Long) -> bool {
-    way == Long::Lift
 }
 
 /// Fraction bits of the inputs of a graph with scales.

@@ -1,6 +1,5 @@
 //! The rooms in a row: from source text to a verified circuit.
 
-use demands::{Given, check_error_demands};
 pub use encoding::Encoding;
 pub use precision::Fine;
 use precision::Scaled;
@@ -8,7 +7,7 @@ mod advice;
 pub mod common;
 mod cut;
 mod decisions;
-pub mod demands;
+mod demands;
 mod encoding;
 mod malicious;
 mod precision;
@@ -81,10 +80,23 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The ways to enforce long vectors.
-    fn ways(&self) -> Vec<Option<Long>> {
-        if self.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] }
+    /// The ways to enforce long vectors, of those that an encoding admits.
+    fn ways(&self, encoding: Option<&Encoding>) -> Vec<Option<Long>> {
+        let all = if self.enforce { Long::ALL.map(Some).to_vec() } else { vec![None] };
+        all.into_iter().filter(|way| encoding.is_none_or(|e| e.admits(*way))).collect()
     }
+}
+
+/// Of some ways to enforce long vectors in a graph those that differ, with what they make of its inputs.
+fn distinct(ways: &[Option<Long>], graph: &Graph) -> Vec<(Option<Long>, Vec<Guard>)> {
+    let mut found: Vec<(Option<Long>, Vec<Guard>)> = Vec::new();
+    for &way in ways {
+        let guards = guard::guards(graph, way);
+        if found.iter().all(|(_, other)| *other != guards) {
+            found.push((way, guards));
+        }
+    }
+    found
 }
 
 /// Circuits of more blocks are not tried.
@@ -129,6 +141,13 @@ impl Compiled {
     /// What noise is judged by.
     pub fn words(&self) -> Words<'_> {
         Words { graph: &self.optimised, ranges: &self.ranges, stated: &self.stated }
+    }
+
+    /// What alternatives are compared by: how far values are cut, and then nanoseconds on the network that protocols are
+    /// chosen for.
+    fn weight(&self, options: Options) -> (u32, u64) {
+        let tuning = options.target.family().tuning();
+        (u32::MAX - self.cut.map_or(u32::MAX, |c| c.top), cost::effort(&self.circuit, tuning))
     }
 }
 
@@ -175,30 +194,19 @@ pub fn compile_encoded(
     // higher cut, or none; of equals, what takes less time to send and to compute.
     let stated = options.target.stated();
     let basis = Basis::new(&coarse, &stated);
-    let ways: Vec<Option<Long>> =
-        options.ways().into_iter().filter(|w| encoding.is_none_or(|e| e.admits(*w))).collect();
+    let ways = options.ways(encoding);
     let caps = encoding.map_or(&[][..], Encoding::bits);
     let mut best: Option<((u32, u64), Compiled)> = None;
     let mut refused = Vec::new();
-    let mut tried: Vec<Vec<Guard>> = Vec::new();
-    for &long in &ways {
-        let guards = guard::guards(&coarse, long);
-        if tried.contains(&guards) {
-            continue;
-        }
-        tried.push(guards);
+    for (long, guards) in distinct(&ways, &coarse) {
         let how = precision::How { long, options, caps };
         let scaled = precision::finest(&front, &basis, how)
             .and_then(|s| encoding.map_or(Ok(()), |e| e.holds(program, &s)).map(|()| s));
-        let coarse = tried.last().cloned().unwrap_or_default();
-        match scaled.and_then(|scaled| back(&graph, scaled, coarse, options)) {
+        match scaled.and_then(|scaled| back(&graph, scaled, guards, options)) {
             Ok(compiled) => {
-                let cost = (
-                    u32::MAX - compiled.cut.map_or(u32::MAX, |c| c.top),
-                    effort(&compiled, options),
-                );
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, compiled));
+                let weight = compiled.weight(options);
+                if best.as_ref().is_none_or(|(least, _)| weight < *least) {
+                    best = Some((weight, compiled));
                 }
             }
             Err(why) => refused = why,
@@ -228,21 +236,7 @@ pub fn compile_encoded(
     };
     if let Some(budget) = options.memory {
         // Last: a budget changes rounds, never values.
-        let Compiled { optimised, guards, circuit: whole, .. } = &compiled;
-        let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
-        let budgeted = Budgeted { graph: optimised, guards, options };
-        let blocked = budgeted.fitting(whole.clone(), budget).map_err(|unfit| match unfit {
-            Unfit::Memory(least) => {
-                let enough = budgeted.enough(whole, budget, least);
-                vec![
-                    beyond(options.target, budget, enough, at.unwrap_or_default())
-                        .hint(left(whole)),
-                ]
-            }
-            Unfit::Refused(why) => why,
-        })?;
-        well_formed(optimised, &blocked)?;
-        compiled.circuit = blocked;
+        compiled.circuit = within_budget(&compiled, budget, options)?;
     }
     let (broken, warnings): (Vec<_>, Vec<_>) = demands(program, sources, &compiled)
         .into_iter()
@@ -261,11 +255,6 @@ pub fn compile_encoded(
 }
 
 fn unseen(_: &Pass, _: &Graph) {}
-
-/// Nanoseconds of a circuit, on the network that its protocols are chosen for.
-fn effort(compiled: &Compiled, options: Options) -> u64 {
-    cost::effort(&compiled.circuit, options.target.family().tuning())
-}
 
 /// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation in
 /// the clear: what a predicate keeps secret would be open in a run.
@@ -467,12 +456,32 @@ impl Budgeted<'_> {
         };
         // What it takes without a budget is enough, where no vectors of proofs are counted beside values.
         let without = self.make(1, Options { memory: None, ..self.options });
-        let without = without.map_or(fewer, |circuit| peak(&circuit));
+        let without = without.map_or(fewer, |circuit| cost::most(cost::peak_memory(&circuit)));
         let tried = [fewer, without].into_iter().chain(doubled);
         let mut tried: Vec<u64> = tried.map(rounded).collect();
         tried.sort_unstable();
         tried.into_iter().filter(|&bytes| bytes > budget).find(is_enough)
     }
+}
+
+/// The circuit of a compiled program within a budget of memory.
+fn within_budget(
+    Compiled { optimised, guards, circuit: whole, .. }: &Compiled,
+    budget: u64,
+    options: Options,
+) -> Result<Circuit, Vec<Diagnostic>> {
+    let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
+    let budgeted = Budgeted { graph: optimised, guards, options };
+    let blocked = budgeted.fitting(whole.clone(), budget).map_err(|unfit| match unfit {
+        Unfit::Memory(least) => {
+            let enough = budgeted.enough(whole, budget, least);
+            let refused = beyond(options.target, budget, enough, at.unwrap_or_default());
+            vec![refused.hint(left(whole))]
+        }
+        Unfit::Refused(why) => why,
+    })?;
+    well_formed(optimised, &blocked)?;
+    Ok(blocked)
 }
 
 /// Why there is no circuit within a budget.
@@ -535,11 +544,6 @@ fn within_parts(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
     fits
 }
 
-/// Bytes of values that the party with most of them holds at one time.
-fn peak(circuit: &Circuit) -> u64 {
-    cost::peak_memory(circuit).into_iter().max().unwrap_or(0)
-}
-
 /// No circuit was found for a budget; `enough` bytes are, if that is known.
 fn beyond(target: Target, budget: u64, enough: Option<u64>, at: Span) -> Diagnostic {
     let what = match target {
@@ -593,18 +597,14 @@ fn rounded(bytes: u64) -> u64 {
 
 /// What there is to say of the program's demands on its certificate: errors, and warnings where a
 /// model computes what is not proven.
-pub fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
+fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards).with_proofs(&compiled.circuit);
     let mut refused = failure.check(program);
-    let Compiled { coarse, optimised, stated, guards, level, .. } = compiled;
-    let fine = &optimised.inputs;
-    let given = Given { guards: coarse, fine, own: guards, level, stated };
-    refused.extend(check_error_demands(program, sources, given));
-    let fitted = cut::Fitted { graph: optimised, ranges: &compiled.ranges, cut: compiled.cut };
-    refused.extend(cut::check(program, sources, &fitted));
-    refused.extend(passes::rounded_constants(optimised));
-    refused.extend(decisions::check(optimised, &compiled.ranges, guards, stated));
-    let line_of = || cost::places(program, optimised, sources);
+    refused.extend(demands::check(program, sources, compiled));
+    refused.extend(cut::check(program, sources, compiled));
+    refused.extend(passes::rounded_constants(&compiled.optimised));
+    refused.extend(decisions::check(compiled));
+    let line_of = || cost::places(program, &compiled.optimised, sources);
     refused.extend(privacy::check(program, compiled.words(), line_of, failure.log2().exp2()));
     refused
 }

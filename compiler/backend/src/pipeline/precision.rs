@@ -64,8 +64,10 @@ pub(super) struct Scaled {
 }
 
 impl Scaled {
-    fn inputs(&self) -> impl Iterator<Item = &Input> {
-        self.fitted.graph.inputs.iter()
+    /// Whether no input has fewer fraction bits than another time.
+    fn is_no_coarser_than(&self, other: &Scaled) -> bool {
+        let (own, other) = (&self.fitted.graph.inputs, &other.fitted.graph.inputs);
+        own.iter().zip(other).all(|(own, other)| own.frac >= other.frac)
     }
 
     fn of(basis: &Basis<'_>, level: Level, how: How<'_>) -> Result<Scaled, Vec<Diagnostic>> {
@@ -95,7 +97,7 @@ pub(super) fn finest(
     let finest = match how.options.fine {
         // What is asked for long vectors takes nothing from others.
         Fine::All => finer(front, coarse, how, &base)
-            .filter(|all| short.as_ref().is_none_or(|s| no_coarser(all.inputs(), s.inputs())))
+            .filter(|all| short.as_ref().is_none_or(|short| all.is_no_coarser_than(short)))
             .or(short),
         Fine::Short | Fine::Nothing => short,
     };
@@ -115,14 +117,6 @@ fn base(front: &Graph, coarse: &Basis<'_>, how: How<'_>) -> Result<Scaled, Vec<D
     let weight = |s: &Scaled| Weight::of(&s.fitted, how);
     let fits = |base: &Scaled| weight(base).is_no_more_than(&weight(&plain));
     Ok(base.ok().filter(fits).unwrap_or(plain))
-}
-
-/// Whether no input has fewer fraction bits than another time.
-fn no_coarser<'a>(
-    own: impl Iterator<Item = &'a Input>,
-    other: impl Iterator<Item = &'a Input>,
-) -> bool {
-    own.zip(other).all(|(own, other)| own.frac >= other.frac)
 }
 
 /// The same with more bits for what is rounded on its way to comparisons, if that costs nothing.
@@ -180,7 +174,7 @@ impl Weight {
         let rings = how.rings(graph, ranges);
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
         let words = |id: NodeId| (graph.elements(id), u64::from(rings.of(id)));
-        let all = |i: &slvr_graph::graph::Input| i.shape.iter().product::<u64>() > guard::COMPARED;
+        let all = |i: &Input| i.shape.iter().product::<u64>() > guard::COMPARED;
         let longs = graph
             .inputs
             .iter()

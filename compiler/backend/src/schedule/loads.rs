@@ -121,7 +121,7 @@ impl<'a> Loads<'a> {
                     instr.op.operands().iter().filter_map(|v| sets.get(v).copied()).collect();
                 let Some(&set) = parts.first() else { continue };
                 let way = (parts.len() == 1).then(|| way(circuit, instr, &found.axis)).flatten();
-                let (Some(Way { made, cuts }), Some(out)) = (way, instr.out) else {
+                let (Some((made, cuts)), Some(out)) = (way, instr.out) else {
                     let operands = instr.op.operands().into_iter();
                     read.extend(operands.filter(|v| found.axis.contains_key(v)));
                     continue;
@@ -144,12 +144,9 @@ impl<'a> Loads<'a> {
     }
 }
 
-/// How an instruction works member by member.
-struct Way {
-    made: Made,
-    /// Operands that are not in parts and have something for each member, with the axis.
-    cuts: Vec<(ValueId, usize)>,
-}
+/// How an instruction works member by member, and operands that are not in parts and have something for each member, with
+/// the axis.
+type Way = (Made, Vec<(ValueId, usize)>);
 
 /// How an instruction of which some operands have the members along an axis works member by member; none if it does not.
 fn way(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Option<Way> {
@@ -173,7 +170,7 @@ fn way(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Opt
         }
         Some(cuts)
     };
-    let along = |at: usize, cuts| Some(Way { made: Made::Along(at), cuts });
+    let along = |at: usize, cuts| Some((Made::Along(at), cuts));
     let done = match &instr.op {
         Op::Neg(_)
         | Op::Scale(..)
@@ -199,14 +196,10 @@ fn way(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Opt
         Op::Transpose(_, perm) => along(perm.iter().position(|&p| p == at as u64)?, Vec::new()),
         Op::Slice { axis, start, len, step, .. } => match (*axis == at as u64, step) {
             (false, _) => along(at, Vec::new()),
-            (true, 1) if *len >= 1 => {
-                Some(Way { made: Made::Members(*start, *len), cuts: Vec::new() })
-            }
+            (true, 1) if *len >= 1 => Some((Made::Members(*start, *len), Vec::new())),
             (true, _) => None,
         },
-        Op::Sum { axes, .. } if axes.contains(&(at as u64)) => {
-            Some(Way { made: Made::Summed, cuts: Vec::new() })
-        }
+        Op::Sum { axes, .. } if axes.contains(&(at as u64)) => Some((Made::Summed, Vec::new())),
         Op::Sum { axes, .. } => {
             let before = axes.iter().filter(|&&a| a < at as u64).count();
             along(at - before, Vec::new())
@@ -222,8 +215,7 @@ fn way(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Opt
             let columns =
                 || (of(*b) == Some(columns) && of(*a).is_none()).then(|| (Made::Along(2), vec![]));
             let summed = || Some((Made::Summed, aligned(&[(*a, 2), (*b, inner)], false)?));
-            let (made, cuts) = batches().or_else(rows).or_else(columns).or_else(summed)?;
-            Some(Way { made, cuts })
+            batches().or_else(rows).or_else(columns).or_else(summed)
         }
         Op::Project { .. } if at == 0 => return along(0, Vec::new()),
         _ => None,

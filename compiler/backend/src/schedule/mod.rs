@@ -35,6 +35,26 @@ pub fn schedule(graph: &Graph, mut draft: Draft) -> Circuit {
     layered(graph, draft, &layer_of)
 }
 
+/// Placements that are tried: circuits take two to four.
+const TRIES: usize = 16;
+
+/// Puts a draft into layers again and again, until `raise` raises no first layer of an instruction any more. None if it
+/// finds no way.
+fn settled(
+    graph: &Graph,
+    draft: Draft,
+    raise: impl Fn(&Draft, &[usize], &mut [usize]) -> Option<bool>,
+) -> Option<Circuit> {
+    let mut least = vec![0; draft.emit.instrs.len()];
+    for _ in 0..TRIES {
+        let layer_of = place(&draft, &least);
+        if !raise(&draft, &layer_of, &mut least)? {
+            return Some(layered(graph, draft, &layer_of));
+        }
+    }
+    None
+}
+
 /// A draft with the layer of each instruction as a circuit.
 fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
     let Draft { emit, blocks: _, inputs, outputs, checks } = draft;

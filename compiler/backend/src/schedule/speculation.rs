@@ -10,14 +10,11 @@
 //! sent between ([`Checks`]). Where nothing is, the layers that may be repeated are all from R to the outputs: a client that fails makes
 //! the parties compute and prove all of it once more, in place of the layers up to its check.
 
+use super::settled;
 use super::together::{is_final, last_of};
-use super::{layered, place};
 use crate::lower::Draft;
 use slvr_circuit::{Circuit, Instr, Op};
 use slvr_graph::graph::Graph;
-
-/// Placements that are tried: circuits take three or four.
-const TRIES: usize = 16;
 
 /// When the bits of checks are opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,14 +30,7 @@ pub enum Checks {
 /// Puts a draft into layers as [`super::schedule()`] does, but computes as if all members were admitted
 /// before that is known. None if nothing is gated, or all is known before anything is.
 pub fn speculative(graph: &Graph, draft: Draft, checks: Checks) -> Option<Circuit> {
-    let mut least = vec![0; draft.emit.instrs.len()];
-    for _ in 0..TRIES {
-        let layer_of = place(&draft, &least);
-        if !postpone(&draft, &layer_of, &mut least, checks)? {
-            return Some(layered(graph, draft, &layer_of));
-        }
-    }
-    None
+    settled(graph, draft, |draft, layer_of, least| postpone(draft, layer_of, least, checks))
 }
 
 /// Raises the first layers of instructions that are too early; whether there were any. None if R would
@@ -60,13 +50,15 @@ fn postpone(
             first = first.min(at);
         }
     }
+    let is_named =
+        |v| draft.checks.iter().zip(&named).any(|(check, named)| *named && check.value == v);
     // By value: what makes it, if it is a mask. And L.
     let mut masks: Vec<Option<usize>> = vec![None; draft.emit.types.len()];
     let mut last = 0;
     for (n, (i, at)) in placed() {
         let Some(out) = i.out else { continue };
         masks[out.index()] = matches!(i.op, Op::Mask { .. }).then_some(n);
-        if draft.checks.iter().zip(&named).any(|(c, named)| *named && c.value == out) {
+        if is_named(out) {
             last = last.max(at);
         }
     }
@@ -79,8 +71,6 @@ fn postpone(
         return None;
     }
     let coins = placed().filter(|(_, (i, _))| i.op == Op::Coin).map(|(_, (_, at))| at + 1).max();
-    let is_named =
-        |v| draft.checks.iter().zip(&named).any(|(check, named)| *named && check.value == v);
     // Against a malicious party in one layer, behind one proof.
     let reveals = match checks {
         Checks::AsKnown => 0,

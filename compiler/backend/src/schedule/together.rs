@@ -6,13 +6,10 @@
 //! That is one proof before the outputs, and another one before the bits if there are any. What is opened later may move
 //! what waits for it, and with that the last layer: instructions are placed again until nothing is left to move.
 
-use super::{layered, place};
+use super::settled;
 use crate::lower::Draft;
 use slvr_circuit::{Circuit, Instr, Op};
 use slvr_graph::graph::Graph;
-
-/// Placements that are tried: circuits take two or three.
-const TRIES: usize = 16;
 
 /// Puts a draft into layers as [`super::schedule()`] does, but opens together what need not be opened one after the
 /// other. None if a check waits for another one.
@@ -23,19 +20,12 @@ pub fn together(graph: &Graph, mut draft: Draft) -> Option<Circuit> {
         awaited[v.index()] = true;
     }
     let is_awaited = |i: &Instr| i.out.is_some_and(|v| awaited[v.index()]);
-    let mut least = vec![0; draft.emit.instrs.len()];
-    for _ in 0..TRIES {
-        let layer_of = place(&draft, &least);
-        let instrs = &draft.emit.instrs;
-        let early = |i: &Instr| matches!(i.op, Op::Open(_) | Op::OpenSum(_)) && is_awaited(i);
-        let late = |i: &Instr| is_final(i, is_awaited);
-        let is_moved = raise(instrs, &layer_of, &mut least, early)
-            | raise(instrs, &layer_of, &mut least, late);
-        if !is_moved {
-            return Some(layered(graph, draft, &layer_of));
-        }
-    }
-    None
+    let early = |i: &Instr| matches!(i.op, Op::Open(_) | Op::OpenSum(_)) && is_awaited(i);
+    let late = |i: &Instr| is_final(i, is_awaited);
+    settled(graph, draft, |Draft { emit, .. }, layer_of, least| {
+        let is_early = raise(&emit.instrs, layer_of, least, early);
+        Some(is_early | raise(&emit.instrs, layer_of, least, late))
+    })
 }
 
 /// Whether an instruction opens an output, or bits of a check that nothing waits for.

@@ -60,6 +60,11 @@ pub fn join(e: &mut Emit, x: &Split) -> ValueId {
     e.add(Op::Join { mask, dup: x.dup })
 }
 
+/// A split as a pair.
+pub fn unsettled(e: &mut Emit, x: &Split) -> Pair {
+    Pair { own: Some(x.own), add2: e.add(Op::AsAdd2(x.dup)) }
+}
+
 /// One exchange.
 pub fn settle(e: &mut Emit, x: Pair) -> Split {
     let mask = mask_like(e, x.add2);
@@ -83,9 +88,19 @@ pub fn linear(e: &mut Emit, x: &Split, op: impl Fn(ValueId) -> Op) -> Split {
     Split { own: e.add(op(x.own)), dup: e.add(op(x.dup)), mask }
 }
 
+/// What is made of both parts of some splits in the same way.
+pub fn both(mut of: impl FnMut(fn(&Split) -> ValueId) -> ValueId) -> Split {
+    Split { own: of(|x| x.own), dup: of(|x| x.dup), mask: None }
+}
+
+/// What is made of both parts of a pair in the same way.
+pub fn each_of_pair(x: Pair, mut of: impl FnMut(ValueId) -> ValueId) -> Pair {
+    Pair { own: x.own.map(&mut of), add2: of(x.add2) }
+}
+
 /// The same linear operation on both parts of a pair.
 pub fn linear_of_pair(e: &mut Emit, x: Pair, op: impl Fn(ValueId) -> Op) -> Pair {
-    Pair { own: x.own.map(|v| e.add(op(v))), add2: e.add(op(x.add2)) }
+    each_of_pair(x, |v| e.add(op(v)))
 }
 
 /// x + y or x - y.

@@ -30,6 +30,20 @@ pub(crate) fn one_minus_twice(e: &mut Emit, v: ValueId, k: u32) -> ValueId {
     e.add(Op::Offset(minus, 1))
 }
 
+/// a + b or a - b, where none is 0.
+pub(crate) fn sum_of(
+    e: &mut Emit,
+    a: Option<ValueId>,
+    b: Option<ValueId>,
+    minus: bool,
+) -> Option<ValueId> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(e.add(if minus { Op::Sub(a, b) } else { Op::Add(a, b) })),
+        (None, Some(b)) if minus => Some(e.add(Op::Neg(b))),
+        (a, b) => a.or(b),
+    }
+}
+
 /// 2^shift x in Z_2^to, of a word of a ring of at least `to - shift` bits.
 pub fn raise(e: &mut Emit, x: ValueId, to: u32, shift: u32) -> ValueId {
     let own = e.ty(x).bits();

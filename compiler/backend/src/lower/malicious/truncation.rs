@@ -4,11 +4,11 @@
 use crate::lower::Emit;
 use crate::lower::common::words::ring_for;
 use crate::lower::form::Values;
-use crate::lower::t1::early_signs::{Found, once};
+use crate::lower::instruction::instruction;
+use crate::lower::t1::early_signs::{Found, of_truncation, once};
 use crate::lower::t1::truncation;
-use crate::lower::task::{Linear, Sum, Task, task};
 use slvr_circuit::{Op as C, ValueId};
-use slvr_graph::graph::NodeId;
+use slvr_graph::graph::{NodeId, Op};
 
 /// A replicated value truncated by `f` bits. In Z_2^k, k at most its bits less f, no wrap reaches it: one round, k bits.
 pub fn truncated(e: &mut Emit, x: ValueId, f: u32, k: u32) -> ValueId {
@@ -38,20 +38,15 @@ fn new_replicated(
         return None;
     }
     let ring = ring_for(width.max(8));
-    match task(g, id) {
-        Task::Truncation(by) => {
-            let k = facts.operand_ring(id, 0);
-            if width > k - by || !facts.is_secret(g.arg(id, 0)) {
-                return None;
-            }
-            let x = l.operand(id, 0);
+    match *g.op(id) {
+        Op::Trunc(by) => {
+            let (a, b) = of_truncation(l, id, by, width)?;
             let e = &mut l.emit;
-            let (a, b) = truncation::low(e, x, by);
             let (a, b) = (e.add(C::Input(a)), e.add(C::Trivial(b)));
             let sum = e.add(C::Add(a, b));
             Some(truncation::at_most(e, sum, ring))
         }
-        Task::Sum(how @ (Sum::Add | Sum::Sub)) => {
+        Op::Add | Op::Sub => {
             let sides = [g.arg(id, 0), g.arg(id, 1)];
             let found = sides.map(|x| once(all, x, |all| new_replicated(l, x, width, all)));
             let late = |(x, f): (NodeId, &Option<_>)| f.is_none() && facts.rings.of(x) < ring;
@@ -60,12 +55,12 @@ fn new_replicated(
             }
             let both = [0, 1].map(|i| found[i].unwrap_or_else(|| l.in_ring(sides[i], ring)));
             let [x, y] = both.map(|v| l.emit.broadcast(v, g.shape(id)));
-            Some(l.emit.add(how.instruction(x, y)))
+            Some(l.emit.add(instruction(g.op(id), x, y, ring)))
         }
-        Task::Linear(Linear::Reshape(shape)) => {
+        Op::Reshape(ref shape) => {
             let x = g.arg(id, 0);
             let x = once(all, x, |all| new_replicated(l, x, width, all))?;
-            Some(l.emit.add(C::Reshape(x, shape.to_vec())))
+            Some(l.emit.add(C::Reshape(x, shape.clone())))
         }
         _ => None,
     }

@@ -4,12 +4,12 @@
 //! wrap, which takes two rounds ([`truncation::low`]). A comparison that reads no more bits need not wait.
 
 use super::{comparison, truncation};
-use crate::lower::common::words::ring_for;
+use crate::lower::common::words::{ring_for, sum_of};
 use crate::lower::form::Values;
-use crate::lower::task::{Sum, Task, task};
+use crate::lower::instruction::instruction;
 use crate::lower::{Target, malicious};
 use slvr_circuit::{Op as C, ValueId};
-use slvr_graph::graph::NodeId;
+use slvr_graph::graph::{NodeId, Op};
 use std::collections::BTreeMap;
 
 /// The sign of a gate's value, from what there is of it early.
@@ -55,13 +55,8 @@ fn new_parts(
     }
     let ring = ring_for(width.max(8));
     let g = facts.graph;
-    if let Task::Truncation(by) = task(g, id) {
-        let k = facts.operand_ring(id, 0);
-        if width > k - by || !facts.is_secret(g.arg(id, 0)) {
-            return None;
-        }
-        let x = l.operand(id, 0);
-        let (a, b) = truncation::low(&mut l.emit, x, by);
+    if let Op::Trunc(by) = *g.op(id) {
+        let (a, b) = of_truncation(l, id, by, width)?;
         let [a, b] = [a, b].map(|v| truncation::at_most(&mut l.emit, v, ring));
         return Some((a, b));
     }
@@ -70,7 +65,10 @@ fn new_parts(
         let x = malicious::truncation::replicated(l, id, width)?;
         return Some((l.emit.add(C::Own(x)), l.emit.add(C::Dup(x))));
     }
-    let Task::Sum(how @ (Sum::Add | Sum::Sub)) = task(g, id) else { return None };
+    let how = g.op(id);
+    if !matches!(how, Op::Add | Op::Sub) {
+        return None;
+    }
     let sides = [g.arg(id, 0), g.arg(id, 1)];
     let found = sides.map(|x| match g.shape(x) == g.shape(id) {
         true => once(all, x, |all| new_parts(l, x, width, all)),
@@ -91,18 +89,28 @@ fn new_parts(
             }
         }
     });
-    let own = match (a, b) {
-        (Some(a), Some(b)) => l.emit.add(how.instruction(a, b)),
-        (Some(a), None) => a,
-        (None, Some(b)) if how == Sum::Sub => l.emit.add(C::Neg(b)),
-        (None, b) => b?,
-    };
-    Some((own, l.emit.add(how.instruction(c, d))))
+    let own = sum_of(&mut l.emit, a, b, *how == Op::Sub)?;
+    Some((own, l.emit.add(instruction(how, c, d, ring))))
+}
+
+/// Both parts of a truncated value, as far as they are right in its low `width` bits.
+pub fn of_truncation(
+    l: &mut Values<'_>,
+    id: NodeId,
+    by: u32,
+    width: u32,
+) -> Option<(ValueId, ValueId)> {
+    let fits = width + by <= l.facts.operand_ring(id, 0);
+    if !fits || !l.facts.is_secret(l.facts.graph.arg(id, 0)) {
+        return None;
+    }
+    let x = l.operand(id, 0);
+    Some(truncation::low(&mut l.emit, x, by))
 }
 
 /// The same as a replicated value, shared again in one round, where the truncation takes two.
 pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId> {
-    let truncated = matches!(task(l.facts.graph, id), Task::Truncation(_));
+    let truncated = matches!(l.facts.graph.op(id), Op::Trunc(_));
     if let (Target::Malicious(_), false) = (l.emit.target, truncated) {
         return malicious::truncation::replicated(l, id, width);
     }

@@ -32,10 +32,11 @@
 //! **Simulation.** Composition of [`bits`], [`comparison`], products, exact truncations and lifts; nothing is opened.
 
 use super::saturation::Ends;
-use super::{bits, comparison, truncation};
+use super::truncation::{self, truncate};
+use super::{bits, comparison};
 use crate::lower::Emit;
 use crate::lower::common::words;
-use slvr_circuit::{Hold, Op, ValueId};
+use slvr_circuit::{Op, ValueId};
 use slvr_graph::analysis::rings::quotient_scale;
 use slvr_graph::graph::domain;
 use std::f64::consts::{LN_2, SQRT_2};
@@ -157,14 +158,6 @@ impl Normal {
 /// The nearest integer as a word.
 fn word(x: f64) -> u128 {
     words::word(x.round(), K)
-}
-
-fn truncate(e: &mut Emit, x: ValueId, by: u32) -> ValueId {
-    match (by, e.ty(x).hold) {
-        (0, _) => x,
-        (_, Hold::Public) => truncation::public(e, x, by),
-        _ => truncation::exact(e, x, by),
-    }
 }
 
 /// x 2^-by, or with a negative `by` x 2^|by|.

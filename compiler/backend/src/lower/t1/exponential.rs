@@ -262,15 +262,11 @@ pub fn tanh(e: &mut Emit, x: ValueId, frac: u32, bits: u32) -> ValueId {
         selection::inject(e, keep, t)
     });
     let t = e.add(Op::Add(above, below));
-    let cut = |e: &mut Emit, x: ValueId, by: u32| match e.ty(x).hold {
-        Hold::Public => truncation::public(e, x, by),
-        _ => truncation::exact(e, x, by),
-    };
     // powers[k - 1] is t^k.
     let mut powers = vec![t];
     for k in 2..=TANH.len() {
         let product = e.multiply(powers[k / 2 - 1], powers[k.div_ceil(2) - 1]);
-        powers.push(cut(e, product, POWER));
+        powers.push(truncation::truncate(e, product, POWER));
     }
     let unit = f64::from(COEFFICIENT).exp2();
     let terms = powers.into_iter().zip(TANH);
@@ -279,7 +275,7 @@ pub fn tanh(e: &mut Emit, x: ValueId, frac: u32, bits: u32) -> ValueId {
         .collect();
     let sum = terms.into_iter().reduce(|sum, term| e.add(Op::Add(sum, term))).unwrap_or(t);
     let sum = e.add(Op::Offset(sum, 1 << (POWER + COEFFICIENT)));
-    let size = cut(e, sum, POWER + COEFFICIENT - frac);
+    let size = truncation::truncate(e, sum, POWER + COEFFICIENT - frac);
     let twice = selection::inject(e, negative, size);
     let twice = e.add(Op::Scale(twice, 2));
     e.add(Op::Sub(size, twice))

@@ -35,8 +35,42 @@ use super::{gates, selection};
 use crate::lower::Emit;
 use crate::lower::common::admission::MOST_GATED;
 use crate::lower::common::words::{bits_for, ring_for};
+use crate::lower::inputs::InputChecks;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, SplitPart, ValueId};
+
+/// The checks of this family.
+pub struct T1;
+
+impl InputChecks for T1 {
+    type Good = ValueId;
+
+    fn one_hot_words(&self, e: &mut Emit, bits: ValueId, k: u32) -> (ValueId, ValueId) {
+        one_hot_words(e, bits, k)
+    }
+
+    fn in_range(&self, e: &mut Emit, x: ValueId, (lo, hi): (u128, u128)) -> ValueId {
+        in_range(e, x, lo, hi)
+    }
+
+    fn short(&self, e: &mut Emit, x: ValueId, coin: ValueId, tests: (u64, u128)) -> ValueId {
+        short(e, x, coin, tests.0, tests.1)
+    }
+
+    fn admit(&self, e: &mut Emit, good: Vec<ValueId>) -> ValueId {
+        let mut columns = Vec::new();
+        for v in good {
+            let clients = e.ty(v).elements();
+            columns.push(e.add(Op::Reshape(v, vec![clients, 1])));
+        }
+        let all = match columns[..] {
+            [one] => one,
+            _ => e.add(Op::Concat { xs: columns, axis: 1 }),
+        };
+        let all = and_all(e, all);
+        admit(e, all)
+    }
+}
 
 /// The bits as words of Z_2^k, and for each client whether every row has exactly one 1:
 /// `Rep B1[m, .., classes]` -> (`Rep A<k>[m, .., classes]`, `Rep B1[m]`). Sums for the test are taken

@@ -5,7 +5,7 @@
 //! additive between two. For macros that are not products a replicated value is read as x = a + b, part a
 //! known to one party and part b to the other two, which takes no message.
 //!
-//! Files have the names of their counterparts in [`super::t2`]: `nodes` implements the family's interface,
+//! Files have the names of their counterparts in [`super::t2`]: `nodes` lowers nodes,
 //! with macros of [`truncation`] (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`]
 //! (trees of ands and of carries), [`selection`] (bit injection, bits to words, argmax tests),
 //! [`saturation`], [`functions`] (the table of functions of one number) and [`input_checks`] (what clients
@@ -29,4 +29,5 @@ pub mod search;
 pub mod selection;
 pub mod truncation;
 
-pub use nodes::T1;
+pub use input_checks::T1;
+pub(super) use nodes::node;

@@ -73,6 +73,15 @@ pub fn public(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
     e.add(Op::Offset(high, 0u128.wrapping_sub(1 << (k - 2 - f)) & low_mask(k)))
 }
 
+/// A value truncated by `f` bits, if there are any.
+pub fn truncate(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
+    match (f, e.ty(x).hold) {
+        (0, _) => x,
+        (_, Hold::Public) => public(e, x, f),
+        _ => exact(e, x, f),
+    }
+}
+
 /// A word of Z_2^k' divided by 2^s, as a word of Z_2^k: `Rep A<k'>[..]` -> `Rep A<k>[..]`, s < k' - 2.
 ///
 /// **Functionality.** For -2^(k'-2) <= x <= 2^(k'-2) - 2^s the result is one of the two integers next to x
@@ -101,13 +110,9 @@ pub fn public(e: &mut Emit, x: ValueId, f: u32) -> ValueId {
 /// **Simulation.** Every message is an `input`, a `deal` or a `reshare_two`, uniform to its receiver.
 pub fn lift(e: &mut Emit, x: ValueId, s: u32, k: u32) -> ValueId {
     let own = e.ty(x).bits();
-    if e.ty(x).hold == Hold::Public {
-        let y = if s > 0 { public(e, x, s) } else { x };
+    if e.ty(x).hold == Hold::Public || k <= own {
+        let y = truncate(e, x, s);
         return convert(e, y, k);
-    }
-    if k <= own {
-        let y = if s > 0 { exact(e, x, s) } else { x };
-        return at_most(e, y, k);
     }
     let a = e.add(Op::Own(x));
     let b = e.add(Op::Dup(x));
@@ -149,56 +154,16 @@ pub fn convert(e: &mut Emit, x: ValueId, k: u32) -> ValueId {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lower::Emit;
-    use slvr_circuit::{Circuit, Dom, Encoding, From, Input, Layer, PartySet};
-    use slvr_ring::Data;
-    use slvr_runtime::clear;
+    use crate::lower::tests::trial::{Answer, run};
+    use slvr_circuit::Dom;
 
-    /// A circuit that truncates one public-shaped vector, all in the clear.
-    fn truncate(xs: &[i64], f: u32, seed: u64) -> Vec<i64> {
-        let mut e = Emit::default();
-        let n = xs.len() as u64;
-        let x = e.input(true, Dom::Ring(64), vec![1, n]);
-        let y = exact(&mut e, x, f);
-        // One layer per instruction: layers do not matter in the clear.
-        let layers = e.instrs.iter().map(|i| {
-            let mut layer = Layer::default();
-            let to = if i.op.is_interactive() { &mut layer.exchange } else { &mut layer.local };
-            to.push(i.clone());
-            layer
-        });
-        let circuit = Circuit {
-            name: "T".into(),
-            sizes: vec![],
-            parties: vec![PartySet { name: "Client".into(), size: 1 }],
-            inputs: vec![Input {
-                name: "x".into(),
-                from: From::Each(0),
-                encoding: Encoding::Fixed {
-                    frac: 0,
-                    lo: -1.0,
-                    hi: 1.0,
-                    shift: 0,
-                    norm: f64::INFINITY,
-                },
-                shape: vec![n],
-                fields: vec![],
-                value: x,
-            }],
-            consts: vec![],
-            types: e.types.clone(),
-            sites: vec![slvr_circuit::Site { name: "t".into(), line: 0 }],
-            layers: layers.collect(),
-            outputs: vec![],
-            checks: vec![],
-            security: Default::default(),
-        };
+    /// Numbers truncated among three parties, and in the clear with several splits.
+    fn truncated(xs: &[i64], f: u32) -> Vec<Vec<i64>> {
         let words: Vec<u128> = xs.iter().map(|&x| u128::from(x as u64)).collect();
-        let options = clear::Options { seed, trace: true, ..clear::Options::default() };
-        let data = Data::from_u128s(Dom::Ring(64), &words);
-        let done = clear::evaluate(&circuit, vec![data], &options).expect("well formed");
-        let y = done.trace[y.index()].as_ref().expect("defined");
-        y.to_u128s().into_iter().map(|w| w as u64 as i64).collect()
+        let make = |e: &mut Emit, x| Answer::Words(exact(e, x, f));
+        let made = run(Dom::Ring(64), &[1, xs.len() as u64], &words, false, make);
+        let all = made.clear.into_iter().chain([made.words]);
+        all.map(|words| words.into_iter().map(|w| w as u64 as i64).collect()).collect()
     }
 
     #[test]
@@ -213,11 +178,11 @@ mod tests {
                 x = x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
                 xs.push(x >> (2 + (x & 31)));
             }
-            for seed in 0..4 {
-                for (&x, y) in xs.iter().zip(truncate(&xs, f, seed)) {
+            for found in truncated(&xs, f) {
+                for (&x, y) in xs.iter().zip(found) {
                     let floor = x >> f;
                     let ceil = floor + i64::from(x & (unit - 1) != 0);
-                    assert!(y == floor || y == ceil, "{x} >> {f} gave {y} with seed {seed}");
+                    assert!(y == floor || y == ceil, "{x} >> {f} gave {y}");
                 }
             }
         }
@@ -227,7 +192,9 @@ mod tests {
     fn rounding_is_unbiased() {
         // 3/4 of a unit: up three times in four. 4000 copies, standard deviation 0.007.
         let xs = vec![3 << 14; 4000];
-        let ups: i64 = truncate(&xs, 16, 1).iter().sum();
-        assert!((2800..3200).contains(&ups), "{ups} of 4000 up");
+        for found in truncated(&xs, 16) {
+            let ups: i64 = found.iter().sum();
+            assert!((2800..3200).contains(&ups), "{ups} of 4000 up");
+        }
     }
 }

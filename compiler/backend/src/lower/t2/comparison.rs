@@ -7,7 +7,7 @@
 //!
 //! Results are pairs. **Functionality.** Exact on any sharing.
 
-use super::gates::{self, Joined, level, tree};
+use super::gates::{self, Bits, Joined, level, total, tree};
 use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split};
@@ -38,13 +38,8 @@ pub(crate) const MOST_LEVELS: u32 = 6;
 impl Plan {
     /// The plan of fewest bits with at most so many levels, `None` if there is none.
     pub(crate) fn with_levels(n: u32, most: u32) -> Option<Plan> {
-        let plans = (n.div_ceil(MAX_BLOCK)..=n).filter_map(|leaves| {
-            let (levels, (dealt, opened)) = tree(Joined::Carry, leaves, 1, most)?;
-            let blocks = even(n, leaves);
-            let table = u64::from(thermometer_planes(&blocks));
-            Some(Plan { blocks, levels, dealt: table + dealt, opened })
-        });
-        plans.min_by_key(|p| p.dealt + 2 * p.opened)
+        let (blocks, levels, (dealt, opened)) = blocks(Joined::Carry, n, 1, most)?;
+        Some(Plan { blocks, levels, dealt, opened })
     }
 
     /// The plan that takes least time for so many elements.
@@ -52,12 +47,8 @@ impl Plan {
         let time = |p: &Plan| {
             tuning.time(p.levels.len() as f64, (p.dealt + 2 * p.opened) as f64, elements)
         };
-        let plans = (0..=MOST_LEVELS).filter_map(|most| Plan::with_levels(n, most));
-        let plans: Vec<Plan> = plans.collect();
-        let best = plans.iter().map(time).fold(f64::INFINITY, f64::min);
-        // A level is more than its latency: every party waits for the slowest there. The shallowest of the
-        // plans that are nearly as fast. There is always one of six levels: 10^6 leaves.
-        plans.into_iter().find(|p| time(p) <= NEARLY * best).unwrap_or_else(|| Plan {
+        // There is always one of six levels: 10^6 leaves.
+        shallow(|most| Plan::with_levels(n, most), time).unwrap_or_else(|| Plan {
             blocks: vec![n],
             levels: Vec::new(),
             dealt: 0,
@@ -65,6 +56,28 @@ impl Plan {
         })
     }
 }
+
+/// The shallowest of plans, given by their most levels, that is nearly as fast as the fastest. A level is more than its
+/// latency: every party waits for the slowest there.
+pub(crate) fn shallow<P>(plan: impl Fn(u32) -> Option<P>, time: impl Fn(&P) -> f64) -> Option<P> {
+    let plans: Vec<P> = (0..=MOST_LEVELS).filter_map(plan).collect();
+    let best = plans.iter().map(&time).fold(f64::INFINITY, f64::min);
+    plans.into_iter().find(|p| time(p) <= NEARLY * best)
+}
+
+/// The blocks of n bits, the levels from these to so many nodes, at most `most`, and the bits of both: of fewest bits.
+pub(crate) fn blocks(joined: Joined, n: u32, to: u32, most: u32) -> Option<Blocks> {
+    let ways = (n.div_ceil(MAX_BLOCK).max(to)..=n).filter_map(|leaves| {
+        let blocks = even(n, leaves);
+        let (levels, (dealt, opened)) = tree(joined, leaves, to, most)?;
+        let dealt = dealt + u64::from(thermometer_planes(&blocks));
+        Some((blocks, levels, (dealt, opened)))
+    });
+    ways.min_by_key(|way| total(way.2))
+}
+
+/// Bits of each leaf, nodes that become one, level by level, and the bits that all take.
+type Blocks = (Vec<u32>, Vec<Vec<u32>>, Bits);
 
 /// The sign of x as a bit: 1 where x < 0, for |x| < 2^(w-1).
 ///

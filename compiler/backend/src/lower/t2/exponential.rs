@@ -21,7 +21,7 @@ use super::selection::inject;
 use super::truncation::truncate;
 use crate::cost::Tuning;
 use crate::lower::Emit;
-use crate::lower::common::masked::{Pair, Split, not, settle};
+use crate::lower::common::masked::{Pair, Split, not, settle, unsettled};
 use crate::lower::t1::exponential;
 use slvr_circuit::Op;
 use slvr_graph::graph::domain;
@@ -58,7 +58,7 @@ pub fn exp_non_positive(
     let value = truncate(e, &product, 2 * SCALE - frac, to).whole;
     // The window is 16 wide.
     if least >= (MARGIN - 15.5) * unit {
-        return Pair { own: Some(value.own), add2: e.add(Op::AsAdd2(value.dup)) };
+        return unsettled(e, &value);
     }
     let s = frac + 1;
     let above = (-domain::EXP_LOW * unit) as u128 + (1 << s);

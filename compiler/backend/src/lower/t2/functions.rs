@@ -1,93 +1,41 @@
-//! The functions of family T2, one entry for each: whether there is a protocol for an operand, and its macro.
+//! The functions of family T2, one entry for each: whether there is a protocol for an operand.
 
-use super::exponential::exp_non_positive;
 use super::pieces::{self, Pieces, Smooth};
 use crate::cost::Tuning;
-use crate::lower::Emit;
-use crate::lower::common::masked::{Pair, Split};
 use crate::lower::facts::Facts;
 use crate::lower::t1::functions::{RECIP_COST, TANH_COST};
-use crate::lower::task::Function;
-use slvr_graph::graph::{Function as Elementary, Graph, NodeId, Op};
+use slvr_graph::graph::{Function, Graph, NodeId, Op};
 
 /// A protocol for a function of one node's operand.
 #[derive(Clone, Debug)]
 pub enum Protocol {
-    /// e^x for x <= 0.
-    Exponential {
-        /// Ring that the operand is read in.
-        ring: u32,
-        /// Fraction bits of the operand.
-        frac: u32,
-        /// Its smallest raw value.
-        least: f64,
-        /// Bits of it, with its sign and what is added.
-        width: u32,
-    },
-    /// By polynomials on pieces of an interval.
-    Pieces {
-        /// Ring that the operand is read in.
-        ring: u32,
-        pieces: Pieces,
-    },
+    /// e^x for x <= 0, of an operand of so many fraction bits, with this smallest raw value, in so many bits with its sign
+    /// and what is added. It leaves a pair, in the ring of the result.
+    Exponential((u32, f64, u32)),
+    /// By polynomials on pieces of an interval. It leaves a split, in the ring of the pieces.
+    Pieces(Pieces),
 }
 
-/// What a function leaves.
-#[derive(Clone, Copy, Debug)]
-pub enum Answer {
-    /// A split, in the ring of [`Protocol`].
-    Split(Split),
-    /// A pair, in the ring of the result.
-    Pair(Pair),
-}
-
-impl Protocol {
-    /// The ring that the operand is read in.
-    pub fn operand_ring(&self) -> u32 {
-        match self {
-            Protocol::Exponential { ring, .. } | Protocol::Pieces { ring, .. } => *ring,
-        }
-    }
-
-    /// Whether it leaves a split.
-    pub fn is_settled(&self) -> bool {
-        match self {
-            Protocol::Exponential { .. } => false,
-            Protocol::Pieces { .. } => true,
-        }
-    }
-
-    /// The function of x, for a result in Z_2^k.
-    pub fn emit(&self, e: &mut Emit, x: &Split, k: u32, tuning: Tuning) -> Answer {
-        match self {
-            Protocol::Exponential { frac, least, width, .. } => {
-                Answer::Pair(exp_non_positive(e, x, (*frac, *least, *width), k, tuning))
-            }
-            Protocol::Pieces { pieces, .. } => Answer::Split(pieces.eval(e, x)),
-        }
-    }
-}
-
-/// The protocol for a node, if there is one that takes less time than that of family T1.
+/// The protocol for a node, if there is one that takes less time than that of family T1, and the ring that its operand is
+/// read in.
 pub fn choose(
     facts: &Facts<'_>,
     id: NodeId,
     function: Function,
     tuning: Tuning,
-) -> Option<Protocol> {
+) -> Option<(u32, Protocol)> {
     if facts.rings.fixed().is_some() {
         return None;
     }
     match function {
-        Function::Elementary(Elementary::ExpNonPositive) => exponential(facts, id),
-        Function::Elementary(Elementary::Recip) => reciprocal(facts, id, tuning),
-        Function::Elementary(Elementary::Tanh) => tangent(facts, id, tuning),
-        Function::Elementary(Elementary::Exp | Elementary::Sqrt | Elementary::Log)
-        | Function::Div => None,
+        Function::ExpNonPositive => exponential(facts, id),
+        Function::Recip => reciprocal(facts, id, tuning),
+        Function::Tanh => tangent(facts, id, tuning),
+        Function::Exp | Function::Sqrt | Function::Log => None,
     }
 }
 
-fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<Protocol> {
+fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<(u32, Protocol)> {
     let arg = facts.graph.arg(id, 0);
     let frac = facts.frac(arg);
     // With its sign and what is added, and the window's twice 16.
@@ -96,11 +44,11 @@ fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<Protocol> {
     let ring = if width > own { 64 } else { own };
     let (least, _) = facts.ranges.raw[arg.index()];
     let fits = (5..=24).contains(&frac) && width <= ring;
-    fits.then_some(Protocol::Exponential { ring, frac, least, width })
+    fits.then_some((ring, Protocol::Exponential((frac, least, width))))
 }
 
 /// Where the operand is known to be in an interval that takes few pieces.
-fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol> {
+fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Protocol)> {
     let g = facts.graph;
     let arg = g.arg(id, 0);
     let frac = facts.frac(arg);
@@ -115,7 +63,7 @@ fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol>
 }
 
 /// Where the operand is known to be in an interval no longer than that from -16 to 16.
-fn tangent(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<Protocol> {
+fn tangent(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Protocol)> {
     let arg = facts.graph.arg(id, 0);
     let frac = facts.frac(arg);
     let (lo, hi) = facts.ranges.raw[arg.index()];
@@ -140,7 +88,7 @@ fn by_pieces(
     tuning: Tuning,
     (rounds, bits): (f64, f64),
     fit: impl Fn(u32) -> Option<Pieces>,
-) -> Option<Protocol> {
+) -> Option<(u32, Protocol)> {
     let (g, k) = (facts.graph, facts.rings.of(id));
     let time = |rounds: f64, bits: f64| tuning.time(rounds, bits, g.elements(id));
     // In the largest ring that it is read in, where that costs less than a lift.
@@ -153,7 +101,7 @@ fn by_pieces(
     });
     let (pieces, least) = fitted.min_by(|a, b| a.1.total_cmp(&b.1))?;
     let ring = facts.rings.of(g.arg(id, 0));
-    (least <= time(rounds, bits)).then_some(Protocol::Pieces { ring, pieces })
+    (least <= time(rounds, bits)).then_some((ring, Protocol::Pieces(pieces)))
 }
 
 /// Whether a value is a sum of e^(x - max x) over the axis of the maximum: then it is at least 1, less the
@@ -165,7 +113,7 @@ fn has_largest(g: &Graph, sum: NodeId) -> bool {
     }
     let Op::Sum(axes) = g.op(sum) else { return false };
     let exp = g.arg(sum, 0);
-    if *g.op(exp) != Op::Function(Elementary::ExpNonPositive) {
+    if *g.op(exp) != Op::Function(Function::ExpNonPositive) {
         return false;
     }
     let mut x = g.arg(exp, 0);

@@ -5,7 +5,7 @@
 
 use crate::cost::Tuning;
 use crate::lower::Emit;
-use crate::lower::common::masked::{Pair, Split, mask, settle, shares};
+use crate::lower::common::masked::{Pair, Split, mask, settle, shares, unsettled};
 use crate::lower::common::words::even;
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::{Op, ValueId};
@@ -141,12 +141,21 @@ fn and_levels_of_fewest_bits(n: u32, most: u32) -> Option<(Vec<Vec<u32>>, u64)> 
     best
 }
 
+/// Some planes of a split.
+pub(crate) fn part(e: &mut Emit, x: &Split, planes: &[u32]) -> Split {
+    Split {
+        own: e.select(x.own, planes.to_vec()),
+        dup: e.select(x.dup, planes.to_vec()),
+        mask: x.mask.map(|mask| e.select(mask, planes.to_vec())),
+    }
+}
+
 /// And of all planes of bits whose part b is known.
 pub fn all_planes(e: &mut Emit, x: &Split, tuning: Tuning) -> Pair {
     let ty = e.ty(x.own).clone();
     let mut levels = and_levels(ty.bits(), ty.elements(), tuning).into_iter();
     let Some(first) = levels.next() else {
-        return Pair { own: Some(x.own), add2: e.add(Op::AsAdd2(x.dup)) };
+        return unsettled(e, x);
     };
     let gates = MultiAnd::And(first);
     let x = Split { mask: Some(mask(e, x)), ..*x };
@@ -154,11 +163,7 @@ pub fn all_planes(e: &mut Emit, x: &Split, tuning: Tuning) -> Pair {
         let shares = shares(e, &x);
         e.add(Op::Add(shares, x.dup))
     });
-    let factors = Split {
-        own: e.select(x.own, gates.factors()),
-        dup: e.select(x.dup, gates.factors()),
-        mask: x.mask.map(|m| e.select(m, gates.factors())),
-    };
+    let factors = part(e, &x, &gates.factors());
     let mut add2 = products(e, &factors, nodes, gates);
     for sizes in levels {
         add2 = level(e, add2, MultiAnd::And(sizes));

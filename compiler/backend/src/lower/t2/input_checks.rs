@@ -16,8 +16,42 @@ use crate::lower::Emit;
 use crate::lower::common::admission::MOST_GATED;
 use crate::lower::common::masked::{self, Pair, Split};
 use crate::lower::common::words::{bits_for, ring_for};
+use crate::lower::inputs::InputChecks;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, SplitPart, ValueId};
+
+/// The checks of this family, for a network.
+pub struct T2 {
+    pub tuning: Tuning,
+}
+
+impl T2 {
+    /// The groups of what clients give: with three or more clients, each client's value is in one shard.
+    fn client_groups(e: &Emit, x: ValueId) -> u32 {
+        let clients = e.ty(x).shape.first().copied().unwrap_or(1);
+        if clients >= 3 { clients as u32 } else { 1 }
+    }
+}
+
+impl InputChecks for T2 {
+    type Good = Pair;
+
+    fn one_hot_words(&self, e: &mut Emit, bits: ValueId, k: u32) -> (ValueId, Pair) {
+        one_hot_words(e, bits, k, T2::client_groups(e, bits), self.tuning)
+    }
+
+    fn in_range(&self, e: &mut Emit, x: ValueId, range: (u128, u128)) -> Pair {
+        in_range(e, x, range, T2::client_groups(e, x), self.tuning)
+    }
+
+    fn short(&self, e: &mut Emit, x: ValueId, coin: ValueId, tests: (u64, u128)) -> Pair {
+        short(e, x, coin, tests, T2::client_groups(e, x), self.tuning)
+    }
+
+    fn admit(&self, e: &mut Emit, good: Vec<Pair>) -> ValueId {
+        admit(e, good, self.tuning)
+    }
+}
 
 /// As [`crate::lower::t1::input_checks::one_hot_words`]: the words, and for each client whether its rows
 /// are one-hot.
@@ -68,12 +102,10 @@ fn within(e: &mut Emit, x: Split, (lo, width): (u128, u128), tuning: Tuning) -> 
     let above = Split { dup: e.add(Op::Offset(x.dup, 0u128.wrapping_sub(lo) & low_mask(k))), ..x };
     let below = masked::linear(e, &above, Op::Neg);
     let below = Split { dup: e.add(Op::Offset(below.dup, width)), ..below };
-    let both = |a, b| Op::Concat { xs: vec![a, b], axis: 1 };
-    let both = Split {
-        own: e.add(both(above.own, below.own)),
-        dup: e.add(both(above.dup, below.dup)),
-        mask: None,
-    };
+    let both = masked::both(|part| {
+        let xs = vec![part(&above), part(&below)];
+        e.add(Op::Concat { xs, axis: 1 })
+    });
     let bad = comparison::negative(e, &both, k, tuning);
     let good = masked::not(e, bad);
     and_all(e, good, tuning)
@@ -120,45 +152,39 @@ fn all_of_rows(e: &mut Emit, bits: Split, tuning: Tuning) -> Pair {
     }
     let bad = Split { dup: e.add(Op::Not(bits.dup)), ..bits };
     let words = selection::to_word(e, &bad, ring_for(bits_for(n)));
-    let sum = |v| Op::Sum { x: v, axes: vec![1] };
-    let count = Pair { own: words.own.map(|v| e.add(sum(v))), add2: e.add(sum(words.add2)) };
+    let count = masked::linear_of_pair(e, words, |x| Op::Sum { x, axes: vec![1] });
     let count = masked::settle(e, count);
     comparison::zero(e, &count, bits_for(n), tuning)
 }
 
 /// One bit for each client.
 fn flat(e: &mut Emit, x: Pair, m: u64) -> Pair {
-    let to = |v| Op::Reshape(v, vec![m]);
-    Pair { own: x.own.map(|v| e.add(to(v))), add2: e.add(to(x.add2)) }
+    masked::linear_of_pair(e, x, |v| Op::Reshape(v, vec![m]))
 }
 
 /// As [`crate::lower::t1::input_checks::admit`], of all of a client's bits: 1 where every one is 1.
 pub fn admit(e: &mut Emit, valid: Vec<Pair>, tuning: Tuning) -> ValueId {
     let all = match valid[..] {
         [one] => one,
-        _ if valid.len() as u64 > MOST_GATED => {
-            // As columns of one row for each client, which are counted: gates of many bits have a product of
-            // masks for every choice of them.
-            let m = e.ty(valid[0].add2).shape[0];
-            let splits: Vec<Split> = valid.iter().map(|&p| masked::settle(e, p)).collect();
-            let columns = |e: &mut Emit, part: fn(&Split) -> ValueId| {
-                let one = |v| Op::Reshape(v, vec![m, 1]);
-                let xs = splits.iter().map(|s| e.add(one(part(s)))).collect();
-                e.add(Op::Concat { xs, axis: 1 })
-            };
-            let (own, dup) = (columns(e, |s| s.own), columns(e, |s| s.dup));
-            all_of_rows(e, Split { own, dup, mask: None }, tuning)
-        }
-        _ => {
-            let splits: Vec<Split> = valid.iter().map(|&p| masked::settle(e, p)).collect();
-            let stack = |e: &mut Emit, part: fn(&Split) -> ValueId| {
-                let xs = splits.iter().map(part).collect();
-                e.add(Op::Stack(xs))
-            };
-            let (own, dup) = (stack(e, |s| s.own), stack(e, |s| s.dup));
-            gates::all_planes(e, &Split { own, dup, mask: None }, tuning)
-        }
+        _ => all_of_several(e, &valid, tuning),
     };
     let words = masked::as_add3(e, all);
     e.add(Op::OpenSum(words))
+}
+
+fn all_of_several(e: &mut Emit, valid: &[Pair], tuning: Tuning) -> Pair {
+    let m = e.ty(valid[0].add2).elements();
+    let splits: Vec<Split> = valid.iter().map(|&p| masked::settle(e, p)).collect();
+    if valid.len() as u64 <= MOST_GATED {
+        let planes = masked::both(|part| e.add(Op::Stack(splits.iter().map(part).collect())));
+        return gates::all_planes(e, &planes, tuning);
+    }
+    // As columns of one row for each client, which are counted: gates of many bits have a product of
+    // masks for every choice of them.
+    let columns = masked::both(|part| {
+        let column = |s| Op::Reshape(part(s), vec![m, 1]);
+        let xs = splits.iter().map(|s| e.add(column(s))).collect();
+        e.add(Op::Concat { xs, axis: 1 })
+    });
+    all_of_rows(e, columns, tuning)
 }

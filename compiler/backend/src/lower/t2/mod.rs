@@ -7,7 +7,7 @@
 //! scheduler puts it one layer before its use, and the rounds are those of the other two parties. Masks are values of
 //! the circuit, so no party runs ahead in a thread of its own, and no preprocessing is stored.
 //!
-//! Files have the names of their counterparts in [`super::t1`]: `nodes` implements the family's interface,
+//! Files have the names of their counterparts in [`super::t1`]: `nodes` lowers nodes,
 //! [`functions`] is the table of functions of one number. This family alone has [`product`] and [`pieces`]
 //! (smooth functions by polynomials on pieces of an interval).
 //!
@@ -56,4 +56,5 @@ pub mod saturation;
 pub mod selection;
 pub mod truncation;
 
-pub use nodes::T2;
+pub use input_checks::T2;
+pub(super) use nodes::node;

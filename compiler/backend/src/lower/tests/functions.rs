@@ -1,9 +1,8 @@
 //! Functions of masked values among three parties and with several splits in the clear, against the exact
 //! ones.
 
-use super::t2::{FEW_LEVELS, words_of};
+use super::t2::{FEW_LEVELS, encode, words_of, words_of_split};
 use super::trial::{Answer, Made, run};
-use crate::lower::common::masked::Pair;
 use crate::lower::common::masked::split;
 use crate::lower::stated::{DEALER, SYMMETRIC};
 use crate::lower::t1::elementary::{self, Operand, recip};
@@ -11,7 +10,7 @@ use crate::lower::t1::exponential::tanh;
 use crate::lower::t1::functions::RECIP_COST;
 use crate::lower::t2::exponential::exp_non_positive;
 use crate::lower::t2::functions::tanh_pieces;
-use slvr_circuit::{Dom, Op, fixed, low_mask};
+use slvr_circuit::{Dom, Op, fixed};
 use slvr_graph::graph::domain;
 use slvr_language::types::function::{Function, NotNegative};
 
@@ -47,7 +46,7 @@ fn exponentials_are_within_two_units() {
         let near = random(7).map(|r| -((r % (13 << FRAC)) as i64));
         let beyond = random(9).map(|r| -((r as i64) % far));
         let xs: Vec<i64> = edges.into_iter().chain(near.take(1500)).chain(beyond).take(n).collect();
-        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(k)).collect();
+        let words = encode(&xs, k);
         let made = run(Dom::Ring(k), &[n as u64, 1], &words, false, |e, x| {
             let x = split(e, x, 1);
             let y = exp_non_positive(e, &x, (FRAC, -(far as f64), w), to, FEW_LEVELS);
@@ -66,7 +65,7 @@ fn exponentials_are_within_two_units() {
 #[test]
 fn small_exponents_need_no_sign() {
     let xs: Vec<i64> = random(3).map(|r| -((r % (15 << 16)) as i64)).take(500).collect();
-    let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(32)).collect();
+    let words = encode(&xs, 32);
     let made = run(Dom::Ring(32), &[500, 1], &words, false, |e, x| {
         let x = split(e, x, 1);
         let y = exp_non_positive(e, &x, (16, -15.0 * 65536.0, 22), 32, FEW_LEVELS);
@@ -117,7 +116,7 @@ fn is_stated_well(found: f64, stated: f64) {
 fn tangents_of_the_symmetric_family() {
     for (bits, rounds, sent) in [(61, 21, 5415), (19, 19, 4391)] {
         let xs = dense((1 << bits) - 1, 6000);
-        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(64)).collect();
+        let words = encode(&xs, 64);
         let made = run(Dom::Ring(64), &[xs.len() as u64, 1], &words, false, |e, x| {
             Answer::Words(tanh(e, x, 16, bits))
         });
@@ -144,7 +143,7 @@ fn reciprocals_cost_what_is_counted() {
     let (least, bits) = (1 << 12, 20);
     let xs: Vec<i64> =
         random(11).map(|r| 4096 + (r % ((1 << 20) - 4096)) as i64).take(2000).collect();
-    let words: Vec<u128> = xs.iter().map(|&x| x as u128).collect();
+    let words = encode(&xs, 64);
     let made = run(Dom::Ring(64), &[xs.len() as u64, 1], &words, false, |e, x| {
         let x = Operand { value: x, frac, bits, least, not_negative: true, vanishes: false };
         Answer::Words(recip(e, x))
@@ -166,12 +165,11 @@ fn tangents_of_the_dealer_style_family() {
         let end = i64::from(top) << 16;
         let pieces = tanh_pieces(-end as f64, end as f64, 16, to).expect("pieces");
         let xs = dense(end, 6000);
-        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(k)).collect();
+        let words = encode(&xs, k);
         let made = run(Dom::Ring(k), &[xs.len() as u64, 1], &words, false, |e, x| {
             let x = split(e, x, 1);
             let y = pieces.eval(e, &x);
-            let add2 = e.add(Op::AsAdd2(y.dup));
-            words_of(e, Pair { own: Some(y.own), add2 })
+            words_of_split(e, &y)
         });
         let error = worst(&made, to, &xs, 0.0, tanh_of);
         println!("tanh {k} {to} within {top}: {error}, {} bits dealt", pieces.dealt());
@@ -205,7 +203,7 @@ fn quotients_of_many_scales() {
     {
         let xs = any_length(1, bits_x);
         let ys: Vec<i64> = any_length(2, bits_y).into_iter().rev().collect();
-        let words: Vec<u128> = xs.iter().chain(&ys).map(|&x| x as u128 & low_mask(64)).collect();
+        let words = encode(&[&xs[..], &ys].concat(), 64);
         let n = xs.len() as u64;
         let made = run(Dom::Ring(64), &[2, n], &words, false, |e, both| {
             let mut part = |start: u64, frac, bits| {

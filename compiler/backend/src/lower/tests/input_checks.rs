@@ -1,5 +1,6 @@
 //! Every macro in the clear and among three parties, on words that no honest client would give.
 
+use super::t2::{FEW_BITS, FEW_LEVELS};
 use super::trial::{Answer, run};
 use crate::cost::Tuning;
 use crate::lower::Emit;
@@ -39,10 +40,8 @@ fn by_dealer(
     words: &[u128],
     test: impl Fn(&mut Emit, ValueId, u32, Tuning) -> Pair,
 ) -> Vec<bool> {
-    let few_levels = Tuning { latency: 1.0, bandwidth: f64::INFINITY };
-    let few_bits = Tuning { latency: 0.0, bandwidth: 1.0 };
     let several = if shape[0] >= 3 { shape[0] as u32 } else { 1 };
-    let [a, b] = [(few_levels, several), (few_bits, 1)].map(|(tuning, groups)| {
+    let [a, b] = [(FEW_LEVELS, several), (FEW_BITS, 1)].map(|(tuning, groups)| {
         let made = run(dom, shape, words, true, |e, x| {
             let valid = test(e, x, groups, tuning);
             Answer::Bits(dealer::admit(e, vec![valid], tuning))
@@ -97,8 +96,7 @@ fn words_of_a_label() {
             run(Dom::Bits(1), &[2, 4], &bits, true, |e, x| Answer::Words(one_hot_words(e, x, k).0));
         assert_eq!(made.words, bits);
         let made = run(Dom::Bits(1), &[2, 4], &bits, true, |e, x| {
-            let tuning = Tuning { latency: 0.0, bandwidth: 1.0 };
-            Answer::Words(dealer::one_hot_words(e, x, k, 1, tuning).0)
+            Answer::Words(dealer::one_hot_words(e, x, k, 1, FEW_BITS).0)
         });
         assert_eq!(made.words, bits);
     }
@@ -177,8 +175,8 @@ fn conjunctions_by_dealers() {
         let want: Vec<bool> = (0..rows).map(|i| i == 0).collect();
         let got = by_dealer(Dom::Bits(1), &[rows, n], &words, |e, x, groups, t| {
             let x = masked::split(e, x, groups);
-            let add2 = e.add(Op::AsAdd2(x.dup));
-            dealer::and_all(e, Pair { own: Some(x.own), add2 }, t)
+            let x = masked::unsettled(e, &x);
+            dealer::and_all(e, x, t)
         });
         assert_eq!(got, want, "{n} bits");
     }
@@ -193,16 +191,15 @@ fn all_bits_of_a_client_count() {
             (0..rows).flat_map(|i| (0..n).map(move |j| u128::from(i >> j & 1))).collect();
         let made = run(Dom::Bits(1), &[rows, n], &words, true, |e, x| {
             let x = masked::split(e, x, 1);
-            let column = |e: &mut Emit, start, v| {
-                let v = e.add(Op::Slice { x: v, axis: 1, start, len: 1, step: 1 });
-                e.add(Op::Reshape(v, vec![rows]))
-            };
-            let valid = (0..n).map(|j| {
-                let (own, dup) = (column(e, j, x.own), column(e, j, x.dup));
-                Pair { own: Some(own), add2: e.add(Op::AsAdd2(dup)) }
+            let valid = (0..n).map(|start| {
+                let column = masked::both(|part| {
+                    let v = e.add(Op::Slice { x: part(&x), axis: 1, start, len: 1, step: 1 });
+                    e.add(Op::Reshape(v, vec![rows]))
+                });
+                masked::unsettled(e, &column)
             });
             let valid = valid.collect();
-            Answer::Bits(dealer::admit(e, valid, Tuning { latency: 0.0, bandwidth: 1.0 }))
+            Answer::Bits(dealer::admit(e, valid, FEW_BITS))
         });
         let want: Vec<bool> = (0..rows).map(|i| i == rows - 1).collect();
         assert_eq!(made.admitted, want);

@@ -33,13 +33,12 @@ fn searches_find_what_ranks_say() {
         for first in [First::Smallest, First::Largest] {
             for (digit, c) in [(1, 0), (1, 3), (2, 8), (3, 4), (5, 1)] {
                 let xs = rows(r as u64 + 10 * c, n, count, range);
-                let wide: Vec<i128> = xs.iter().map(|&x| x.into()).collect();
                 for wanted in [Wanted::Before(c + 1), Wanted::At(c)] {
                     let range = (range.0.into(), range.1.into());
                     let s = Search { wanted, first, range, digit };
                     let k = s.ring().expect("a ring");
                     let shape = [count as u64, n as u64];
-                    let made = run(Dom::Ring(k), &shape, &encode(&wide, k), true, |e, x| {
+                    let made = run(Dom::Ring(k), &shape, &encode(&xs, k), true, |e, x| {
                         let found = search(e, x, &s);
                         Answer::Words(to_word(e, found, 8))
                     });
@@ -70,12 +69,11 @@ fn searches_cost_what_they_are_chosen_by() {
     for (bits, digit) in [(12, 3), (30, 1), (30, 4), (50, 3)] {
         let range = (0i64, (1i64 << bits) - 1);
         let xs = rows(3, n, count, range);
-        let wide: Vec<i128> = xs.iter().map(|&x| x.into()).collect();
         let range = (range.0.into(), range.1.into());
         let s = Search { wanted: Wanted::Before(7), first: First::Smallest, range, digit };
         let k = s.ring().expect("a ring");
         let shape = [count as u64, n as u64];
-        let made = run(Dom::Ring(k), &shape, &encode(&wide, k), true, |e, x| {
+        let made = run(Dom::Ring(k), &shape, &encode(&xs, k), true, |e, x| {
             let found = search(e, x, &s);
             Answer::Words(to_word(e, found, 8))
         });

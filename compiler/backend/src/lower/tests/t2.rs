@@ -35,8 +35,8 @@ pub fn words(seed: u64, n: usize, l: u32) -> Vec<i128> {
     inside.chain(std::iter::repeat_with(&mut draw)).take(n).collect()
 }
 
-pub fn encode(xs: &[i128], k: u32) -> Vec<u128> {
-    xs.iter().map(|&x| x as u128 & low_mask(k)).collect()
+pub fn encode<T: Copy + Into<i128>>(xs: &[T], k: u32) -> Vec<u128> {
+    xs.iter().map(|&x| x.into() as u128 & low_mask(k)).collect()
 }
 
 fn decode(words: &[u128], k: u32) -> Vec<i128> {
@@ -48,15 +48,14 @@ pub fn words_of(e: &mut Emit, x: Pair) -> Answer {
     Answer::Words(as_add3(e, x))
 }
 
-fn words_of_split(e: &mut Emit, x: &Split) -> Answer {
-    let add2 = e.add(Op::AsAdd2(x.dup));
-    words_of(e, Pair { own: Some(x.own), add2 })
+pub fn words_of_split(e: &mut Emit, x: &Split) -> Answer {
+    let x = unsettled(e, x);
+    words_of(e, x)
 }
 
 /// Bits `[m, 1]` as whether clients are admitted, in a round of 6 bits each.
 pub fn bits_of(e: &mut Emit, x: Pair, m: u64) -> Answer {
-    let mut to = |v| e.add(Op::Reshape(v, vec![m]));
-    let x = Pair { own: x.own.map(&mut to), add2: to(x.add2) };
+    let x = linear_of_pair(e, x, |v| Op::Reshape(v, vec![m]));
     Answer::Bits(admit(e, vec![x], FEW_BITS))
 }
 

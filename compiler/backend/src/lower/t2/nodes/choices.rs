@@ -1,21 +1,23 @@
-//! Nodes that compare and choose: gates, selections, saturation, argmax tests, inner products with bits.
+//! Nodes that compare and choose: gates, selections, saturation, argmax tests.
 
 use crate::cost::Tuning;
 use crate::lower::Emit;
-use crate::lower::choose::{Way, words_of};
 use crate::lower::common::labels::beyond;
-use crate::lower::common::lookup::{all_ones, lookup};
+use crate::lower::common::lookup::{all_ones, lookup, pays};
 use crate::lower::common::masked::{self, Pair, Split};
-use crate::lower::common::words::{raise, ring_for, word};
-use crate::lower::form::{Form, Forms, Values};
+use crate::lower::common::words::{raise, ring_for, sum_of, word};
+use crate::lower::form::{Form, Values};
+use crate::lower::groups::{DIFFERENCE, ONE_DEALER, PRODUCT};
 use crate::lower::t2::saturation::{Located, locate};
 use crate::lower::t2::{comparison, gates, product, selection};
-use slvr_circuit::{Op as C, ValueId};
-use slvr_graph::graph::NodeId;
+use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
+use slvr_graph::analysis::truth_tables::MOST_BITS;
+use slvr_graph::graph::{NodeId, Op};
 
 /// v where s >= 0, else 0.
-pub fn gate(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Pair {
-    let (g, k, groups) = (l.facts.graph, l.facts.rings.of(id), l.plan.of(id).groups);
+pub fn gate(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Option<Pair> {
+    let (g, k) = (l.facts.graph, l.facts.rings.of(id));
+    let groups = l.common(id, g.args(id), &PRODUCT)?;
     let v = g.arg(id, 0);
     let s = l.facts.cheaper_sign(v, g.arg(id, 1));
     let width = l.facts.ranges.bits(s);
@@ -26,13 +28,21 @@ pub fn gate(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Pair {
     let keep = masked::not(e, negative);
     let keep = masked::settle(e, keep);
     let v = l.split_in(v, k, groups);
-    selection::inject(&mut l.emit, &keep, &v)
+    Some(selection::inject(&mut l.emit, &keep, &v))
 }
 
 /// One word or the other.
-pub fn selection(l: &mut Values<'_>, id: NodeId) -> Pair {
-    let (g, k, groups) = (l.facts.graph, l.facts.rings.of(id), l.plan.of(id).groups);
+pub fn selection(l: &mut Values<'_>, id: NodeId) -> Option<Pair> {
+    let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     let args = g.args(id);
+    if !args.iter().all(|&x| l.facts.is_secret(x)) {
+        return None;
+    }
+    let groups = l.common(id, &args[1..], &DIFFERENCE)?;
+    let whole = C::Broadcast(ValueId(0), g.shape(id).to_vec());
+    if !l.fits(&args[..1], groups, &whole) {
+        return None;
+    }
     let [a, b] = [args[1], args[2]].map(|x| l.split_aligned(x, k, groups, g.shape(id)));
     let c = l.split(args[0], groups);
     let e = &mut l.emit;
@@ -42,21 +52,23 @@ pub fn selection(l: &mut Values<'_>, id: NodeId) -> Pair {
     let b = masked::broadcast(e, &b, g.shape(id));
     let chosen = selection::inject(e, &c, &d);
     let add2 = e.add(C::Add(chosen.add2, b.dup));
-    let own = match chosen.own {
-        Some(own) => e.add(C::Add(own, b.own)),
-        None => b.own,
-    };
-    Pair { own: Some(own), add2 }
+    let own = chosen.own.map_or(b.own, |own| e.add(C::Add(own, b.own)));
+    Some(Pair { own: Some(own), add2 })
 }
 
 /// As [`crate::lower::t1::saturation::saturate`].
-pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> Pair {
-    let (g, k, groups) = (l.facts.graph, l.facts.rings.of(id), l.plan.of(id).groups);
+pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> Option<Pair> {
+    let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     let arg = g.arg(id, 0);
+    let compared = l.facts.compared(arg);
+    let groups = match compared {
+        Some((s, _)) => l.common(id, &[g.arg(arg, 0), s], &PRODUCT)?,
+        None => l.groups_or_default(arg),
+    };
     // What is cut off becomes 2^most: only the bits of its word that this leaves are read.
     let most = top + l.facts.frac(id);
     let small = ring_for(k.saturating_sub(most)).min(k);
-    let (inner, outer) = if let Some((s, width)) = l.facts.compared(arg) {
+    let (inner, outer) = if let Some((s, width)) = compared {
         let (v, exponent) = (g.arg(arg, 0), top + l.facts.frac(s));
         let ring = ring_for(width.max(8));
         let x = l.split_low(s, ring, groups, width);
@@ -80,31 +92,36 @@ pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> P
         let inner = selection::inject(e, &inside, &v);
         let low = selection::to_word(e, &low, small);
         let high = selection::to_word(e, &high, small);
-        let own = match (high.own, low.own) {
-            (Some(a), Some(b)) => Some(e.add(C::Sub(a, b))),
-            _ => None,
-        };
+        let own = sum_of(e, high.own, low.own, true);
         (inner, Pair { own, add2: e.add(C::Sub(high.add2, low.add2)) })
     };
     let e = &mut l.emit;
-    let own = outer.own.map(|v| raise(e, v, k, most));
-    let outer = Pair { own, add2: raise(e, outer.add2, k, most) };
-    let own = match (inner.own, outer.own) {
-        (Some(a), Some(b)) => Some(e.add(C::Add(a, b))),
-        (a, b) => a.or(b),
-    };
-    Pair { own, add2: e.add(C::Add(inner.add2, outer.add2)) }
+    let outer = masked::each_of_pair(outer, |v| raise(e, v, k, most));
+    let own = sum_of(e, inner.own, outer.own, false);
+    Some(Pair { own, add2: e.add(C::Add(inner.add2, outer.add2)) })
 }
 
 /// As [`crate::lower::t1::selection::argmax_is`]: margins, their signs, and one product of all of an
 /// element's bits.
-pub fn argmax_is(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Pair {
-    let choice = l.plan.of(id).clone();
-    let (g, groups) = (l.facts.graph, choice.groups);
-    let z = g.arg(id, 0);
-    let shape = g.shape(z);
-    let classes = shape.last().copied().unwrap_or(1);
-    let n: u64 = shape[..shape.len() - 1].iter().product();
+pub fn argmax_is(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Option<Pair> {
+    let g = l.facts.graph;
+    let (z, y) = (g.arg(id, 0), g.arg(id, 1));
+    if !l.facts.is_secret(z) || !l.facts.is_secret(y) {
+        return None;
+    }
+    let (&classes, outer) = g.shape(z).split_last()?;
+    let n: u64 = outer.iter().product();
+    // Few logits get one dealer for all here, where it is free: what is made of them is combined across
+    // samples and clients soon.
+    let groups = if g.elements(z) <= ONE_DEALER { 1 } else { l.groups_or_default(z) };
+    // Classes become planes, so samples must be what shards are parts of.
+    let is_cut = |shape: &[u64]| {
+        let ty = Type::new(Hold::Own, Dom::Ring(64), shape.to_vec()).grouped(groups);
+        verify::check_type(&ty).is_ok()
+    };
+    if !is_cut(&[n, 1, classes]) || !is_cut(&[n, 1]) || n == 1 && groups > 1 {
+        return None;
+    }
     let width = l.facts.ranges.difference_bits(z, z) + 1;
     let label = l.operand(id, 1);
     let k = l.facts.operand_ring(id, 0);
@@ -130,32 +147,19 @@ pub fn argmax_is(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Pair {
     let good = masked::not(e, worse);
     let good = masked::settle(e, good);
     let good = masked::to_planes(e, &good);
-    let outer = g.shape(id);
-    if let Way::Counted(reader) = choice.way {
-        let k = l.facts.rings.of(reader);
-        let hits = lookup(e, &good, &all_ones(classes as u32), Some(k));
-        let add2 = e.add(C::Reshape(hits.add2, outer.to_vec()));
-        l.record(reader, Form::Pair(Pair { own: None, add2 }).into());
+    let flat = |v| C::Reshape(v, g.shape(id).to_vec());
+    // What is only counted becomes a word in the same step.
+    if let [reader] = g.users(id)[..]
+        && *g.op(reader) == Op::ToInt
+        && !l.facts.is_output(id)
+        && classes <= MOST_BITS as u64
+        && pays(u64::from(l.facts.rings.of(reader)) << classes, n, 1.0, tuning)
+    {
+        let hits = lookup(e, &good, &all_ones(classes as u32), Some(l.facts.rings.of(reader)));
+        let hits = masked::linear_of_pair(e, hits, flat);
+        l.record(reader, Form::Pair(hits));
     }
     let e = &mut l.emit;
     let all = gates::all_planes(e, &good, tuning);
-    masked::linear_of_pair(e, all, |v| C::Reshape(v, outer.to_vec()))
-}
-
-/// Inner products of rows with bits as words: a choice of each entry instead of words of the bits.
-pub fn entries(l: &mut Values<'_>, id: NodeId) -> Forms {
-    let (g, k, groups) = (l.facts.graph, l.facts.rings.of(id), l.plan.of(id).groups);
-    let (x, z) = (g.arg(id, 0), g.arg(id, 1));
-    let shape = g.shape(x).to_vec();
-    let Some(word) = words_of(&l.facts, x) else { unreachable!("chosen for words of bits only") };
-    let chosen = l.split(g.arg(word, 0), groups);
-    let values = l.split_in(z, k, groups);
-    let e = &mut l.emit;
-    let chosen = masked::linear(e, &chosen, |v| C::Reshape(v, shape.clone()));
-    let Pair { own, add2 } = selection::inject(e, &chosen, &values);
-    let mut summed = |x: ValueId| {
-        let sum = e.add(C::Sum { x, axes: vec![2] });
-        e.add(C::Reshape(sum, vec![shape[0], 1, 1]))
-    };
-    Form::Pair(Pair { own: own.map(&mut summed), add2: summed(add2) }).into()
+    Some(masked::linear_of_pair(e, all, flat))
 }

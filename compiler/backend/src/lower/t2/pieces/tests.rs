@@ -3,7 +3,7 @@
 use super::*;
 use crate::lower::common::masked::split;
 use crate::lower::tests::functions::worst;
-use crate::lower::tests::t2::words_of;
+use crate::lower::tests::t2::{encode, words_of_split};
 use crate::lower::tests::trial::run;
 use slvr_circuit::Dom;
 
@@ -24,12 +24,11 @@ fn reciprocals_of_every_small_divisor() {
         let step = (all.end() - all.start()) as usize / 1500;
         let xs: Vec<i64> = all.clone().step_by(step).chain([*all.end()]).collect();
         let n = xs.len() as u64;
-        let words: Vec<u128> = xs.iter().map(|&x| x as u128).collect();
+        let words = encode(&xs, 64);
         let made = run(Dom::Ring(k), &[n, 1], &words, false, |e, x| {
             let x = split(e, x, 1);
             let y = pieces.eval(e, &x);
-            let add2 = e.add(Op::AsAdd2(y.dup));
-            words_of(e, Pair { own: Some(y.own), add2 })
+            words_of_split(e, &y)
         });
         let one = f64::from(2 * frac).exp2();
         let error = worst(&made, to, &xs, (-20f64).exp2(), |x| one / x);
@@ -50,12 +49,11 @@ fn pieces_of_other_functions() {
         let smooth = Smooth { lo, hi, value: &f, tolerance: &|_| 0.25 };
         let pieces = Pieces::fit(&smooth, 32).expect("pieces");
         let xs: Vec<i64> = (lo..=hi).step_by(((hi - lo) as usize / 3000).max(1)).collect();
-        let words: Vec<u128> = xs.iter().map(|&x| x as u128 & low_mask(32)).collect();
+        let words = encode(&xs, 32);
         let made = run(Dom::Ring(32), &[xs.len() as u64, 1], &words, false, |e, x| {
             let x = split(e, x, 1);
             let y = pieces.eval(e, &x);
-            let add2 = e.add(Op::AsAdd2(y.dup));
-            words_of(e, Pair { own: Some(y.own), add2 })
+            words_of_split(e, &y)
         });
         let error = worst(&made, 32, &xs, 0.0, f);
         assert!(error <= 1.25, "{lo}..{hi}: {error} {}, {}", pieces.n, pieces.shift);

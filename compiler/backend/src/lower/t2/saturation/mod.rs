@@ -27,15 +27,14 @@
 //! **Simulation.** As of [`negative`]: the messages are the dealt table, dealt products of masks, and
 //! opened factors, each with a mask of its own; that c is a factor of two products opens it once.
 
-use super::comparison::{self, MOST_LEVELS, NEARLY, negative};
-use super::gates::{Bits, Joined, level, products, total, tree};
+use super::comparison::{self, blocks, negative, shallow};
+use super::gates::{Bits, Joined, level, part, products, total};
 use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::{self, Pair, Split, settle, shares};
-use crate::lower::common::words::even;
 use slvr_circuit::low_mask;
 use slvr_circuit::multi_and::MultiAnd;
-use slvr_circuit::tables::{MAX_BLOCK, thermometer_planes};
+use slvr_circuit::tables::thermometer_planes;
 use slvr_circuit::{Op, ValueId};
 
 /// Most nodes above the edge that the last level joins with the carry of the low bits, and the reverse.
@@ -92,21 +91,8 @@ impl Plan {
 
     /// The same with k nodes below and m above the edge for the last level.
     fn that_ends(n: u32, e: u32, most: u32, (k, m): (u32, u32)) -> Option<Plan> {
-        let low = (e.div_ceil(MAX_BLOCK).max(k)..=e).filter_map(|leaves| {
-            let blocks = even(e, leaves);
-            let (levels, (dealt, opened)) = tree(Joined::Carry, leaves, k, most)?;
-            let dealt = dealt + u64::from(thermometer_planes(&blocks));
-            Some((blocks, levels, (dealt, opened)))
-        });
-        let (low, lower, (dealt, opened)) = low.min_by_key(|way| total(way.2))?;
-        let h = n - e;
-        let high = (h.div_ceil(MAX_BLOCK).max(m)..=h).filter_map(|leaves| {
-            let blocks = even(h, leaves);
-            let (levels, (dealt, opened)) = tree(Joined::CarryAndZero, leaves, m, most)?;
-            let dealt = dealt + u64::from(thermometer_planes(&blocks));
-            Some((blocks, levels, (dealt, opened)))
-        });
-        let (high, upper, more) = high.min_by_key(|way| total(way.2))?;
+        let (low, lower, (dealt, opened)) = blocks(Joined::Carry, e, k, most)?;
+        let (high, upper, more) = blocks(Joined::CarryAndZero, n - e, m, most)?;
         // Whichever is done first waits.
         let depth = lower.len().max(upper.len());
         let lower = lower.into_iter().chain(std::iter::repeat(vec![1; k as usize]));
@@ -124,11 +110,8 @@ impl Plan {
 
     /// As [`comparison::Plan::new`]; none where two comparisons take less time.
     pub fn new(n: u32, e: u32, elements: u64, tuning: Tuning) -> Option<Plan> {
-        let plans = (0..=MOST_LEVELS).filter_map(|most| Plan::with_levels(n, e, most));
-        let plans: Vec<Plan> = plans.collect();
         let time = |p: &Plan| p.time(elements, tuning);
-        let best = plans.iter().map(time).fold(f64::INFINITY, f64::min);
-        let plan = plans.into_iter().find(|p| time(p) <= NEARLY * best)?;
+        let plan = shallow(|most| Plan::with_levels(n, e, most), time)?;
         // They share the table.
         let signs = comparison::Plan::new(n, elements, tuning);
         let table = u64::from(thermometer_planes(&signs.blocks));
@@ -210,15 +193,6 @@ fn join_below(e: &mut Emit, nodes: ValueId, zero: ValueId, k: u32) -> (ValueId, 
     let of_second = part(e, &x, &second);
     let carry = products(e, &of_first, Some(nodes), gates.clone());
     (carry, products(e, &of_second, Some(others), gates))
-}
-
-/// Some planes of a split.
-fn part(e: &mut Emit, x: &Split, planes: &[u32]) -> Split {
-    Split {
-        own: e.select(x.own, planes.to_vec()),
-        dup: e.select(x.dup, planes.to_vec()),
-        mask: x.mask.map(|mask| e.select(mask, planes.to_vec())),
-    }
 }
 
 /// The last level: of nodes c and (g, p) for m nodes above, and m tests for zero, the carry of all, G of

@@ -1,7 +1,7 @@
 //! Both answers at every width and edge, in the clear and among three parties, with rounds and bits.
 
 use super::*;
-use crate::lower::common::masked::{split, sum};
+use crate::lower::common::masked::{split, sum, unsettled};
 use crate::lower::common::words::ring_for;
 use crate::lower::tests::t2::{FEW_BITS, FEW_LEVELS, bits_of, cost, encode, words};
 use crate::lower::tests::trial::run;
@@ -39,8 +39,8 @@ fn answers(
             let x = split(e, x, groups);
             let both = make(e, &x);
             let one = if large { both.large } else { both.inside };
-            let both = e.add(Op::AsAdd2(one.dup));
-            bits_of(e, Pair { own: Some(one.own), add2: both }, n)
+            let one = unsettled(e, &one);
+            bits_of(e, one, n)
         })
     };
     let (inside, large) = (of(false), of(true));
@@ -116,8 +116,8 @@ fn bits_of_both() {
         let x = split(e, x, 1);
         let both = locate(e, &x, (w, edge), FEW_BITS);
         let low = sum(e, &both.inside, &both.large, false);
-        let add2 = e.add(Op::AsAdd2(low.dup));
-        bits_of(e, Pair { own: Some(low.own), add2 }, n)
+        let low = unsettled(e, &low);
+        bits_of(e, low, n)
     });
     assert_eq!(made.admitted, xs.iter().map(|&x| x >= 0).collect::<Vec<_>>());
     let levels = plan.levels.len();

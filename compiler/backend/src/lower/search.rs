@@ -4,19 +4,54 @@
 //! ([`crate::lower::t1::search`]). A search answers questions whether a rank is below a number or equal to it, each
 //! by itself: ranks that are read for anything else stay.
 
+use super::common::words::{bits_for, ring_for};
+use super::facts::Facts;
+use super::t1::comparison;
+use super::t1::search::{Search, Wanted, price};
 use crate::cost::Tuning;
-use crate::lower::common::words::{bits_for, ring_for};
-use crate::lower::facts::Facts;
-use crate::lower::t1::comparison;
-use crate::lower::t1::search::{Search, Wanted, price};
 use slvr_graph::graph::ranks::{PAIRED, Ranks};
 use slvr_graph::graph::{Graph, NodeId, Op};
 
 /// Most bits that are found in one step.
 const MOST: u32 = 5;
 
+/// Which comparisons with ranks become searches among the entries that are ranked, and which nodes are read then.
+pub struct Searches {
+    found: Vec<Option<(NodeId, Search)>>,
+    read: Vec<bool>,
+}
+
+impl Searches {
+    pub fn of(facts: &Facts<'_>) -> Searches {
+        let g = facts.graph;
+        let found: Vec<Option<(NodeId, Search)>> = g.ids().map(|id| search(facts, id)).collect();
+        let mut read = vec![found.iter().all(Option::is_none); g.len()];
+        g.outputs.iter().for_each(|o| read[o.node.index()] = true);
+        for id in g.ids().rev() {
+            // Inputs are dealt, whoever reads them.
+            read[id.index()] |= matches!(g.op(id), Op::Input(_));
+            match &found[id.index()] {
+                _ if !read[id.index()] => {}
+                Some((of, _)) => read[of.index()] = true,
+                None => g.args(id).iter().for_each(|a| read[a.index()] = true),
+            }
+        }
+        Searches { found, read }
+    }
+
+    /// The node whose entries are searched for a comparison, and how.
+    pub fn at(&self, id: NodeId) -> Option<(NodeId, Search)> {
+        self.found[id.index()]
+    }
+
+    /// Whether a node is read: ranks are not, where their entries are searched.
+    pub fn is_read(&self, id: NodeId) -> bool {
+        self.read[id.index()]
+    }
+}
+
 /// The search that a comparison with a rank becomes, if that is faster for all that reads the ranks.
-pub fn search(facts: &Facts<'_>, id: NodeId) -> Option<(NodeId, Search)> {
+fn search(facts: &Facts<'_>, id: NodeId) -> Option<(NodeId, Search)> {
     let g = facts.graph;
     let (at, _) = wanted(g, id)?;
     let ranks = Ranks::of(g, at)?;

@@ -1,11 +1,14 @@
-//! Between how many groups the shards of values are cut, and in which groups an operation goes shard by
+//! Between how many groups the shards of values are cut, and in which groups an operation of family T2 goes shard by
 //! shard.
+//!
+//! An operation takes the groups of its largest operand that is split. Values of few elements have one dealer for all,
+//! because they are soon combined across clients.
 
-use super::plan::{Made, Plan};
-use crate::lower::common::words::aligned;
-use crate::lower::facts::Facts;
+use super::common::words::aligned;
+use super::form::{Form, Values};
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, lead, verify};
 use slvr_graph::graph::NodeId;
+use std::cmp::Reverse;
 
 /// Values of at most so many elements have one dealer for all.
 pub const ONE_DEALER: u64 = 1 << 14;
@@ -25,28 +28,19 @@ fn default_groups(shape: &[u64]) -> u32 {
     }
 }
 
-/// The nodes that are chosen so far.
-pub struct Earlier<'a> {
-    /// The graph and what is known of it.
-    pub facts: Facts<'a>,
-    /// Their choices.
-    pub plan: Plan,
-}
+impl Values<'_> {
+    /// The groups of a value that was made in a form of family T2.
+    pub fn groups(&self, id: NodeId) -> Option<u32> {
+        match self.made(id)? {
+            Form::Split(s) => Some(self.emit.ty(s.own).groups),
+            Form::Pair(p) => Some(self.emit.ty(p.add2).groups),
+            Form::Public(_) | Form::Replicated(_) | Form::Additive(_) | Form::LowBits(_) => None,
+        }
+    }
 
-impl Earlier<'_> {
     /// The groups of a value, or those that it would get.
     pub fn groups_or_default(&self, id: NodeId) -> u32 {
-        self.plan.groups(id).unwrap_or_else(|| default_groups(self.facts.graph.shape(id)))
-    }
-
-    /// Whether a value is in a form of family T2.
-    pub fn is_split(&self, id: NodeId) -> bool {
-        self.plan.groups(id).is_some()
-    }
-
-    /// Whether a reader that works in these groups takes a value's pair.
-    pub fn hands_pair(&self, id: NodeId, k: u32, groups: u32) -> bool {
-        self.plan.groups(id) == Some(groups) && self.plan.hands_over(&self.facts, id, Made::Pair, k)
+        self.groups(id).unwrap_or_else(|| default_groups(self.facts.graph.shape(id)))
     }
 
     /// Whether an operation applies to split operands that are cut between so many groups.
@@ -75,9 +69,9 @@ impl Earlier<'_> {
     /// that is split already, if they do.
     pub fn common(&self, id: NodeId, ids: &[NodeId], op: &C) -> Option<u32> {
         let g = self.facts.graph;
-        let mut split: Vec<NodeId> = ids.iter().copied().filter(|&i| self.is_split(i)).collect();
-        split.sort_by_key(|&i| std::cmp::Reverse(g.elements(i)));
-        let mut ways: Vec<u32> = split.into_iter().filter_map(|i| self.plan.groups(i)).collect();
+        let mut largest_first = ids.to_vec();
+        largest_first.sort_by_key(|&i| Reverse(g.elements(i)));
+        let mut ways: Vec<u32> = largest_first.into_iter().filter_map(|i| self.groups(i)).collect();
         if ways.is_empty() {
             let most = ids.iter().copied().chain([id]).max_by_key(|&i| g.elements(i));
             ways.extend(most.map(|i| default_groups(g.shape(i))));
