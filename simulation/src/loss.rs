@@ -44,6 +44,6 @@ pub(super) fn confidence(logits: &[f32], classes: usize) -> f64 {
 }
 
 /// The index of the largest entry, the first of equal ones.
-pub(super) fn first_largest(row: &[f32]) -> usize {
+pub(super) fn first_largest<T: PartialOrd>(row: &[T]) -> usize {
     (1..row.len()).fold(0, |best, i| if row[i] > row[best] { i } else { best })
 }

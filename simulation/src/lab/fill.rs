@@ -21,6 +21,7 @@
 
 use super::vectors::norm;
 use crate::data::Dataset;
+use crate::fill::slot;
 use crate::net::Net;
 use crate::random::{Purpose, Random};
 use slvr_compiler::analysis::guard::norm_limit;
@@ -506,13 +507,9 @@ pub fn wants_reference(roles: &[Role]) -> bool {
 
 /// A model as the rule sees it.
 pub fn model_shape(net: &Net, model: &slvr_compiler::types::model::Model) -> ModelShape {
-    let place = |p: &slvr_compiler::types::model::Param| {
-        let start = p.offset as usize;
-        start..start + p.shape.iter().product::<u64>() as usize
-    };
     ModelShape {
         len: net.weights(),
         input: model.input.clone(),
-        tensors: model.params.iter().map(place).collect(),
+        tensors: model.params.iter().filter_map(|p| slot(model, p)).collect(),
     }
 }

@@ -1,8 +1,8 @@
 //! The walk over a graph, forwards and backwards.
 
 use super::derivative::{Slots, back, is_step};
-use super::number::Number;
 use super::value::{Coin, value};
+use crate::number::Number;
 use slvr_compiler::graph::verify::{VerifyError, verify};
 use slvr_compiler::graph::{Graph, NodeId, Op};
 use std::sync::Arc;
