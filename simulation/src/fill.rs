@@ -41,7 +41,6 @@ impl Fill {
         }
     }
 
-    /// All weights.
     pub fn all(fills: &[(Range<usize>, Fill)], len: usize, seed: u64) -> Vec<f32> {
         let mut random = Random::new(seed, Purpose::Init, [0, 0]);
         let mut weights = vec![0.0; len];

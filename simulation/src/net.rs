@@ -101,17 +101,14 @@ impl Net {
         }
     }
 
-    /// Length of the weight vector.
     pub fn weights(&self) -> usize {
         self.outline().weights
     }
 
-    /// Number of classes.
     pub fn classes(&self) -> usize {
         self.outline().classes
     }
 
-    /// Shape of one input.
     pub fn input(&self) -> &[usize] {
         &self.outline().input
     }

@@ -28,7 +28,6 @@ pub trait Number:
 
     /// The nearest number.
     fn of(x: f64) -> Self;
-    /// As `f64`.
     fn real(self) -> f64;
 
     /// c = beta c + a b; a is m x k and b is k x n, each with the distances of its rows and columns, c is m x n

@@ -42,7 +42,6 @@ impl Lanes {
         self.0.iter().sum()
     }
 
-    /// Adds entry by entry.
     #[inline(always)]
     pub(super) fn add(&mut self, x: &Lanes) {
         for (a, x) in self.0.iter_mut().zip(&x.0) {
