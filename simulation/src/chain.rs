@@ -11,23 +11,21 @@
 //! what a predicate computes, and it keeps a client's update a function of the weight vector only.
 
 use super::error::NetError;
-use super::fill::Fill;
-use super::kernels::{self, LANES, Lanes, Matrix, Scratch, Window, flat_mut, gemm};
+use super::fill::slot;
+use super::kernels::{self, LANES, Lanes, Scratch, Window, flat_mut, matrix};
 use super::loss::cross_entropy;
+use super::net::Outline;
+use super::number::{Matrix, Number};
 use slvr_compiler::types::Conv;
 use slvr_compiler::types::layer::Layer;
-use slvr_compiler::types::model::{Model, ParamId, StepId, StepKind};
+use slvr_compiler::types::model::{Model, StepId, StepKind};
 use std::ops::Range;
 
 /// A model ready to be evaluated and differentiated.
 #[derive(Clone, Debug)]
 pub struct Chain {
     nodes: Vec<Node>,
-    fills: Vec<(Range<usize>, Fill)>,
-    len: usize,
-    input: Vec<usize>,
-    input_len: usize,
-    classes: usize,
+    pub(super) outline: Outline,
 }
 
 /// A step with its sizes. Its results are stored `[lead, area]`, of [`LANES`] images side by side.
@@ -68,15 +66,13 @@ pub struct Workspace {
 impl Chain {
     /// Checks a model and resolves its shapes and offsets.
     pub fn new(model: &Model) -> Result<Chain, NetError> {
-        let len = usize::try_from(model.len).map_err(|_| NetError::Ends)?;
-        let mut fills = vec![Fill::Constant(0.0); model.params.len()];
         let mut nodes: Vec<Node> = Vec::with_capacity(model.steps.len());
         for (index, step) in model.steps.iter().enumerate() {
             if !trains(&nodes, &step.kind) {
                 return Err(NetError::Untrained { step: index, name: step.name.clone() });
             }
             let node = sizes(&step.shape).and_then(|shape| {
-                let op = resolve(model, len, &nodes, &step.kind, &shape, &mut fills)?;
+                let op = resolve(model, &nodes, &step.kind, &shape)?;
                 let area = elements(shape.get(1..)?)?;
                 Some(Node { op, lead: shape[0], area, shape })
             });
@@ -88,27 +84,8 @@ impl Chain {
         if inputs != 1 || !matches!(first.op, Op::Input) || last.area != 1 {
             return Err(NetError::Ends);
         }
-        let (input, input_len, classes) = (first.shape.clone(), first.lead * first.area, last.lead);
-        let fills = (0..fills.len())
-            .map(|id| Some((slot(model, len, id, None)?, fills[id])))
-            .collect::<Option<_>>()
-            .ok_or(NetError::Ends)?;
-        Ok(Chain { nodes, fills, len, input, input_len, classes })
-    }
-
-    /// Length of the weight vector.
-    pub fn weights(&self) -> usize {
-        self.len
-    }
-
-    /// Number of classes.
-    pub fn classes(&self) -> usize {
-        self.classes
-    }
-
-    /// Shape of one input.
-    pub fn input(&self) -> &[usize] {
-        &self.input
+        let outline = Outline::new(model, first.shape.clone(), last.lead)?;
+        Ok(Chain { nodes, outline })
     }
 
     /// Samples for one thread: as many as are computed side by side, or twice as many where the model is small.
@@ -117,36 +94,21 @@ impl Chain {
         if each > 1 << 19 { LANES } else { 2 * LANES }
     }
 
-    /// Initial weights (see [`Fill`]).
-    pub fn init(&self, seed: u64) -> Vec<f32> {
-        Fill::all(&self.fills, self.len, seed)
-    }
-
-    /// The outputs of a batch, one row of [`Self::classes`] entries per image.
-    ///
-    /// # Panics
-    /// If `weights` is not of [`Self::weights`] entries or `images` not of whole images.
+    /// The outputs of a batch, one row for each image.
     pub fn logits(&self, weights: &[f32], images: &[f32], space: &mut Workspace) -> Vec<f32> {
-        assert_eq!(weights.len(), self.len, "length of the weight vector");
-        assert_eq!(images.len() % self.input_len, 0, "whole images");
-        let mut rows = Vec::with_capacity(images.len() / self.input_len * self.classes);
-        for part in images.chunks(LANES * self.input_len) {
+        let (one, classes) = (self.outline.input_len(), self.outline.classes);
+        let mut rows = Vec::with_capacity(images.len() / one * classes);
+        for part in images.chunks(LANES * one) {
             self.forward(weights, part, space);
             let last = &space.values[self.nodes.len() - 1];
-            for lane in 0..part.len() / self.input_len {
+            for lane in 0..part.len() / one {
                 rows.extend(last.iter().map(|z| z.0[lane]));
             }
         }
         rows
     }
 
-    /// Adds to `gradient` the gradient of the sum, over the batch, of softmax cross-entropy, both
-    /// divided by `count`; returns that sum divided by `count`. With `count` the batch's length
-    /// this is the mean loss; a batch in pieces passes the whole one's length for each.
-    ///
-    /// # Panics
-    /// As [`Self::logits`], and if there is not one label below [`Self::classes`] per image, or
-    /// `gradient` is not as long as `weights`.
+    /// As [`super::net::Net::gradient`].
     pub fn gradient(
         &self,
         weights: &[f32],
@@ -155,11 +117,7 @@ impl Chain {
         gradient: &mut [f32],
         space: &mut Workspace,
     ) -> f64 {
-        assert_eq!(weights.len(), self.len, "length of the weight vector");
-        let n = images.len() / self.input_len;
-        assert_eq!(images.len() % self.input_len, 0, "whole images");
-        assert_eq!((labels.len(), gradient.len()), (n, self.len), "labels or gradient length");
-        let parts = images.chunks(LANES * self.input_len).zip(labels.chunks(LANES));
+        let parts = images.chunks(LANES * self.outline.input_len()).zip(labels.chunks(LANES));
         parts.map(|part| self.part_gradient(weights, part, count, gradient, space)).sum()
     }
 
@@ -181,7 +139,7 @@ impl Chain {
         }
         let last = self.nodes.len() - 1;
         let (z, dz) = (kernels::flat(&values[last]), flat_mut(&mut grads[last]));
-        let loss = cross_entropy(z, labels, self.classes, count, dz);
+        let loss = cross_entropy(z, labels, self.outline.classes, count, dz);
         for (index, node) in self.nodes.iter().enumerate().skip(1).rev() {
             let (before, rest) = grads.split_at_mut(index);
             let dy = &rest[0][..];
@@ -198,15 +156,15 @@ impl Chain {
                     }
                 }
                 Op::Linear { x, weight, bias, inputs } => {
-                    let (out, dy_matrix) = (node.lead, Matrix::of(dy));
+                    let (out, dy_matrix) = (node.lead, matrix(dy));
                     let dw = &mut gradient[weight.clone()];
-                    let transposed = Matrix::of(&values[*x]).transposed();
-                    gemm([out, labels.len(), *inputs], dy_matrix, transposed, 1.0, dw);
+                    let transposed = matrix(&values[*x]).transposed();
+                    f32::gemm([out, labels.len(), *inputs], dy_matrix, transposed, 1.0, dw);
                     add_rows(dy, 1, bias, gradient);
                     if !matches!(self.nodes[*x].op, Op::Input) {
                         let w = Matrix::new(&weights[weight.clone()], *inputs).transposed();
                         let dx = flat_mut(&mut before[*x]);
-                        gemm([*inputs, out, LANES], w, dy_matrix, 1.0, dx);
+                        f32::gemm([*inputs, out, LANES], w, dy_matrix, 1.0, dx);
                     }
                 }
                 Op::Norm { x, .. } => {
@@ -249,7 +207,7 @@ impl Chain {
             let y = &mut rest[0];
             y.resize(node.lead * node.area, Lanes::default());
             match &node.op {
-                Op::Input => kernels::gather(images, self.input_len, y),
+                Op::Input => kernels::gather(images, self.outline.input_len(), y),
                 Op::Conv { x, weight, bias, window } => {
                     fill_rows(y, node.area, bias, weights);
                     kernels::convolve(window, &weights[weight.clone()], &before[*x], y, scratch);
@@ -257,8 +215,8 @@ impl Chain {
                 Op::Linear { x, weight, bias, inputs } => {
                     fill_rows(y, 1, bias, weights);
                     let w = Matrix::new(&weights[weight.clone()], *inputs);
-                    let x = Matrix::of(&before[*x]);
-                    gemm([node.lead, *inputs, LANES], w, x, 1.0, flat_mut(y));
+                    let x = matrix(&before[*x]);
+                    f32::gemm([node.lead, *inputs, LANES], w, x, 1.0, flat_mut(y));
                 }
                 Op::Norm { x, weight, bias, mean, var, eps } => {
                     for c in 0..node.lead {
@@ -359,15 +317,6 @@ fn elements(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }
 
-/// Where a parameter lies, if it is inside the weight vector and has the shape expected of it.
-fn slot(model: &Model, len: usize, id: ParamId, shape: Option<&[usize]>) -> Option<Range<usize>> {
-    let param = model.params.get(id)?;
-    let found = sizes(&param.shape)?;
-    let start = usize::try_from(param.offset).ok()?;
-    let end = start.checked_add(elements(&found)?)?;
-    (end <= len && shape.is_none_or(|shape| shape == found)).then_some(start..end)
-}
-
 /// Whether the derivative of a step is known.
 fn trains(nodes: &[Node], kind: &StepKind) -> bool {
     match kind {
@@ -388,41 +337,23 @@ fn trains(nodes: &[Node], kind: &StepKind) -> bool {
 }
 
 /// A step's kind with operands, parameters and result shape checked; `None` if they do not fit.
-fn resolve(
-    model: &Model,
-    len: usize,
-    nodes: &[Node],
-    kind: &StepKind,
-    shape: &[usize],
-    fills: &mut [Fill],
-) -> Option<Op> {
-    let same = |x: StepId| nodes.get(x).is_some_and(|node| node.shape == shape);
-    Some(match *kind {
-        StepKind::Input => (sizes(&model.input)? == shape).then_some(Op::Input)?,
-        StepKind::Layer { ref layer, x, ref params } => {
-            resolve_layer(model, len, nodes, layer, x, params, shape, fills)?
+fn resolve(model: &Model, nodes: &[Node], kind: &StepKind, shape: &[usize]) -> Option<Op> {
+    let (layer, x, params) = match kind {
+        StepKind::Input => return (sizes(&model.input)? == shape).then_some(Op::Input),
+        StepKind::Add(a, b) => {
+            let same = |x: &StepId| nodes.get(*x).is_some_and(|node| node.shape == shape);
+            return (same(a) && same(b)).then_some(Op::Add(*a, *b));
         }
-        StepKind::Add(a, b) => (same(a) && same(b)).then_some(Op::Add(a, b))?,
         // Refused before, with its name.
         StepKind::Compute { .. } => return None,
-    })
-}
-
-/// A layer with operand, parameters and result shape checked; `None` if they do not fit.
-#[allow(clippy::too_many_arguments)]
-fn resolve_layer(
-    model: &Model,
-    len: usize,
-    nodes: &[Node],
-    layer: &Layer,
-    x: StepId,
-    params: &[ParamId],
-    shape: &[usize],
-    fills: &mut [Fill],
-) -> Option<Op> {
+        StepKind::Layer { layer, x, params } => (layer, *x, params),
+    };
     let from = nodes.get(x)?;
     let image = || <[usize; 3]>::try_from(from.shape.as_slice()).ok();
-    let slot = |at: usize, shape: &[usize]| slot(model, len, *params.get(at)?, Some(shape));
+    let slot = |at: usize, shape: &[usize]| {
+        let param = model.params.get(*params.get(at)?)?;
+        slot(model, param).filter(|_| sizes(&param.shape).is_some_and(|found| found == shape))
+    };
     let bias = |there: bool, out: usize| match there {
         true => slot(1, &[out]).map(Some),
         false => Some(None),
@@ -443,21 +374,18 @@ fn resolve_layer(
             let depth = conv.kernel_channels(c as u64, out as u64)? as usize;
             let weight = slot(0, &[out, depth, k, k])?;
             let bias = bias(with_bias, out)?;
-            fills[params[0]] = Fill::kaiming(depth * k * k);
             Op::Conv { x, weight, bias, window }
         }
         Layer::Linear { bias: with_bias, .. } => {
             let (&[inputs], &[out]) = (from.shape.as_slice(), shape) else { return None };
             let weight = slot(0, &[out, inputs])?;
             let bias = bias(with_bias, out)?;
-            fills[params[0]] = Fill::kaiming(inputs);
             Op::Linear { x, weight, bias, inputs }
         }
         Layer::BatchNorm { eps, .. } => {
             same.then_some(())?;
             let starts = |at| Some(slot(at, &shape[..1])?.start);
             let (weight, bias, mean, var) = (starts(0)?, starts(1)?, starts(2)?, starts(3)?);
-            [0, 3].into_iter().for_each(|at| fills[params[at]] = Fill::Constant(1.0));
             Op::Norm { x, weight, bias, mean, var, eps: eps as f32 }
         }
         Layer::Relu => same.then_some(Op::Relu(x))?,

@@ -24,7 +24,6 @@ pub enum DataError {
         values: usize,
         /// How many values one image should have.
         size: usize,
-        /// How many labels there are.
         labels: usize,
     },
 }
@@ -53,12 +52,10 @@ impl Dataset {
         self.size
     }
 
-    /// Number of samples.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
 
-    /// Whether there are no samples.
     pub fn is_empty(&self) -> bool {
         self.labels.is_empty()
     }
@@ -68,7 +65,6 @@ impl Dataset {
         &self.images
     }
 
-    /// All labels.
     pub fn labels(&self) -> &[u8] {
         &self.labels
     }

@@ -26,7 +26,6 @@ pub enum NetError {
     /// A label is not one of the model's classes.
     #[error("label {found} where the model has {classes} classes")]
     Label { found: u8, classes: usize },
-    /// There are no samples.
     #[error("no samples")]
     Empty,
 }

@@ -1,8 +1,15 @@
 //! How weights start.
 
 use super::random::{Purpose, Random};
-use slvr_compiler::types::model::Param;
+use slvr_compiler::types::model::{Model, Param};
 use std::ops::Range;
+
+/// Where a parameter lies in the weight vector, if it is inside.
+pub fn slot(model: &Model, param: &Param) -> Option<Range<usize>> {
+    let len = param.shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d))?;
+    let end = param.offset.checked_add(len).filter(|end| *end <= model.len)?;
+    Some(usize::try_from(param.offset).ok()?..usize::try_from(end).ok()?)
+}
 
 /// How a parameter starts: Kaiming uniform for ReLU, as `torch.nn.init.kaiming_uniform_` has it. Weights of layers are
 /// uniform on ±sqrt(6 / fan-in), biases are zero, normalisation is the identity (K. He, X. Zhang, S. Ren, J. Sun,
@@ -34,7 +41,6 @@ impl Fill {
         }
     }
 
-    /// All weights.
     pub fn all(fills: &[(Range<usize>, Fill)], len: usize, seed: u64) -> Vec<f32> {
         let mut random = Random::new(seed, Purpose::Init, [0, 0]);
         let mut weights = vec![0.0; len];

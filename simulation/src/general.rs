@@ -1,8 +1,9 @@
 //! Models trained through their graph: whatever the language can say.
 
 use super::error::NetError;
-use super::fill::Fill;
+use super::fill::slot;
 use super::loss::cross_entropy;
+use super::net::Outline;
 use super::reverse::{Given, Tape};
 use slvr_compiler::graph::build;
 use slvr_compiler::source::Sources;
@@ -14,13 +15,11 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct General {
     tape: Tape,
-    fills: Vec<(Range<usize>, Fill)>,
     /// Running means and variances: an update leaves them alone.
     constant: Vec<Range<usize>>,
-    len: usize,
-    input: Vec<usize>,
-    classes: usize,
-    batch: usize,
+    pub(super) outline: Outline,
+    /// Samples that the graph computes at a time.
+    pub(super) batch: usize,
 }
 
 /// Positions of the program's inputs.
@@ -35,8 +34,6 @@ impl General {
         let [weights, image] = graph.inputs.as_slice() else {
             return Err(odd("it has two inputs"));
         };
-        let size = |shape: &[u64]| shape.iter().map(|&d| d as usize).collect::<Vec<usize>>();
-        let (len, input) = (model.len as usize, size(&model.input));
         let Some((&batch, of)) = image.shape.split_first() else {
             return Err(odd("images come in batches"));
         };
@@ -48,37 +45,13 @@ impl General {
         if graph.outputs.len() != 1 || !graph.outputs.iter().all(whole) {
             return Err(odd("it reveals the outputs of a batch"));
         }
-        let place = |p: &slvr_compiler::types::model::Param| {
-            let start = p.offset as usize;
-            start..start + p.shape.iter().product::<u64>() as usize
-        };
         let running = |name: &str| name.ends_with("running_mean") || name.ends_with("running_var");
-        let constant =
-            model.params.iter().filter(|p| running(&p.name)).map(place).collect::<Vec<_>>();
-        let fills = model.params.iter().map(|p| (place(p), Fill::of(p))).collect();
+        let constant = model.params.iter().filter(|p| running(&p.name));
+        let constant = constant.filter_map(|p| slot(model, p)).collect();
         let tape = Tape::new(graph).map_err(|e| odd(&e.to_string()))?;
-        let (classes, batch) = (classes as usize, batch as usize);
-        Ok(General { tape, fills, constant, len, input, classes, batch })
-    }
-
-    pub(super) fn weights(&self) -> usize {
-        self.len
-    }
-
-    pub(super) fn classes(&self) -> usize {
-        self.classes
-    }
-
-    pub(super) fn input(&self) -> &[usize] {
-        &self.input
-    }
-
-    pub(super) fn piece(&self) -> usize {
-        self.batch
-    }
-
-    pub(super) fn init(&self, seed: u64) -> Vec<f32> {
-        Fill::all(&self.fills, self.len, seed)
+        let input = model.input.iter().map(|&d| d as usize).collect();
+        let outline = Outline::new(model, input, classes as usize)?;
+        Ok(General { tape, constant, outline, batch: batch as usize })
     }
 
     /// Calls `each(values of the graph, images in the batch, first image)` for every batch; the last one is filled with
@@ -90,9 +63,7 @@ impl General {
         keep: bool,
         mut each: impl FnMut(Vec<Option<Arc<Vec<f32>>>>, usize, usize),
     ) {
-        assert_eq!(weights.len(), self.len, "length of the weight vector");
-        let one: usize = self.input.iter().product();
-        assert_eq!(images.len() % one, 0, "whole images");
+        let one = self.outline.input_len();
         let weights = Arc::new(weights.to_vec());
         for (at, part) in images.chunks(one * self.batch).enumerate() {
             let mut filled = part.to_vec();
@@ -113,7 +84,7 @@ impl General {
     pub(super) fn logits(&self, weights: &[f32], images: &[f32]) -> Vec<f32> {
         let mut out = Vec::new();
         self.batches(weights, images, false, |values, n, _| {
-            out.extend_from_slice(&self.logits_of(&values)[..n * self.classes]);
+            out.extend_from_slice(&self.logits_of(&values)[..n * self.outline.classes]);
         });
         out
     }
@@ -125,19 +96,18 @@ impl General {
         count: usize,
         gradient: &mut [f32],
     ) -> f64 {
-        let mut loss = 0.0;
+        let (mut loss, classes) = (0.0, self.outline.classes);
         self.batches(weights, images, true, |values, n, first| {
             let labels = &labels[first..first + n];
             // Classes come first in the loss.
             let z = self.logits_of(&values);
-            let turned: Vec<f32> = (0..self.classes)
-                .flat_map(|c| (0..n).map(move |i| z[i * self.classes + c]))
-                .collect();
+            let turned: Vec<f32> =
+                (0..classes).flat_map(|c| (0..n).map(move |i| z[i * classes + c])).collect();
             let mut turned_back = vec![0.0; turned.len()];
-            loss += cross_entropy(&turned, labels, self.classes, count, &mut turned_back);
-            let mut seed = vec![0.0; self.batch * self.classes];
-            for (i, c) in (0..n).flat_map(|i| (0..self.classes).map(move |c| (i, c))) {
-                seed[i * self.classes + c] = turned_back[c * n + i];
+            loss += cross_entropy(&turned, labels, classes, count, &mut turned_back);
+            let mut seed = vec![0.0; self.batch * classes];
+            for (i, c) in (0..n).flat_map(|i| (0..classes).map(move |c| (i, c))) {
+                seed[i * classes + c] = turned_back[c * n + i];
             }
             let node = self.tape.graph().outputs[0].node;
             let mut all = self.tape.backward(&values, (node, seed), WEIGHTS);

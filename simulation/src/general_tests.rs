@@ -1,29 +1,15 @@
 //! [`super::general`]: its gradients against finite differences of its own loss, and against the fast passes.
 
 use super::data::Dataset;
+use super::fill::slot;
 use super::idx;
-use super::net::{BATCH, Net, PROGRAM, Workspace};
+use super::net::{BATCH, Net, Workspace};
 use super::random::{Purpose, Random};
 use super::reverse::{Given, Tape};
+use super::testing::{program, random_chain};
 use super::train::{Sgd, accuracy, train};
 use slvr_compiler::graph::build;
-use slvr_compiler::source::{LoadError, Sources};
-use slvr_compiler::types::{self, Program};
 use std::sync::Arc;
-
-/// The program that trains a model which comes with the compiler.
-fn program(model: &str) -> (Program, Sources) {
-    let mut sources = Sources::new();
-    let id = sources.add("train.slvr", PROGRAM.to_string());
-    let bind = |name: &str, value: String| (name.to_string(), value);
-    let bindings = vec![bind("M", model.to_string()), bind("b", BATCH.to_string())];
-    let options = types::Options { bindings, predicate: None, defaults: false };
-    let mut none = |_: &str| Err(LoadError::NotFound);
-    match types::check(&mut sources, id, &options, &mut none) {
-        Ok(checked) => (checked.program, sources),
-        Err(d) => panic!("{model}: {}", d[0].title),
-    }
-}
 
 /// Random samples of a model.
 fn samples(net: &Net, n: usize) -> Dataset {
@@ -35,14 +21,22 @@ fn samples(net: &Net, n: usize) -> Dataset {
 
 #[test]
 fn both_ways_give_one_gradient() {
-    for model in ["DigitsNet", "LeNet5", "Mlp"] {
-        let (program, sources) = program(model);
+    let mut random = Random::new(1, Purpose::Caller, [5, 0]);
+    let named = ["DigitsNet", "LeNet5", "Mlp"].map(|model| (model, String::new()));
+    let made = (0..60).map(|_| ("Net", random_chain(&mut random))).collect::<Vec<_>>();
+    for (model, text) in named.into_iter().chain(made) {
+        let (program, sources) = program(model, &text);
         let fast = Net::of(&program, &sources).expect("a chain");
         let slow = Net::general(&program, &sources).expect("a graph");
         assert!(fast.is_chain() && !slow.is_chain());
         // More than a batch of the graph, and no multiple of it.
         let data = samples(&fast, 19);
-        let weights = fast.init(5);
+        let mut weights: Vec<f32> =
+            fast.init(5).iter().map(|w| w + 0.1 * random.normal() as f32).collect();
+        for param in program.models[0].params.iter().filter(|p| p.name.ends_with("running_var")) {
+            let at = slot(&program.models[0], param).expect("a parameter");
+            weights[at].iter_mut().for_each(|w| *w = 0.5 + random.uniform() as f32);
+        }
         let (mut one, mut two) = (vec![0.0; weights.len()], vec![0.0; weights.len()]);
         let batch = (data.images(), data.labels());
         let mut space = Workspace::default();
@@ -53,7 +47,7 @@ fn both_ways_give_one_gradient() {
         let off: Vec<f32> = one.iter().zip(&two).map(|(a, b)| a - b).collect();
         assert!(
             length(&off) < 1e-4 * length(&one),
-            "{model}: {} of {}",
+            "{model}: {} of {}\n{text}",
             length(&off),
             length(&one)
         );
@@ -69,7 +63,7 @@ fn both_ways_give_one_gradient() {
 #[test]
 fn models_that_compute_have_the_gradient_of_differences() {
     for model in ["NormMlp", "Cnn1d", "VitTiny[8,4,16,2,2]"] {
-        let (program, sources) = program(model);
+        let (program, sources) = program(model, "");
         let net = Net::of(&program, &sources).expect("a graph");
         assert!(!net.is_chain(), "{model}");
         let tape = Tape::new(build::build(&program, &sources).expect("a graph")).expect("a tape");
@@ -110,7 +104,7 @@ fn models_that_compute_have_the_gradient_of_differences() {
 
 #[test]
 fn a_model_that_computes_learns_the_digits() {
-    let (program, sources) = program("NormMlp");
+    let (program, sources) = program("NormMlp", "");
     let net = Net::of(&program, &sources).expect("a graph");
     let digits = idx::digits().expect("digits");
     let flat =

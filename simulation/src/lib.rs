@@ -12,6 +12,7 @@
 //! | [`net`] | a model ready to be trained |
 //! | `chain` | the fast passes of models that are chains of layers |
 //! | `kernels` | their inner loops, over many images side by side |
+//! | `number` | `f32` and `f64`, and products of matrices of them |
 //! | `general`, [`reverse`] | the passes of all others: a graph of the compiler forwards and backwards |
 //! | [`error`], [`fill`], `loss` | why a model cannot be trained; how weights start; cross-entropy |
 //! | [`train`] | initial weights, stochastic gradient descent, accuracy |
@@ -34,6 +35,7 @@ mod kernels;
 pub mod lab;
 mod loss;
 pub mod net;
+mod number;
 pub mod partition;
 pub mod random;
 pub mod reverse;

@@ -44,6 +44,33 @@ pub(super) fn confidence(logits: &[f32], classes: usize) -> f64 {
 }
 
 /// The index of the largest entry, the first of equal ones.
-pub(super) fn first_largest(row: &[f32]) -> usize {
+pub(super) fn first_largest<T: PartialOrd>(row: &[T]) -> usize {
     (1..row.len()).fold(0, |best, i| if row[i] > row[best] { i } else { best })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_its_definition_and_its_gradient_that_of_differences() {
+        let (z, labels, classes) = ([0.3, -1.2, 2.0, 0.7, 0.1, -0.4], [2, 0], 3);
+        let by_definition = |z: &[f64]| {
+            let of = |i: usize, c: usize| z[c * 2 + i];
+            let one = |i: usize| (0..3).map(|c| of(i, c).exp()).sum::<f64>().ln();
+            (0..2).map(|i| one(i) - of(i, usize::from(labels[i]))).sum::<f64>() / 2.0
+        };
+        let mut dz = [0.0; 6];
+        let loss = cross_entropy(&z.map(|z| z as f32), &labels, classes, 2, &mut dz);
+        assert!((loss - by_definition(&z)).abs() < 1e-6);
+        for (at, found) in dz.into_iter().enumerate() {
+            let moved = |by: f64| {
+                let mut z = z;
+                z[at] += by;
+                by_definition(&z)
+            };
+            let expected = (moved(1e-6) - moved(-1e-6)) / 2e-6;
+            assert!((f64::from(found) - expected).abs() < 1e-5, "{at}: {found} for {expected}");
+        }
+    }
 }

@@ -3,10 +3,13 @@
 use super::chain::{self, Chain};
 use super::data::Dataset;
 use super::error::NetError;
+use super::fill::{Fill, slot};
 use super::general::General;
+use super::loss::first_largest;
 use slvr_compiler::source::Sources;
 use slvr_compiler::types::Program;
 use slvr_compiler::types::model::Model;
+use std::ops::Range;
 
 /// The program that a model is trained with: give it to the compiler with `M` bound to the model and `b` to
 /// [`BATCH`], then to [`Net::of`].
@@ -32,6 +35,33 @@ pub struct Net(Kind);
 enum Kind {
     Chain(Chain),
     General(Box<General>),
+}
+
+/// What is known of a model however it is computed.
+#[derive(Clone, Debug)]
+pub(super) struct Outline {
+    weights: usize,
+    fills: Vec<(Range<usize>, Fill)>,
+    input: Vec<usize>,
+    pub(super) classes: usize,
+}
+
+impl Outline {
+    /// Of a model whose parameters all lie in its weight vector.
+    pub(super) fn new(
+        model: &Model,
+        input: Vec<usize>,
+        classes: usize,
+    ) -> Result<Outline, NetError> {
+        let weights = usize::try_from(model.len).map_err(|_| NetError::Ends)?;
+        let fills = model.params.iter().map(|p| Some((slot(model, p)?, Fill::of(p))));
+        let fills = fills.collect::<Option<_>>().ok_or(NetError::Ends)?;
+        Ok(Outline { weights, fills, input, classes })
+    }
+
+    pub(super) fn input_len(&self) -> usize {
+        self.input.iter().product()
+    }
 }
 
 /// Buffers of a pass, to be reused from batch to batch.
@@ -64,40 +94,35 @@ impl Net {
         matches!(self.0, Kind::Chain(_))
     }
 
-    /// Length of the weight vector.
+    fn outline(&self) -> &Outline {
+        match &self.0 {
+            Kind::Chain(net) => &net.outline,
+            Kind::General(net) => &net.outline,
+        }
+    }
+
     pub fn weights(&self) -> usize {
-        match &self.0 {
-            Kind::Chain(net) => net.weights(),
-            Kind::General(net) => net.weights(),
-        }
+        self.outline().weights
     }
 
-    /// Number of classes.
     pub fn classes(&self) -> usize {
-        match &self.0 {
-            Kind::Chain(net) => net.classes(),
-            Kind::General(net) => net.classes(),
-        }
+        self.outline().classes
     }
 
-    /// Shape of one input.
     pub fn input(&self) -> &[usize] {
-        match &self.0 {
-            Kind::Chain(net) => net.input(),
-            Kind::General(net) => net.input(),
-        }
+        &self.outline().input
     }
 
     /// Number of values in one input.
     pub fn input_len(&self) -> usize {
-        self.input().iter().product()
+        self.outline().input_len()
     }
 
     /// Samples to compute at a time on one thread.
     pub fn piece(&self) -> usize {
         match &self.0 {
             Kind::Chain(net) => net.piece(),
-            Kind::General(net) => net.piece(),
+            Kind::General(net) => net.batch,
         }
     }
 
@@ -119,10 +144,7 @@ impl Net {
 
     /// Initial weights (see [`super::fill::Fill`]).
     pub fn init(&self, seed: u64) -> Vec<f32> {
-        match &self.0 {
-            Kind::Chain(net) => net.init(seed),
-            Kind::General(net) => net.init(seed),
-        }
+        Fill::all(&self.outline().fills, self.weights(), seed)
     }
 
     /// The outputs of a batch, one row of [`Self::classes`] entries per image.
@@ -130,10 +152,16 @@ impl Net {
     /// # Panics
     /// If `weights` is not of [`Self::weights`] entries or `images` not of whole images.
     pub fn logits(&self, weights: &[f32], images: &[f32], space: &mut Workspace) -> Vec<f32> {
+        self.assert_whole(weights, images);
         match &self.0 {
             Kind::Chain(net) => net.logits(weights, images, &mut space.0),
             Kind::General(net) => net.logits(weights, images),
         }
+    }
+
+    fn assert_whole(&self, weights: &[f32], images: &[f32]) {
+        assert_eq!(weights.len(), self.weights(), "length of the weight vector");
+        assert_eq!(images.len() % self.input_len(), 0, "whole images");
     }
 
     /// The class of each image of a batch: the largest output, the first of equal ones.
@@ -142,7 +170,7 @@ impl Net {
     /// As [`Self::logits`].
     pub fn predict(&self, weights: &[f32], images: &[f32], space: &mut Workspace) -> Vec<usize> {
         let logits = self.logits(weights, images, space);
-        logits.chunks_exact(self.classes()).map(super::loss::first_largest).collect()
+        logits.chunks_exact(self.classes()).map(first_largest).collect()
     }
 
     /// Adds to `gradient` the gradient of the sum, over the batch, of softmax cross-entropy, both
@@ -160,6 +188,9 @@ impl Net {
         gradient: &mut [f32],
         space: &mut Workspace,
     ) -> f64 {
+        self.assert_whole(weights, batch.0);
+        let lengths = (batch.0.len() / self.input_len(), weights.len());
+        assert_eq!((batch.1.len(), gradient.len()), lengths, "labels or gradient length");
         match &self.0 {
             Kind::Chain(net) => net.gradient(weights, batch, count, gradient, &mut space.0),
             Kind::General(net) => net.gradient(weights, batch, count, gradient),

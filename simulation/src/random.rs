@@ -10,19 +10,15 @@ use rand_core::{Rng, SeedableRng};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {
-    /// Initial weights.
     Init = 1,
     /// Order of the samples in training.
     Order = 2,
     /// Who gets which samples.
     Split = 3,
-    /// Who poisons.
     Poisoners = 4,
     /// The noise a poisoner adds.
     Poison = 5,
-    /// Validation samples.
     Validation = 6,
-    /// Shifted data.
     Shift = 8,
     /// What the server draws.
     Server = 9,
@@ -32,7 +28,6 @@ pub enum Purpose {
     Caller = 7,
 }
 
-/// A generator.
 pub struct Random(ChaCha12Rng);
 
 impl Random {

@@ -1,131 +1,72 @@
-//! Models built by hand, for tests.
+//! Models for tests.
 
-use slvr_compiler::syntax::ast::Span;
-use slvr_compiler::types::Conv;
-use slvr_compiler::types::layer::Layer;
-use slvr_compiler::types::model::{Model, Param, ParamId, Step, StepId, StepKind};
+use super::net::{BATCH, PROGRAM};
+use super::random::Random;
+use slvr_compiler::source::{LoadError, Sources};
+use slvr_compiler::types::model::Model;
+use slvr_compiler::types::{self, Conv, Program};
 
-/// Appends steps and their parameters to a model.
-pub(super) struct Build(pub Model);
-
-impl Build {
-    pub(super) fn new(input: &[u64]) -> Build {
-        let mut build = Build(Model {
-            name: "Test".into(),
-            input: input.to_vec(),
-            output: Vec::new(),
-            params: Vec::new(),
-            len: 0,
-            steps: Vec::new(),
-        });
-        build.step(StepKind::Input, input.to_vec());
-        build
+/// The program that trains a model by its name: one that comes with the compiler, or one of this text.
+pub(super) fn program(model: &str, text: &str) -> (Program, Sources) {
+    let mut sources = Sources::new();
+    let id = sources.add("train.slvr", format!("{PROGRAM}\n{text}"));
+    let bindings = vec![("M".into(), model.to_string()), ("b".into(), BATCH.to_string())];
+    let options = types::Options { bindings, predicate: None, defaults: false };
+    let mut none = |_: &str| Err(LoadError::NotFound);
+    match types::check(&mut sources, id, &options, &mut none) {
+        Ok(checked) => (checked.program, sources),
+        Err(d) => panic!("{model}: {}\n{text}", d[0].title),
     }
+}
 
-    pub(super) fn last(&self) -> StepId {
-        self.0.steps.len() - 1
-    }
-
-    fn shape(&self) -> Vec<u64> {
-        self.0.steps[self.last()].shape.clone()
-    }
-
-    pub(super) fn step(&mut self, kind: StepKind, shape: Vec<u64>) -> &mut Self {
-        self.0.output.clone_from(&shape);
-        self.0.steps.push(Step {
-            kind,
-            shape,
-            name: String::new(),
-            span: Span::default(),
-            applied: None,
-        });
-        self
-    }
-
-    fn param(&mut self, name: &str, shape: &[u64]) -> ParamId {
-        let offset = self.0.len;
-        self.0.len += shape.iter().product::<u64>();
-        let name = format!("layer{}.{name}", self.0.steps.len());
-        self.0.params.push(Param { name, shape: shape.to_vec(), offset });
-        self.0.params.len() - 1
-    }
-
-    pub(super) fn conv(&mut self, out: u64, k: u64, conv: Conv, bias: bool) -> &mut Self {
-        let (x, shape) = (self.last(), self.shape());
-        let depth = conv.kernel_channels(shape[0], out).expect("groups of equal size");
-        let weight = self.param("weight", &[out, depth, k, k]);
-        let layer =
-            Layer::Conv2d { cin: shape[0], cout: out, kernel: [k, k], conv, pad_w: conv.pad, bias };
-        let params = self.weight_and_bias(weight, bias, out);
-        let side = |len: u64| conv.output(len, k).expect("a kernel that fits");
-        let shape = vec![out, side(shape[1]), side(shape[2])];
-        self.step(StepKind::Layer { layer, x, params }, shape)
-    }
-
-    pub(super) fn linear(&mut self, out: u64, bias: bool) -> &mut Self {
-        let (x, shape) = (self.last(), self.shape());
-        let weight = self.param("weight", &[out, shape[0]]);
-        let layer = Layer::Linear { inputs: shape[0], outputs: out, bias };
-        let params = self.weight_and_bias(weight, bias, out);
-        self.step(StepKind::Layer { layer, x, params }, vec![out])
-    }
-
-    fn weight_and_bias(&mut self, weight: ParamId, bias: bool, out: u64) -> Vec<ParamId> {
-        let bias = bias.then(|| self.param("bias", &[out]));
-        [weight].into_iter().chain(bias).collect()
-    }
-
-    fn plain(&mut self, layer: Layer, shape: Vec<u64>) -> &mut Self {
-        let x = self.last();
-        self.step(StepKind::Layer { layer, x, params: Vec::new() }, shape)
-    }
-
-    pub(super) fn norm(&mut self) -> &mut Self {
-        let (x, shape) = (self.last(), self.shape());
-        let names = ["weight", "bias", "running_mean", "running_var"];
-        let params = names.map(|name| self.param(name, &shape[..1])).to_vec();
-        let layer = Layer::BatchNorm { channels: shape[0], eps: 1e-5 };
-        self.step(StepKind::Layer { layer, x, params }, shape)
-    }
-
-    pub(super) fn relu(&mut self) -> &mut Self {
-        let shape = self.shape();
-        self.plain(Layer::Relu, shape)
-    }
-
-    pub(super) fn pool(&mut self, max: bool, k: u64, stride: u64) -> &mut Self {
-        let shape = self.shape();
-        let side = |len: u64| (len - k) / stride + 1;
-        let shape = vec![shape[0], side(shape[1]), side(shape[2])];
-        let layer = match max {
-            true => Layer::MaxPool { k, stride },
-            false => Layer::AvgPool { k, stride },
-        };
-        self.plain(layer, shape)
-    }
-
-    pub(super) fn global_avg(&mut self) -> &mut Self {
-        let channels = self.shape()[0];
-        self.plain(Layer::GlobalAvgPool, vec![channels])
-    }
-
-    pub(super) fn flatten(&mut self) -> &mut Self {
-        let len = self.shape().iter().product();
-        self.plain(Layer::Flatten, vec![len])
-    }
-
-    /// Adds an earlier step of the same shape to the last one.
-    pub(super) fn add(&mut self, other: StepId) -> &mut Self {
-        let shape = self.shape();
-        self.step(StepKind::Add(self.last(), other), shape)
-    }
+/// The model alone.
+pub(super) fn model(name: &str, text: &str) -> Model {
+    program(name, text).0.models.remove(0)
 }
 
 /// A small convolutional network for 8 x 8 grey images: 3,658 weights.
 pub(super) fn digits_net() -> Model {
-    let mut build = Build::new(&[1, 8, 8]);
-    build.conv(8, 3, Conv::new(1, 1), true).relu().pool(false, 2, 2);
-    build.conv(16, 3, Conv::new(1, 1), true).relu().pool(false, 2, 2);
-    build.flatten().linear(32, true).relu().linear(10, true);
-    build.0
+    model("DigitsNet", "")
+}
+
+/// The text of a random model `Net` of a few layers on `[2, 6, 7]`; together they have every kind of step.
+pub(super) fn random_chain(random: &mut Random) -> String {
+    let mut below = |n: usize| random.below(n) as u64;
+    let stride = 1 + below(2);
+    let (dilation, groups) = (1 + below(2), 1 + below(2));
+    let pad = below(2) + dilation - 1;
+    // Blocks of channels of every size, and more than one block.
+    let channels = if groups == 1 { 1 + below(8) } else { 2 + 2 * below(7) };
+    let norm = ["", "|> norm "][below(2) as usize];
+    // A residual block, with a 1 x 1 or a depthwise convolution inside.
+    let inside = match below(2) {
+        0 => "kernel = 1".to_string(),
+        _ => format!("kernel = 3, pad = 2, dilation = 2, groups = {channels}"),
+    };
+    let (k, step) = (1 + below(2), 1 + below(2));
+    let pool = ["avg_pool", "max_pool"][below(2) as usize];
+    let conv = Conv { stride, pad, dilation, groups };
+    let side = |len| (conv.output(len, 3).expect("a kernel that fits") - k) / step + 1;
+    let all = channels * side(6) * side(7);
+    // Two readers of one step: gradients must add up.
+    let (end, inputs) = match below(3) {
+        0 => ("z |> global_avg_pool", channels),
+        1 => ("z |> flatten", all),
+        _ => ("(z + z) |> flatten", all),
+    };
+    let [a, b, c] = [0; 3].map(|_| below(2));
+    format!(
+        "model Net(x: fix[2, 6, 7]) -> fix[3] {{
+            first: conv2d[2, {channels}, kernel = 3, stride = {stride}, pad = {pad}, dilation = {dilation}, \
+                          groups = {groups}, bias = {a}];
+            norm: batch_norm[{channels}];
+            inner: conv2d[{channels}, {channels}, {inside}, bias = {b}];
+            other: batch_norm[{channels}];
+            hidden: linear[{inputs}, 4, bias = {c}];
+            last: linear[4, 3];
+            let y = x |> first {norm}|> relu;
+            let z = ((y |> inner |> other) + y) |> relu |> {pool}[{k}, {step}];
+            {end} |> hidden |> relu |> last
+        }}"
+    )
 }

@@ -12,7 +12,6 @@ use rayon::prelude::*;
 /// How to descend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sgd {
-    /// Learning rate.
     pub rate: f32,
     /// Momentum μ as in PyTorch: v = μ v + g, w = w - rate v. Zero for plain descent.
     pub momentum: f32,

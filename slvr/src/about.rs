@@ -7,31 +7,26 @@ use crate::files;
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
-/// The file.
 const NAME: &str = "about.json";
 /// Longer descriptions are refused.
 const MOST: u64 = 1 << 20;
 
-/// A description of inputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct About {
     /// Where the inputs are from.
     #[serde(default)]
     pub data: String,
-    /// Who attacks.
     #[serde(default)]
     pub attacks: Vec<Attack>,
 }
 
-/// An attack in the inputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attack {
     /// The party set.
     pub of: String,
     pub member: u64,
-    /// What it does.
     pub what: String,
 }
 
@@ -42,8 +37,7 @@ impl About {
         if matches!(path.try_exists(), Ok(false)) {
             return Ok(None);
         }
-        let text = files::read_text(&path, MOST)
-            .about(|| format!("{}: cannot be read", path.display()))?;
+        let text = files::text(&path, MOST)?;
         let about = serde_json::from_str(&text).about(|| {
             format!(
                 "{}: it should be an object of `data`, a text, and `attacks`, a list of objects of `of`, `member` \
@@ -54,7 +48,6 @@ impl About {
         Ok(Some(about))
     }
 
-    /// Leaves it in a folder.
     pub fn write(&self, dir: &Path) -> Result<()> {
         let text = serde_json::to_string_pretty(self).about(|| dir.display().to_string())? + "\n";
         files::write(&dir.join(NAME), text.as_bytes())

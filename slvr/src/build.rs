@@ -1,7 +1,7 @@
 //! Which program it is, and how it is compiled.
 
 use crate::clients;
-use crate::error::{Error, Result, Usage};
+use crate::error::{Error, Result, Usage, misuse};
 use slvr_circuit::{Circuit, Security, artifact};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::{self, Target};
@@ -11,7 +11,6 @@ use slvr_compiler::syntax::ast::FileId;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// A family of protocols.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// The symmetric one.
@@ -113,8 +112,9 @@ impl Build {
         let built = self.ring.is_some() || self.trust_inputs || self.memory.is_some();
         let other = self.no_speculation || self.fine || self.clients.is_some();
         if bound || built || other || self.protocols.is_some() {
-            let why = "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine, --clients and --protocols";
-            return Err(Usage(why.into()).into());
+            misuse!(
+                "a compiled circuit is one predicate with its sizes bound: drop NAME=VALUE, --predicate, --ring, --trust-inputs, --memory, --no-speculation, --fine, --clients and --protocols"
+            );
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use crate::build::Build;
 use crate::clients::Clients;
-use crate::error::{About as _, Error, Rejected, Result, Usage, refuse};
+use crate::error::{About as _, Error, Rejected, Result, misuse, refuse};
 use crate::files;
 use crate::notes::{Note, Notes};
 use slvr_compiler::diagnostic::{Diagnostic, near::did_you_mean};
@@ -92,8 +92,7 @@ pub fn source(build: &Build) -> Result<String> {
         return Ok(text.clone());
     }
     if build.is_artifact() {
-        let why = format!("{file} is a compiled circuit; this verb takes a program, a .slvr file");
-        return Err(Usage(why).into());
+        misuse!("{file} is a compiled circuit; this verb takes a program, a .slvr file");
     }
     let e = match files::read_text(Path::new(file), MAX_SOURCE as u64) {
         Ok(text) => return Ok(text),

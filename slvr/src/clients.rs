@@ -8,9 +8,7 @@ use std::collections::BTreeMap;
 pub struct Range {
     /// The size that is the number of clients; without it the one that the program names.
     pub size: Option<String>,
-    /// The fewest.
     pub least: u64,
-    /// All of them.
     pub all: u64,
 }
 
@@ -84,7 +82,6 @@ impl Clients {
         self.ranges().into_iter().map(line).collect()
     }
 
-    /// The same as JSON.
     pub fn to_json(&self) -> Value {
         let without = self.ranges().into_iter();
         let without =

@@ -47,7 +47,6 @@ pub struct Expected {
 pub struct Made {
     /// The circuit of the round for all its clients.
     pub circuit: Circuit,
-    /// What is sent.
     pub submission: Submission,
 }
 

@@ -45,7 +45,6 @@ impl Error {
     }
 }
 
-/// Of what is done here.
 pub type Result<T> = std::result::Result<T, Error>;
 
 #[cfg(feature = "node")]
@@ -68,7 +67,6 @@ impl From<RunError> for Error {
 /// The diagnostics of a program that is refused. Its text is theirs, without colours.
 #[derive(Debug)]
 pub struct Rejected {
-    /// What is wrong.
     pub diagnostics: Vec<Diagnostic>,
     /// What they point into.
     pub sources: Sources,
@@ -111,3 +109,9 @@ macro_rules! refuse {
     ($($said:tt)*) => { return Err($crate::error::Error::Input(format!($($said)*))) };
 }
 pub(crate) use refuse;
+
+/// A wrong use.
+macro_rules! misuse {
+    ($($said:tt)*) => { return Err($crate::error::Usage(format!($($said)*)).into()) };
+}
+pub(crate) use misuse;

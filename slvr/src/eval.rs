@@ -34,7 +34,6 @@ impl How {
         }
     }
 
-    /// In words.
     pub fn name(self) -> &'static str {
         match self {
             How::Floating | How::Ieee => "floating point",

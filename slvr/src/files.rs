@@ -43,6 +43,16 @@ pub fn read_text(path: &Path, most: u64) -> io::Result<String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
+/// As [`read_text`], with an error that says which file it is.
+pub fn text(path: &Path, most: u64) -> Result<String> {
+    read_text(path, most).about(|| format!("{}: cannot be read", path.display()))
+}
+
+/// Makes a folder, and those that it is in.
+pub fn make_folder(path: &Path) -> Result<()> {
+    fs::create_dir_all(path).about(|| format!("{}: cannot be made", path.display()))
+}
+
 /// Whether a file could be written here, as far as one can tell without writing it.
 pub fn can_write(path: &Path) -> Result<()> {
     let why = match fs::metadata(path) {

@@ -1,7 +1,9 @@
 //! Network profiles by name or file: what `--net` takes.
 
-use crate::error::{About as _, Result, Usage};
+use crate::error::{About as _, Result, misuse};
+use crate::files;
 use slvr_compiler::cost::NetProfile;
+use std::path::Path;
 
 /// The network profile of that name or file.
 pub fn profile(name: &str) -> Result<NetProfile> {
@@ -9,11 +11,10 @@ pub fn profile(name: &str) -> Result<NetProfile> {
         return Ok(profile);
     }
     if !name.contains(['.', '/', '\\']) {
-        let why = format!("--net: `{name}` is not loopback, lan, wan or the name of a .toml file");
-        return Err(Usage(why).into());
+        misuse!("--net: `{name}` is not loopback, lan, wan or the name of a .toml file");
     }
-    let text = crate::files::read_text(std::path::Path::new(name), 1 << 16)
-        .about(|| format!("{name}: cannot be read"))?;
-    let shown = std::path::Path::new(name).file_stem().map_or(name.into(), |s| s.to_string_lossy());
+    let path = Path::new(name);
+    let text = files::text(path, 1 << 16)?;
+    let shown = path.file_stem().map_or(name.into(), |s| s.to_string_lossy());
     NetProfile::parse(&shown, &text).about(|| format!("{name}: no profile"))
 }

@@ -3,7 +3,7 @@
 pub use crate::checked::{Checked, Sizes, check_bound, larger, parse, source};
 
 use crate::build::Build;
-use crate::error::{About as _, Result, Usage, refuse};
+use crate::error::{About as _, Result, misuse, refuse};
 use crate::files;
 use crate::notes::{Note, Notes};
 use crate::numbers::Numbers;
@@ -29,19 +29,17 @@ pub fn check(build: &Build, sizes: Sizes) -> Result<Checked> {
     let bound = checked.program.sizes.iter().find(|(name, _)| *name == clients.size);
     let bound = bound.and_then(|(_, n)| n.parse::<u64>().ok());
     if bound.is_none_or(|n| !(least..=all).contains(&n)) {
-        let why = format!(
+        misuse!(
             "--clients says {least} to {all}, and {} is {}",
             clients.size,
             bound.map_or("no number".into(), |n| n.to_string())
         );
-        return Err(Usage(why).into());
     }
     Ok(Checked { clients: Some((encoding, clients)), ..checked })
 }
 
 /// A program with its circuit, or a compiled artifact alone.
 pub enum Loaded {
-    /// From source.
     Source(Box<Source>),
     /// From a `.slvrb` file.
     Artifact(Box<Circuit>),

@@ -1,6 +1,6 @@
 //! What is said of a run: the object of `--json`, and text for people.
 
-use crate::units::bytes;
+use crate::units::{bound, bytes};
 use serde_json::{Value, json};
 use slvr_circuit::openings::{self, Learns, Opened, Opening};
 use slvr_circuit::traffic::Traffic;
@@ -10,13 +10,17 @@ use slvr_compiler::report::certificate::Certificate;
 use slvr_runtime::party::session::Report;
 use std::path::Path;
 
-/// Lower-case hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// The network of a run whose messages take no time.
 pub const IN_MEMORY: &str = "in memory";
+
+/// Sizes, models and parameters by name.
+pub fn sizes(of: &[(String, String)]) -> Value {
+    of.iter().map(|(name, value)| (name.clone(), json!(value))).collect()
+}
 
 /// What the receivers learn: each reveal once.
 pub fn leaks(circuit: &Circuit) -> Value {
@@ -96,8 +100,6 @@ pub fn to_json(circuit: &Circuit, r: &Report, net: &str, known: Option<&Certific
             serde_json::to_value(c).unwrap_or(Value::Null)
         });
     let traffic = Traffic::of(circuit);
-    let sizes: serde_json::Map<String, Value> =
-        circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
     let outputs: Vec<Value> =
         r.outputs.iter().map(|o| json!({ "name": o.name, "shape": o.shape })).collect();
     let replaced: Vec<Value> = r
@@ -112,7 +114,7 @@ pub fn to_json(circuit: &Circuit, r: &Report, net: &str, known: Option<&Certific
     json!({
         "ok": true,
         "predicate": circuit.name,
-        "sizes": sizes,
+        "sizes": sizes(&circuit.sizes),
         "circuit_hash": hex(&artifact::hash(circuit)),
         "security": circuit.security.name(),
         "net": net,
@@ -144,14 +146,13 @@ pub fn to_text(
     outputs: Option<&Path>,
     noise: Option<&Privacy>,
 ) -> String {
-    let sizes: Vec<String> = circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
     let sent: Vec<String> = r.bytes_sent.iter().map(|&b| bytes(b)).collect();
     let upload = r.upload_bytes.iter().flatten().max().copied().unwrap_or(0);
     let peak = r.peak_memory.iter().max().copied().unwrap_or(0);
     let mut out = format!(
         "{} {}\n  rounds        {}\n  sent          {} by the three parties\n  upload        {} by each client\n  time          {:.3} s\n  memory        {} at most in a party\n",
         circuit.name,
-        sizes.join(" "),
+        bound(&circuit.sizes),
         r.rounds,
         sent.join(", "),
         bytes(upload),

@@ -1,6 +1,6 @@
 //! What the parties of a run on this machine keep from round to round: one file for each, in a folder.
 
-use crate::error::{About as _, Error, Result, Usage, refuse};
+use crate::error::{About as _, Error, Result, misuse, refuse};
 use crate::files;
 use crate::notes::{Note, Notes};
 use slvr_circuit::Circuit;
@@ -39,7 +39,7 @@ pub fn read(
     };
     if !states {
         let name = &circuit.name;
-        return Err(Usage(format!("--state: {name} has no `state` to keep")).into());
+        misuse!("--state: {name} has no `state` to keep");
     }
     let paths = paths(dir);
     let there = paths.each_ref().map(|p| p.exists());

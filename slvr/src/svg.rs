@@ -1,4 +1,7 @@
-//! What all charts share: text that is safe in HTML and SVG, and the beginning of a file that needs nothing else.
+//! What all charts share: text that is safe in HTML and SVG, the beginning of a file that needs nothing else, and the shapes
+//! that they are drawn of. Places are in pixels.
+
+use std::fmt::Write;
 
 /// Text inside HTML and SVG.
 pub fn escape(text: &str) -> String {
@@ -45,4 +48,34 @@ pub fn begin(
         escape(title),
         escape(heading)
     )
+}
+
+/// Which part of a text is at its place.
+#[derive(Clone, Copy)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// Draws a text of a class.
+pub fn text(out: &mut String, class: &str, anchor: Anchor, (x, y): (f64, f64), text: &str) {
+    let anchor = match anchor {
+        Anchor::Start => "start",
+        Anchor::Middle => "middle",
+        Anchor::End => "end",
+    };
+    let text = escape(text);
+    let _ = writeln!(
+        out,
+        "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{text}</text>"
+    );
+}
+
+/// Draws a line of a class from one place to another.
+pub fn line(out: &mut String, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
+    let _ = writeln!(
+        out,
+        "<line class=\"{class}\" x1=\"{x1:.1}\" x2=\"{x2:.1}\" y1=\"{y1:.1}\" y2=\"{y2:.1}\"/>"
+    );
 }

@@ -44,6 +44,11 @@ pub fn taken(cut: &CutRow) -> String {
     )
 }
 
+/// Sizes, models and parameters as they are bound on the command line.
+pub fn bound(sizes: &[(String, String)]) -> String {
+    sizes.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+}
+
 /// Bytes, with a decimal prefix.
 pub fn bytes(n: u64) -> String {
     count(n, "B")

@@ -1,6 +1,6 @@
 //! What the verbs of a deployment share: callers, readable lines of a round.
 
-use crate::fail::{note, say};
+use crate::fail::note;
 use serde_json::Value;
 use slvr::deployment;
 use slvr_node::client::Caller;
@@ -46,11 +46,6 @@ pub fn line(status: &Value) -> String {
         out += &format!(": {why}");
     }
     out
-}
-
-/// Says where a round stands at all nodes.
-pub fn say_lines(lines: &[String]) -> anyhow::Result<()> {
-    say(&format!("{}\n", lines.join("\n")))
 }
 
 /// What a node or a worker says on standard error.

@@ -7,7 +7,6 @@ use slvr_compiler::diagnostic::plain::{message, plain};
 use slvr_compiler::diagnostic::{Diagnostic, render};
 use slvr_compiler::syntax::Sources;
 use slvr_runtime::party::RunError;
-use std::fmt;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
@@ -15,24 +14,17 @@ use std::time::Duration;
 
 pub use slvr::{Rejected, Usage};
 
-/// A round of a deployment that was aborted.
-#[derive(Debug)]
-pub struct Aborted(pub String);
-
-impl fmt::Display for Aborted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
+/// A wrong use.
+macro_rules! misuse {
+    ($($said:tt)*) => { return Err($crate::fail::Usage(format!($($said)*)).into()) };
 }
-
-impl std::error::Error for Aborted {}
+pub(crate) use misuse;
 
 /// Whether messages on standard error may be coloured.
 pub fn colour() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
-/// Prints warnings to standard error.
 pub fn warn(diagnostics: &[Diagnostic], sources: &Sources) {
     if !diagnostics.is_empty() {
         tell(&render::render(diagnostics, sources, colour()));
@@ -104,6 +96,11 @@ pub fn say_json(mut object: Value) -> anyhow::Result<()> {
     say(&format!("{object}\n"))
 }
 
+/// Prints that all went well: the object of `--json`, or a text and the end of its line.
+pub fn say_done(json: bool, object: Value, text: &str) -> anyhow::Result<()> {
+    if json { say_json(object) } else { say(&format!("{text}\n")) }
+}
+
 /// Prints the object of `--json` for what went wrong.
 fn say_failed(object: &Value) {
     if let Err(e) = say(&format!("{object}\n")) {
@@ -125,7 +122,6 @@ pub fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// What a panic said.
 pub fn reason(panic: &(dyn std::any::Any + Send)) -> String {
     let known = panic.downcast_ref::<String>().map(String::as_str);
     known.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("unknown").to_owned()
@@ -229,7 +225,7 @@ pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
             call.is_some_and(slvr_node::client::CallError::is_aborted)
         });
     let usage = error.is::<Usage>() || matches!(known, Some(Error::Usage(_)));
-    let code = match aborted || error.is::<Aborted>() {
+    let code = match aborted {
         true => 3,
         false if usage => 2,
         false => 1,

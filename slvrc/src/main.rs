@@ -8,6 +8,7 @@
 //! | `lab/` | federated learning around a predicate, as `lab` and `demo` do it |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
 //! | `deployment.rs` | what the verbs of a deployment share |
+//! | `progress.rs` | bars of progress |
 //! | `memory.rs`, `fail.rs` | the allocator; printing, errors and exit status |
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
@@ -19,6 +20,7 @@ mod lab;
 mod memory;
 mod parties;
 mod processes;
+mod progress;
 mod target;
 mod verbs;
 

@@ -2,7 +2,7 @@
 
 use crate::memory;
 use crate::processes::{self, Processes};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use slvr_circuit::Circuit;
 use slvr_compiler::cost::NetProfile;
 use slvr_runtime::link::shaped::Line;
@@ -15,25 +15,6 @@ use std::time::Duration;
 pub fn line(net: &NetProfile) -> Line {
     let latency = Duration::try_from_secs_f64(net.rtt_s / 2.0).unwrap_or(Duration::MAX);
     Line { bits_per_s: net.bandwidth_bits_per_s, latency }
-}
-
-/// A progress bar over a circuit's layers, on standard error.
-pub fn layer_bar(circuit: &Circuit) -> ProgressBar {
-    let bar = ProgressBar::new(circuit.layers.len() as u64);
-    let style = ProgressStyle::with_template("{msg:>16} [{bar:30}] layer {pos}/{len} {elapsed}");
-    bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
-    bar
-}
-
-/// Runs a circuit among three parties, with clients that are held to their ranges.
-pub fn run_circuit(
-    circuit: &Circuit,
-    inputs: &Inputs,
-    seed: Option<u64>,
-    deadline: Duration,
-    bar: &ProgressBar,
-) -> Result<Report, RunError> {
-    run_with(circuit, inputs, Options { seed, deadline, ..Options::default() }, bar)
 }
 
 /// Runs a circuit among three threads of this process.

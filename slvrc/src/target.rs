@@ -57,7 +57,6 @@ pub struct Target {
 }
 
 impl Target {
-    /// What is built.
     pub fn build(&self) -> anyhow::Result<Build> {
         Ok(Build {
             file: self.file.clone(),
@@ -79,7 +78,6 @@ impl Target {
         })
     }
 
-    /// The profile of --net.
     pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
         Ok(self.net.as_deref().map(net::profile).transpose()?)
     }

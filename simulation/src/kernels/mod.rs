@@ -1,4 +1,4 @@
-//! The inner loops of [`super::chain`]: convolutions, pooling, matrix products.
+//! The inner loops of [`super::chain`]: convolutions and pooling.
 //!
 //! [`LANES`] images are computed side by side. What one step gives for them is `[C, H, W]` of [`Lanes`], where a lane holds the
 //! value of one image. So every loop over pixels works on whole vectors, whatever the width of an image, and windows need
@@ -16,6 +16,8 @@
 mod conv;
 mod pool;
 mod window;
+
+use super::number::Matrix;
 
 pub(super) use conv::{Scratch, add_inputs, add_weights, convolve};
 pub(super) use pool::{add_average, add_maximum, average, maximum};
@@ -40,7 +42,6 @@ impl Lanes {
         self.0.iter().sum()
     }
 
-    /// Adds entry by entry.
     #[inline(always)]
     pub(super) fn add(&mut self, x: &Lanes) {
         for (a, x) in self.0.iter_mut().zip(&x.0) {
@@ -111,67 +112,13 @@ pub(super) fn flat(x: &[Lanes]) -> &[f32] {
     unsafe { std::slice::from_raw_parts(x.as_ptr().cast(), x.len() * LANES) }
 }
 
+/// A row for each entry, a column for each image.
+pub(super) fn matrix(x: &[Lanes]) -> Matrix<'_, f32> {
+    Matrix::new(flat(x), LANES)
+}
+
 /// The same to be written.
 pub(super) fn flat_mut(x: &mut [Lanes]) -> &mut [f32] {
     // SAFETY: as above, and the borrow is as exclusive.
     unsafe { std::slice::from_raw_parts_mut(x.as_mut_ptr().cast(), x.len() * LANES) }
-}
-
-/// A matrix in a slice, with the distances between its rows and between its columns.
-#[derive(Clone, Copy)]
-pub(super) struct Matrix<'a> {
-    data: &'a [f32],
-    row: usize,
-    column: usize,
-}
-
-impl<'a> Matrix<'a> {
-    /// Row-major with this many columns.
-    pub(super) fn new(data: &'a [f32], columns: usize) -> Self {
-        Matrix { data, row: columns, column: 1 }
-    }
-
-    /// A row for each entry, a column for each image.
-    pub(super) fn of(data: &'a [Lanes]) -> Self {
-        Matrix::new(flat(data), LANES)
-    }
-
-    pub(super) fn transposed(self) -> Self {
-        Matrix { row: self.column, column: self.row, ..self }
-    }
-
-    /// Whether the slice holds that many rows and columns.
-    fn holds(&self, rows: usize, columns: usize) -> bool {
-        rows == 0
-            || columns == 0
-            || (rows - 1) * self.row + (columns - 1) * self.column < self.data.len()
-    }
-}
-
-/// c = beta c + a b, where a is m x k, b is k x n and c is m x n row-major.
-///
-/// # Panics
-/// If a slice is too short.
-pub(super) fn gemm([m, k, n]: [usize; 3], a: Matrix<'_>, b: Matrix<'_>, beta: f32, c: &mut [f32]) {
-    assert!(a.holds(m, k) && b.holds(k, n) && m * n <= c.len(), "matrix out of bounds");
-    // SAFETY: all elements the strides reach lie in their slices, as just asserted; c is borrowed
-    // mutably, so it overlaps neither a nor b, and its rows do not overlap each other.
-    unsafe {
-        matrixmultiply::sgemm(
-            m,
-            k,
-            n,
-            1.0,
-            a.data.as_ptr(),
-            a.row as isize,
-            a.column as isize,
-            b.data.as_ptr(),
-            b.row as isize,
-            b.column as isize,
-            beta,
-            c.as_mut_ptr(),
-            n as isize,
-            1,
-        );
-    }
 }

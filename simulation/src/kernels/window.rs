@@ -9,9 +9,7 @@ pub type Places = Vec<Vec<(usize, usize)>>;
 #[derive(Clone, Debug)]
 pub struct Window {
     pub c: usize,
-    /// Height of the image.
     pub h: usize,
-    /// Width of the image.
     pub w: usize,
     /// Side of the window.
     pub k: usize,

@@ -25,7 +25,6 @@ pub struct Fast {
 /// What comes of a round.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Revealed {
-    /// What is revealed, by name.
     pub values: Vec<(String, Vec<f64>)>,
     /// States of the next round.
     pub kept: BTreeMap<String, Vec<f64>>,
@@ -36,20 +35,16 @@ pub struct Revealed {
 /// How much each member of a set moves a reveal: asked along with a round.
 #[derive(Clone, Copy, Debug)]
 pub struct Influence<'a> {
-    /// The reveal.
     pub of: &'a str,
     /// What the members give.
     pub input: usize,
-    /// How many they are.
     pub members: usize,
 }
 
 /// Malicious committee members that set scores (the paper's Definition 1).
 #[derive(Clone, Copy, Debug)]
 pub struct Forged<'a> {
-    /// Whether each client is malicious.
     pub malicious: &'a [bool],
-    /// The committee of each client.
     pub committees: &'a [Vec<u64>],
     /// Validation samples of a client: what the best score of a count is.
     pub samples: usize,

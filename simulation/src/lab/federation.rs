@@ -11,28 +11,40 @@ use crate::net::Workspace;
 use crate::random::{Purpose, Random};
 use crate::train::{descend, hits};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// What came of a cell: a predicate under an attack with a seed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// Test accuracy after every round, in [0, 1].
     pub accuracy: Vec<f64>,
     /// Of every round who counted, where that is known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Option<Counted>>,
     /// Test accuracy of every class at the end; of a class without samples 0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<f64>,
     /// Part of triggered test samples that have the backdoor's class at the end.
     pub backdoor: f64,
     /// How many honest updates left the declared range or length and were cut, or held what is no number.
+    #[serde(default)]
     pub cut: usize,
     /// Other inputs that left their declared range and were cut, and in how many rounds.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub squeezed: BTreeMap<String, usize>,
 }
 
-/// Whose updates moved an aggregate.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+impl Curve {
+    /// Whether it is known that no update ever counted.
+    pub fn kept_nothing(&self) -> bool {
+        let nobody = |c: &Option<Counted>| c.is_some_and(|c| c.honest + c.malicious == 0);
+        !self.counted.is_empty() && self.counted.iter().all(nobody)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     pub honest: usize,
     pub malicious: usize,
@@ -63,7 +75,6 @@ impl Counted {
 /// Why a federation ends early.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum FederationError<E> {
-    /// The rule failed.
     #[error(transparent)]
     Rule(E),
     /// An attack of a caller's own failed.
@@ -74,7 +85,6 @@ pub enum FederationError<E> {
     Aggregate { round: usize, expected: usize },
 }
 
-/// What a round did.
 struct Done {
     change: Vec<f32>,
     cut: Cut,
@@ -82,15 +92,11 @@ struct Done {
     malicious: Vec<bool>,
 }
 
-/// A cell to run.
 pub struct Cell<'a> {
-    /// The data.
     pub world: &'a World,
     /// The model, as inputs are filled.
     pub model: &'a ModelShape,
-    /// What the malicious do.
     pub attack: &'a Chosen,
-    /// What they know.
     pub knows: Knows,
     /// Parameters and sizes of a predicate whose header names an attack, as far as they are numbers. `None` for any
     /// other: attacks ask the check instead.
@@ -218,7 +224,6 @@ impl Cell<'_> {
         Offer { round, global, last, reference, present, updates, validation, malicious, lost }
     }
 
-    /// Whether the malicious have begun.
     fn begun(&self, round: usize) -> bool {
         round >= self.attack.from
     }
@@ -236,7 +241,6 @@ impl Cell<'_> {
         update
     }
 
-    /// The inputs of the predicate.
     pub(super) fn fill(&self, declared: &Declared<'_>, offer: &Offer<'_>) -> Filled {
         let data = |client: &usize| self.world.data(*client, offer.round).len();
         let counts: Vec<usize> = offer.present.iter().map(data).collect();

@@ -13,7 +13,7 @@ use crate::data::Dataset;
 use crate::net::Net;
 use crate::partition::{Partition, partition};
 use crate::random::{Purpose, Random};
-use crate::testing::{Build, digits_net};
+use crate::testing::{digits_net, model};
 use crate::train::Sgd;
 use slvr_compiler::noise::Words;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,9 +25,8 @@ fn numbered(n: usize) -> Dataset {
 }
 
 fn world(setting: Setting) -> Result<World, WorldError> {
-    let mut build = Build::new(&[2]);
-    build.linear(4, true);
-    let net = Net::new(&build.0).expect("a chain");
+    let text = "model Four(x: fix[2]) -> fix[4] { fc: linear[2, 4]; x |> fc }";
+    let net = Net::new(&model("Four", text)).expect("a chain");
     World::new(net, &Split { train: numbered(100), test: numbered(20) }, setting)
 }
 

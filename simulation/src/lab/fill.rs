@@ -21,6 +21,7 @@
 
 use super::vectors::norm;
 use crate::data::Dataset;
+use crate::fill::slot;
 use crate::net::Net;
 use crate::random::{Purpose, Random};
 use slvr_compiler::analysis::guard::norm_limit;
@@ -34,19 +35,15 @@ use thiserror::Error;
 /// What an input is filled with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Role {
-    /// A client's update.
     Update,
-    /// A client's validation images.
     Images,
     /// Their labels.
     Labels,
     /// How many samples a client has.
     Count,
-    /// The global weights.
     Global,
     /// The server's own update.
     Reference,
-    /// The last aggregate.
     Last,
     /// A random direction of length 1.
     Direction,
@@ -54,7 +51,6 @@ pub enum Role {
     PublicImages,
     /// Their labels.
     PublicLabels,
-    /// A bound for each tensor.
     TensorBounds,
     /// The number of the round.
     Round,
@@ -110,7 +106,6 @@ impl Role {
         Role::ALL.into_iter().find(|r| r.name() == name).or_else(number)
     }
 
-    /// Whether clients give it.
     fn is_clients(self) -> bool {
         self.is_anybodys()
             || matches!(self, Role::Update | Role::Images | Role::Labels | Role::Count)
@@ -144,13 +139,11 @@ pub enum FillError {
     /// Something else is to be the aggregate, or its divisor.
     #[error("{what}; the predicate reveals {all}")]
     Aggregate { what: String, all: String },
-    /// No update goes in.
     #[error(
         "no input of the predicate is an update: the lab trains {len} weights, and no client gives as many numbers; another model is \
          trained with --model NAME, or --model FILE.slvr:NAME for one of your own, also one that the predicate's file declares"
     )]
     NoUpdate { len: usize },
-    /// No aggregate comes out.
     #[error(
         "the predicate reveals nothing that has as many entries as the model has weights, {len}"
     )]
@@ -339,15 +332,10 @@ fn fits(input: &Input, role: Role, model: &ModelShape, own: bool) -> Result<(), 
 
 /// What there is to fill inputs with in a round.
 pub struct Round<'a> {
-    /// Its number.
     pub index: usize,
-    /// The seed of the simulation.
     pub seed: u64,
-    /// The global weights.
     pub global: &'a [f32],
-    /// What each client sends.
     pub updates: &'a [Vec<f32>],
-    /// Each client's validation samples.
     pub validation: &'a [Dataset],
     /// How many samples each client has.
     pub counts: &'a [usize],
@@ -355,11 +343,9 @@ pub struct Round<'a> {
     pub reference: &'a [f32],
     /// The last aggregate; zeros at first.
     pub last: &'a [f32],
-    /// The server's public set.
     pub public: &'a Dataset,
 }
 
-/// Filled inputs.
 #[derive(Clone, Debug)]
 pub struct Filled {
     /// By name, as evaluations and runs read them.
@@ -506,13 +492,9 @@ pub fn wants_reference(roles: &[Role]) -> bool {
 
 /// A model as the rule sees it.
 pub fn model_shape(net: &Net, model: &slvr_compiler::types::model::Model) -> ModelShape {
-    let place = |p: &slvr_compiler::types::model::Param| {
-        let start = p.offset as usize;
-        start..start + p.shape.iter().product::<u64>() as usize
-    };
     ModelShape {
         len: net.weights(),
         input: model.input.clone(),
-        tensors: model.params.iter().map(place).collect(),
+        tensors: model.params.iter().filter_map(|p| slot(model, p)).collect(),
     }
 }

@@ -32,30 +32,23 @@ pub enum Knows {
     Full,
 }
 
-/// See the module.
 pub struct Knowledge<'a> {
-    /// The model.
     pub net: &'a Net,
     /// Which round, from 0.
     pub round: usize,
-    /// The seed of the simulation.
     pub seed: u64,
-    /// The global weights.
     pub global: &'a [f32],
     /// What the malicious would honestly have sent, in ascending order of clients; what they trained on poisoned data, if
     /// they poison data.
     pub own: &'a [Vec<f32>],
     /// The updates whose mean and spread they go by: their own, and where they know everything those of all.
     pub seen: &'a [&'a [f32]],
-    /// Their data.
     pub data: &'a [&'a Dataset],
-    /// How many clients there are.
     pub clients: usize,
     /// The server's own update, if the check has such a public input.
     pub reference: Option<&'a [f32]>,
     /// Parameters and sizes of the check, as far as they are numbers.
     pub params: &'a BTreeMap<String, f64>,
-    /// Parameters of the attack.
     pub values: &'a [(&'static str, f64)],
     /// Updates of the honest. Three attacks look at them: the norm bound, because the paper's baseline tells all clients
     /// the threshold, which is made of their lengths; the search against SLVR, because the paper compares with "the
@@ -72,7 +65,6 @@ pub struct Knowledge<'a> {
 }
 
 impl Knowledge<'_> {
-    /// How many are malicious.
     pub fn malicious(&self) -> usize {
         self.own.len()
     }

@@ -11,7 +11,6 @@ pub(super) struct Offer<'r> {
     pub(super) round: usize,
     pub(super) global: &'r [f32],
     pub(super) last: &'r [f32],
-    /// The server's own update.
     pub(super) reference: Option<Vec<f32>>,
     /// Which client is in each place.
     pub(super) present: Vec<usize>,
@@ -24,7 +23,6 @@ pub(super) struct Offer<'r> {
 }
 
 impl Offer<'_> {
-    /// The updates of the honest.
     pub(super) fn honest(&self) -> impl Iterator<Item = &[f32]> {
         let pairs = self.updates.iter().zip(&self.malicious);
         pairs.filter(|(_, m)| !**m).map(|(u, _)| u.as_slice())
@@ -57,9 +55,7 @@ impl Offer<'_> {
 
 /// What had to be changed before it could be given.
 pub(super) struct Cut {
-    /// How many honest updates.
     pub(super) honest: usize,
-    /// Which other inputs.
     pub(super) others: BTreeSet<String>,
 }
 

@@ -13,7 +13,6 @@ use slvr_compiler::graph::eval::Inputs;
 use std::collections::BTreeMap;
 
 impl Cell<'_> {
-    /// Replaces what the malicious give.
     pub(super) fn poison<R: Rule + Sync>(
         &self,
         rule: &R,

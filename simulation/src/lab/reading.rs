@@ -21,18 +21,15 @@ use std::fmt;
 /// How far a vote on signs moves a weight.
 pub const SIGN_STEP: f64 = 0.01;
 
-/// How the aggregate is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum How {
     /// As it is.
     Plain,
-    /// Divided by this revealed number.
     Divided(String),
     /// As signs, each a step of [`SIGN_STEP`].
     Signs,
 }
 
-/// What the reveals mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     /// The reveal that is applied to the global model.

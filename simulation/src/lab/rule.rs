@@ -6,7 +6,6 @@ use slvr_compiler::graph::Graph;
 
 /// How an aggregate is computed: a predicate, in whatever arithmetic.
 pub trait Rule {
-    /// Why it may fail.
     type Error;
 
     /// Goes over to so many clients.
@@ -32,9 +31,7 @@ pub trait Rule {
 #[derive(Clone, Copy)]
 pub struct Declared<'a> {
     pub graph: &'a Graph,
-    /// The roles of its inputs.
     pub roles: &'a [Role],
-    /// What its reveals mean.
     pub reading: &'a Reading,
 }
 
@@ -43,9 +40,7 @@ pub struct Declared<'a> {
 pub struct Step<'a> {
     /// Which round, from 0.
     pub round: usize,
-    /// The inputs.
     pub filled: &'a Filled,
-    /// Whether each client is malicious.
     pub malicious: &'a [bool],
     /// Whether malicious committee members set scores.
     pub forged: bool,

@@ -9,16 +9,13 @@
 use crate::data::Dataset;
 use crate::random::{Purpose, Random};
 
-/// A scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shift {
-    /// Which.
     pub scenario: Scenario,
     /// Rounds between two shifts; the first part is without.
     pub every: usize,
 }
 
-/// What happens at a shift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scenario {
     /// Scenario 1: a fifth of the clients have shifted data from then on.

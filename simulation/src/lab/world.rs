@@ -9,7 +9,6 @@ use crate::random::{Purpose, Random};
 use crate::train::Sgd;
 use thiserror::Error;
 
-/// What to simulate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
     /// m, the number of clients at the start.
@@ -20,7 +19,6 @@ pub struct Setting {
     pub malicious: usize,
     /// Concentration of the Dirichlet distribution of a client's labels.
     pub alpha: f64,
-    /// How samples are shared out.
     pub partition: Partition,
     /// Samples of a client, at most; where shares are unequal, on average.
     pub samples: usize,
@@ -89,7 +87,6 @@ pub enum WorldError {
 /// A set-up: the model, each client's share, the public set, the test sets, who is malicious.
 #[derive(Clone, Debug)]
 pub struct World {
-    /// The model.
     pub net: Net,
     pub setting: Setting,
     /// Each client's share; those that join later come last.
@@ -223,7 +220,6 @@ impl World {
         data.select(&chosen)
     }
 
-    /// Whether a client is malicious.
     pub fn is_malicious(&self, client: usize) -> bool {
         self.malicious.binary_search(&client).is_ok()
     }

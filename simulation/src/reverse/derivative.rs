@@ -1,11 +1,11 @@
 //! The derivative of every operation: one table.
 
 use super::layout::scatter;
-use super::number::Number;
 use super::order;
 use super::product;
 use super::value::{last, moved, plane};
 use super::walk::{View, rows, strides, without, zip_back};
+use crate::number::Number;
 use slvr_compiler::graph::{Function, Op};
 use slvr_compiler::types::Conv;
 use std::ops::Range;

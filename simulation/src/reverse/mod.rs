@@ -6,7 +6,6 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `number` | the two kinds of numbers, and their matrix products |
 //! | `walk` | tensors walked in step, with axes of size 1 repeated |
 //! | `layout` | transposition, slices, gathering, and their transposes |
 //! | `product` | matrix products, convolution, pooling |
@@ -20,7 +19,6 @@
 
 mod derivative;
 mod layout;
-mod number;
 mod order;
 mod product;
 mod tape;
@@ -29,5 +27,5 @@ mod tests;
 mod value;
 mod walk;
 
-pub use number::Number;
+pub use crate::number::Number;
 pub use tape::{Change, Given, Tape, TapeError};

@@ -1,18 +1,13 @@
 //! Sorting and extrema, with the places that the results come from.
 
-use super::number::Number;
 use super::walk::lines;
+use crate::number::Number;
 
 /// The places of a row's entries in ascending order; of equal entries the earlier first.
 pub(super) fn ascending<T: Number>(row: &[T]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..row.len()).collect();
     order.sort_by(|&i, &j| row[i].real().total_cmp(&row[j].real()));
     order
-}
-
-/// The place of the first largest entry.
-pub(super) fn first_largest<T: Number>(row: &[T]) -> usize {
-    (1..row.len()).fold(0, |best, i| if row[i] > row[best] { i } else { best })
 }
 
 /// For each result of an extremum along an axis the place of the entry that it is; the first of equal ones.

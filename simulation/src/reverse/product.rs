@@ -1,7 +1,7 @@
 //! Matrix products and convolutions. Threads share out results; no sum is split among them.
 
-use super::number::{Matrix, Number};
 use super::walk::View;
+use crate::number::{Matrix, Number};
 use rayon::prelude::*;
 use slvr_compiler::types::Conv;
 
@@ -29,7 +29,7 @@ pub(super) fn matmul<T: Number>(
     out.par_chunks_mut(m * n).enumerate().for_each(|(g, out)| {
         let a = Matrix::new(of(a, sa[0], g, m * k), k);
         let b = of(b, sb[0], g, k * n);
-        let b = if trans_b { Matrix::transposed(b, k) } else { Matrix::new(b, n) };
+        let b = if trans_b { Matrix::new(b, k).transposed() } else { Matrix::new(b, n) };
         T::gemm([m, k, n], a, b, T::ZERO, out);
     });
     out
@@ -50,7 +50,7 @@ pub(super) fn matmul_back<T: Number>(
     for (g, dy) in dy.chunks_exact(m * n).enumerate() {
         if let Some(da) = da.as_deref_mut() {
             let b = of(b, sb[0], g, k * n);
-            let b = if trans_b { Matrix::new(b, k) } else { Matrix::transposed(b, n) };
+            let b = if trans_b { Matrix::new(b, k) } else { Matrix::new(b, n).transposed() };
             let da = of_mut(da, sa[0], g, m * k);
             T::gemm([m, n, k], Matrix::new(dy, n), b, T::ONE, da);
         }
@@ -58,9 +58,9 @@ pub(super) fn matmul_back<T: Number>(
             let a = of(a, sa[0], g, m * k);
             let db = of_mut(db, sb[0], g, k * n);
             if trans_b {
-                T::gemm([n, m, k], Matrix::transposed(dy, n), Matrix::new(a, k), T::ONE, db);
+                T::gemm([n, m, k], Matrix::new(dy, n).transposed(), Matrix::new(a, k), T::ONE, db);
             } else {
-                T::gemm([k, m, n], Matrix::transposed(a, k), Matrix::new(dy, n), T::ONE, db);
+                T::gemm([k, m, n], Matrix::new(a, k).transposed(), Matrix::new(dy, n), T::ONE, db);
             }
         }
     }
@@ -200,14 +200,14 @@ pub(super) fn conv2d_back<T: Number>(
             let part = group * each * window..(group + 1) * each * window;
             if let Some(dw) = dw.as_deref_mut() {
                 s.columns(&x[image(x)..][..s.image()], group, &mut columns);
-                let transposed = Matrix::transposed(columns.as_slice(), area);
+                let transposed = Matrix::new(columns.as_slice(), area).transposed();
                 let dw = &mut of_mut(dw, s.batches[1], g, kernels)[part.clone()];
                 T::gemm([each, area, window], Matrix::new(dy, area), transposed, T::ONE, dw);
             }
             if let Some(dx) = dx.as_deref_mut() {
                 let w = &of(w, s.batches[1], g, kernels)[part];
                 columns.resize(window * area, T::ZERO);
-                let (w, dy) = (Matrix::transposed(w, window), Matrix::new(dy, area));
+                let (w, dy) = (Matrix::new(w, window).transposed(), Matrix::new(dy, area));
                 T::gemm([window, each, area], w, dy, T::ZERO, &mut columns);
                 let start = image(dx);
                 let dx = &mut dx[start..][..s.image()];

@@ -1,8 +1,8 @@
 //! The walk over a graph, forwards and backwards.
 
 use super::derivative::{Slots, back, is_step};
-use super::number::Number;
 use super::value::{Coin, value};
+use crate::number::Number;
 use slvr_compiler::graph::verify::{VerifyError, verify};
 use slvr_compiler::graph::{Graph, NodeId, Op};
 use std::sync::Arc;
@@ -34,7 +34,6 @@ pub type Change<'a, T> = &'a dyn Fn(NodeId, &mut Vec<T>);
 pub struct Given<'a, T> {
     /// The value of every input: of a secret one what all members give, one after another.
     pub inputs: &'a [Arc<Vec<T>>],
-    /// Public coins.
     pub coin: Coin<'a>,
     /// Changes the value of a node before others read it.
     pub change: Option<Change<'a, T>>,
@@ -44,7 +43,6 @@ pub struct Given<'a, T> {
 #[derive(Clone, Debug)]
 pub struct Tape {
     graph: Graph,
-    /// Operands, by node.
     args: Vec<Vec<NodeId>>,
     shapes: Vec<Vec<usize>>,
     /// Whether an output depends on the node.

@@ -1,10 +1,11 @@
 //! The value of every operation.
 
 use super::layout::{self, collect};
-use super::number::Number;
 use super::order;
 use super::product;
 use super::walk::{View, sum, zip};
+use crate::loss::first_largest;
+use crate::number::Number;
 use slvr_compiler::graph::{Op, domain};
 use slvr_compiler::types::Lots;
 
@@ -78,7 +79,7 @@ pub(super) fn value<T: Number>(
         Op::Min(axis) => {
             picked(order::extrema(arg(0).0, arg(0).1, *axis as usize, |x, best| x < best))
         }
-        Op::ArgMax => rows().map(|row| T::of(order::first_largest(row) as f64)).collect(),
+        Op::ArgMax => rows().map(|row| T::of(first_largest(row) as f64)).collect(),
         Op::Sort => {
             rows().flat_map(|row| order::ascending(row).into_iter().map(|i| row[i])).collect()
         }
@@ -94,7 +95,7 @@ pub(super) fn value<T: Number>(
         }
         Op::ArgMaxIs => rows()
             .zip(arg(1).0.chunks_exact(last(arg(1).1).max(1)))
-            .map(|(z, label)| T::bit(label[order::first_largest(z)] != T::ZERO))
+            .map(|(z, label)| T::bit(label[first_largest(z)] != T::ZERO))
             .collect(),
 
         Op::MatMul { trans_b } => product::matmul(arg(0), arg(1), to, *trans_b),

@@ -50,7 +50,6 @@ pub(super) fn zip_back<T: Copy + std::ops::AddAssign>(
     });
 }
 
-/// Sum over axes.
 pub(super) fn sum<T: Copy + std::ops::AddAssign + std::iter::Sum>(
     (x, shape): View<'_, T>,
     axes: &[u64],

@@ -1,19 +1,18 @@
 //! The report as one JSON object.
 
 use super::report::{Report, honest as not_attacking};
+use crate::report::sizes;
 use serde_json::{Value, json};
 
 /// One line of JSON.
 pub fn object(r: &Report<'_>) -> String {
-    let sizes: serde_json::Map<String, Value> =
-        r.circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
     let honest: Vec<Value> = (r.proven.lines.iter())
         .map(|line| json!({ "line": line.line, "step": line.step, "of": not_attacking(r, line) }))
         .collect();
     let all = json!({
         "ok": true,
         "predicate": r.circuit.name,
-        "sizes": sizes,
+        "sizes": sizes(&r.circuit.sizes),
         "inputs": { "directory": r.dir, "about": r.about },
         "failure_log2": r.failure.log2(),
         "failure": r.failure,

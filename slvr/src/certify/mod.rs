@@ -29,9 +29,7 @@ pub struct Given {
     pub name: String,
     /// What is said of them.
     pub about: Option<About>,
-    /// The inputs themselves.
     pub inputs: Inputs,
-    /// The public coins.
     pub coins: Vec<u128>,
     /// What the noise and the roundings of the evaluation that is measured are made of.
     pub seed: u64,
@@ -75,7 +73,6 @@ pub fn certify<'c>(
 }
 
 impl Report<'_> {
-    /// As text for people.
     pub fn to_text(&self) -> String {
         text::page(self)
     }

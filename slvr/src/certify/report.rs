@@ -7,7 +7,6 @@ use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::confidence::Measured;
 use slvr_compiler::report::given::{GivenCertificate, GivenLine, Share};
 
-/// All that is said.
 pub struct Report<'a> {
     pub circuit: &'a Circuit,
     /// The folder of inputs.

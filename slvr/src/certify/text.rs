@@ -1,7 +1,7 @@
 //! The report as text.
 
 use super::report::{Report, honest as not_attacking};
-use crate::units::error;
+use crate::units::{bound, error};
 use slvr_compiler::report::given::{GivenLine, KeepRow, Share};
 use std::fmt::Write;
 
@@ -11,8 +11,7 @@ const SHOWN: usize = 12;
 /// Everything, statement by statement.
 pub fn page(r: &Report<'_>) -> String {
     let mut out = String::new();
-    let sizes: Vec<String> = r.circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    let _ = writeln!(out, "{} {}\n", r.circuit.name, sizes.join(" "));
+    let _ = writeln!(out, "{} {}\n", r.circuit.name, bound(&r.circuit.sizes));
     inputs(&mut out, r);
     let log2 = r.failure.log2();
     let _ = writeln!(out, "  failure       at most 2^{log2:.1}, proven");

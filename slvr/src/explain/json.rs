@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::clients::Clients;
-use crate::report::{hex, openings};
+use crate::report::{hex, openings, sizes};
 use serde_json::{Value, json};
 use slvr_circuit::artifact;
 use slvr_compiler::cost::{self, Kind};
@@ -10,8 +10,6 @@ use slvr_compiler::cost::{self, Kind};
 /// One line of JSON.
 pub fn object(r: &Report) -> String {
     let cost = &r.cost;
-    let sizes: serde_json::Map<String, Value> =
-        r.circuit.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect();
     let upload: serde_json::Map<String, Value> = (r.circuit.parties.iter().zip(&cost.upload))
         .filter(|(_, bytes)| **bytes > 0)
         .map(|(p, bytes)| (p.name.clone(), json!(bytes)))
@@ -59,7 +57,7 @@ pub fn object(r: &Report) -> String {
     let all = json!({
         "ok": true,
         "predicate": r.circuit.name,
-        "sizes": sizes,
+        "sizes": sizes(&r.circuit.sizes),
         "circuit_hash": hex(&artifact::hash(&r.circuit)),
         "workers": super::workers::to_json(r),
         "clients": r.clients.as_ref().map(Clients::to_json),

@@ -12,14 +12,12 @@ use slvr_compiler::lower::Family;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::leaks::{LeakReport, leaks, leaks_of_circuit};
 
-/// See the module.
 pub struct Report {
     pub circuit: Circuit,
     /// The name of the file, as given.
     pub file: String,
     /// The source; empty for an artifact.
     pub source: String,
-    /// What it costs.
     pub cost: Cost,
     /// By line, in order; of an artifact by statement.
     pub lines: Vec<LineRow>,
@@ -27,7 +25,6 @@ pub struct Report {
     pub steps: Vec<LineRow>,
     /// By site of the circuit, its line in the predicate's file.
     pub places: Vec<u32>,
-    /// Who learns what.
     pub leaks: LeakReport,
     /// What is proven; nothing of an artifact.
     pub certificate: Option<Certificate>,
@@ -35,7 +32,6 @@ pub struct Report {
     pub chosen_for: Option<String>,
     /// What is built for other numbers of clients.
     pub clients: Option<Clients>,
-    /// Predicted times.
     pub times: Vec<(NetProfile, Estimate)>,
     /// What workers would compute, on each of these networks, by name; empty if nobody has asked.
     pub workers: Vec<(String, WorkersCost)>,
@@ -185,7 +181,6 @@ impl Rounds {
 pub struct Phase {
     /// First round, from 1.
     pub first: usize,
-    /// Last round.
     pub last: usize,
     pub line: u32,
     pub name: String,

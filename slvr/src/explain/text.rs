@@ -2,7 +2,7 @@
 
 use super::report::Report;
 use crate::report;
-use crate::units::{bytes, count, error, network, per_party, range, seconds, share, taken};
+use crate::units::{bound, bytes, count, error, network, per_party, range, seconds, share, taken};
 use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
@@ -59,8 +59,7 @@ fn opened(out: &mut String, r: &Report) {
 
 fn head(out: &mut String, r: &Report) {
     let c = &r.cost;
-    let sizes: Vec<String> = r.circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    let _ = writeln!(out, "{} {}\n", r.circuit.name, sizes.join(" "));
+    let _ = writeln!(out, "{} {}\n", r.circuit.name, bound(&r.circuit.sizes));
     let by_party: Vec<String> = c.bytes.iter().map(|&b| bytes(b)).collect();
     let _ = writeln!(out, "  circuit       {}", report::hex(&artifact::hash(&r.circuit)));
     let _ = writeln!(out, "  rounds        {}", c.rounds);

@@ -24,14 +24,12 @@ pub enum Submission<'a> {
     None,
     /// Something that cannot be read, and why.
     Unreadable(String),
-    /// Arrays by name.
     Arrays(BTreeMap<String, Array<'a>>),
 }
 
 /// What was submitted, under the names that the tensors of files have.
 #[derive(Default)]
 pub struct Arrays<'a> {
-    /// The public inputs.
     pub public: BTreeMap<String, Array<'a>>,
     /// By party set what each member gives.
     pub sets: BTreeMap<String, Vec<Submission<'a>>>,
@@ -60,7 +58,6 @@ impl Arrays<'_> {
         placed(circuit, &giver, e)
     }
 
-    /// What a member gives.
     fn of(&self, set: &str, member: u64) -> &Submission<'_> {
         let members = self.sets.get(set).map_or(&[][..], Vec::as_slice);
         members.get(member as usize).unwrap_or(&Submission::None)

@@ -5,7 +5,6 @@ use slvr_runtime::share::elements::{self, Kind};
 use slvr_runtime::share::encode::RawData;
 use std::borrow::Cow;
 
-/// A tensor of a file.
 pub struct Stored<'a> {
     pub shape: Vec<u64>,
     /// The type of its elements, as the file calls it.
@@ -21,7 +20,6 @@ pub enum Elements<'a> {
     F32(Cow<'a, [f32]>),
     /// Real numbers as binary64.
     F64(Cow<'a, [f64]>),
-    /// Integers.
     I64(Cow<'a, [i64]>),
 }
 
@@ -36,7 +34,6 @@ impl From<RawData> for Elements<'_> {
 }
 
 impl Elements<'_> {
-    /// Whether these are real numbers.
     pub fn is_real(&self) -> bool {
         matches!(self, Elements::F32(_) | Elements::F64(_))
     }

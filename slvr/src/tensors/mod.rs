@@ -100,7 +100,6 @@ pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
     }
 }
 
-/// What was submitted.
 pub struct Submitted {
     /// Of everybody; nothing of who is missing.
     pub inputs: Inputs,

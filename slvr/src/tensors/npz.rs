@@ -19,7 +19,6 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// Longest header of an array that is read; NumPy's own have 128 bytes.
 const MOST_HEADER: usize = 1 << 16;
 
-/// An npz file.
 pub struct Npz<'b>(ZipArchive<Cursor<&'b [u8]>>);
 
 impl<'b> Npz<'b> {

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 /// The files that are read, by the ends of their names; the first is the one that is written.
 pub const ENDS: [&str; 2] = ["safetensors", "npz"];
 
-/// A file of tensors.
 pub enum File<'b> {
     Safetensors(SafeTensors<'b>),
     Npz(Npz<'b>),

@@ -89,10 +89,7 @@ pub fn prepare_outputs(
     dir: &Path,
 ) -> Result<Vec<Prepared>> {
     let mut all = Vec::new();
-    let make = |dir: &Path| {
-        std::fs::create_dir_all(dir).about(|| format!("{}: cannot be made", dir.display()))
-    };
-    make(dir)?;
+    files::make_folder(dir)?;
     for (s, set) in circuit.parties.iter().enumerate() {
         // Some of the circuit's outputs may be for somebody else.
         let declared =
@@ -115,7 +112,7 @@ pub fn prepare_outputs(
             let path = match (set.size, number) {
                 (1, None) => dir.join(format!("{}.safetensors", set.name)),
                 _ => {
-                    make(&dir.join(&set.name))?;
+                    files::make_folder(&dir.join(&set.name))?;
                     let number = number.unwrap_or(member);
                     dir.join(&set.name).join(format!("{number}.safetensors"))
                 }

@@ -1,7 +1,6 @@
 //! An attack by its name, or a file of the user's own: a function `attack` of what the malicious know.
 
-use crate::fail::Usage;
-use anyhow::Context;
+use crate::fail::{Usage, misuse};
 use slvr::program::{self, Sizes};
 use slvr::{Build, files};
 use slvr_compiler::graph::build;
@@ -47,8 +46,7 @@ fn function(
     file: &str,
 ) -> anyhow::Result<impl Fn(&Knowledge<'_>) -> Result<Vec<Vec<f32>>, String> + Send + Sync + 'static>
 {
-    let text = files::read_text(Path::new(file), MAX_SOURCE as u64)
-        .with_context(|| format!("{file}: cannot be read"))?;
+    let text = files::text(Path::new(file), MAX_SOURCE as u64)?;
     let mut sources = Sources::new();
     let id = sources.add(file, text.clone());
     let (tree, _) = syntax::parse(id, &text);
@@ -58,8 +56,7 @@ fn function(
     });
     let all = KNOWN.map(|(name, shape)| format!("{name}: {shape}")).join(", ");
     let Some(params) = found else {
-        let why = format!("{file}: an attack is a function `{FUNCTION}` of some of {all}");
-        return Err(Usage(why).into());
+        misuse!("{file}: an attack is a function `{FUNCTION}` of some of {all}");
     };
     let names = params.into_iter().map(|p: Param| {
         let known = KNOWN.iter().find(|(name, _)| *name == p.name.name);

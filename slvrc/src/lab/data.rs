@@ -1,7 +1,7 @@
 //! The data sets of the lab: the digits that come with slvrc, those of `--data` by their names, and any folder of IDX or npz
 //! files.
 
-use crate::fail::Usage;
+use crate::fail::{Usage, misuse};
 use anyhow::{Context, anyhow, bail};
 use slvr::files;
 use slvr::tensors::{NpzArray, npz_arrays};
@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 pub const DIGITS: &str = "digits";
 pub const NAMES: [&str; 4] = [DIGITS, "mnist", "fashion", "cifar10"];
 
-/// Most bytes of a file.
 const MOST: u64 = 1 << 27;
 
 /// Reads a data set by its name or its folder; `data` is what `--data` or `SLVR_DATA` says.
@@ -27,11 +26,10 @@ pub fn load(name: &str, data: Option<&Path>) -> anyhow::Result<Split> {
     }
     let from_environment = std::env::var_os("SLVR_DATA").map(PathBuf::from);
     let Some(data) = data.map(Path::to_path_buf).or(from_environment) else {
-        let why = format!(
+        misuse!(
             "the data set {name} does not come with slvrc: say with --data DIR or SLVR_DATA where the folder `{name}` with its \
              IDX files is"
         );
-        return Err(Usage(why).into());
     };
     let inside = data.join(name);
     read(if inside.is_dir() { &inside } else { &data })

@@ -5,6 +5,7 @@ use super::subject::{Proven, Subject};
 use crate::parties::run_with;
 use anyhow::{Context, anyhow};
 use indicatif::ProgressBar;
+use serde::{Deserialize, Serialize};
 use slvr::clear_states;
 use slvr::coins::committees;
 use slvr_circuit::{Circuit, Encoding};
@@ -28,28 +29,28 @@ use std::time::Duration;
 static PARTIES: Mutex<()> = Mutex::new(());
 
 /// How a run among three parties compared with the evaluation that the federation went on with.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Check {
-    /// Which round.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ran {
     pub round: usize,
     /// Of all that is revealed, the largest difference of an entry, of the reveal that is closest to its tolerance.
     pub difference: f64,
-    /// What the certificate allows of that reveal; infinite where it proves nothing.
-    pub tolerance: f64,
-    /// Seconds of the run.
+    /// What the certificate allows of that reveal; `None` where it proves nothing.
+    pub tolerance: Option<f64>,
+    pub agrees: bool,
     pub seconds: f64,
 }
 
-impl Check {
-    pub fn agrees(&self) -> bool {
-        self.tolerance.is_finite() && self.difference <= self.tolerance
+impl Ran {
+    fn new(round: usize, (difference, tolerance): (f64, f64), seconds: f64) -> Ran {
+        let tolerance = Some(tolerance).filter(|t| t.is_finite());
+        let agrees = tolerance.is_some_and(|t| difference <= t);
+        Ran { round, difference, tolerance, agrees, seconds }
     }
 }
 
 /// The predicate for each number of clients.
 pub type Subjects<'a> = dyn Fn(usize) -> anyhow::Result<Arc<Subject>> + Sync + 'a;
 
-/// The rule of a cell.
 pub struct Aggregation<'a> {
     pub subjects: &'a Subjects<'a>,
     /// In floating point instead of the circuit's arithmetic.
@@ -57,7 +58,7 @@ pub struct Aggregation<'a> {
     /// In which rounds there is a run among three parties.
     pub parties: &'a (dyn Fn(usize) -> bool + Sync),
     pub seed: u64,
-    pub checks: Vec<Check>,
+    pub checks: Vec<Ran>,
     /// What is kept of the round before. A state whose size hangs on the number of clients begins again when that changes.
     kept: clear_states::Numbers,
     current: Arc<Subject>,
@@ -223,10 +224,8 @@ impl Rule for Aggregation<'_> {
             };
             let runs = report.outputs.iter().map(|run| (run.name.as_str(), run.values.as_slice()));
             let aggregate = subject.reading.aggregate.as_str();
-            let (difference, tolerance) =
-                compared(runs, &plain.values, (&compiled.reveals, aggregate), fast);
-            let (round, seconds) = (step.round, report.seconds);
-            self.checks.push(Check { round, difference, tolerance, seconds });
+            let found = compared(runs, &plain.values, (&compiled.reveals, aggregate), fast);
+            self.checks.push(Ran::new(step.round, found, report.seconds));
         }
         self.kept = result.kept;
         self.moved = moved;
@@ -351,10 +350,9 @@ mod tests {
         assert_eq!(of(&[0.0, f64::NAN], &[0.0]), (f64::INFINITY, 2.0));
         assert_eq!(of(&[0.0], &[0.0]), (f64::INFINITY, 2.0), "an entry is missing");
         let here = vec![("c".to_string(), vec![1.0])];
-        let (difference, tolerance) =
-            compared([("c", &[1.0][..])].into_iter(), &here, (&proven, "c"), true);
-        let check = Check { round: 0, difference, tolerance, seconds: 0.0 };
-        assert!(!check.agrees() && difference == 0.0, "nothing is proven");
+        let found = compared([("c", &[1.0][..])].into_iter(), &here, (&proven, "c"), true);
+        let ran = Ran::new(0, found, 0.0);
+        assert!(!ran.agrees && ran.difference == 0.0, "nothing is proven");
         let wide = [Proven { name: "c".into(), error: 7e11, rounding: 0.0, width: 670.0 }];
         let (_, tolerance) = compared([("c", &[1.0][..])].into_iter(), &here, (&wide, "c"), true);
         assert!(tolerance.is_infinite(), "an error beyond the interval says nothing");

@@ -9,7 +9,7 @@
 //!
 //! Parameters in parentheses keep their values. What has no value then is asked for.
 
-use crate::fail::{Rejected, Usage};
+use crate::fail::{Rejected, Usage, misuse};
 use slvr::{Build, program};
 use slvr_compiler::syntax::ast::{
     Dim, Expr, ExprKind, ItemKind, Predicate, StmtKind, Type, TypeKind,
@@ -20,7 +20,6 @@ use std::path::Path;
 
 /// A predicate as it is written.
 pub struct Declared {
-    /// The text of its file.
     pub text: String,
     /// Attacks that its header names: `Attack: fang-krum`. They call its parameters as it does.
     pub attacks: Vec<&'static Attack>,
@@ -66,12 +65,11 @@ pub fn given<'a>(texts: impl Iterator<Item = &'a String>) -> anyhow::Result<Vec<
         let (name, value) = match text.split_once('=') {
             Some((n, v)) if !n.trim().is_empty() => (n.trim(), v.trim()),
             _ => {
-                let why = format!("`{text}` is not NAME=VALUE, as in `lambda=1.5`");
-                return Err(Usage(why).into());
+                misuse!("`{text}` is not NAME=VALUE, as in `lambda=1.5`");
             }
         };
         if given.iter().any(|(n, _)| n == name) {
-            return Err(Usage(format!("`{text}`: `{name}` is bound twice")).into());
+            misuse!("`{text}`: `{name}` is bound twice");
         }
         given.push((name.to_string(), value.to_string()));
     }
@@ -149,7 +147,7 @@ impl Declared {
         });
         let Some(predicate) = found else {
             if diagnostics.is_empty() {
-                return Err(Usage(format!("{file}: declares no predicate")).into());
+                misuse!("{file}: declares no predicate");
             }
             return Err(Rejected { diagnostics, sources }.into());
         };
@@ -208,7 +206,6 @@ impl Declared {
         })
     }
 
-    /// What a size follows from.
     fn follows(&self, name: &str) -> Option<Of> {
         let size = self.predicate.sizes.iter().find(|s| s.name.name == name)?;
         if size.is_model {
@@ -253,14 +250,11 @@ impl Declared {
         let mut bindings = Vec::new();
         for own in parts(named).1 {
             let Some((name, value)) = own.split_once('=') else {
-                let why = format!(
-                    "`{named}`: behind @ stands NAME=VALUE, as in `slvr_accuracy@lambda=1.5`"
-                );
-                return Err(Usage(why).into());
+                misuse!("`{named}`: behind @ stands NAME=VALUE, as in `slvr_accuracy@lambda=1.5`");
             };
             if !self.names().any(|n| n == name) {
                 let all = self.names().collect::<Vec<_>>().join(", ");
-                return Err(Usage(format!("`{named}`: there is no `{name}`; it has {all}")).into());
+                misuse!("`{named}`: there is no `{name}`; it has {all}");
             }
             self.may_bind(named, name)?;
             bindings.push((name.to_string(), value.to_string()));
@@ -287,11 +281,10 @@ impl Declared {
         let missing = self.missing(&bindings);
         if let Some(name) = missing.first() {
             let all = missing.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ");
-            let why = format!(
+            misuse!(
                 "{all} has no value, and no option says it; bind it with {name}=VALUE, or in the lab for this predicate \
                  alone with --predicate {named}@{name}=VALUE",
             );
-            return Err(Usage(why).into());
         }
         Ok(bindings)
     }

@@ -1,7 +1,7 @@
 //! A predicate that is put to the test, and the model that it is about.
 
 use super::sizes::{self, Declared};
-use crate::fail::{Usage, print};
+use crate::fail::{misuse, print};
 use anyhow::{Context, anyhow, bail};
 use slvr::Build;
 use slvr::program::{self, Checked, Sizes};
@@ -18,9 +18,7 @@ use slvr_simulation::net::{BATCH, Net, PROGRAM};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-/// The model that is trained.
 pub struct Trained {
-    /// Ready to be trained.
     pub net: Net,
     /// As inputs are filled.
     pub shape: ModelShape,
@@ -38,7 +36,6 @@ pub fn model(name: &str) -> anyhow::Result<Trained> {
     Ok(Trained { net, shape })
 }
 
-/// How predicates are bound.
 #[derive(Clone)]
 pub struct Bound {
     /// What `M=` is bound to.
@@ -65,11 +62,9 @@ pub struct Bound {
 pub struct Subject {
     /// In floating point.
     pub fast: Fast,
-    /// Roles of its inputs.
     pub roles: Vec<Role>,
     /// Its parameters and sizes, as far as they are numbers.
     params: BTreeMap<String, f64>,
-    /// What its reveals mean.
     pub reading: Reading,
     /// Whether the user said so.
     pub said: bool,
@@ -81,7 +76,6 @@ pub struct Subject {
     compiled: OnceLock<Result<Compiled, String>>,
 }
 
-/// Its circuit.
 pub struct Compiled {
     pub circuit: Circuit,
     /// What is proven of each reveal.
@@ -91,7 +85,6 @@ pub struct Compiled {
 /// By how much the result of a run may differ from the program.
 #[derive(Clone, Debug)]
 pub struct Proven {
-    /// Of which reveal.
     pub name: String,
     /// On the inputs as they are encoded.
     pub error: f64,
@@ -130,11 +123,10 @@ impl Subject {
         let set = fill::clients(&graph, &bound.shape);
         let members = set.and_then(|set| graph.parties.get(set as usize)).map_or(0, |p| p.1);
         if members != clients {
-            let why = format!(
+            misuse!(
                 "{members} clients give updates, and {clients} take part; say --clients {members}, or bind the size of the \
                  set that gives updates to no number, so that it follows"
             );
-            return Err(Usage(why).into());
         }
         let number = |(n, v): &(String, String)| Some((n.clone(), v.parse::<f64>().ok()?));
         let sizes = checked.program.sizes.clone();

@@ -1,6 +1,6 @@
 //! `slvrc certify`: what is proven of runs on given inputs, and what is measured on them.
 
-use crate::fail::{Usage, print, say};
+use crate::fail::{misuse, print, say};
 use crate::target::Target;
 use slvr::about::About;
 use slvr::certify::{self, Given};
@@ -38,8 +38,9 @@ impl Certify {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let build = self.target.build()?;
         if build.is_artifact() {
-            let why = "a compiled circuit says nothing of its program; certify takes a program, a .slvr file";
-            return Err(Usage(why.into()).into());
+            misuse!(
+                "a compiled circuit says nothing of its program; certify takes a program, a .slvr file"
+            );
         }
         let loaded = program::load(&build, &print)?;
         let Loaded::Source(source) = &loaded else { unreachable!("a program") };

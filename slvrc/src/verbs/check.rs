@@ -1,12 +1,12 @@
 //! `slvrc check`: parses, types and certifies a program.
 
-use crate::fail::{Usage, note, say, warn};
+use crate::fail::{misuse, note, say, warn};
 use crate::target::Target;
 use anyhow::Context;
 use serde_json::json;
 use slvr::notes::silent;
 use slvr::program::{self, Checked};
-use slvr::{Build, Error, files};
+use slvr::{Build, Error, files, report, units};
 use slvr_circuit::{Circuit, From, PartySet};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
@@ -37,6 +37,7 @@ impl Check {
         let checked = program::check(&build, program::Sizes::OrSmallest)?;
         // Ranges, errors and failure: what does not hold is an error with a place in the source.
         let compiled = checked.compile(&silent)?;
+        let sizes = |of: &Checked| units::bound(&of.program.sizes);
         // What noise promises; of programs without noise nothing is certified here.
         let noise = Privacy::has_noise(&compiled.optimised).then(|| {
             let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
@@ -71,24 +72,22 @@ impl Check {
             let of_types = checked.warnings.iter().map(|d| render::to_json(d, &checked.sources));
             let of_circuit = warnings.iter().map(|d| render::to_json(d, sources));
             let warnings: Vec<_> = of_types.chain(of_circuit).collect();
-            let sizes = |of: &Checked| -> serde_json::Map<String, serde_json::Value> {
-                of.program.sizes.iter().map(|(n, v)| (n.clone(), json!(v))).collect()
-            };
+            let sizes = |of: &Checked| report::sizes(&of.program.sizes);
             let mut all = json!({
                 "ok": true, "predicate": p.name, "sizes": sizes(&checked),
                 "sizes_chosen": checked.chosen, "diagnostics": warnings,
             });
-            if let (Some(larger), Some(all)) = (&larger, all.as_object_mut()) {
-                all.insert("larger_sizes".into(), sizes(larger).into());
+            if let Some(larger) = &larger {
+                all["larger_sizes"] = sizes(larger);
             }
-            if let (false, Some(all)) = (needed.is_empty(), all.as_object_mut()) {
-                all.insert("needs_all_of".into(), json!(needed));
+            if !needed.is_empty() {
+                all["needs_all_of"] = json!(needed);
             }
-            if let (Some(noise), Some(all)) = (noise, all.as_object_mut()) {
-                all.insert("privacy".into(), noise);
+            if let Some(noise) = noise {
+                all["privacy"] = noise;
             }
-            if let (Some((_, clients)), Some(all)) = (&checked.clients, all.as_object_mut()) {
-                all.insert("clients".into(), clients.to_json());
+            if let Some((_, clients)) = &checked.clients {
+                all["clients"] = clients.to_json();
             }
             return say(&format!("{all}\n"));
         }
@@ -129,9 +128,7 @@ const MOST_FIXED: usize = 16;
 fn fix(build: &Build) -> anyhow::Result<()> {
     let path = Path::new(&build.file);
     if !path.is_file() {
-        return Err(
-            Usage(format!("{}: --fix writes a file, and there is none here", build.file)).into()
-        );
+        misuse!("{}: --fix writes a file, and there is none here", build.file);
     }
     let (mut build, mut all) = (build.clone(), 0);
     let mut others = Vec::new();
@@ -243,10 +240,4 @@ fn given(program: &Program) -> Vec<(String, Vec<u64>)> {
         _ => None,
     };
     program.body.iter().filter_map(of).collect()
-}
-
-/// The sizes of a program, as they are given.
-fn sizes(of: &Checked) -> String {
-    let all: Vec<String> = of.program.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
-    all.join(" ")
 }

@@ -27,6 +27,16 @@ const ENDING: Duration = Duration::from_secs(40);
 struct Nodes(Vec<Child>);
 
 impl Nodes {
+    /// Says who has ended, in these words.
+    fn all_run(&mut self, processes: &[Process], ended: &str) -> anyhow::Result<()> {
+        for (process, node) in processes.iter().zip(&mut self.0) {
+            if let Some(status) = node.try_wait()? {
+                bail!("{} {ended} ({status}): see {}", process.name, process.log.display());
+            }
+        }
+        Ok(())
+    }
+
     /// Has all end, by the ends of their pipes, and waits until they have.
     fn end(&mut self) {
         for node in &mut self.0 {
@@ -67,12 +77,7 @@ impl Cluster {
                 nodes.end();
                 return Ok(());
             }
-            for (process, node) in all.iter().zip(&mut nodes.0) {
-                if let Some(status) = node.try_wait()? {
-                    let Process { name, log, .. } = process;
-                    bail!("{name} does not start ({status}): see {}", log.display());
-                }
-            }
+            nodes.all_run(&all, "does not start")?;
         }
         say(&format!(
             "three nodes run; their logs are {}\n",
@@ -89,17 +94,11 @@ impl Cluster {
                 Ok(_) | Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => bail!("signals are not heard any more"),
             }
-            for (process, node) in all.iter().zip(&mut nodes.0) {
-                if let Some(status) = node.try_wait()? {
-                    let Process { name, log, .. } = process;
-                    bail!("{name} has ended ({status}): see {}", log.display());
-                }
-            }
+            nodes.all_run(&all, "has ended")?;
         }
     }
 }
 
-/// A process of the deployment.
 struct Process {
     name: String,
     verb: &'static str,

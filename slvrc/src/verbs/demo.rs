@@ -2,22 +2,23 @@
 //! aggregation checked among three parties.
 
 use crate::deployed_training::Through;
-use crate::fail::{Usage, say, say_json};
+use crate::fail::{misuse, say, say_json};
 use crate::lab::data;
 use crate::lab::rule::{Aggregation, Subjects, failed, raw};
 use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
-use crate::parties::run_circuit;
+use crate::parties::run_with;
+use crate::progress::bar;
 use anyhow::{Context, anyhow, bail};
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use slvr::about::{About, Attack as Attacker};
 use slvr::build::security;
 use slvr::units::bytes;
-use slvr::{report, tensors};
+use slvr::{files, report, tensors};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Security, artifact};
-use slvr_runtime::party::session::Report;
+use slvr_runtime::party::session::{Options, Report};
 use slvr_runtime::share::encode::Inputs;
 use slvr_simulation::lab::attacks::{Attack, Chosen, amplified};
 use slvr_simulation::lab::federation::Cell;
@@ -160,7 +161,7 @@ impl Demo {
                     format!("there is no `{name}`; there are {names}")
                 }
             };
-            return Err(Usage(format!("`{name}={value}`: {why}")).into());
+            misuse!("`{name}={value}`: {why}");
         }
         Ok(given)
     }
@@ -334,9 +335,7 @@ impl Training<'_> {
         write: Option<&Path>,
     ) -> anyhow::Result<(Vec<f64>, Vec<Report>)> {
         let Demo { rounds, clients, seed, .. } = *self.demo;
-        let bar = ProgressBar::new(rounds);
-        let style = ProgressStyle::with_template("{msg} [{bar:30}] round {pos}/{len} {elapsed}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        let bar = bar(rounds, "{msg} [{bar:30}] round {pos}/{len} {elapsed}");
         bar.set_message("training and checking");
         bar.set_position(0);
         let task = self.name.strip_suffix(".slvr").unwrap_or(self.name);
@@ -413,8 +412,9 @@ impl Rule for Parties<'_> {
             None => {
                 // The same for both attacks: what differs is the attack.
                 let seed = self.seed.wrapping_mul(1 << 32).wrapping_add(step.round as u64);
-                let (wait, layers) = (Duration::from_secs(600), ProgressBar::hidden());
-                let done = run_circuit(self.circuit, &inputs, Some(seed), wait, &layers)?;
+                let deadline = Duration::from_secs(600);
+                let options = Options { seed: Some(seed), deadline, ..Options::default() };
+                let done = run_with(self.circuit, &inputs, options, &ProgressBar::hidden())?;
                 let outputs = done.outputs.clone();
                 self.reports.push(done);
                 outputs
@@ -427,7 +427,7 @@ impl Rule for Parties<'_> {
 
 /// Leaves inputs as files that `slvrc run` takes.
 fn write_inputs(circuit: &Circuit, inputs: &Inputs, dir: &Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(dir).with_context(|| format!("{}: cannot be made", dir.display()))?;
+    files::make_folder(dir)?;
     tensors::write_file(&dir.join("public.safetensors"), &tensors::named(circuit, &inputs.public))?;
     for (set, members) in circuit.parties.iter().zip(&inputs.sets) {
         if members.is_empty() {
@@ -439,8 +439,7 @@ fn write_inputs(circuit: &Circuit, inputs: &Inputs, dir: &Path) -> anyhow::Resul
             std::fs::remove_dir_all(&folder)
                 .with_context(|| format!("{}: cannot be emptied", folder.display()))?;
         }
-        std::fs::create_dir_all(&folder)
-            .with_context(|| format!("{}: cannot be made", folder.display()))?;
+        files::make_folder(&folder)?;
         for (i, member) in members.iter().enumerate() {
             let path = folder.join(format!("{i}.safetensors"));
             tensors::write_file(&path, &tensors::named(circuit, member))?;

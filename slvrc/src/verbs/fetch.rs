@@ -1,7 +1,7 @@
 //! `slvrc fetch`: what a round reveals to one member of a party set, from the three nodes.
 
 use crate::deployment::caller;
-use crate::fail::{say, say_json};
+use crate::fail::say_done;
 use serde_json::json;
 use slvr::tensors;
 use slvr_node::state::RoundKey;
@@ -40,16 +40,11 @@ impl Fetch {
             caller.forget(&task, round)?;
         }
         let of = &got.of;
-        match json {
-            true => say_json(json!({
-                "client": of.client, "set": of.set, "member": of.member, "circuit": of.circuit,
-                "outputs": got.outputs.iter().map(|(o, _)| o.name.as_str()).collect::<Vec<_>>(),
-            })),
-            false => say(&format!(
-                "{task}/{round}: what is revealed to {} is in {}\n",
-                of.client,
-                output.display()
-            )),
-        }
+        let object = json!({
+            "client": of.client, "set": of.set, "member": of.member, "circuit": of.circuit,
+            "outputs": got.outputs.iter().map(|(o, _)| o.name.as_str()).collect::<Vec<_>>(),
+        });
+        let (who, at) = (&of.client, output.display());
+        say_done(json, object, &format!("{task}/{round}: what is revealed to {who} is in {at}"))
     }
 }

@@ -32,8 +32,7 @@ impl Fmt {
                 { stdin }.read_to_string(&mut text).context("standard input")?;
                 text
             } else {
-                files::read_text(path, MAX_SOURCE as u64)
-                    .with_context(|| format!("{}: cannot be read", path.display()))?
+                files::text(path, MAX_SOURCE as u64)?
             };
             let name = path.display().to_string();
             let id = rejected.sources.add(&name, text.clone());

@@ -1,6 +1,6 @@
 //! `slvrc keys`: keys, certificates and configurations of a deployment.
 
-use crate::fail::{self, Usage, say, say_json};
+use crate::fail::{self, Usage, misuse, say_done};
 use anyhow::Context;
 use serde_json::json;
 use slvr::program;
@@ -67,18 +67,11 @@ pub struct Keys {
     #[arg(long, value_name = "NAME", requires = "may", conflicts_with_all = ["task", "rotate", "retire"])]
     appoint: Option<String>,
     /// What it may do: open rounds, collect results, or both.
-    #[arg(long, value_enum, value_delimiter = ',', requires = "appoint")]
-    may: Vec<May>,
+    #[arg(long, value_delimiter = ',', requires = "appoint", value_parser = ["open", "collect"])]
+    may: Vec<String>,
     /// Takes a coordinator of that name away: no node accepts it any more.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["task", "rotate", "retire", "appoint"])]
     dismiss: Option<String>,
-}
-
-/// What a coordinator may do.
-#[derive(Clone, Copy, clap::ValueEnum)]
-enum May {
-    Open,
-    Collect,
 }
 
 /// A text between quotation marks of TOML.
@@ -88,10 +81,7 @@ fn quoted(text: &str) -> String {
 
 impl Keys {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let power = |may: &May| match may {
-            May::Open => Power::Open,
-            May::Collect => Power::Collect,
-        };
+        let power = |may: &String| if may == "open" { Power::Open } else { Power::Collect };
         let may: Vec<Power> = self.may.iter().map(power).collect();
         let coordinator = (self.appoint.as_deref(), self.dismiss.as_deref());
         let done = match (self.rotate, self.retire) {
@@ -135,10 +125,7 @@ impl Keys {
                 )
             }
         };
-        match json {
-            true => say_json(json!({ "folder": self.folder, "done": done })),
-            false => say(&format!("{done}\n")),
-        }
+        say_done(json, json!({ "folder": self.folder, "done": done }), &done)
     }
 
     /// One client more.
@@ -183,7 +170,7 @@ impl Keys {
             None => Default::default(),
         };
         if self.port > u16::MAX - 32 {
-            return Err(Usage("--port: 65503 at most".into()).into());
+            misuse!("--port: 65503 at most");
         }
         let mut plan = Plan::local(self.port, clients, tasks);
         (plan.files, plan.members, plan.data) = (files, members, self.data.clone());
@@ -193,7 +180,7 @@ impl Keys {
             let Ok(hosts) =
                 <[String; 3]>::try_from(self.hosts.iter().map(bare).collect::<Vec<_>>())
             else {
-                return Err(Usage("--hosts: name three, one for each node".into()).into());
+                misuse!("--hosts: name three, one for each node");
             };
             // On machines of their own the ports are the same.
             if hosts[0] != hosts[1] || hosts[1] != hosts[2] {
@@ -220,11 +207,11 @@ impl Keys {
         let compiled = artifact::is_named(program);
         let bound = self.bindings.iter().find(sized);
         if bound.is_none() && !compiled {
-            return Err(Usage(format!(
+            misuse!(
                 "--task: the number of clients is the size `{0}`: give it as in `{0}={1}`, or name the size with --size",
-                self.size, self.clients
-            ))
-            .into());
+                self.size,
+                self.clients
+            );
         }
         let task = Task {
             name: stem.clone(),
@@ -239,10 +226,7 @@ impl Keys {
             folder: PathBuf::new(),
         };
         if !is_name(&stem) {
-            return Err(Usage(format!(
-                "--task: `{stem}` is no name of a task: letters, digits, `-`, `_` and `.`"
-            ))
-            .into());
+            misuse!("--task: `{stem}` is no name of a task: letters, digits, `-`, `_` and `.`");
         }
         let circuit = program::load(&build(&task)?, &fail::print)?.circuit().clone();
         let set = clients_of(&circuit).map_err(|e| anyhow::anyhow!("{program}: {e}"))?;
@@ -250,18 +234,13 @@ impl Keys {
         let named =
             circuit.sizes.iter().any(|(name, value)| *name == self.size && *value == m.to_string());
         if !compiled && !named {
-            return Err(Usage(format!(
+            misuse!(
                 "--task: {stem} has {m} clients, and `{}` is not that size: name it with --size",
                 self.size
-            ))
-            .into());
+            );
         }
         if m < self.minimum {
-            return Err(Usage(format!(
-                "--task: {stem} is for {m} clients, and --minimum is {}",
-                self.minimum
-            ))
-            .into());
+            misuse!("--task: {stem} is for {m} clients, and --minimum is {}", self.minimum);
         }
         if m > self.clients {
             fail::note(&format!("{stem} is for {m} clients, and {} get keys", self.clients));

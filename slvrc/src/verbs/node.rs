@@ -44,7 +44,6 @@ struct Leash(Arc<Mutex<Held>>);
 
 #[derive(Default)]
 struct Held {
-    /// The input has ended.
     ended: bool,
     /// Whom to ask. Nobody while the node is not started.
     asks: Option<Asks>,

@@ -1,6 +1,6 @@
 //! `slvrc print`: any stage as text that reads back, or as Graphviz.
 
-use crate::fail::{Usage, print, say};
+use crate::fail::{misuse, print, say};
 use crate::target::Target;
 use clap::ValueEnum;
 use serde_json::json;
@@ -34,14 +34,14 @@ enum Stage {
 impl Print {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         if self.stage != Stage::Graph && (self.after.is_some() || self.dot) {
-            return Err(Usage("--after and --dot go with --stage graph".into()).into());
+            misuse!("--after and --dot go with --stage graph");
         }
         if let Some(after) = &self.after {
             let known = after == "build" || passes::PIPELINE.iter().any(|p| p.name == after);
             if !known {
                 let names: Vec<&str> = passes::PIPELINE.iter().map(|p| p.name).collect();
                 let names = names.join(", ");
-                return Err(Usage(format!("no pass `{after}`; there are build, {names}")).into());
+                misuse!("no pass `{after}`; there are build, {names}");
             }
         }
         let build = self.target.build()?;

@@ -1,12 +1,12 @@
 //! `slvrc round`: opens, watches, closes and collects a round.
 
-use crate::deployment::{caller, line, say_lines};
-use crate::fail::{self, Aborted, print, say, say_json};
+use crate::deployment::{caller, line};
+use crate::fail::{self, print, say, say_done, say_json};
 use anyhow::bail;
 use clap::Subcommand;
 use serde_json::{Value, json};
 use slvr::deployment::{self, Terms};
-use slvr::tensors;
+use slvr::{Error, tensors};
 use slvr_circuit::Circuit;
 use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::clock::now;
@@ -136,13 +136,13 @@ impl Round {
                     fail::note(&note);
                 }
                 let left = status["deadline"].as_u64().unwrap_or(0).saturating_sub(now());
-                done(json, status, format!("{task}/{round} is open, for {left} s"))
+                say_done(json, status, &format!("{task}/{round} is open, for {left} s"))
             }
             What::Watch { which, once } => watch(&caller, &which, once, json),
             What::Close { which: Which { task, round } } => {
                 let status = caller.close(&task, round)?;
                 let text = format!("{task}/{round} is {}", phase(&status));
-                done(json, status, text)
+                say_done(json, status, &text)
             }
             What::Abort { which: Which { task, round } } => {
                 let all = caller.abort(&task, round)?;
@@ -158,7 +158,7 @@ impl Round {
                         Err(e) => fail::note(&format!("{e}: it is told of the abort later")),
                     }
                 }
-                done(json, shown, format!("{task}/{round} is aborted"))
+                say_done(json, shown, &format!("{task}/{round} is aborted"))
             }
             What::Retry { which: Which { task, round }, patience } => {
                 let until = Instant::now() + Duration::from_secs(patience);
@@ -168,17 +168,15 @@ impl Round {
                     "{task}/{round} is run again, from {}; `slvrc round watch` shows where it stands",
                     counted(from, "submission", "submissions")
                 );
-                done(json, status, text)
+                say_done(json, status, &text)
             }
             What::Report { which: Which { task, round }, node } => {
                 let report = match node {
                     Some(node) => caller.report(node.into(), &task, round)?,
                     None => caller.agreed_report(&task, round)?,
                 };
-                match json {
-                    true => say_json(report),
-                    false => say(&format!("{report:#}\n")),
-                }
+                let text = format!("{report:#}");
+                say_done(json, report, &text)
             }
             What::Drop { which: Which { task, round } } => {
                 let lost = caller.drop_round(&task, round)?;
@@ -190,7 +188,7 @@ impl Round {
                 let what =
                     "the submissions, the words of the result, and what members have not fetched";
                 let text = format!("{task}/{round}: {what} are erased");
-                done(json, json!({ "unknown_to": lost }), text)
+                say_done(json, json!({ "unknown_to": lost }), &text)
             }
             What::Collect { which: Which { task, round }, outputs, keep } => {
                 let Collected { report, circuit, revealed } = caller.collect(&task, round)?;
@@ -222,7 +220,7 @@ impl Round {
                 if let Some(names) = listed(names) {
                     text += &format!("\n  missing at all nodes: {names}");
                 }
-                done(json, report, text)
+                say_done(json, report, &text)
             }
         }
     }
@@ -253,13 +251,6 @@ fn to_members(circuit: &Circuit) -> Vec<String> {
     named.collect()
 }
 
-fn done(json: bool, object: Value, text: String) -> anyhow::Result<()> {
-    match json {
-        true => say_json(object),
-        false => say(&format!("{text}\n")),
-    }
-}
-
 /// Says where the round stands whenever that changes.
 fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Result<()> {
     let mut said = Vec::new();
@@ -277,7 +268,7 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
             bail!("no node answers:\n{}", lines.join("\n"));
         }
         if !json && lines != said {
-            say_lines(&lines)?;
+            say(&format!("{}\n", lines.join("\n")))?;
             said = lines;
         }
         if once || ended {
@@ -288,7 +279,7 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
             if phase == "aborted" && !once {
                 let Which { task, round } = which;
                 let again = caller.again(task, *round);
-                return Err(Aborted(format!("{task}/{round} was aborted; {again}")).into());
+                return Err(Error::Aborted(format!("{task}/{round} was aborted; {again}")).into());
             }
             return Ok(());
         }

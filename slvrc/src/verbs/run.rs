@@ -1,8 +1,9 @@
 //! `slvrc run`: three parties, as threads of this process or as processes of their own.
 
 use crate::fail::{self, print, say};
-use crate::parties::{layer_bar, line, run_apart, run_with};
+use crate::parties::{line, run_apart, run_with};
 use crate::processes::Processes;
+use crate::progress::bar;
 use crate::target::{Invalid, Target};
 use slvr::cohort::Cohort;
 use slvr::program::{self, Loaded};
@@ -132,7 +133,8 @@ impl Run {
         let (circuit, inputs) = (cohort.circuit(), &cohort.inputs);
         let rounds = self.state.clone().zip(self.round).map(|(dir, round)| Rounds { dir, round });
         let state = states::read(rounds.as_ref(), circuit, &print)?;
-        let bar = layer_bar(circuit);
+        let layers = circuit.layers.len() as u64;
+        let bar = bar(layers, "{msg:>16} [{bar:30}] layer {pos}/{len} {elapsed}");
         bar.set_message(circuit.name.clone());
         let options = Options {
             seed: self.seed,

@@ -1,8 +1,8 @@
 //! `slvrc submit`: a client's inputs to the three nodes.
 
 use crate::deployment::caller;
-use crate::fail::{print, say, say_json};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::fail::{print, say_done};
+use crate::progress::bar;
 use serde_json::json;
 use slvr::{deployment, tensors};
 use slvr_node::state::RoundKey;
@@ -40,10 +40,7 @@ impl Submit {
         )?;
         let submission = &made.submission;
         let total: u64 = (0..3).map(|n| submission.part(n).len() as u64).sum();
-        let bar = ProgressBar::new(total);
-        let style =
-            ProgressStyle::with_template("{msg:>16} [{bar:30}] {bytes}/{total_bytes} {elapsed}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        let bar = bar(total, "{msg:>16} [{bar:30}] {bytes}/{total_bytes} {elapsed}");
         let sent = std::cell::RefCell::new([0u64; 3]);
         let progress = |node: usize, done: u64, _| {
             sent.borrow_mut()[node] = done;
@@ -57,11 +54,9 @@ impl Submit {
         let (name, id) = (&caller.config().name, submission.manifest.submission);
         let to = format!("{task}/{round}");
         let phase = receipts[0]["phase"].as_str().unwrap_or("?");
-        match json {
-            true => say_json(json!({ "submission": id, "receipts": receipts })),
-            false => say(&format!(
-                "{name}: submission {id} to {to} is on all three nodes, and the round is {phase}\n"
-            )),
-        }
+        let text = format!(
+            "{name}: submission {id} to {to} is on all three nodes, and the round is {phase}"
+        );
+        say_done(json, json!({ "submission": id, "receipts": receipts }), &text)
     }
 }

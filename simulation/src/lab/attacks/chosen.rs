@@ -12,7 +12,6 @@ pub struct Chosen {
     /// As it was asked for: a column of the lab's tables.
     pub name: String,
     pub attack: Attack,
-    /// All parameters of the attack.
     pub values: Vec<(&'static str, f64)>,
     /// The round in which it begins, from 0.
     pub from: usize,
@@ -91,7 +90,6 @@ impl Chosen {
         self.own.is_some() || self.attack.updates.is_some() || self.attack.validation.is_some()
     }
 
-    /// What the malicious send.
     pub fn sent(&self, k: &Knowledge<'_>) -> Result<Vec<Vec<f32>>, String> {
         let k = Knowledge { values: &self.values, ..*k };
         match (&self.own, self.attack.updates) {

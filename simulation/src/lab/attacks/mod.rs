@@ -56,7 +56,6 @@ pub struct Attack {
     pub name: &'static str,
     /// What the malicious do, as the book says it.
     pub about: &'static str,
-    /// Who described it.
     pub source: &'static str,
     /// Its parameters, with their values unless others are asked for.
     pub params: &'static [(&'static str, f64)],
@@ -70,7 +69,6 @@ pub struct Attack {
     pub training: Option<fn(&Dataset, Place) -> Dataset>,
     /// Whether it trains a trigger, whose success is listed.
     pub triggers: bool,
-    /// What each malicious client sends.
     pub updates: Option<Updates>,
     /// What a malicious client that sends this update gives for validation instead of these samples of its own.
     pub validation: Option<Validation>,
@@ -128,7 +126,6 @@ impl Attack {
         &flipped_validation::ATTACK,
     ];
 
-    /// By its name.
     pub fn named(name: &str) -> Option<&'static Attack> {
         Attack::ALL.iter().copied().find(|a| a.name == name)
     }
@@ -140,7 +137,6 @@ impl Attack {
 /// Of what is known of a malicious client where it poisons its data.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
-    /// How many classes there are.
     pub classes: usize,
     /// Which of the malicious it is, from 0.
     pub index: usize,
@@ -198,8 +194,6 @@ impl Told {
 /// What a check must have for an attack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
-    /// Scores of committees of clients.
     Scores,
-    /// Validation samples of clients.
     Validation,
 }

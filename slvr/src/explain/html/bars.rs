@@ -3,11 +3,9 @@
 use crate::svg::escape;
 use std::fmt::Write;
 
-/// A row.
 pub struct Bar {
     /// Stands before the label: a line number.
     pub mark: String,
-    /// What it is.
     pub label: String,
     /// Its parts, by class of colour.
     pub parts: Vec<(&'static str, f64)>,
@@ -15,11 +13,6 @@ pub struct Bar {
     pub value: String,
     /// Shown by the pointer.
     pub hint: String,
-}
-
-pub struct Axis<'a> {
-    /// With the unit.
-    pub title: &'a str,
 }
 
 /// Ticks from 0: a step of 1, 2 or 5 times a power of ten, three to six of them, the last not below
@@ -39,8 +32,8 @@ pub fn ticks(max: f64) -> Vec<f64> {
     (0..=count).map(|i| (i as f64 * step * unit).round() / unit).collect()
 }
 
-/// Writes the chart.
-pub fn bars(out: &mut String, rows: &[Bar], axis: &Axis<'_>) {
+/// The chart; `axis` is the title of its axis, with the unit.
+pub fn bars(out: &mut String, rows: &[Bar], axis: &str) {
     if rows.is_empty() {
         out.push_str("<p class=\"soft\">Nothing.</p>\n");
         return;
@@ -87,7 +80,7 @@ pub fn bars(out: &mut String, rows: &[Bar], axis: &Axis<'_>) {
     for t in &ticks {
         let _ = write!(out, "<span style=\"left:{:.2}%\">{t}</span>", per_cent(*t));
     }
-    let _ = writeln!(out, "<em>{}</em></div>\n</div>", escape(axis.title));
+    let _ = writeln!(out, "<em>{}</em></div>\n</div>", escape(axis));
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Times; bytes and rounds by line and by step.
 
-use super::bars::{Axis, Bar, bars};
+use super::bars::{Bar, bars};
 use super::markup::legend;
 use crate::explain::Report;
 use crate::svg::escape;
@@ -41,7 +41,7 @@ pub fn times(out: &mut String, r: &Report) {
         }
     };
     let rows: Vec<Bar> = r.times.iter().map(of).collect();
-    bars(out, &rows, &Axis { title });
+    bars(out, &rows, title);
     out.push_str("</section>\n");
 }
 
@@ -68,7 +68,7 @@ fn sent(out: &mut String, rows: &[LineRow]) {
             bar(r, "one", sent as f64 / unit, bytes(sent), hint)
         })
         .collect();
-    bars(out, &shown, &Axis { title: &format!("{name} sent by one party") });
+    bars(out, &shown, &format!("{name} sent by one party"));
     out.push_str("</section>\n");
 }
 
@@ -98,6 +98,6 @@ pub fn rows(out: &mut String, r: &Report) {
             bar(l, "two", l.critical as f64, l.critical.to_string(), hint)
         })
         .collect();
-    bars(out, &shown, &Axis { title: "rounds" });
+    bars(out, &shown, "rounds");
     out.push_str("</section>\n");
 }

@@ -21,7 +21,6 @@ use crate::units::{bytes, count};
 use slvr_compiler::cost::{mean, most};
 use std::fmt::Write;
 
-/// The whole page.
 pub fn page(r: &Report) -> String {
     let name = escape(&r.circuit.name);
     let mut out = format!(

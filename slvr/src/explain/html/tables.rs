@@ -204,7 +204,6 @@ pub fn steps(out: &mut String, r: &Report) {
     out.push_str("</section>\n");
 }
 
-/// Who learns what.
 pub fn learned(out: &mut String, r: &Report) {
     out.push_str(
         "<section>\n<h2>Who learns what</h2>\n<p class=\"soft\">Everything; all else stays shared.</p>\n\

@@ -3,7 +3,7 @@
 use super::bars::ticks;
 use super::markup::legend;
 use crate::explain::{Report, Rounds};
-use crate::svg::escape;
+use crate::svg::{Anchor, escape, line, text};
 use crate::units::{bytes, bytes_unit};
 use slvr_compiler::cost::Kind;
 use std::fmt::Write;
@@ -29,7 +29,6 @@ fn step(rounds: usize) -> f64 {
     (940.0 / rounds.max(1) as f64).clamp(5.0, 46.0)
 }
 
-/// Writes the section.
 pub fn section(out: &mut String, r: &Report) {
     // Of a proof each round has the mean of its rounds.
     let bars = |r: Rounds| iter::repeat_n(r.kinds.map(|b| b / r.count as u64), r.count);
@@ -57,14 +56,8 @@ pub fn section(out: &mut String, r: &Report) {
     let y = |x: f64| TOP + HEIGHT * (1.0 - x / top);
     for t in &ticks {
         let at = y(*t);
-        let _ = write!(
-            out,
-            "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{:.0}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/>\
-             <text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{t}</text>",
-            width - 20.0,
-            LEFT - 6.0,
-            at + 4.0
-        );
+        line(out, "grid", (LEFT, at), (width - 20.0, at));
+        text(out, "", Anchor::End, (LEFT - 6.0, at + 4.0), &t.to_string());
     }
     let middle = TOP + HEIGHT / 2.0;
     let _ = writeln!(
@@ -93,10 +86,7 @@ pub fn section(out: &mut String, r: &Report) {
     }
     let base = TOP + HEIGHT;
     let end = LEFT + step * rounds.len() as f64;
-    let _ = write!(
-        out,
-        "<line class=\"frame\" x1=\"{LEFT}\" x2=\"{end:.0}\" y1=\"{base}\" y2=\"{base}\"/>"
-    );
+    line(out, "frame", (LEFT, base), (end, base));
     // Numbers of rounds, as many as fit.
     let every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000]
         .into_iter()
@@ -104,11 +94,7 @@ pub fn section(out: &mut String, r: &Report) {
         .unwrap_or(2000);
     for n in (1..=rounds.len()).filter(|n| n % every == 0 || *n == 1) {
         let x = LEFT + step * (n as f64 - 0.5);
-        let _ = write!(
-            out,
-            "<text x=\"{x:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{n}</text>",
-            base + 15.0
-        );
+        text(out, "", Anchor::Middle, (x, base + 15.0), &n.to_string());
     }
     let band = base + 22.0;
     for p in r.phases() {
@@ -126,20 +112,11 @@ pub fn section(out: &mut String, r: &Report) {
         let short = if p.line > 0 { p.line.to_string() } else { p.name.clone() };
         // About 7 px to a character.
         let fits = |text: &str| text.chars().count() as f64 * 7.0 + 6.0 <= wide;
-        if let Some(text) = [label, short].into_iter().find(|t| fits(t)) {
-            let _ = write!(
-                out,
-                "<text class=\"phase-text\" x=\"{:.1}\" y=\"{:.0}\" text-anchor=\"middle\">{}</text>",
-                x + wide / 2.0,
-                band + 16.0,
-                escape(&text)
-            );
+        if let Some(label) = [label, short].into_iter().find(|t| fits(t)) {
+            text(out, "phase-text", Anchor::Middle, (x + wide / 2.0, band + 16.0), &label);
         }
         out.push_str("</g>\n");
     }
-    let _ = writeln!(
-        out,
-        "<text x=\"{LEFT}\" y=\"{:.0}\">round</text></svg></div>\n</section>",
-        band + BAND + 16.0
-    );
+    text(out, "", Anchor::Start, (LEFT, band + BAND + 16.0), "round");
+    out.push_str("</svg></div>\n</section>\n");
 }

@@ -5,7 +5,7 @@
 
 use super::measure::{Line, Outcome};
 use super::peers::Origin;
-use slvr::svg::{begin, escape};
+use slvr::svg::{Anchor, begin, escape, line, text};
 use std::fmt::Write;
 
 /// Widths in pixels: of the chart, of labels before the bars, and of values after them.
@@ -88,59 +88,40 @@ fn draw(bars: &[Bar]) -> String {
             0.. => format!("{}", 10f64.powi(decade)),
             _ => format!("{:.*}", decade.unsigned_abs() as usize, 10f64.powi(decade)),
         };
-        let _ = writeln!(
-            out,
-            "<line class=\"grid\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{TOP}\" y2=\"{bottom}\"/>\
-             <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{label}</text>",
-            bottom + 18.0
-        );
+        line(&mut out, "grid", (x, TOP), (x, bottom));
+        text(&mut out, "", Anchor::Middle, (x, bottom + 18.0), &label);
     }
-    let _ = writeln!(
-        out,
-        "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">seconds</text>",
-        LABELS + plot / 2.0,
-        bottom + 38.0
-    );
+    let middle = LABELS + plot / 2.0;
+    text(&mut out, "", Anchor::Middle, (middle, bottom + 38.0), "seconds");
     for (i, bar) in bars.iter().enumerate() {
         let y = TOP + ROW * i as f64;
         let middle = y + ROW / 2.0;
-        let label = escape(&bar.label);
         // A sliver at least, where there is something.
         let width = (at(bar.seconds) - LABELS).max(1.0);
         let peer = bar.peer.map_or_else(String::new, |p| format!("; MP-SPDZ {p} s"));
         let _ = writeln!(
             out,
-            "<g><title>{label}: {:.4} s, floor {:.4} s{peer}</title>\
-             <text class=\"label\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{label}</text>\
+            "<g><title>{}: {:.4} s, floor {:.4} s{peer}</title>\
              <rect class=\"bar\" x=\"{LABELS}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{:.1}\" rx=\"2\"/>",
+            escape(&bar.label),
             bar.seconds,
             bar.floor,
-            LABELS - 10.0,
-            middle + 4.0,
             y + 4.0,
             ROW - 8.0,
         );
+        text(&mut out, "label", Anchor::End, (LABELS - 10.0, middle + 4.0), &bar.label);
         if bar.floor > 0.0 {
             let x = at(bar.floor);
-            let _ = writeln!(
-                out,
-                "<line class=\"floor\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"{:.1}\" y2=\"{:.1}\"/>",
-                y + 2.0,
-                y + ROW - 2.0
-            );
+            line(&mut out, "floor", (x, y + 2.0), (x, y + ROW - 2.0));
         }
         if let Some(peer) = bar.peer {
             let x = at(peer);
             let _ =
                 writeln!(out, "<circle class=\"peer\" cx=\"{x:.1}\" cy=\"{middle:.1}\" r=\"5\"/>");
         }
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\">{:.4} s</text></g>",
-            WIDTH - VALUES + 12.0,
-            middle + 4.0,
-            bar.seconds
-        );
+        let (end, value) = (WIDTH - VALUES + 12.0, format!("{:.4} s", bar.seconds));
+        text(&mut out, "", Anchor::Start, (end, middle + 4.0), &value);
+        out.push_str("</g>\n");
     }
     out.push_str("</svg>\n");
     out
@@ -162,8 +143,8 @@ mod tests {
             bar("more", 3.5, 0.7, None),
         ];
         for (bars, floors, peers) in [(&some[..], 2, 1), (&[][..], 0, 0)] {
-            let text = draw(bars);
-            let xml = roxmltree::Document::parse(&text).expect("XML");
+            let svg = draw(bars);
+            let xml = roxmltree::Document::parse(&svg).expect("XML");
             let count = |class: &str| {
                 let mut all = xml.root().descendants();
                 all.by_ref().filter(|n| n.attribute("class") == Some(class)).count()
@@ -171,7 +152,7 @@ mod tests {
             // One of each is the legend's.
             assert_eq!((count("bar"), count("floor")), (bars.len() + 1, floors + 1));
             assert_eq!(count("peer"), peers + 1);
-            assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }
 

@@ -1,6 +1,5 @@
 //! The jobs that the bench measures, each an embedded program.
 
-/// What is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Job {
     /// The norm bound of all m clients.
@@ -32,30 +31,35 @@ impl Job {
         Job::RoundConfidence,
     ];
 
-    /// Its name in rows and filters.
-    pub fn name(self) -> &'static str {
+    /// Its name in rows and filters, the embedded program, and the sizes that this has.
+    fn facts(self) -> (&'static str, &'static str, &'static [&'static str]) {
+        const CLIENT: &[&str] = &["M", "c", "b"];
+        const ROUND: &[&str] = &["M", "m", "c", "b"];
         match self {
-            Job::Norm => "norm",
-            Job::AccuracySecret => "client-accuracy-both-secret",
-            Job::Accuracy => "client-accuracy",
-            Job::Confidence => "client-confidence",
-            Job::TopK => "top-k",
-            Job::RoundAccuracy => "round-accuracy",
-            Job::RoundConfidence => "round-confidence",
-            Job::RoundAccuracyMalicious => "round-accuracy-malicious",
+            Job::Norm => ("norm", "bench/norm.slvr", &["M", "m"]),
+            Job::AccuracySecret => {
+                ("client-accuracy-both-secret", "bench/accuracy_secret.slvr", CLIENT)
+            }
+            Job::Accuracy => ("client-accuracy", "bench/accuracy.slvr", CLIENT),
+            Job::Confidence => ("client-confidence", "bench/confidence.slvr", CLIENT),
+            Job::TopK => ("top-k", "bench/top_k.slvr", &["m", "c"]),
+            Job::RoundAccuracy => ("round-accuracy", "slvr_accuracy.slvr", ROUND),
+            Job::RoundConfidence => ("round-confidence", "slvr_confidence.slvr", ROUND),
+            Job::RoundAccuracyMalicious => {
+                ("round-accuracy-malicious", "slvr_accuracy.slvr", ROUND)
+            }
         }
     }
 
-    /// The embedded program.
+    pub fn name(self) -> &'static str {
+        self.facts().0
+    }
+
     pub fn file(self) -> &'static str {
-        match self {
-            Job::Norm => "bench/norm.slvr",
-            Job::AccuracySecret => "bench/accuracy_secret.slvr",
-            Job::Accuracy => "bench/accuracy.slvr",
-            Job::Confidence => "bench/confidence.slvr",
-            Job::TopK => "bench/top_k.slvr",
-            Job::RoundAccuracy | Job::RoundAccuracyMalicious => "slvr_accuracy.slvr",
-            Job::RoundConfidence => "slvr_confidence.slvr",
-        }
+        self.facts().1
+    }
+
+    pub fn sizes(self) -> &'static [&'static str] {
+        self.facts().2
     }
 }

@@ -1,13 +1,14 @@
 //! One row on one network: compiled, checked against the machine, run.
 
 use super::inputs;
-use super::network::{Floor, Network, effective, floor, shaped};
+use super::network::{Floor, effective, floor, shaped};
 use super::rows::{How, Row};
 use crate::memory;
 use indicatif::ProgressBar;
 use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::{Cost, NetProfile};
 use slvr_ring::machine::Machine;
+use slvr_runtime::link::shaped::Line as Shape;
 use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::share::encode::Inputs;
 use std::time::Duration;
@@ -15,7 +16,6 @@ use std::time::Duration;
 /// How long a party waits for a message: a layer of a deep network may take minutes on a slow one.
 const DEADLINE: Duration = Duration::from_secs(3600);
 
-/// What is asked for.
 #[derive(Clone, Copy)]
 pub struct Plan {
     /// Runs of each build; none only predicts.
@@ -28,16 +28,13 @@ pub struct Plan {
     pub workers: usize,
 }
 
-/// A row of the table.
 pub struct Line {
     pub row: Row,
-    /// On which network.
     pub net: NetProfile,
     /// What is known before it runs; `None` if it does not compile.
     pub known: Option<Known>,
     /// The same of the semi-honest build beside it.
     pub beside: Option<Known>,
-    /// What came of it.
     pub outcome: Outcome,
 }
 
@@ -57,23 +54,16 @@ pub struct Known {
     pub floor: Floor,
 }
 
-/// Whether a row ran.
 pub enum Outcome {
-    /// It did.
     Ran(Ran),
-    /// It did not, and why.
     Skipped(String),
 }
 
-/// What was measured.
 pub struct Ran {
-    /// Rounds counted.
     pub rounds: usize,
-    /// Bytes counted, by party.
     pub bytes: [u64; 3],
     /// Most bytes of values at one time, by party.
     pub peak: [u64; 3],
-    /// Seconds of each run.
     pub seconds: Vec<f64>,
     /// Seconds of each run of the semi-honest build beside it, which took turns; empty without one.
     pub beside: Vec<f64>,
@@ -84,7 +74,6 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Median seconds.
     pub fn median(&self) -> f64 {
         median(&self.seconds)
     }
@@ -161,7 +150,7 @@ pub fn line(
     if plan.repeats == 0 {
         return skip("predicted only".into());
     }
-    let network = shaped(net);
+    let shape = shaped(net);
     if let Some(free) = slvr::memory::free().filter(|&free| free < needed) {
         let gb = |n: u64| n as f64 / 1e9;
         return skip(format!("needs {:.1} GB of memory, {:.1} GB are free", gb(needed), gb(free)));
@@ -181,7 +170,7 @@ pub fn line(
     };
     for turn in 0..plan.repeats {
         bar.set_message(format!("run {} of {}", turn + 1, plan.repeats));
-        let report = once(&circuit, &wanted, &network, (plan.seed, 0), bar)?;
+        let report = once(&circuit, &wanted, shape, (plan.seed, 0), bar)?;
         (ran.rounds, ran.bytes, ran.peak) = (report.rounds, report.bytes_sent, report.peak_memory);
         anyhow::ensure!(
             (ran.rounds, ran.bytes) == (cost.rounds, cost.bytes),
@@ -191,7 +180,7 @@ pub fn line(
         ran.seconds.push(report.seconds);
         if plan.workers > 0 && !security.is_malicious() {
             let seed = (plan.seed, plan.workers);
-            let with = once(&circuit, &wanted, &network, seed, bar)?;
+            let with = once(&circuit, &wanted, shape, seed, bar)?;
             anyhow::ensure!(
                 (with.rounds, with.bytes_sent) == (ran.rounds, ran.bytes),
                 "{}: rounds or bytes are others with workers",
@@ -200,7 +189,7 @@ pub fn line(
             ran.with_workers.push(with.seconds);
         }
         if let Some((circuit, inputs)) = &other {
-            ran.beside.push(once(circuit, inputs, &network, (plan.seed, 0), bar)?.seconds);
+            ran.beside.push(once(circuit, inputs, shape, (plan.seed, 0), bar)?.seconds);
         }
     }
     Ok(line(Some(known), known_beside, Outcome::Ran(ran)))
@@ -223,16 +212,12 @@ fn needed(circuit: &Circuit, cost: &Cost) -> u64 {
 fn once(
     circuit: &Circuit,
     inputs: &Inputs,
-    network: &Network,
+    shape: Option<Shape>,
     (seed, workers): (u64, usize),
     bar: &ProgressBar,
 ) -> anyhow::Result<Report> {
     bar.set_length(circuit.layers.len() as u64);
     let progress = |done: usize, _all: usize| bar.set_position(done as u64);
-    let shape = match network {
-        Network::Memory => None,
-        Network::Shaped(line) => Some(*line),
-    };
     let options = Options {
         seed: Some(seed),
         deadline: DEADLINE,

@@ -24,8 +24,9 @@ mod peers;
 mod rows;
 mod table;
 
-use crate::fail::{self, Usage, say, say_json};
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use crate::fail::{self, misuse, say, say_json};
+use crate::progress::bar;
+use indicatif::MultiProgress;
 use measure::{Outcome, Plan};
 use rows::{How, Row};
 use slvr_compiler::cost::NetProfile;
@@ -92,15 +93,14 @@ impl Bench {
         if rows.is_empty() {
             let all = Row::all(&self.models, &self.m, security);
             let names: Vec<String> = all.iter().map(Row::name).collect();
-            return Err(Usage(format!("no such row; there are {}", names.join(", "))).into());
+            misuse!("no such row; there are {}", names.join(", "));
         }
         if let Some(path) = &self.svg {
             slvr::files::can_write(path)?;
         }
         let workers = usize::from(self.workers);
         if workers > 0 && security.is_malicious() {
-            let why = "--workers: against a malicious party workers cannot compute ranges";
-            return Err(Usage(why.into()).into());
+            misuse!("--workers: against a malicious party workers cannot compute ranges");
         }
         let how = How::new(security);
         let memory = self.blocks.unwrap_or(how.memory);
@@ -114,15 +114,9 @@ impl Bench {
         }
 
         let bars = MultiProgress::new();
-        let all = bars.add(ProgressBar::new((rows.len() * self.net.len()) as u64));
-        let layers = bars.add(ProgressBar::new(1));
-        let look = |bar: &ProgressBar, text: &str| {
-            let style = ProgressStyle::with_template(text);
-            let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-            bar.set_style(style.progress_chars("=> "));
-        };
-        look(&all, "{pos:>3}/{len} [{bar:30}] {elapsed} {msg}");
-        look(&layers, "        [{bar:30}] layer {pos}/{len} {msg}");
+        let all = (rows.len() * self.net.len()) as u64;
+        let all = bars.add(bar(all, "{pos:>3}/{len} [{bar:30}] {elapsed} {msg}"));
+        let layers = bars.add(bar(1, "        [{bar:30}] layer {pos}/{len} {msg}"));
         let mut lines = Vec::new();
         for row in &rows {
             for net in &self.net {

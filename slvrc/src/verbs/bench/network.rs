@@ -22,20 +22,9 @@ impl Floor {
     }
 }
 
-/// The network of a row.
-pub enum Network {
-    /// Queues in memory: messages are moved, not copied.
-    Memory,
-    /// Queues that take the time of a line.
-    Shaped(Line),
-}
-
-/// The network of a profile.
-pub fn shaped(net: &NetProfile) -> Network {
-    match net.name.as_str() {
-        "loopback" => Network::Memory,
-        _ => Network::Shaped(line(net)),
-    }
+/// The line between the parties of a profile; none where messages are moved in memory.
+pub fn shaped(net: &NetProfile) -> Option<Line> {
+    (net.name != "loopback").then(|| line(net))
 }
 
 /// The profile that a floor is computed with. In memory a message costs what it takes to wake the other

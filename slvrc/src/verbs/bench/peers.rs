@@ -12,7 +12,6 @@
 
 use super::job::Job;
 
-/// Figures of one job elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     pub origin: Origin,
@@ -26,7 +25,6 @@ pub struct Figure {
     pub rounds: Option<u64>,
 }
 
-/// Where a figure is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
     /// The paper's table.
@@ -36,7 +34,6 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// For tables.
     pub fn name(self) -> &'static str {
         match self {
             Origin::Paper => "paper",
@@ -130,7 +127,6 @@ const FIGURES: &[Figure] = &[
     spdz(Job::TopK, None, 10, [0.002, 0.009, 0.135], [0.0013, 0.004], 16),
 ];
 
-/// The figures of a job.
 pub fn of(job: Job, model: Option<&str>, m: u64) -> impl Iterator<Item = &'static Figure> {
     FIGURES.iter().filter(move |f| f.job == job && f.model == model && f.m == m)
 }

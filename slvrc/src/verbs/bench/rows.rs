@@ -2,17 +2,16 @@
 
 use super::job::Job;
 use super::peers::{self, Figure};
+use slvr::program::{self, Sizes};
+use slvr::{Build, Error};
 use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::NetProfile;
-use slvr_compiler::lower::{Family, Target};
-use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{LoadError, Sources, embedded};
-use slvr_compiler::types;
+use slvr_compiler::diagnostic::Diagnostic;
+use slvr_compiler::syntax::embedded;
 
 /// Samples on which a committee member evaluates a model (the paper: "validation dataset size of 10").
 pub const SAMPLES: u64 = 10;
 
-/// How rows are built.
 #[derive(Clone, Copy)]
 pub struct How {
     pub security: Security,
@@ -23,7 +22,6 @@ pub struct How {
 }
 
 impl How {
-    /// Against an adversary.
     pub fn new(security: Security) -> How {
         How { security, memory: 4800 << 20, speculate: true }
     }
@@ -32,15 +30,16 @@ impl How {
 /// A row, for any network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What is computed.
     pub job: Job,
     /// Of which model, as `M=` takes it; `None` where there is none.
     pub model: Option<String>,
-    /// Number of clients.
     pub m: u64,
 }
 
-/// A model that comes with the bench is named without its file.
+/// The file of a model that comes with the bench.
+const MAX_POOLING: &str = "bench/lenet5_max.slvr";
+
+/// It is named without its file.
 fn bound(model: &str) -> &str {
     if model == "LeNet5Max" { "bench/lenet5_max.slvr:LeNet5Max" } else { model }
 }
@@ -92,17 +91,28 @@ impl Row {
     }
 
     /// How it is compiled. The only place that decides it.
-    fn options(&self, how: How, net: &NetProfile) -> pipeline::Options {
-        pipeline::Options {
+    fn build(&self, how: How, net: &NetProfile) -> Build {
+        let value = |size: &&str| match *size {
+            "M" => self.model.as_deref().map_or("", bound).to_string(),
+            "m" => self.m.to_string(),
+            "c" => self.c().to_string(),
+            _ => SAMPLES.to_string(),
+        };
+        let sizes = self.job.sizes().iter();
+        let embedded = [self.job.file(), MAX_POOLING];
+        let text = |name: &str| Some((name.to_string(), embedded::get(name)?.to_string()));
+        Build {
+            file: self.job.file().into(),
+            texts: embedded.into_iter().filter_map(text).collect(),
+            bindings: sizes.map(|size| (size.to_string(), value(size))).collect(),
             // Scores to be ranked are the parties' own results in a round: no client could give one
             // that is out of range.
-            enforce: self.job != Job::TopK,
-            ring: None,
-            target: Target::new(how.security, Family::T2(net.tuning())),
+            trust_inputs: self.job == Job::TopK,
             memory: Some(how.memory),
-            speculate: how.speculate,
-            checks: None,
-            fine: pipeline::Fine::Short,
+            no_speculation: !how.speculate,
+            security: Some(how.security),
+            net: Some(net.clone()),
+            ..Build::default()
         }
     }
 
@@ -113,40 +123,13 @@ impl Row {
     /// The first error that the compiler reports: of a model that is not there, or that a demand of the
     /// predicate does not hold for.
     pub fn compile(&self, how: How, net: &NetProfile) -> Result<Circuit, String> {
-        let file = self.job.file();
-        let text = embedded::get(file).ok_or_else(|| format!("{file} is not embedded"))?;
-        let mut sources = Sources::new();
-        let id = sources.add(file, text);
-        let (m, c, b) = (self.m.to_string(), self.c().to_string(), SAMPLES.to_string());
-        let model = self.model.as_deref().map_or("", bound);
-        // Only the sizes that the predicate has.
-        let sizes: &[(&str, &str)] = match self.job {
-            Job::Norm => &[("M", model), ("m", &m)],
-            Job::AccuracySecret | Job::Accuracy | Job::Confidence => {
-                &[("M", model), ("c", &c), ("b", &b)]
-            }
-            Job::TopK => &[("m", &m), ("c", &c)],
-            Job::RoundAccuracy | Job::RoundConfidence | Job::RoundAccuracyMalicious => {
-                &[("M", model), ("m", &m), ("c", &c), ("b", &b)]
-            }
-        };
-        let bindings = sizes.iter().map(|(n, v)| ((*n).to_string(), (*v).to_string())).collect();
-        let options = types::Options { bindings, predicate: None, defaults: false };
-        let mut load = |path: &str| match embedded::get(path) {
-            Some(text) => Ok(text.to_string()),
-            None => std::fs::read_to_string(path).map_err(|e| match e.kind() {
-                std::io::ErrorKind::NotFound => LoadError::NotFound,
-                _ => LoadError::Unreadable(e.to_string()),
-            }),
-        };
-        let first = |d: Vec<slvr_compiler::diagnostic::Diagnostic>| {
-            d.into_iter().next().map_or_else(String::new, |d| d.title)
-        };
-        let types::Checked { program, .. } =
-            types::check(&mut sources, id, &options, &mut load).map_err(first)?;
-        let how = self.options(how, net);
-        let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {}).map_err(first)?;
-        Ok(compiled.circuit)
+        let first = |d: Vec<Diagnostic>| d.into_iter().next().map_or_else(String::new, |d| d.title);
+        let checked = program::check_bound(&self.build(how, net), Sizes::Required);
+        let checked = checked.map_err(|e| match e {
+            Error::Rejected(rejected) => first(rejected.diagnostics),
+            other => other.to_string(),
+        })?;
+        Ok(checked.stages(None).map_err(first)?.circuit)
     }
 }
 

@@ -8,7 +8,6 @@ use slvr_compiler::cost::most;
 use slvr_ring::machine::Machine;
 use std::fmt::Write;
 
-/// Optional columns.
 #[derive(Clone, Copy)]
 pub struct Style {
     /// Memory of a party.
@@ -93,7 +92,6 @@ pub fn head(machine: &Machine, plan: Plan, style: Style) -> String {
     out
 }
 
-/// One line of the table.
 pub fn line(line: &Line, style: Style) -> String {
     let none = || "-".to_string();
     let number = |x: Option<f64>| x.map_or_else(none, three);

@@ -31,7 +31,6 @@ pub struct Explain {
     workers: Option<u16>,
 }
 
-/// A probability.
 fn delta(text: &str) -> Result<f64, String> {
     let x: f64 = text.parse().map_err(|_| "is no number".to_string())?;
     let fits = x > 0.0 && x < 1.0;

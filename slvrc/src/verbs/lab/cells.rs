@@ -1,14 +1,15 @@
 //! The grid of cells, and what of it was already there.
 
-use super::results::{About, Counted, Done, Ran, Results, key};
+use super::results::{About, Done, Results, key};
 use super::table;
 use crate::fail::tell;
 use crate::lab::attack::chosen;
-use crate::lab::rule::{Aggregation, Check, failed};
+use crate::lab::rule::{Aggregation, failed};
 use crate::lab::subject::{Bound, Subject, Trained};
 use anyhow::{Context, bail};
 use indicatif::ProgressBar;
-use slvr_simulation::lab::federation::{self, Cell};
+use slvr::units;
+use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::fill;
 use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::world::{Setting, Source, World};
@@ -16,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-/// What is run.
 pub struct Grid<'a> {
     pub setting: Setting,
     pub source: Source<'a>,
@@ -25,7 +25,6 @@ pub struct Grid<'a> {
     pub fast: bool,
     /// Rounds between runs among three parties; 0 for none.
     pub every: usize,
-    /// What attackers know.
     pub knows: Knows,
     pub folder: PathBuf,
 }
@@ -92,7 +91,7 @@ impl Grid<'_> {
                     // Where nobody sees a bar, a line says that something goes on.
                     if bar.is_hidden() {
                         let (at, all) = (bar.position(), bar.length().unwrap_or(0));
-                        let last = 100.0 * done.accuracy.last().copied().unwrap_or(0.0);
+                        let last = 100.0 * done.curve.accuracy.last().copied().unwrap_or(0.0);
                         let row = table::plain(&predicate);
                         tell(&format!(
                             "{row}, {attack}, seed {seed}: {last:.1} % ({at} of {all} rounds)\n"
@@ -156,38 +155,16 @@ impl Grid<'_> {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));
             bar.inc(1);
         });
-        let curve = curve.map_err(failed)?;
-        let ran = |c: &Check| Ran {
-            round: c.round,
-            difference: c.difference,
-            tolerance: Some(c.tolerance).filter(|t| t.is_finite()),
-            agrees: c.agrees(),
-            seconds: c.seconds,
-        };
-        Ok(Some(Done {
-            counted: curve.counted.into_iter().map(|c| c.map(counted)).collect(),
-            classes: curve.classes,
-            accuracy: curve.accuracy,
-            backdoor: curve.backdoor,
-            cut: curve.cut,
-            squeezed: curve.squeezed,
-            checks: rule.checks.iter().map(ran).collect(),
-        }))
+        Ok(Some(Done { curve: curve.map_err(failed)?, checks: rule.checks }))
     }
-}
-
-fn counted(c: federation::Counted) -> Counted {
-    let federation::Counted { honest, malicious, share } = c;
-    Counted { honest, malicious, share }
 }
 
 /// How a predicate is put to the test.
 fn about(subject: &Subject, knows: Knows) -> About {
     let asks = subject.params().is_none();
     let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(asks, knows)));
-    let sizes: Vec<String> = subject.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
     About {
-        sizes: sizes.join(" "),
+        sizes: units::bound(&subject.sizes),
         aggregate: subject.reading.to_string(),
         adaptive: subject.adaptive().map(|a| a.name.to_string()).collect(),
         told: told.collect::<Vec<_>>().join("; "),

@@ -4,7 +4,7 @@
 
 use super::results::{Done, Results, spread};
 use super::table::labels;
-use slvr::svg::{begin, escape};
+use slvr::svg::{Anchor, begin, escape, line, text};
 use std::fmt::Write;
 
 /// Sizes in pixels: of a panel's plot, of one that is alone, of what is around it, and of the legend's rows.
@@ -57,14 +57,11 @@ pub fn svg(results: &Results, title: &str, shifts: &[usize]) -> String {
         let y = 50.0 + LEGEND * (i / beside) as f64;
         let _ = writeln!(
             out,
-            "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y}\" y2=\"{y}\" class=\"line\" {}/><text class=\"name\" x=\"{:.1}\" \
-             y=\"{:.0}\">{}</text>",
+            "<line x1=\"{x:.1}\" x2=\"{:.1}\" y1=\"{y}\" y2=\"{y}\" class=\"line\" {}/>",
             x + 24.0,
-            stroke(i),
-            x + 32.0,
-            y + 4.0,
-            escape(&cut(name, letters))
+            stroke(i)
         );
+        text(&mut out, "name", Anchor::Start, (x + 32.0, y + 4.0), &cut(name, letters));
     }
     for (i, attack) in panels.iter().enumerate() {
         let at = (cell_w * (i % columns) as f64, top + cell_h * (i / columns) as f64);
@@ -93,51 +90,37 @@ fn panel(
     ((x0, y0), plot): ((f64, f64), (f64, f64)),
     shifts: &[usize],
 ) {
-    let longest =
-        |p: &String| results.of(p, attack).iter().map(|d| d.accuracy.len()).max().unwrap_or(0);
+    let longest = |p: &String| {
+        results.of(p, attack).iter().map(|d| d.curve.accuracy.len()).max().unwrap_or(0)
+    };
     let rounds = results.predicates.iter().map(longest).max().unwrap_or(0).max(2);
     let (left, top) = (x0 + LEFT, y0 + ABOVE);
     let x = |round: usize| left + plot.0 * round as f64 / (rounds - 1) as f64;
     let y = |accuracy: f64| top + plot.1 * (1.0 - accuracy.clamp(0.0, 1.0));
-    let _ = writeln!(
-        out,
-        "<text class=\"label\" x=\"{left:.1}\" y=\"{:.1}\">{}</text>",
-        top - 9.0,
-        escape(attack)
-    );
+    text(out, "label", Anchor::Start, (left, top - 9.0), attack);
     for percent in [0, 25, 50, 75, 100] {
         let at = y(f64::from(percent) / 100.0);
-        let _ = writeln!(
-            out,
-            "<line class=\"grid\" x1=\"{left:.1}\" x2=\"{:.1}\" y1=\"{at:.1}\" y2=\"{at:.1}\"/><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{percent}</text>",
-            left + plot.0,
-            left - 6.0,
-            at + 4.0
-        );
+        line(out, "grid", (left, at), (left + plot.0, at));
+        text(out, "", Anchor::End, (left - 6.0, at + 4.0), &percent.to_string());
     }
     for round in [0, rounds / 2, rounds - 1] {
         let word = if round == 0 { "round " } else { "" };
-        let _ = writeln!(
-            out,
-            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{word}{}</text>",
-            x(round),
-            top + plot.1 + 16.0,
-            round + 1
-        );
+        let number = format!("{word}{}", round + 1);
+        text(out, "", Anchor::Middle, (x(round), top + plot.1 + 16.0), &number);
     }
     for &shift in shifts.iter().filter(|s| **s < rounds) {
-        let at = x(shift);
-        let _ = writeln!(
-            out,
-            "<line class=\"shift\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{top:.1}\" y2=\"{:.1}\"/>",
-            top + plot.1
-        );
+        line(out, "shift", (x(shift), top), (x(shift), top + plot.1));
     }
     for (i, predicate) in results.predicates.iter().enumerate() {
         let done: Vec<&Done> = results.of(predicate, attack);
         let points: Vec<(f64, f64)> = (0..rounds)
             .map_while(|r| {
-                spread(&done.iter().filter_map(|d| d.accuracy.get(r).copied()).collect::<Vec<_>>())
+                spread(
+                    &done
+                        .iter()
+                        .filter_map(|d| d.curve.accuracy.get(r).copied())
+                        .collect::<Vec<_>>(),
+                )
             })
             .collect();
         if points.is_empty() {
@@ -147,7 +130,7 @@ fn panel(
         let upper = points.iter().enumerate().map(|(r, (m, sd))| place((r, m + sd)));
         let lower = points.iter().enumerate().rev().map(|(r, (m, sd))| place((r, m - sd)));
         let band: Vec<String> = upper.chain(lower).collect();
-        let line: Vec<String> =
+        let curve: Vec<String> =
             points.iter().enumerate().map(|(r, (m, _))| place((r, *m))).collect();
         if done.len() > 1 {
             let colour = COLOURS[i % COLOURS.len()];
@@ -162,7 +145,7 @@ fn panel(
             out,
             "<polyline class=\"line\" {} points=\"{}\"><title>{}, {}: {end:.1} % at the end</title></polyline>",
             stroke(i),
-            line.join(" "),
+            curve.join(" "),
             escape(&labels(results)[i]),
             escape(attack)
         );
@@ -173,6 +156,7 @@ fn panel(
 mod tests {
     use super::*;
     use crate::verbs::lab::results::key;
+    use slvr_simulation::lab::federation::Curve;
 
     #[test]
     fn charts_are_xml_and_lines_stay_in_their_panels() {
@@ -183,13 +167,14 @@ mod tests {
             for (j, attack) in ["none", "noise"].iter().enumerate() {
                 for seed in [0, 1] {
                     let accuracy = vec![0.1, 0.5 + 0.1 * (i + j) as f64, 1.0 - seed as f64];
-                    let done = Done { accuracy, ..Done::default() };
+                    let curve = Curve { accuracy, ..Curve::default() };
+                    let done = Done { curve, ..Done::default() };
                     results.cells.insert(key(predicate, attack, seed), done);
                 }
             }
         }
-        let text = svg(&results, "a & b", &[1]);
-        let parsed = roxmltree::Document::parse(&text).expect("XML");
+        let svg = svg(&results, "a & b", &[1]);
+        let parsed = roxmltree::Document::parse(&svg).expect("XML");
         let box_of: Vec<f64> = parsed
             .root_element()
             .attribute("viewBox")
@@ -218,11 +203,12 @@ mod tests {
             results.predicates = (0..count).map(|i| format!("{i}{}", "x".repeat(length))).collect();
             results.attacks = (0..attacks).map(|i| format!("attack{i}")).collect();
             for attack in &results.attacks {
-                let done = Done { accuracy: vec![0.5, 0.6], ..Done::default() };
+                let curve = Curve { accuracy: vec![0.5, 0.6], ..Curve::default() };
+                let done = Done { curve, ..Done::default() };
                 results.cells.insert(key(&results.predicates[0], attack, 0), done);
             }
-            let text = svg(&results, "title", &[]);
-            let parsed = roxmltree::Document::parse(&text).expect("XML");
+            let svg = svg(&results, "title", &[]);
+            let parsed = roxmltree::Document::parse(&svg).expect("XML");
             let number = |n: &roxmltree::Node<'_, '_>, name: &str| -> f64 {
                 n.attribute(name).and_then(|x| x.parse().ok()).expect("a number")
             };

@@ -1,7 +1,8 @@
 //! Whose updates counted: how many of the honest and of the malicious moved the aggregate in a round, and how much.
 
-use super::results::{Counted, Done, NONE, Results};
+use super::results::{Done, NONE, Results};
 use super::table::rows;
+use slvr_simulation::lab::federation::Counted;
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -11,7 +12,7 @@ const HEAD: &str = "\
 
 /// Means over rounds and seeds; `None` where it is not known of any round.
 fn mean(done: &[&Done]) -> Option<(f64, f64, f64)> {
-    let all: Vec<&Counted> = done.iter().flat_map(|d| &d.counted).flatten().collect();
+    let all: Vec<&Counted> = done.iter().flat_map(|d| &d.curve.counted).flatten().collect();
     let n = all.len() as f64;
     let mean = |of: fn(&Counted) -> f64| all.iter().map(|c| of(c)).sum::<f64>() / n;
     let all_of = (mean(|c| c.honest as f64), mean(|c| c.malicious as f64), mean(|c| c.share));

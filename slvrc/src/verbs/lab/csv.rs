@@ -3,7 +3,6 @@
 use super::results::{Done, Results, key};
 use std::fmt::Write;
 
-/// A text as a field.
 fn field(text: &str) -> String {
     match text.contains([',', '"', '\n', '\r']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -29,9 +28,9 @@ pub fn rounds(results: &Results) -> String {
         "predicate,attack,seed,round,accuracy,honest counted,malicious counted,malicious share,parties agreed\n",
     );
     for (begin, done) in cells(results) {
-        for (i, accuracy) in done.accuracy.iter().enumerate() {
+        for (i, accuracy) in done.curve.accuracy.iter().enumerate() {
             let _ = write!(out, "{begin},{},{accuracy}", i + 1);
-            match done.counted.get(i).copied().flatten() {
+            match done.curve.counted.get(i).copied().flatten() {
                 Some(c) => _ = write!(out, ",{},{},{}", c.honest, c.malicious, c.share),
                 None => out += ",,,",
             }
@@ -47,7 +46,7 @@ pub fn rounds(results: &Results) -> String {
 pub fn classes(results: &Results) -> String {
     let mut out = String::from("predicate,attack,seed,class,accuracy\n");
     for (begin, done) in cells(results) {
-        for (class, accuracy) in done.classes.iter().enumerate() {
+        for (class, accuracy) in done.curve.classes.iter().enumerate() {
             let _ = writeln!(out, "{begin},{class},{accuracy}");
         }
     }

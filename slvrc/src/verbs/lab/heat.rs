@@ -3,7 +3,7 @@
 
 use super::results::Results;
 use super::table::{labels, plain};
-use slvr::svg::{begin, escape};
+use slvr::svg::{Anchor, begin, escape, text};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ const COLUMNS: usize = 2;
 
 const LIGHT: &str = "\
 .place { fill: #0072b2; }
-.figure { fill: #1a1f27; text-anchor: middle; font-weight: 600; }
+.figure { fill: #1a1f27; font-weight: 600; }
 ";
 const DARK: &str = "  .place { fill: #56b4e9; }\n  .figure { fill: #e7eaee; }\n";
 
@@ -67,27 +67,15 @@ pub fn svg(all: &[Results]) -> Option<String> {
     for (i, (predicate, name)) in first.predicates.iter().zip(&names).enumerate() {
         let left = panel.0 * (i % columns) as f64 + LEFT;
         let top = TOP + panel.1 * (i / columns) as f64 + ABOVE;
-        let _ = writeln!(
-            out,
-            "<text class=\"label\" x=\"{left}\" y=\"{}\">{}</text>",
-            top - 12.0,
-            escape(&plain(name))
-        );
+        text(&mut out, "label", Anchor::Start, (left, top - 12.0), &plain(name));
         for (row, alpha) in alphas.iter().rev().enumerate() {
             let y = top + PLACE.1 * (row as f64 + 0.5) + 4.0;
-            let _ = writeln!(
-                out,
-                "<text x=\"{}\" y=\"{y}\" text-anchor=\"end\">alpha {alpha}</text>",
-                left - 8.0
-            );
+            text(&mut out, "", Anchor::End, (left - 8.0, y), &format!("alpha {alpha}"));
         }
         for (column, part) in parts.iter().enumerate() {
             let x = left + PLACE.0 * (column as f64 + 0.5);
             let y = top + PLACE.1 * alphas.len() as f64 + 18.0;
-            let _ = writeln!(
-                out,
-                "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{part:.0} %</text>"
-            );
+            text(&mut out, "", Anchor::Middle, (x, y), &format!("{part:.0} %"));
         }
         for (results, (part, alpha)) in all.iter().zip(&places) {
             let column = parts.iter().position(|p| p == part)? as f64;
@@ -97,19 +85,17 @@ pub fn svg(all: &[Results]) -> Option<String> {
             let (x, y) = (left + PLACE.0 * column, top + PLACE.1 * row);
             let _ = writeln!(
                 out,
-                "<rect class=\"place\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill-opacity=\"{:.2}\"><title>{}</title></rect>\
-                 <text class=\"figure\" x=\"{:.1}\" y=\"{:.1}\">{:.0}</text>",
+                "<rect class=\"place\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{:.1}\" fill-opacity=\"{:.2}\"><title>{}</title></rect>",
                 x + 1.0,
                 y + 1.0,
                 PLACE.0 - 2.0,
                 PLACE.1 - 2.0,
                 // Half at most, so that a figure can be read on it.
                 0.04 + 0.5 * mean.clamp(0.0, 1.0),
-                escape(attack),
-                x + PLACE.0 / 2.0,
-                y + PLACE.1 / 2.0 + 4.0,
-                100.0 * mean
+                escape(attack)
             );
+            let middle = (x + PLACE.0 / 2.0, y + PLACE.1 / 2.0 + 4.0);
+            text(&mut out, "figure", Anchor::Middle, middle, &format!("{:.0}", 100.0 * mean));
         }
     }
     Some(out + "</svg>\n")
@@ -119,6 +105,7 @@ pub fn svg(all: &[Results]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::verbs::lab::results::{Done, key};
+    use slvr_simulation::lab::federation::Curve;
 
     #[test]
     fn every_result_has_its_place_and_others_have_no_map() {
@@ -133,15 +120,16 @@ mod tests {
             };
             for predicate in results.predicates.clone() {
                 for (attack, by) in [("none", 1.0), ("noise", 0.9), ("inf", 0.5)] {
-                    let done = Done { accuracy: vec![by * accuracy], ..Done::default() };
+                    let curve = Curve { accuracy: vec![by * accuracy], ..Curve::default() };
+                    let done = Done { curve, ..Done::default() };
                     results.cells.insert(key(&predicate, attack, 0), done);
                 }
             }
             results
         };
         let all = [result("1", "0.1", 0.4), result("2", "0.1", 0.2), result("1", "1", 0.8)];
-        let text = svg(&all).expect("a map");
-        let parsed = roxmltree::Document::parse(&text).expect("XML");
+        let svg_of_all = svg(&all).expect("a map");
+        let parsed = roxmltree::Document::parse(&svg_of_all).expect("XML");
         let figures = parsed.descendants().filter(|n| n.attribute("class") == Some("figure"));
         let figures: Vec<&str> = figures.filter_map(|n| n.text()).collect();
         assert_eq!(figures, ["20", "10", "40", "20", "10", "40"]);

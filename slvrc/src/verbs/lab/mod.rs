@@ -24,13 +24,12 @@ mod table;
 
 pub use options::Lab;
 
-use crate::fail::{Usage, note, say, say_json};
+use crate::fail::{Usage, misuse, note, say, say_json};
 use crate::lab::sizes::Declared;
 use crate::lab::subject::{self, Bound};
 use crate::lab::{attack, data, sizes};
-use anyhow::Context;
+use crate::progress::bar;
 use cells::Grid;
-use indicatif::{ProgressBar, ProgressStyle};
 use results::{ADAPTIVE, Results};
 use serde_json::json;
 use slvr::files;
@@ -99,18 +98,14 @@ impl Lab {
             cells: BTreeMap::new(),
             about: BTreeMap::new(),
         };
-        std::fs::create_dir_all(&self.out)
-            .with_context(|| format!("{}: cannot be made", self.out.display()))?;
+        files::make_folder(&self.out)?;
         // What is written in the end can be written, and nobody else writes here.
         for file in [results::FILE, PLOT, TABLE, ROUNDS, CLASSES] {
             options::may_be_written(&self.out.join(file))?;
         }
         let _alone = options::Alone::of(&self.out)?;
         let results = self.known(fresh)?;
-        let bar = ProgressBar::new(0);
-        let style =
-            ProgressStyle::with_template("[{bar:24}] {pos}/{len} rounds, {eta} left: {msg}");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("=> "));
+        let bar = bar(0, "[{bar:24}] {pos}/{len} rounds, {eta} left: {msg}");
         let grid = Grid {
             setting,
             source,
@@ -242,7 +237,7 @@ impl Lab {
         let listed = self.predicate.iter().flat_map(|list| sizes::listed(list));
         for name in named.cloned().chain(listed) {
             match name.as_str() {
-                "" => return Err(Usage("--predicate: a name is missing".into()).into()),
+                "" => misuse!("--predicate: a name is missing"),
                 "paper" => all.extend(paper::defences()),
                 name => all.push(options::canonical(name)),
             }
@@ -311,11 +306,7 @@ impl Lab {
                 let mut known: Vec<&str> = all.iter().flat_map(Declared::names).collect();
                 known.sort_unstable();
                 known.dedup();
-                let why = format!(
-                    "`{binding}`: no predicate has a `{name}`; they have {}",
-                    known.join(", ")
-                );
-                return Err(Usage(why).into());
+                misuse!("`{binding}`: no predicate has a `{name}`; they have {}", known.join(", "));
             }
         }
         Ok(())
@@ -338,7 +329,7 @@ impl Lab {
         for text in &self.fill {
             let (name, role) = one(text)?;
             if roles.insert(name.clone(), role).is_some() {
-                return Err(Usage(format!("--fill {text}: `{name}` has two roles")).into());
+                misuse!("--fill {text}: `{name}` has two roles");
             }
         }
         Ok(roles)

@@ -1,7 +1,7 @@
 //! The arguments, and what the lab asks of them and of the folder of results before anything runs.
 
 use super::results::ADAPTIVE;
-use crate::fail::{Usage, note};
+use crate::fail::{Usage, misuse, note};
 use crate::lab::sizes;
 use anyhow::{Context, bail};
 use slvr::files;
@@ -170,7 +170,6 @@ impl Lab {
         )
     }
 
-    /// How samples are shared out.
     pub(super) fn partition(&self) -> Partition {
         match self.partition.as_str() {
             "unequal" => Partition::Unequal,
@@ -179,7 +178,6 @@ impl Lab {
         }
     }
 
-    /// What attackers know.
     pub(super) fn knows(&self) -> Knows {
         match self.knowledge.as_deref() {
             Some("partial") => Knows::Partial,
@@ -188,24 +186,22 @@ impl Lab {
         }
     }
 
-    /// How many clients are malicious.
     pub(super) fn malicious(&self, attacks: &[String]) -> anyhow::Result<usize> {
         let malicious = (self.clients as f64 * self.malicious).round() as usize;
         let attacked = attacks.iter().any(|a| a == ADAPTIVE || a != Attack::NONE.name);
         if malicious == 0 && attacked {
             if self.malicious > 0.0 {
-                let why = format!(
+                misuse!(
                     "--malicious {} of {} clients is nobody: say at least {}, or --attacks none",
                     self.malicious,
                     self.clients,
                     1.0 / self.clients as f64
                 );
-                return Err(Usage(why).into());
             }
             note("nobody is malicious: all columns are like `none`");
         }
         if malicious as u64 == self.clients {
-            return Err(Usage("--malicious: at least one client must be honest".into()).into());
+            misuse!("--malicious: at least one client must be honest");
         }
         Ok(malicious)
     }

@@ -2,8 +2,8 @@
 
 use super::results::Results;
 use super::{chart, heat, table};
-use crate::fail::Usage;
-use anyhow::{Context, bail};
+use crate::fail::{Usage, misuse};
+use anyhow::bail;
 use slvr::files;
 use std::fmt::Write;
 use std::path::{Component, Path, PathBuf};
@@ -17,14 +17,12 @@ pub fn write(folders: &[PathBuf], page: &Path) -> anyhow::Result<()> {
     let stem = page.file_stem().and_then(|s| s.to_str()).unwrap_or("lab").to_string();
     let beside = page.with_extension("");
     if beside == page {
-        let why = format!(
+        misuse!(
             "{}: give the page an ending, as in results.md: plots go into a folder of its name without it",
             page.display()
         );
-        return Err(Usage(why).into());
     }
-    std::fs::create_dir_all(&beside)
-        .with_context(|| format!("{}: cannot be made", beside.display()))?;
+    files::make_folder(&beside)?;
     let (mut text, mut all) = (String::new(), Vec::new());
     for (folder, name) in folders.iter().zip(names(folders)?) {
         let Some(results) = Results::read(folder)? else {
@@ -43,8 +41,7 @@ pub fn write(folders: &[PathBuf], page: &Path) -> anyhow::Result<()> {
         let _ = write!(text, "![Accuracy under the worst attack]({stem}/{HEAT})\n\n");
     }
     let old = match page.exists() {
-        true => files::read_text(page, 1 << 24)
-            .with_context(|| format!("{}: cannot be read", page.display()))?,
+        true => files::text(page, 1 << 24)?,
         false => format!("# Results of the lab\n\n{BEGIN}\n{END}\n"),
     };
     let begin = old.find(BEGIN);

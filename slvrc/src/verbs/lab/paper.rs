@@ -12,7 +12,6 @@ const TABLE: [(&str, [f64; 4], [f64; 4]); 6] = [
     ("slvr_confidence", [0.973, 0.977, 0.974, 0.970], [0.870, 0.871, 0.864, 0.832]),
 ];
 
-/// The six defences.
 pub fn defences() -> Vec<String> {
     TABLE.iter().map(|(name, ..)| name.to_string()).collect()
 }

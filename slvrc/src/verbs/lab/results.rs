@@ -1,8 +1,10 @@
 //! What a run of the lab found, on disk and in memory.
 
+use crate::lab::rule::Ran;
 use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use slvr::files;
+use slvr_simulation::lab::federation::Curve;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -48,75 +50,29 @@ pub struct About {
     pub told: String,
 }
 
-/// A cell that is done.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Done {
-    /// Test accuracy after every round.
-    pub accuracy: Vec<f64>,
-    /// Of every round whose updates moved the aggregate, where that is known.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub counted: Vec<Option<Counted>>,
-    /// Test accuracy of every class at the end.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<f64>,
-    /// Part of triggered test samples with the backdoor's class.
-    pub backdoor: f64,
-    /// How often an honest client's update was cut to the declared range.
-    #[serde(default)]
-    pub cut: usize,
-    /// Other inputs that left their declared range and were cut to it, and in how many rounds.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub squeezed: BTreeMap<String, usize>,
+    #[serde(flatten)]
+    pub curve: Curve,
     /// Runs among three parties.
     pub checks: Vec<Ran>,
-}
-
-/// Whose updates moved an aggregate.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Counted {
-    pub honest: usize,
-    pub malicious: usize,
-    /// The part of all influence that the malicious have.
-    pub share: f64,
-}
-
-impl Done {
-    /// Whether it is known that no update ever counted.
-    pub fn kept_nothing(&self) -> bool {
-        let nobody = |c: &Option<Counted>| c.is_some_and(|c| c.honest + c.malicious == 0);
-        !self.counted.is_empty() && self.counted.iter().all(nobody)
-    }
-}
-
-/// A run among three parties.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ran {
-    pub round: usize,
-    pub difference: f64,
-    /// `None` where nothing is proven.
-    pub tolerance: Option<f64>,
-    pub agrees: bool,
-    pub seconds: f64,
 }
 
 fn one() -> usize {
     1
 }
 
-/// The key of a cell.
 pub fn key(predicate: &str, attack: &str, seed: u64) -> String {
     format!("{predicate} | {attack} | {seed}")
 }
 
 impl Results {
-    /// Reads those of a folder.
     pub fn read(folder: &Path) -> anyhow::Result<Option<Results>> {
         let path = folder.join(FILE);
         if !path.exists() {
             return Ok(None);
         }
-        let text = files::read_text(&path, 1 << 28)
-            .with_context(|| format!("{}: cannot be read", path.display()))?;
+        let text = files::text(&path, 1 << 28)?;
         let read: Results = serde_json::from_str(&text)
             .with_context(|| format!("{}: is not a file of results", path.display()))?;
         if let Some(what) = read.damaged() {
@@ -144,9 +100,9 @@ impl Results {
             let part = |x: &f64| (0.0..=1.0).contains(x);
             if !known.contains(name) {
                 Some(format!("has a cell `{name}` of no row and column"))
-            } else if Some(done.accuracy.len()) != rounds {
+            } else if Some(done.curve.accuracy.len()) != rounds {
                 Some(format!("the cell `{name}` has not all rounds"))
-            } else if !done.accuracy.iter().chain([&done.backdoor]).all(part) {
+            } else if !done.curve.accuracy.iter().chain([&done.curve.backdoor]).all(part) {
                 Some(format!("the cell `{name}` has an accuracy that is no part of 1"))
             } else {
                 None
@@ -214,7 +170,8 @@ impl Results {
     /// Mean and standard deviation over seeds of the accuracy at the end.
     pub fn last(&self, done: &[&Done]) -> Option<(f64, f64)> {
         let of = |d: &&Done| {
-            let end = &d.accuracy[d.accuracy.len().saturating_sub(self.last.max(1))..];
+            let accuracy = &d.curve.accuracy;
+            let end = &accuracy[accuracy.len().saturating_sub(self.last.max(1))..];
             (!end.is_empty()).then(|| end.iter().sum::<f64>() / end.len() as f64)
         };
         spread(&done.iter().filter_map(of).collect::<Vec<_>>())

@@ -2,11 +2,11 @@
 
 use super::results::Results;
 use super::{Lab, options};
-use crate::fail::Usage;
+use crate::fail::misuse;
 use crate::lab::sizes::Declared;
 use crate::lab::{attack, data};
 use anyhow::bail;
-use slvr::files;
+use slvr::{files, units};
 use slvr_simulation::lab::world::{Source, World};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,10 +44,7 @@ impl Lab {
             ("momentum", self.momentum.to_string()),
             ("batch", self.batch.to_string()),
             ("arithmetic", arithmetic.to_string()),
-            (
-                "parameters",
-                self.given()?.iter().map(|(n, v)| format!("{n}={v}")).collect::<Vec<_>>().join(" "),
-            ),
+            ("parameters", units::bound(&self.given()?)),
             ("roles", self.fill.join(" ")),
             ("aggregate", self.aggregate.clone().unwrap_or_default()),
             ("runs among three parties", runs),
@@ -80,11 +77,10 @@ impl Lab {
     pub(super) fn known(&self, fresh: Results) -> anyhow::Result<Results> {
         let Some(old) = Results::read(&self.out)? else { return Ok(fresh) };
         if !self.resume {
-            let why = format!(
+            misuse!(
                 "{} has results: go on with them with --resume, or say another folder with --out",
                 self.out.display()
             );
-            return Err(Usage(why).into());
         }
         if old.setting != fresh.setting {
             let other = fresh.setting.iter().find(|(n, v)| old.setting.get(*n) != Some(v));

@@ -134,7 +134,8 @@ pub fn backdoors(results: &Results) -> Option<String> {
     let (mut names, mut lines) = (Vec::new(), Vec::new());
     for (predicate, label) in rows(results) {
         let cell = |column: &String| {
-            let all: Vec<f64> = results.of(predicate, column).iter().map(|d| d.backdoor).collect();
+            let all: Vec<f64> =
+                results.of(predicate, column).iter().map(|d| d.curve.backdoor).collect();
             match spread(&all) {
                 None => "–".into(),
                 Some((mean, _)) if all.len() == 1 => format!("{:.1}", 100.0 * mean),
@@ -157,24 +158,24 @@ pub fn notes(results: &Results) -> Vec<String> {
             results.ran(predicate).into_iter().filter(some).collect::<Vec<_>>().join(", ")
         };
         let done = || results.ran(predicate).into_iter().flat_map(|a| results.of(predicate, a));
-        let cut: usize = done().map(|d| d.cut).sum();
+        let cut: usize = done().map(|d| d.curve.cut).sum();
         if cut > 0 {
             notes.push(format!(
                 "{label}, under {}: {cut} updates of honest clients left the declared range or length and were cut to it: training \
                  diverged, or the range is too narrow; try a smaller --rate",
-                of(&|d| d.cut > 0)
+                of(&|d| d.curve.cut > 0)
             ));
         }
         let mut squeezed: BTreeMap<&str, usize> = BTreeMap::new();
-        let all = done().flat_map(|d| &d.squeezed);
+        let all = done().flat_map(|d| &d.curve.squeezed);
         all.for_each(|(name, rounds)| *squeezed.entry(name).or_default() += rounds);
         for (name, rounds) in squeezed {
             notes.push(format!(
                 "{label}, under {}: `{name}` left its declared range in {rounds} rounds and was cut to it; a run refuses it then",
-                of(&|d| d.squeezed.contains_key(name))
+                of(&|d| d.curve.squeezed.contains_key(name))
             ));
         }
-        let nothing = of(&Done::kept_nothing);
+        let nothing = of(&|d| d.curve.kept_nothing());
         if !nothing.is_empty() {
             notes.push(format!(
                 "{label}, under {nothing}: nothing was ever kept in a run of all rounds"

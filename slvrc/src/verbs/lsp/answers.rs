@@ -9,6 +9,7 @@ use super::protocol::{
 use super::state::{STACK, Shared};
 use super::{costs, library};
 use lsp_server::{ErrorCode, Request};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};
 use slvr_compiler::ide::{
     self, CompletionKind, Document, Place, Symbol, SymbolKind, TokenKind, Typed, Where,
@@ -19,51 +20,42 @@ use std::thread;
 
 type Answer = Result<Value, (ErrorCode, String)>;
 
-/// The answer to a request.
 pub fn answer(shared: &Arc<Shared>, request: Request) -> Answer {
     let Request { method, params: given, .. } = request;
     match method.as_str() {
-        method::HOVER => at(shared, given, hover),
-        method::DEFINITION => at(shared, given, definition),
-        method::REFERENCES => at(shared, given, references),
-        method::HIGHLIGHT => at(shared, given, highlights),
-        method::PREPARE_RENAME => {
-            let p: AtPosition = params(given)?;
-            let Some(f) = file(shared, &p.text_document.uri) else { return Ok(Value::Null) };
-            match f.document.renamable(from(p.position)) {
-                Ok((place, _)) => Ok(json!(range(place))),
-                Err(None) => Ok(Value::Null),
-                Err(Some(why)) => Err((ErrorCode::RequestFailed, why)),
-            }
-        }
-        method::RENAME => rename(shared, given),
-        method::COMPLETION => at(shared, given, complete),
-        method::SIGNATURE => at(shared, given, signature),
-        method::FORMATTING => of(shared, given, |f| {
+        method::HOVER => of(shared, given, hover),
+        method::DEFINITION => of(shared, given, definition),
+        method::REFERENCES => of(shared, given, references),
+        method::HIGHLIGHT => of(shared, given, highlights),
+        method::PREPARE_RENAME => about(shared, given, renamable),
+        method::RENAME => about(shared, given, |f, p| rename(shared, f, p)),
+        method::COMPLETION => of(shared, given, complete),
+        method::SIGNATURE => of(shared, given, signature),
+        method::FORMATTING => of(shared, given, |f, _: &Whole| {
             // Syntax errors are shown already: no edits rather than an error for each save.
             let edits: Vec<_> = f.document.format().iter().map(edit).collect();
             json!(edits)
         }),
-        method::SYMBOLS => of(shared, given, |f| f.document.symbols().iter().map(symbol).collect()),
+        method::SYMBOLS => {
+            of(shared, given, |f, _: &Whole| f.document.symbols().iter().map(symbol).collect())
+        }
         method::ALL_SYMBOLS => {
             let query: Query = params(given)?;
             Ok(all_symbols(shared, &query.query))
         }
-        method::TOKENS => of(shared, given, |f| tokens(&f.document)),
-        method::FOLDS => of(shared, given, |f| {
+        method::TOKENS => of(shared, given, |f, _: &Whole| tokens(&f.document)),
+        method::FOLDS => of(shared, given, |f, _: &Whole| {
             let one = |f: ide::Fold| {
                 let kind = if f.comment { "comment" } else { "region" };
                 json!({ "startLine": f.first, "endLine": f.last, "kind": kind })
             };
             f.document.folds().into_iter().map(one).collect()
         }),
-        method::SELECTIONS => {
-            let p: Selections = params(given)?;
-            let Some(f) = file(shared, &p.text_document.uri) else { return Ok(Value::Null) };
-            Ok(p.positions.into_iter().map(|at| selection(&f.document, at)).collect())
-        }
-        method::ACTIONS => in_range(shared, given, actions),
-        method::HINTS => in_range(shared, given, hints),
+        method::SELECTIONS => of(shared, given, |f, p: &Selections| {
+            p.positions.iter().map(|at| selection(&f.document, *at)).collect()
+        }),
+        method::ACTIONS => of(shared, given, actions),
+        method::HINTS => of(shared, given, hints),
         method::LENSES => of(shared, given, lenses),
         method::EXECUTE => execute(shared, params(given)?),
         _ => Err((ErrorCode::MethodNotFound, format!("`{method}` is not supported"))),
@@ -87,23 +79,27 @@ fn file(shared: &Shared, uri: &str) -> Option<File> {
     })
 }
 
-fn of(shared: &Shared, given: Value, answer: impl FnOnce(&File) -> Value) -> Answer {
-    let p: OfDocument = params(given)?;
-    Ok(file(shared, &p.text_document.uri).map_or(Value::Null, |f| answer(&f)))
-}
+/// What is asked about all of a file.
+type Whole = IgnoredAny;
 
-fn at(shared: &Shared, given: Value, answer: impl FnOnce(&File, &AtPosition) -> Value) -> Answer {
-    let p: AtPosition = params(given)?;
-    Ok(file(shared, &p.text_document.uri).map_or(Value::Null, |f| answer(&f, &p)))
-}
-
-fn in_range(
+/// The answer to what is asked about a file; nothing of one that is not open.
+fn about<P: DeserializeOwned>(
     shared: &Shared,
     given: Value,
-    answer: impl FnOnce(&File, &InRange) -> Value,
+    answer: impl FnOnce(&File, &P) -> Answer,
 ) -> Answer {
-    let p: InRange = params(given)?;
-    Ok(file(shared, &p.text_document.uri).map_or(Value::Null, |f| answer(&f, &p)))
+    let OfDocument { text_document } = params(given.clone())?;
+    let p = params(given)?;
+    file(shared, &text_document.uri).map_or(Ok(Value::Null), |f| answer(&f, &p))
+}
+
+/// The same where there is always one.
+fn of<P: DeserializeOwned>(
+    shared: &Shared,
+    given: Value,
+    answer: impl FnOnce(&File, &P) -> Value,
+) -> Answer {
+    about(shared, given, |f, p| Ok(answer(f, p)))
 }
 
 fn hover(f: &File, p: &AtPosition) -> Value {
@@ -150,10 +146,16 @@ fn highlights(f: &File, p: &AtPosition) -> Value {
     f.document.usages(from(p.position)).into_iter().map(one).collect()
 }
 
-fn rename(shared: &Shared, given: Value) -> Answer {
-    let p: Rename = params(given)?;
-    let Some(f) = file(shared, &p.at.text_document.uri) else { return Ok(Value::Null) };
-    let found = f.document.rename(from(p.at.position), &p.new_name);
+fn renamable(f: &File, p: &AtPosition) -> Answer {
+    match f.document.renamable(from(p.position)) {
+        Ok((place, _)) => Ok(json!(range(place))),
+        Err(None) => Ok(Value::Null),
+        Err(Some(why)) => Err((ErrorCode::RequestFailed, why)),
+    }
+}
+
+fn rename(shared: &Shared, f: &File, p: &Rename) -> Answer {
+    let found = f.document.rename(from(p.position), &p.new_name);
     let found = found.map_err(|why| (ErrorCode::RequestFailed, why))?;
     if let Some(outside) = &found.outside {
         shared.tell(MESSAGE_INFO, outside);
@@ -296,7 +298,7 @@ fn hints(f: &File, p: &InRange) -> Value {
     costs.lines.iter().filter_map(hint).collect()
 }
 
-fn lenses(f: &File) -> Value {
+fn lenses(f: &File, _: &Whole) -> Value {
     let Some(costs) = &f.costs else { return json!([]) };
     let stale = !Arc::ptr_eq(&costs.of, &f.document);
     let moved = costs.moved(&f.document);

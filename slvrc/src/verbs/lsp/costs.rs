@@ -21,13 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What is known of the predicates of a text.
 pub struct Costs {
-    /// The text.
     pub of: Arc<Document>,
     /// By line, from 0: what stands beside it, and what its columns mean.
     pub lines: Vec<(u32, String, String)>,
-    /// The predicates.
     pub lenses: Vec<Lens>,
-    /// What reveals may give away.
     pub leaks: Vec<Diagnostic>,
 }
 
@@ -35,7 +32,6 @@ pub struct Costs {
 pub struct Lens {
     /// The line of its name, from 0.
     pub line: u32,
-    /// Its name.
     pub predicate: String,
     /// What it costs, and who learns what.
     pub title: String,
@@ -172,8 +168,7 @@ pub fn costs(document: &Arc<Document>, typed: &mut Typed, sizes: &Sizes, cancel:
         if let Some(certificate) = &r.certificate {
             typed.certify(&of, certificate, &r.lines);
         }
-        let sizes: Vec<String> = r.circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
-        let sizes = sizes.join(" ");
+        let sizes = units::bound(&r.circuit.sizes);
         for row in r.lines.iter().filter(|row| row.line > 0) {
             if let Some(text) = beside(row) {
                 let about = format!(
@@ -222,18 +217,13 @@ fn leaks<'a>(document: &'a Document, r: &'a Report) -> impl Iterator<Item = Diag
         let start = (text.len() - text.trim_start().len()) as u32;
         let end = text.encode_utf16().count() as u32;
         let at = |character| Position { line, character };
-        Diagnostic {
-            range: Range { start: at(start), end: at(end) },
-            severity: match w.level {
-                Level::Warning => WARNING,
-                Level::Note => INFORMATION,
-            },
-            code: "leak".into(),
-            code_description: None,
-            source: "slvrc",
-            message: format!("{}\n{}\nhint: {}", w.kind.title(), w.why, w.help),
-            related_information: Vec::new(),
-        }
+        let severity = match w.level {
+            Level::Warning => WARNING,
+            Level::Note => INFORMATION,
+        };
+        let message = format!("{}\n{}\nhint: {}", w.kind.title(), w.why, w.help);
+        let range = Range { start: at(start), end: at(end) };
+        Diagnostic::plain(range, severity, "leak", message)
     })
 }
 

@@ -51,7 +51,6 @@ impl Lsp {
     }
 }
 
-/// What the server can do.
 fn capabilities() -> Value {
     let names: Vec<&str> = TokenKind::ALL.iter().map(|(_, name)| *name).collect();
     json!({
@@ -133,7 +132,6 @@ fn answer(connection: &Connection, shared: &Arc<Shared>) -> anyhow::Result<()> {
             Message::Notification(n) if n.method == method::EXIT => return Ok(()),
             Message::Notification(_) if down => {}
             Message::Notification(n) => {
-                // Without an answer the files stay as they were.
                 let _ = catch_unwind(AssertUnwindSafe(|| shared.notified(n)));
                 Shared::replace_stuck(shared)?;
             }

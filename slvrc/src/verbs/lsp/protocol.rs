@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Methods of requests and notifications.
 pub mod method {
     pub const DID_OPEN: &str = "textDocument/didOpen";
     pub const DID_CHANGE: &str = "textDocument/didChange";
@@ -88,41 +87,34 @@ pub struct Location {
     pub range: Range,
 }
 
-/// What hover, definition and formatting have in common.
 #[derive(Deserialize)]
 pub struct TextDocument {
     pub uri: String,
 }
 
-/// Parameters of hover and definition.
+/// Of the parameters of hover and definition what they say beside the file.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct AtPosition {
-    pub text_document: TextDocument,
     pub position: Position,
 }
 
-/// Parameters of formatting and of `didClose`.
+/// Of all parameters the file.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OfDocument {
     pub text_document: TextDocument,
 }
 
-/// Parameters of renaming.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rename {
-    #[serde(flatten)]
-    pub at: AtPosition,
+    pub position: Position,
     pub new_name: String,
 }
 
 /// Parameters of code actions and inlay hints.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct InRange {
-    pub text_document: TextDocument,
     pub range: Range,
     #[serde(default)]
     pub context: Context,
@@ -135,9 +127,7 @@ pub struct Context {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Selections {
-    pub text_document: TextDocument,
     pub positions: Vec<Position>,
 }
 
@@ -213,6 +203,15 @@ pub struct Diagnostic {
     pub message: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub related_information: Vec<Related>,
+}
+
+impl Diagnostic {
+    /// Without an explanation or other places.
+    pub fn plain(range: Range, severity: u8, code: &str, message: String) -> Diagnostic {
+        let (code_description, related_information) = (None, Vec::new());
+        let (code, source) = (code.into(), "slvrc");
+        Diagnostic { range, severity, code, code_description, source, message, related_information }
+    }
 }
 
 #[derive(Clone, Serialize)]

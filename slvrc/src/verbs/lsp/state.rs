@@ -8,7 +8,7 @@ use super::protocol::{
 };
 use super::{library, params};
 use crate::fail;
-use lsp_server::{Message, Notification, Request, RequestId};
+use lsp_server::{ErrorCode, Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
 use slvr_compiler::ide::{Document, Lines, Typed};
 use std::collections::BTreeMap;
@@ -28,7 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// Most threads of each kind, given up ones included.
 const MAX_WORKERS: u32 = 4;
 
-/// An open file.
 pub struct Open {
     version: i32,
     pub document: Arc<Document>,
@@ -46,7 +45,6 @@ pub struct Open {
     cancel: Cancel,
 }
 
-/// What a thread does.
 #[derive(Clone, Copy)]
 enum Work {
     Types = 0,
@@ -91,7 +89,6 @@ struct State {
     asked: i32,
 }
 
-/// All that the threads share.
 pub struct Shared {
     state: Mutex<State>,
     wake: Condvar,
@@ -100,7 +97,6 @@ pub struct Shared {
 }
 
 impl Shared {
-    /// Starts the threads.
     pub fn start(client: &Value, send: Box<dyn Fn(Message) + Send>) -> io::Result<Arc<Shared>> {
         let refresh =
             |what: &str| client.pointer(&format!("/capabilities/workspace/{what}/refreshSupport"));
@@ -138,7 +134,6 @@ impl Shared {
         Ok(())
     }
 
-    /// The client has left.
     pub fn leave(&self) {
         let mut state = self.lock();
         state.send = None;
@@ -156,7 +151,6 @@ impl Shared {
         self.lock().files.get(uri).map(look)
     }
 
-    /// All open files.
     pub fn documents(&self) -> Vec<(String, Arc<Document>)> {
         let state = self.lock();
         state.files.iter().map(|(uri, f)| (uri.clone(), Arc::clone(&f.document))).collect()
@@ -172,31 +166,26 @@ impl Shared {
         self.lock().ask(method, params);
     }
 
-    pub fn notified(&self, n: Notification) {
+    /// Does what a notification says; without an answer the files stay as they were.
+    pub fn notified(&self, n: Notification) -> Result<(), (ErrorCode, String)> {
         match n.method.as_str() {
             method::DID_OPEN => {
-                if let Ok(p) = params::<DidOpen>(n.params) {
-                    let d = p.text_document;
-                    self.change(d.uri, d.version, &d.text);
-                }
+                let DidOpen { text_document: d } = params(n.params)?;
+                self.change(d.uri, d.version, &d.text);
             }
             method::DID_CHANGE => {
-                if let Ok(p) = params::<DidChange>(n.params) {
-                    let d = p.text_document;
-                    let text = self.file(&d.uri, |f| f.document.text().to_owned());
-                    let text = changed(text.unwrap_or_default(), p.content_changes);
-                    self.change(d.uri, d.version, &text);
-                }
+                let DidChange { text_document: d, content_changes } = params(n.params)?;
+                let text = self.file(&d.uri, |f| f.document.text().to_owned());
+                let text = changed(text.unwrap_or_default(), content_changes);
+                self.change(d.uri, d.version, &text);
             }
             method::DID_CLOSE => {
-                if let Ok(p) = params::<OfDocument>(n.params) {
-                    let uri = p.text_document.uri;
-                    let mut state = self.lock();
-                    if let Some(closed) = state.files.remove(&uri) {
-                        closed.cancel.now();
-                    }
-                    state.publish(uri, None, Vec::new());
+                let OfDocument { text_document: TextDocument { uri } } = params(n.params)?;
+                let mut state = self.lock();
+                if let Some(closed) = state.files.remove(&uri) {
+                    closed.cancel.now();
                 }
+                state.publish(uri, None, Vec::new());
             }
             method::DID_CONFIGURE => {
                 let sizes = n.params.pointer("/settings/slvr/sizes").and_then(Value::as_str);
@@ -206,17 +195,12 @@ impl Shared {
                 self.wake.notify_all();
             }
             method::DID_SAVE => {
-                if let Ok(p) = params::<OfDocument>(n.params) {
-                    self.written(&[p.text_document]);
-                }
+                self.written(&[params::<OfDocument>(n.params)?.text_document]);
             }
-            method::DID_CHANGE_FILES => {
-                if let Ok(p) = params::<DidChangeFiles>(n.params) {
-                    self.written(&p.changes);
-                }
-            }
+            method::DID_CHANGE_FILES => self.written(&params::<DidChangeFiles>(n.params)?.changes),
             _ => {}
         }
+        Ok(())
     }
 
     /// Files on the disk are others now: what reads files of their names is looked at again.
@@ -230,7 +214,6 @@ impl Shared {
         self.wake.notify_all();
     }
 
-    /// Shows the user a message.
     pub fn tell(&self, kind: u8, message: &str) {
         self.lock().tell(kind, message);
     }
@@ -337,17 +320,10 @@ fn start_worker(shared: &Arc<Shared>, work: Work, number: u32) -> io::Result<()>
 /// What is shown of a text that the compiler cannot bear, instead of nothing at all.
 fn a_bug(why: &str) -> Diagnostic {
     let at = Position { line: 0, character: 0 };
-    Diagnostic {
-        range: Range { start: at, end: at },
-        severity: ERROR,
-        code: "bug".into(),
-        code_description: None,
-        source: "slvrc",
-        message: format!(
-            "a bug of slvrc: it gave up on this text ({why})\nhint: what is shown may be incomplete; please report the text"
-        ),
-        related_information: Vec::new(),
-    }
+    let message = format!(
+        "a bug of slvrc: it gave up on this text ({why})\nhint: what is shown may be incomplete; please report the text"
+    );
+    Diagnostic::plain(Range { start: at, end: at }, ERROR, "bug", message)
 }
 
 /// A text after changes, one after another.

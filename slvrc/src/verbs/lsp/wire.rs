@@ -18,7 +18,6 @@ const MAX_HEADER: u64 = 1 << 12;
 /// The most lines of a header.
 const MAX_HEADERS: usize = 64;
 
-/// What was read.
 enum Read1 {
     Message(Message),
     /// What is no message, with the code of the error, and what to say.

@@ -1,4 +1,4 @@
-//! The two kinds of numbers.
+//! The two kinds of numbers, and products of matrices of them.
 
 use matrixmultiply::{dgemm, sgemm};
 use std::fmt::Debug;
@@ -28,7 +28,6 @@ pub trait Number:
 
     /// The nearest number.
     fn of(x: f64) -> Self;
-    /// As `f64`.
     fn real(self) -> f64;
 
     /// c = beta c + a b; a is m x k and b is k x n, each with the distances of its rows and columns, c is m x n
@@ -53,13 +52,12 @@ pub struct Matrix<'a, T> {
 
 impl<'a, T> Matrix<'a, T> {
     /// Row-major with this many columns.
-    pub(super) fn new(data: &'a [T], columns: usize) -> Self {
+    pub(crate) fn new(data: &'a [T], columns: usize) -> Self {
         Matrix { data, row: columns, column: 1 }
     }
 
-    /// The transpose of a row-major matrix with this many columns.
-    pub(super) fn transposed(data: &'a [T], columns: usize) -> Self {
-        Matrix { data, row: 1, column: columns }
+    pub(crate) fn transposed(self) -> Self {
+        Matrix { row: self.column, column: self.row, ..self }
     }
 
     /// Whether the slice holds that many rows and columns.
