@@ -381,10 +381,6 @@ impl Node {
     }
 
     /// Erases what is left of a round that ended long ago.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says.
     pub fn forget(&self, round: &Round) -> Result<(), StoreError> {
         // It may be run again at this moment.
         self.with_round(&round.spec.key, |now| match now {

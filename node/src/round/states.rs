@@ -202,10 +202,6 @@ pub(super) fn check_places(
 }
 
 /// Erases the state that a released round has continued: its own has taken that one's place.
-///
-/// # Errors
-///
-/// Whatever the store says.
 pub(super) fn settle(node: &Node, round: &Round) -> Result<(), String> {
     let Some(before) = round.spec.after else { return Ok(()) };
     let key = RoundKey { task: round.spec.key.task.clone(), round: before };

@@ -277,10 +277,6 @@ impl Store {
     }
 
     /// Makes where a round stands durable.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn put_round(&self, round: &Round) -> Result<(), StoreError> {
         let text = serde_json::to_vec(round).map_err(|e| StoreError::Damaged(e.to_string()))?;
         let key = &round.spec.key;
@@ -297,10 +293,6 @@ impl Store {
     }
 
     /// A new round with its public inputs, and a key for its submissions.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system or the database says.
     pub fn open_round(&self, round: &Round, public: &Public) -> Result<(), StoreError> {
         let key = &round.spec.key;
         let _gate = self.changes();
@@ -332,10 +324,6 @@ impl Store {
     }
 
     /// Keeps who is enrolled, for the rounds that are opened with it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn put_roll(&self, roll: &Roll) -> Result<(), StoreError> {
         let hash = roll.hash().to_string();
         if self.roll(&roll.hash())?.is_some() {
@@ -448,10 +436,6 @@ impl Store {
     }
 
     /// A client's submission.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn submission(&self, key: &RoundKey, client: &str) -> Result<Option<Record>, StoreError> {
         self.with(|db| {
             let read = db.begin_read().map_err(refused)?;
@@ -463,10 +447,6 @@ impl Store {
     }
 
     /// All submissions of a round, by client.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn submissions(&self, key: &RoundKey) -> Result<Vec<Record>, StoreError> {
         self.with(|db| {
             let read = db.begin_read().map_err(refused)?;
@@ -488,10 +468,6 @@ impl Store {
     }
 
     /// How many submissions of a round are complete.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn count_of(&self, key: &RoundKey) -> Result<u64, StoreError> {
         self.with(|db| {
             let read = db.begin_read().map_err(refused)?;
@@ -511,10 +487,6 @@ impl Store {
     }
 
     /// Whether the database answers.
-    ///
-    /// # Errors
-    ///
-    /// Whatever it says.
     pub fn check(&self) -> Result<(), StoreError> {
         self.with(|db| {
             let read = db.begin_read().map_err(refused)?;

@@ -40,19 +40,11 @@ impl Store {
     }
 
     /// Keeps this node's words of the result.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn put_result(&self, key: &RoundKey, bytes: &[u8]) -> Result<(), StoreError> {
         self.keep(key, "result", bytes)
     }
 
     /// This node's words of the result.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn result(&self, key: &RoundKey) -> Result<Zeroizing<Vec<u8>>, StoreError> {
         self.kept(key, "result")
     }
@@ -63,19 +55,11 @@ impl Store {
     }
 
     /// Keeps this node's word of what a round reveals to a member of a party set.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn put_reveal(&self, key: &RoundKey, client: &str, bytes: &[u8]) -> Result<(), StoreError> {
         self.keep(key, &format!("{client}.{REVEAL}"), bytes)
     }
 
     /// This node's word of what a round reveals to a member; nothing if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn reveal(
         &self,
         key: &RoundKey,
@@ -88,10 +72,6 @@ impl Store {
     }
 
     /// Erases this node's word of what a round reveals to a member.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn erase_reveal(&self, key: &RoundKey, client: &str) -> Result<(), StoreError> {
         let path = self.folder(key).join(format!("{client}.{REVEAL}"));
         let _gate = self.changes();
@@ -99,10 +79,6 @@ impl Store {
     }
 
     /// Erases what no member of a party set has fetched.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn erase_reveals(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
         let mut own = self.files(key).into_iter().filter(|f| extension(f) == REVEAL);
@@ -110,28 +86,16 @@ impl Store {
     }
 
     /// Keeps this node's shares of the state that a round leaves. They count once the round is released.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn put_state(&self, key: &RoundKey, bytes: &[u8]) -> Result<(), StoreError> {
         self.keep(key, "state", bytes)
     }
 
     /// This node's shares of the state that a round has left.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn state(&self, key: &RoundKey) -> Result<Zeroizing<Vec<u8>>, StoreError> {
         self.kept(key, "state")
     }
 
     /// Erases the state that a round has left: a later one has taken its place.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn erase_state(&self, key: &RoundKey) -> Result<(), StoreError> {
         let path = self.folder(key).join("state");
         let _gate = self.changes();
@@ -139,10 +103,6 @@ impl Store {
     }
 
     /// Erases all that came of a round that has no result.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn erase_outcome(&self, key: &RoundKey) -> Result<(), StoreError> {
         self.erase_result(key)?;
         self.erase_state(key)?;
@@ -150,10 +110,6 @@ impl Store {
     }
 
     /// Erases this node's words of the result.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn erase_result(&self, key: &RoundKey) -> Result<(), StoreError> {
         let path = self.folder(key).join("result");
         let _gate = self.changes();

@@ -65,10 +65,6 @@ impl Store {
 
     /// Begins the file of a client's part, under a name that does not count. What is there of the same upload from
     /// before a restart is taken over, and `salvaged` is given it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn begin(
         &self,
         (key, client, submission): (&RoundKey, &str, &str),
@@ -105,10 +101,6 @@ impl Store {
     }
 
     /// Removes a part that has its name and was not counted after all.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn take_back(&self, key: &RoundKey, client: &str) -> Result<(), StoreError> {
         if self.submission(key, client)?.is_some() {
             return Ok(());
@@ -119,10 +111,6 @@ impl Store {
     }
 
     /// Ends the file of a client's part and gives it its name. It is on disk afterwards, and does not count yet.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn end(
         &self,
         (key, client, submission): (&RoundKey, &str, &str),
@@ -231,10 +219,6 @@ impl Store {
     }
 
     /// Forgets a round in which nothing has happened. What a crash leaves of it on the way is that of an opening.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system or the database says.
     pub fn forget_round(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
         for file in self.files(key).into_iter().filter(|f| !f.ends_with("key")) {
@@ -259,10 +243,6 @@ impl Store {
     /// Erases the key and the parts of a round that has ended. Who has submitted what stays known, so that nothing is
     /// taken twice. A file says that the round has ended, before anything is erased: an older database would take the key
     /// and the parts for damaged.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn erase_parts(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
         self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(key);

@@ -7,10 +7,6 @@ use redb::ReadableTable;
 
 impl Store {
     /// Erases what is left of a round that has ended, except for what it was and how it ended.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system or the database says.
     pub fn forget(&self, round: &Round) -> Result<(), StoreError> {
         let key = &round.spec.key;
         self.erase_parts(key)?;
