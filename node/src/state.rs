@@ -20,7 +20,7 @@
 use crate::hex::{Hash, Hex};
 use crate::names::{counted, is_name};
 use serde::{Deserialize, Serialize};
-use slvr_runtime::party::Origin;
+use slvr_runtime::party::{Origin, RunError};
 use std::fmt;
 use thiserror::Error;
 
@@ -224,6 +224,37 @@ impl Failure {
     /// One that is the node's own, or that it says of another one.
     pub fn new(attempt: u32, why: impl Into<String>) -> Failure {
         Failure { attempt, why: why.into(), origin: Origin::Own, worker: None }
+    }
+}
+
+/// Why something ended that a node or a worker did in an attempt: one that says no more than a text is its own.
+#[derive(Debug)]
+pub struct Cause {
+    pub why: String,
+    pub origin: Origin,
+    /// In whose range, by number.
+    pub worker: Option<u16>,
+}
+
+impl From<String> for Cause {
+    fn from(why: String) -> Cause {
+        Cause { why, origin: Origin::Own, worker: None }
+    }
+}
+
+impl From<&str> for Cause {
+    fn from(why: &str) -> Cause {
+        why.to_string().into()
+    }
+}
+
+impl From<RunError> for Cause {
+    fn from(e: RunError) -> Cause {
+        let worker = match e {
+            RunError::Range { worker, .. } => u16::try_from(worker).ok(),
+            _ => None,
+        };
+        Cause { why: e.to_string(), origin: e.origin(), worker }
     }
 }
 
@@ -453,24 +484,8 @@ impl Round {
 
     /// What memory keeps of a round that has ended: what it was and how it ended, without its lists.
     pub fn brief(&self) -> Round {
-        Round {
-            spec: self.spec.clone(),
-            phase: self.phase,
-            agreement: None,
-            attempt: self.attempt,
-            failures: Vec::new(),
-            verdict: None,
-            repeats: self.repeats,
-            outcome: None,
-            aborted: self.aborted.clone(),
-            times: self.times,
-            may_retry: self.may_retry,
-            permits: self.permits,
-            retries: self.retries.clone(),
-            erased: self.erased,
-            closing: self.closing,
-            ending: self.ending,
-        }
+        let (agreement, failures, verdict, outcome) = (None, Vec::new(), None, None);
+        Round { agreement, failures, verdict, outcome, ..self.clone() }
     }
 
     /// What is left of a round that ended long ago.

@@ -2,6 +2,7 @@
 
 use crate::config::{NodeConfig, Task};
 use crate::hex::{Hash, Hex};
+use crate::locks::lock;
 use crate::state::{RoundKey, Spec};
 use crate::submission::{clients_of, giving, interface, part_bytes};
 use slvr_circuit::ranges::{Division, Range};
@@ -10,7 +11,7 @@ use slvr_circuit::{Circuit, From, artifact};
 use slvr_runtime::party::packed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Makes circuits of tasks. The node knows no compiler.
 pub trait Compile: Send + Sync {
@@ -298,7 +299,7 @@ impl Known {
                 false => Err("the circuit is another one than when the task was read".into()),
             }
         };
-        self.fewer.lock().unwrap_or_else(PoisonError::into_inner).get(clients, make)
+        lock(&self.fewer).get(clients, make)
     }
 
     /// For which numbers of clients there is no circuit, and why, in a line: numbers that follow each other and have the same

@@ -18,6 +18,7 @@ mod idle;
 mod open;
 
 use crate::config::{CallerConfig, identity, token_for};
+use crate::locks::lock;
 use crate::trust;
 pub use collect::Collected;
 pub use fetch::Fetched;
@@ -33,7 +34,7 @@ use serde_json::Value;
 use slvr_runtime::party::RunError;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -295,12 +296,12 @@ impl Caller {
 
     /// Has every request from now on end about when the patience does.
     fn patient_until(&self, until: Instant) {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        *lock(&self.until) = Some(until);
     }
 
     /// So long, or as long as the patience lasts. A request has a second in any case.
     fn within(&self, most: Duration) -> Duration {
-        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *lock(&self.until);
         let left = until.map_or(most, |u| u.saturating_duration_since(Instant::now()));
         most.min(left.max(LEAST))
     }
@@ -459,7 +460,7 @@ impl Caller {
         let request = builder.body(Full::new(Bytes::copy_from_slice(question.body)));
         let request = request.map_err(|e| CallError::Config(e.to_string()))?;
         let again = request.clone();
-        let kept = self.lines[node].lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = lock(&self.lines[node]).take();
         // What a node answers once it has asked the others takes as long as it takes.
         let quiet = match question.quiet > self.quiet {
             true => question.quiet,
@@ -487,7 +488,7 @@ impl Caller {
             Ok((answer.map_err(|e| e.to_string())?, line))
         });
         let ((status, body), line) = answer.map_err(unreachable)?;
-        *self.lines[node].lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
+        *lock(&self.lines[node]) = Some(line);
         if status < 300 {
             return Ok((status, body));
         }

@@ -123,11 +123,11 @@ pub enum Power {
     Collect,
 }
 
-/// A node as the other nodes know it.
+/// A node as the other nodes or its clients know it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
-    /// Where the others call it.
+    /// Where they call it, `host:port`.
     pub address: String,
     /// SHA-256 of its certificate, DER. More than one while certificates are being exchanged.
     pub certificates: Vec<Hash>,
@@ -212,7 +212,7 @@ pub struct CallerConfig {
     #[serde(default)]
     pub key: Option<PathBuf>,
     /// The three nodes, in order.
-    pub node: Vec<Target>,
+    pub node: Vec<Peer>,
 }
 
 impl fmt::Debug for CallerConfig {
@@ -232,16 +232,6 @@ pub fn token_for(secret: &str, node: usize) -> Zeroizing<String> {
 /// What the three nodes are told of the tokens that follow from a secret.
 pub fn token_hashes(secret: &str) -> [Hash; 3] {
     [0, 1, 2].map(|node| sha256(token_for(secret, node).as_bytes()))
-}
-
-/// A node as its clients know it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// `host:port`.
-    pub address: String,
-    /// SHA-256 of its certificate, DER.
-    pub certificates: Vec<Hash>,
 }
 
 /// The bytes of a regular file of at most [`LONGEST`].

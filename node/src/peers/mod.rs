@@ -27,6 +27,7 @@ mod workers;
 use crate::clock::now_ms;
 use crate::config::{NodeConfig, WorkerConfig, identity};
 use crate::hex::{Hash, sha256};
+use crate::locks::lock;
 use crate::threads::spawn;
 use crate::trust;
 use crate::wire::{
@@ -42,7 +43,7 @@ use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -92,10 +93,6 @@ impl Read for Timed<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         self.from.read_until(to, self.until)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Answers the questions of a node.
@@ -399,10 +396,7 @@ impl Peers {
             };
             *lock(&self.heard[peer]) = Some(Instant::now());
             let answer = handler(peer, ask);
-            let Ok(_late) = self.admission.until(tls.socket(), Instant::now() + QUIET) else {
-                return;
-            };
-            if tls.write_all(&frame(&answer), true).is_err() {
+            if self.write(tls, &frame(&answer), Instant::now() + QUIET).is_err() {
                 return;
             }
         }
@@ -458,12 +452,16 @@ impl Peers {
         Err(last)
     }
 
+    /// Writes a frame; the connection is closed if that takes longer.
+    fn write(&self, tls: &Secure, frame: &[u8], until: Instant) -> io::Result<()> {
+        let _late = self.admission.until(tls.socket(), until)?;
+        tls.write_all(frame, true)
+    }
+
     fn control(&self, peer: usize, until: Instant) -> Result<Secure, AskError> {
         let open = || {
             let tls = self.call(peer, None, until)?;
-            let late = self.admission.until(tls.socket(), until)?;
-            tls.write_all(&frame(&Purpose::Control { version: PROTOCOL }), true)?;
-            drop(late);
+            self.write(&tls, &frame(&Purpose::Control { version: PROTOCOL }), until)?;
             Ok(tls)
         };
         let tls = open().map_err(|e| self.unreachable(peer, e))?;

@@ -1,7 +1,8 @@
 //! Connections between a node and its workers: one for each attempt and worker, which the node opens.
 
-use super::{GREETING, Peers, Timed, lock, resolved, told};
+use super::{GREETING, Peers, Timed, resolved, told};
 use crate::config;
+use crate::locks::lock;
 use crate::threads::spawn;
 use crate::trust;
 use crate::wire::{Answer, FrameError, PROTOCOL, Purpose, RunName, frame, read_frame};

@@ -15,6 +15,7 @@
 
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Excluded, Round, RoundKey, Spec};
+use crate::store::Left;
 use crate::tasks::Ready;
 use slvr_runtime::share::state::Kept;
 use std::collections::BTreeSet;
@@ -99,7 +100,7 @@ pub(super) fn check_retry(node: &Node, ready: &Ready, spec: &Spec) -> Result<(),
 pub(super) fn before(node: &Node, ready: &Ready, spec: &Spec) -> Result<Option<Kept>, String> {
     let Some(round) = spec.after else { return Ok(None) };
     let key = RoundKey { task: spec.key.task.clone(), round };
-    let bytes = node.store.state(&key);
+    let bytes = node.store.kept(&key, Left::State);
     let bytes = bytes.map_err(|e| format!("the state that round {key} has left: {e}"))?;
     let kept = Kept::from_bytes(&ready.circuit, node.me(), &bytes);
     kept.map(Some).map_err(|e| format!("the state that round {key} has left: {e}"))
@@ -205,7 +206,7 @@ pub(super) fn check_places(
 pub(super) fn settle(node: &Node, round: &Round) -> Result<(), String> {
     let Some(before) = round.spec.after else { return Ok(()) };
     let key = RoundKey { task: round.spec.key.task.clone(), round: before };
-    node.store.erase_state(&key).map_err(|e| e.to_string())
+    node.store.erase(&key, Left::State).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 use crate::config;
 use crate::hex::Hex;
 use crate::keys::is_address;
+use crate::locks::lock;
 use crate::metrics::worker as of_worker;
 use crate::node::Node;
 use crate::peers::Line;
@@ -29,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
@@ -428,7 +429,7 @@ impl<'a> Crew<'a> {
     }
 
     fn has_waited(&mut self, place: usize, time: Duration) {
-        let spoken = *self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
+        let spoken = *lock(&self.spoken);
         if self.waited.0 != spoken {
             self.waited = (spoken, BTreeMap::new());
         }

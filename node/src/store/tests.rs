@@ -276,7 +276,7 @@ fn a_database_that_does_not_know_the_end_of_a_round_whose_parts_were_erased_is_r
 fn a_database_that_takes_submissions_beside_what_came_of_them_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let store = filled(dir.path(), 1);
-    store.put_result(&round(1).spec.key, b"words").expect("writes");
+    store.keep(&round(1).spec.key, Left::Result, b"words").expect("writes");
     drop(store);
     let e = Store::open(dir.path(), key(1)).expect_err("the round was computed");
     assert!(matches!(&e, StoreError::Older { path } if path.ends_with("t/1")), "{e}");

@@ -32,8 +32,7 @@ fn the_operator_sees_rounds_peers_and_counts_and_no_secrets() {
     // Nobody runs it: no task of this round is for workers.
     slvr_node::keys::workers(world.folder.path(), 1).expect("a worker");
     (0..3).for_each(|i| world.start(i));
-    world.open(1, 600);
-    (0..5).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3, 4]);
     let status = world.ended(1, Duration::from_secs(90));
     assert_eq!(status["phase"], "released", "{status}");
     let page = get(&world, "/", "127.0.0.1:1");
