@@ -36,15 +36,11 @@ pub use workers::{trust_worker, workers};
 pub struct Plan {
     /// The hosts of the three nodes, as others call them.
     pub hosts: [String; 3],
-    /// Their ports for nodes.
     pub peer_ports: [u16; 3],
-    /// Their ports for clients.
     pub client_ports: [u16; 3],
-    /// Their ports for operators.
     pub operations_ports: [u16; 3],
     /// Where they listen; without it, on all addresses of their host.
     pub listen: Option<String>,
-    /// Names of clients.
     pub clients: Vec<String>,
     /// Names of members of other party sets that give inputs, and of those.
     pub members: Vec<(String, String)>,

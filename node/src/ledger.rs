@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// One round.
 #[derive(Debug)]
 struct Slot {
     /// Held by whoever changes something that has to be on disk first.

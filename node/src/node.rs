@@ -19,19 +19,13 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
 use std::time::Duration;
 
 pub struct Node {
-    /// What it was told.
     pub config: NodeConfig,
-    /// What it keeps.
     pub store: Store,
-    /// What it may run.
     tasks: RwLock<Tasks>,
-    /// Who may submit.
     pub roll: RwLock<Roll>,
     /// Its connections to the other nodes.
     pub peers: Arc<Peers>,
-    /// What it shows.
     pub status: Status,
-    /// What it counts.
     pub metrics: Metrics,
     rounds: Ledger,
     /// Held for a moment by whoever waits for something to change.
@@ -125,7 +119,6 @@ impl Node {
         self.config.party
     }
 
-    /// Whether it leads rounds.
     pub fn leads(&self) -> bool {
         self.config.party == 0
     }

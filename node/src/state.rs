@@ -79,7 +79,6 @@ pub struct Spec {
 /// A coordinator's signature (Ed25519).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
-    /// Its public key.
     pub coordinator: Hex<32>,
     pub signature: Hex<64>,
 }
@@ -96,7 +95,6 @@ pub struct Mandate {
     pub permits: [u32; 3],
 }
 
-/// Where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -160,9 +158,7 @@ pub struct Agreement {
     pub opening: Hash,
     /// Those that count, by name.
     pub accepted: Vec<Entry>,
-    /// Those that do not.
     pub excluded: Vec<Excluded>,
-    /// Hash of the circuit.
     pub circuit: Hash,
     /// How many clients the circuit is for: those accepted. Of a task with a state all that have a place.
     pub clients: u64,
@@ -212,7 +208,6 @@ pub struct Failure {
     #[serde(default = "own")]
     pub origin: Origin,
     /// In whose range, by number.
-    #[serde(default)]
     pub worker: Option<u16>,
 }
 
@@ -281,7 +276,6 @@ pub struct Verdict {
 /// What a worker of a node did in an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Its number.
     pub worker: u16,
     /// Ranges of layers, by number, in order.
     pub ranges: Vec<usize>,
@@ -303,7 +297,6 @@ pub struct Outcome {
     pub bytes_sent: u64,
     /// Most bytes that values took.
     pub peak_memory: u64,
-    /// What its workers did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<Work>,
     /// Seconds until the nodes were connected.
@@ -315,15 +308,12 @@ pub struct Outcome {
 /// A round as a node has it on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// What it is.
     pub spec: Spec,
-    /// Where it stands.
     pub phase: Phase,
     /// Whose submissions count, once that is settled.
     pub agreement: Option<Agreement>,
     /// The last attempt; 0 before the first.
     pub attempt: u32,
-    /// Attempts that failed.
     pub failures: Vec<Failure>,
     /// What ended the last attempt, if clients are left out by it and that is not agreed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -350,10 +340,8 @@ pub struct Round {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
     /// The coordinator's order to close it before its deadline, if this node has it.
-    #[serde(default)]
     pub closing: Option<Mandate>,
     /// The coordinator's order to abort it, if this node has it.
-    #[serde(default)]
     pub ending: Option<Mandate>,
 }
 
@@ -392,9 +380,7 @@ pub enum Step {
     /// A coordinator orders it.
     Ordered {
         order: Order,
-        /// With this signature.
         by: Mandate,
-        /// Which node this is.
         me: usize,
         /// Whether it may be aborted although this node has computed: node 0 has not released it, nor will it.
         computed: bool,
@@ -421,20 +407,10 @@ pub const ABORTED: &str = "the coordinator aborted it";
 pub enum StepError {
     /// Not from where the round stands.
     #[error("the round is {phase}: {what}")]
-    Order {
-        /// Where it stands.
-        phase: Phase,
-        /// What cannot be done.
-        what: &'static str,
-    },
+    Order { phase: Phase, what: &'static str },
     /// Fewer clients than the minimum.
     #[error("{}, and the minimum is {minimum}", counted(*found, "client counts", "clients count"))]
-    Minimum {
-        /// How many count.
-        found: u64,
-        /// How many have to.
-        minimum: u64,
-    },
+    Minimum { found: u64, minimum: u64 },
     /// This node knows no such round.
     #[error("no such round")]
     Unknown,

@@ -106,7 +106,6 @@ pub struct Ready {
     pub interface: Hash,
     /// The party set of clients.
     pub set: usize,
-    /// How many there are.
     pub clients: u64,
     /// Other party sets that give inputs: number, name and size.
     pub others: Vec<(usize, String, u64)>,
@@ -233,7 +232,6 @@ pub fn members(circuit: &Circuit, range: &Range) -> impl Iterator<Item = (usize,
 
 /// A task that the node may run.
 pub struct Known {
-    /// As it is configured.
     pub task: Task,
     /// Its circuit for all clients that may come.
     pub full: Arc<Ready>,

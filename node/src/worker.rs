@@ -43,7 +43,6 @@ const FREE: Duration = Duration::from_secs(2);
 /// Runs that are remembered, so that none is computed again.
 const RUNS: usize = 1000;
 
-/// A worker that runs.
 pub struct Worker {
     /// Where it listens.
     pub address: SocketAddr,
@@ -141,7 +140,6 @@ impl Place {
         Some(Busy(self))
     }
 
-    /// Its node has called.
     fn called(self: &Arc<Self>, taken_for: (usize, u16), name: &RunName, line: &Arc<Line>) {
         let (party, number) = (self.config.party, self.config.number);
         if taken_for != (party, number as u16) {

@@ -13,7 +13,6 @@ use tokio::task::AbortHandle;
 /// Connections that one client, or the coordinator, may have.
 pub const EACH: usize = 16;
 
-/// One connection.
 #[derive(Debug)]
 struct One<T> {
     number: u64,
@@ -55,7 +54,6 @@ impl<T> List<T> {
     }
 }
 
-/// See the module.
 pub struct Connections {
     room: Arc<Semaphore>,
     list: Mutex<List<AbortHandle>>,
@@ -83,7 +81,6 @@ impl Connections {
         self.room.clone().acquire_owned().await.ok()
     }
 
-    /// Notes a connection.
     pub fn add(&self, number: u64, task: AbortHandle) {
         let ended = task.is_finished();
         let mut list = lock(&self.list);
@@ -92,7 +89,6 @@ impl Connections {
         }
     }
 
-    /// A connection has ended.
     pub fn remove(&self, number: u64) {
         lock(&self.list).0.retain(|c| c.number != number);
     }

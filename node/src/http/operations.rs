@@ -57,7 +57,6 @@ fn may(node: &Node, seen: &Seen, request: &Request<Inbound>) -> Result<(), &'sta
     }
 }
 
-/// Answers the operator.
 pub async fn answer(
     node: &Arc<Node>,
     from: (&Seen, &(impl Fn(&str) + Sync)),
@@ -109,7 +108,6 @@ async fn answered(
     })
 }
 
-/// Where a worker is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Place {

@@ -35,10 +35,8 @@ pub struct Caller {
 /// Rounds that are listed at a time.
 pub const LISTED: usize = 100;
 
-/// What describes this interface.
 const OPENAPI: &str = include_str!("openapi.json");
 
-/// Who asks.
 enum Who {
     Client(Box<Enrolled>),
     Coordinator(Coordinator),
@@ -48,7 +46,6 @@ enum Who {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Opening {
-    /// What it has signed.
     opening: Spec,
     /// Public inputs as they travel, in hexadecimal digits, by index.
     #[serde(default)]
@@ -61,7 +58,6 @@ struct Opening {
 /// Longest order, as JSON.
 const ORDER: usize = 1024;
 
-/// Answers a request.
 pub async fn answer(
     node: &Arc<Node>,
     uploads: &Arc<Uploads>,

@@ -57,7 +57,6 @@ pub struct Uploads {
 
 /// Which submission a request is about.
 pub struct About<'a> {
-    /// Of which round.
     pub key: RoundKey,
     pub submission: &'a str,
     pub client: &'a Enrolled,
@@ -119,7 +118,6 @@ impl Uploads {
         }
     }
 
-    /// Announces a submission.
     pub async fn announce(
         self: &Arc<Self>,
         node: &Arc<Node>,
@@ -281,7 +279,6 @@ impl Uploads {
         Ok(progress(&p))
     }
 
-    /// Where a submission is.
     pub async fn state(
         &self,
         node: &Arc<Node>,

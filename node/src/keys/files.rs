@@ -14,13 +14,8 @@ use thiserror::Error;
 /// Keys cannot be made.
 #[derive(Debug, Error)]
 pub enum KeysError {
-    /// The system refused.
     #[error("{}: {why}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        why: io::Error,
-    },
+    Io { path: PathBuf, why: io::Error },
     /// No key or certificate could be made.
     #[error("a certificate cannot be made: {0}")]
     Certificate(#[from] rcgen::Error),

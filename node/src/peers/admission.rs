@@ -40,7 +40,6 @@ struct State {
     count: u64,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct Admission {
     state: Mutex<State>,

@@ -68,19 +68,10 @@ const RETRY: Duration = Duration::from_millis(50);
 pub enum AskError {
     /// It is not there, or not who it should be.
     #[error("node {peer} at {address}: {why}")]
-    Unreachable {
-        peer: usize,
-        /// Where it was looked for.
-        address: String,
-        why: io::Error,
-    },
+    Unreachable { peer: usize, address: String, why: io::Error },
     /// Its answer makes no sense.
     #[error("node {peer}: {why}")]
-    Answer {
-        peer: usize,
-        /// What is wrong with it.
-        why: FrameError,
-    },
+    Answer { peer: usize, why: FrameError },
 }
 
 /// Reads from a connection until a moment.
@@ -126,7 +117,6 @@ pub struct Peers {
     pins: Vec<Vec<Hash>>,
     called: Arc<ServerConfig>,
     calling: Vec<Arc<ClientConfig>>,
-    /// A node's workers.
     workers: Vec<OwnWorker>,
     idle: [Mutex<Vec<Secure>>; 3],
     arrivals: Mutex<Arrivals>,
@@ -229,7 +219,6 @@ impl Peers {
         self.admission.may_log()
     }
 
-    /// The other nodes.
     pub fn others(&self) -> [usize; 2] {
         [(self.me + 1) % 3, (self.me + 2) % 3]
     }

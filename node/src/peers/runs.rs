@@ -25,10 +25,8 @@ pub enum LinksError {
     /// A node that is not there.
     #[error("handshake, node {peer}: {why}")]
     Late { peer: usize, why: String },
-    /// The attempt has ended.
     #[error("handshake, node {peer}: {why}")]
     Ended { peer: usize, why: String },
-    /// The operating system.
     #[error("handshake: {0}")]
     Io(#[from] io::Error),
 }

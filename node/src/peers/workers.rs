@@ -224,7 +224,9 @@ impl Peers {
             all.insert(number, Err("it does not answer in time".to_string()));
             let (me, name, say) = (self.clone(), name.clone(), say.clone());
             let calls = move || {
-                let done = me.worker(number, name, deadline, until);
+                let (version, worker, deadline_s) = (PROTOCOL, (me.me, number), deadline.as_secs());
+                let purpose = Purpose::Ranges { version, name, deadline_s, worker };
+                let done = me.call_worker(number, &purpose, until);
                 // Who asks may have waited long enough.
                 let _ = say.send((number, done));
             };
@@ -238,18 +240,6 @@ impl Peers {
             all.insert(number, done);
         }
         all
-    }
-
-    fn worker(
-        self: Arc<Self>,
-        number: u16,
-        name: RunName,
-        deadline: Duration,
-        until: Instant,
-    ) -> Result<Line, String> {
-        let deadline_s = deadline.as_secs();
-        let (version, worker) = (PROTOCOL, (self.me, number));
-        self.call_worker(number, &Purpose::Ranges { version, name, deadline_s, worker }, until)
     }
 
     /// Looks whether a worker is there and knows its node.

@@ -11,6 +11,7 @@ use super::workers::{self, Crew};
 use super::{agreement, reveals, states};
 use crate::hex::Hex;
 use crate::locks::lock;
+use crate::metrics::worker as of_worker;
 use crate::node::Node;
 use crate::state::{Agreement, Cause, Excluded, Failure, Outcome, Phase, RoundKey, Step, Verdict};
 use crate::status::Awaited;
@@ -66,7 +67,10 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
                     Failure { worker: None, ..own }
                 }
                 Origin::Own => {
-                    worker.iter().for_each(|worker| workers::failed(node, *worker));
+                    // It has not waited for another one, nor heard of its end.
+                    if let Some(worker) = worker {
+                        node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
+                    }
                     own
                 }
                 _ if node.leads() => cause(node, name, own),

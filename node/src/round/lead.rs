@@ -260,7 +260,6 @@ fn select(
     Ok(Selected { accepted, excluded, others, places })
 }
 
-/// Settles whose submissions count.
 fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     let mine = agreement::close(node, key)?;
     let mut nodes: [Vec<Entry>; 3] = [mine, Vec::new(), Vec::new()];

@@ -212,25 +212,14 @@ pub(super) fn settle(node: &Node, round: &Round) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hex::Hex;
+    use crate::state::tests::agreement;
 
     #[test]
     fn members_are_those_of_their_places() {
-        let entry = |c: &str| Entry {
-            client: c.into(),
-            submission: Hex([0; 16]),
-            digest: Hex([0; 32]),
-            set: None,
-        };
-        let mut agreement = Agreement {
-            opening: Hex([0; 32]),
-            accepted: vec![entry("a"), entry("c"), entry("d")],
-            excluded: vec![],
-            circuit: Hex([0; 32]),
-            clients: 5,
-            places: vec![],
-            others: vec![],
-        };
+        let mut agreement = agreement(3);
+        for (entry, name) in agreement.accepted.iter_mut().zip(["a", "c", "d"]) {
+            entry.client = name.into();
+        }
         let members = |a: &Agreement| {
             (0..5)
                 .map(|i| a.member(i).map_or("-", |e| e.client.as_str()).to_string())

@@ -97,11 +97,6 @@ pub(super) fn common(
     mine.keys().copied().filter(all).collect()
 }
 
-/// A worker has failed, and not because it waited for another one or heard of its end.
-pub(super) fn failed(node: &Node, worker: u16) {
-    node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
-}
-
 /// The workers that take part.
 pub(super) struct Crew<'a> {
     node: &'a Arc<Node>,

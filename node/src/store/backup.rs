@@ -15,14 +15,12 @@ use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefi
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folder of the copy.
 const BACKUP: &str = "backup";
 
 /// Bytes that the copy's database keeps in memory while it is written.
 const CACHE: usize = 16 << 20;
 
 impl Store {
-    /// The folder of the copy.
     fn copy(&self) -> PathBuf {
         self.folder.join(BACKUP)
     }
@@ -105,7 +103,6 @@ impl Store {
     }
 }
 
-/// Copies all tables.
 fn rows(from: &ReadTransaction, to: &Database) -> Result<(), StoreError> {
     fn table<K: redb::Key + 'static, V: redb::Value + 'static>(
         from: &ReadTransaction,

@@ -78,14 +78,8 @@ const VERSION: &str = "3";
 /// The store cannot do what it is asked for.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The system refused.
     #[error("{}: {why}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        why: io::Error,
-    },
-    /// The database refused.
+    Io { path: PathBuf, why: io::Error },
     #[error("the database: {0}")]
     Database(#[source] Box<redb::Error>),
     /// What is there is not what was written.
@@ -96,57 +90,34 @@ pub enum StoreError {
         "{}: the database is {what}, and this node has kept rounds in this folder: put it back as it was when the node stopped. If it is lost, abort the rounds under way at the other nodes, move the whole folder away, and open rounds with numbers that were never used (see the guide on operations)",
         path.display()
     )]
-    Gone {
-        /// Where it should be.
-        path: PathBuf,
-        /// What is there.
-        what: &'static str,
-    },
-    /// The database is damaged.
+    Gone { path: PathBuf, what: &'static str },
     #[error(
         "{}: the database is damaged ({why}): put it back as it was when the node stopped, and not an older one (see the guide on operations)",
         path.display()
     )]
-    Broken {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
+    Broken { path: PathBuf, why: String },
     /// The database does not know a round of which there are files.
     #[error(
         "{}: there are files of this round, and the database does not know it: the database is older than they are. Put back the one that the node had when it stopped (see the guide on operations)",
         path.display()
     )]
-    Forgotten {
-        /// The round's folder.
-        path: PathBuf,
-    },
+    Forgotten { path: PathBuf },
     /// The database does not know that a round has ended.
     #[error(
         "{}: the parts of this round were erased when it ended, and the database does not know of its end: the database is older. Put back the one that the node had when it stopped (see the guide on operations)",
         path.display()
     )]
-    Older {
-        /// The round's folder.
-        path: PathBuf,
-    },
+    Older { path: PathBuf },
     /// The storage key is another one.
     #[error(
         "storage_key: this is not the key under which the data was sealed: its fingerprint is {found}, and that of the data {wanted}. Put back the right key"
     )]
-    Key {
-        /// Of the key at hand.
-        found: String,
-        /// Of the key that is wanted.
-        wanted: String,
-    },
+    Key { found: String, wanted: String },
     /// A client's part cannot be read.
     #[error(
         "the part of client {client} is damaged: it is mended once the client submits the same again"
     )]
     Part { client: String },
-    /// Another version wrote it.
     #[error(
         "the data is of version {0}, this program keeps version {VERSION}: see the guide on upgrades"
     )]

@@ -23,15 +23,16 @@ pub fn call_node(world: &World, node: usize, own: Option<&str>) -> std::io::Resu
 }
 
 pub fn call_at(world: &World, at: (usize, u16), own: Option<&str>) -> std::io::Result<Secure> {
-    let path = |name: &str| world.folder.path().join(name);
-    let (node, port) = at;
-    let file = |end: &str| path(&format!("node-{node}/node.{end}"));
-    let (node, _) = identity(&file("crt"), &file("key")).expect("an identity");
-    let own = own.map(|o| {
-        identity(&path(&format!("{o}.crt")), &path(&format!("{o}.key"))).expect("an identity")
-    });
-    let config = trust::client(own.as_ref().map(|(c, k)| (c, k)), vec![sha256(&node)])
-        .expect("a configuration");
+    dial(world, at.1, own, &format!("node-{}/node", at.0))
+}
+
+/// Calls whoever shows this certificate.
+pub fn dial(world: &World, port: u16, own: Option<&str>, who: &str) -> std::io::Result<Secure> {
+    let path = |name: &str, end: &str| world.folder.path().join(format!("{name}.{end}"));
+    let of = |who: &str| identity(&path(who, "crt"), &path(who, "key")).expect("an identity");
+    let (own, there) = (own.map(of), sha256(&of(who).0));
+    let config = trust::client(own.as_ref().map(|(c, k)| (c, k)), vec![there]);
+    let config = config.expect("a configuration");
     let socket = TcpStream::connect(("127.0.0.1", port))?;
     socket.set_read_timeout(Some(LONG))?;
     Secure::call_with(Arc::new(config), socket)

@@ -13,10 +13,21 @@ use std::path::{Path, PathBuf};
 
 /// Asks a node at its port for operators, on this machine; the answer with its head.
 pub fn ask(world: &World, node: usize, method: &str, path: &str, head: &str) -> String {
+    ask_as(world, (node, "localhost"), method, path, head)
+}
+
+/// The same of a host of that name.
+pub fn ask_as(
+    world: &World,
+    (node, host): (usize, &str),
+    method: &str,
+    path: &str,
+    head: &str,
+) -> String {
     let port = world.operations_ports[node];
     let mut socket = until(LONG, "connects", || TcpStream::connect(("127.0.0.1", port)).ok());
     let head =
-        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{head}\r\n");
+        format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{head}\r\n");
     socket.write_all(head.as_bytes()).expect("sends");
     let mut answer = String::new();
     socket.read_to_string(&mut answer).expect("answers");
