@@ -37,11 +37,8 @@ impl fmt::Display for Weight {
 /// Something that was looked at.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// How bad it is.
     pub weight: Weight,
-    /// What was looked at.
     pub what: &'static str,
-    /// What was found.
     pub said: String,
 }
 

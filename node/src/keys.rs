@@ -14,7 +14,6 @@
 use crate::config::Power;
 use crate::hex::hex;
 use crate::names::is_name;
-use std::fmt::Write;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::net::IpAddr;
@@ -37,15 +36,11 @@ pub use workers::{trust_worker, workers};
 pub struct Plan {
     /// The hosts of the three nodes, as others call them.
     pub hosts: [String; 3],
-    /// Their ports for nodes.
     pub peer_ports: [u16; 3],
-    /// Their ports for clients.
     pub client_ports: [u16; 3],
-    /// Their ports for operators.
     pub operations_ports: [u16; 3],
     /// Where they listen; without it, on all addresses of their host.
     pub listen: Option<String>,
-    /// Names of clients.
     pub clients: Vec<String>,
     /// Names of members of other party sets that give inputs, and of those.
     pub members: Vec<(String, String)>,
@@ -114,34 +109,20 @@ impl Plan {
             self.data, self.peer_ports[i], self.client_ports[i], self.operations_ports[i],
         );
         out += &coordinator.lines(i);
-        for (j, made) in made.iter().enumerate() {
-            let _ = write!(
-                out,
-                "\n[[node]]\naddress = \"{}:{}\"\ncertificates = [{}]\n",
-                at(&self.hosts[j]),
-                self.peer_ports[j],
-                quoted(&[made.hash])
-            );
-        }
+        out += &self.nodes(made, &self.peer_ports);
         if !self.tasks.is_empty() {
-            let _ = write!(out, "\n{}\n", self.tasks.trim());
+            out += &format!("\n{}\n", self.tasks.trim());
         }
         out
     }
 
-    /// The lines of a caller about the nodes.
-    fn nodes(&self, made: &[Made; 3]) -> String {
-        let mut out = String::new();
-        for (j, made) in made.iter().enumerate() {
-            let _ = write!(
-                out,
-                "\n[[node]]\naddress = \"{}:{}\"\ncertificates = [{}]\n",
-                at(&self.hosts[j]),
-                self.client_ports[j],
-                quoted(&[made.hash])
-            );
-        }
-        out
+    /// The lines about the nodes, for who calls them at these ports.
+    fn nodes(&self, made: &[Made; 3], ports: &[u16; 3]) -> String {
+        let one = |((host, port), made): ((&String, &u16), &Made)| {
+            let (host, hash) = (at(host), quoted(&[made.hash]));
+            format!("\n[[node]]\naddress = \"{host}:{port}\"\ncertificates = [{hash}]\n")
+        };
+        self.hosts.iter().zip(ports).zip(made).map(one).collect()
     }
 }
 
@@ -179,9 +160,10 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
     let mut roll = String::from(
         "# Enrolled clients: names, public keys, hashes of the tokens for nodes 0, 1 and 2, and of certificates.\n",
     );
+    let nodes = plan.nodes(&made, &plan.client_ports);
     for (name, set) in all {
         let set = set.map(String::as_str);
-        roll += &own::client(folder, (name, set), &plan.nodes(&made))?;
+        roll += &own::client(folder, (name, set), &nodes)?;
     }
     for (i, own) in made.iter().enumerate() {
         let at = folder.join(format!("node-{i}"));
@@ -200,7 +182,7 @@ pub fn make(folder: &Path, plan: &Plan) -> Result<(), KeysError> {
     // What programs in other languages take for the nodes' authorities.
     let all: String = made.iter().map(|m| m.certificate.as_str()).collect();
     write(&folder.join("nodes.pem"), &all, false)?;
-    coordinator.write(folder, &[coordinator.seal.public()], &plan.nodes(&made))
+    coordinator.write(folder, &[coordinator.seal.public()], &nodes)
 }
 
 /// The host of a node, as its configuration names it for all.
@@ -242,7 +224,7 @@ pub fn rotate(folder: &Path, node: usize, host: Option<&str>) -> Result<(), Keys
     let path = folder.join("nodes.pem");
     let append = OpenOptions::new().append(true).create(true).open(&path);
     let done = append.and_then(|mut file| file.write_all(made.certificate.as_bytes()));
-    done.map_err(|why| KeysError::Io { path, why })
+    done.map_err(KeysError::at(&path))
 }
 
 /// Ends a rotation: the node takes its new key, and nobody accepts the old certificate any more.
@@ -262,7 +244,7 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
     let (old, new) = (hash_of(&at.join("node.crt"))?, hash_of(&next)?);
     for name in ["node.crt", "node.key"] {
         let (from, to) = (at.join(format!("{name}.next")), at.join(name));
-        fs::rename(&from, &to).map_err(|why| KeysError::Io { path: from.clone(), why })?;
+        fs::rename(&from, &to).map_err(KeysError::at(&from))?;
     }
     replace(folder, &format!("[{}]", quoted(&[old, new])), &format!("[{}]", quoted(&[new])))?;
     // Another node may be in the middle of a rotation of its own.
@@ -277,7 +259,7 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
     };
     let all: Result<String, io::Error> = (0..3).map(own).collect();
     let path = folder.join("nodes.pem");
-    all.and_then(|all| fs::write(&path, all)).map_err(|why| KeysError::Io { path, why })
+    all.and_then(|all| fs::write(&path, all)).map_err(KeysError::at(&path))
 }
 
 #[cfg(test)]

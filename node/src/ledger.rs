@@ -7,12 +7,12 @@
 //! Of a round that has ended, what was agreed and what came of it is in the database alone ([`Round::brief`]). So memory
 //! grows by some hundred bytes for each round that a node has ever run.
 
+use crate::locks::lock;
 use crate::state::{Phase, Round, RoundKey, Step, StepError};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-/// One round.
 #[derive(Debug)]
 struct Slot {
     /// Held by whoever changes something that has to be on disk first.
@@ -34,10 +34,6 @@ pub struct Stepped {
 /// All rounds of a node.
 #[derive(Debug, Default)]
 pub struct Ledger(Mutex<BTreeMap<RoundKey, Arc<Slot>>>);
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Slot {
     fn new(round: Round) -> Slot {

@@ -12,6 +12,7 @@
 //! |---|---|
 //! | [`hex`] | hexadecimal digits, hashes |
 //! | [`clock`] | the clock of this machine |
+//! | `locks` | locks |
 //! | [`names`] | names of tasks and clients |
 //! | [`state`] | where a round stands, and which step may follow which |
 //! | [`opening`] | what a coordinator signs: openings of rounds, and orders |
@@ -60,6 +61,7 @@ pub mod client;
 pub mod clock;
 pub mod config;
 pub mod hex;
+mod locks;
 pub mod names;
 pub mod opening;
 pub mod state;

@@ -4,32 +4,28 @@ use crate::clock::now;
 use crate::config::{NodeConfig, Roll};
 use crate::hex::Hash;
 use crate::ledger::{Ledger, Stepped};
+use crate::locks::{lock, read_lock, write_lock};
 use crate::metrics::{Metrics, task as of_task};
 use crate::peers::Peers;
 use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::status::Status;
-use crate::store::{Store, StoreError};
+use crate::store::{Left, Store, StoreError};
 use crate::tasks::{Known, Ready, Tasks, longest};
+use crate::threads::Claim;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, RwLock};
 use std::time::Duration;
 
 pub struct Node {
-    /// What it was told.
     pub config: NodeConfig,
-    /// What it keeps.
     pub store: Store,
-    /// What it may run.
     tasks: RwLock<Tasks>,
-    /// Who may submit.
     pub roll: RwLock<Roll>,
     /// Its connections to the other nodes.
     pub peers: Arc<Peers>,
-    /// What it shows.
     pub status: Status,
-    /// What it counts.
     pub metrics: Metrics,
     rounds: Ledger,
     /// Held for a moment by whoever waits for something to change.
@@ -56,59 +52,14 @@ impl fmt::Debug for Node {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// How many openings that were withdrawn node 0 remembers. Each is in question for as long as it takes to open a round.
 const WITHDRAWN: usize = 1000;
-
-/// Memory that a run has. It is given back when this is dropped.
-#[derive(Debug)]
-pub struct Permit {
-    node: Arc<Node>,
-    bytes: u64,
-}
-
-impl Drop for Permit {
-    fn drop(&mut self) {
-        *lock(&self.node.taken) -= self.bytes;
-    }
-}
-
-/// Says that a thread computes for a round, until it is dropped.
-#[derive(Debug)]
-pub struct Busy {
-    node: Arc<Node>,
-    key: RoundKey,
-}
-
-/// Says that a thread leads a round, until it is dropped.
-#[derive(Debug)]
-pub struct Led {
-    node: Arc<Node>,
-    key: RoundKey,
-}
-
-impl Drop for Led {
-    fn drop(&mut self) {
-        lock(&self.node.led).remove(&self.key);
-    }
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        lock(&self.node.busy).remove(&self.key);
-        self.node.status.rest(&self.key);
-        self.node.wake();
-    }
-}
 
 /// Whether what a node has computed in a round is on its disk.
 fn has_outcome(store: &Store, tasks: &BTreeMap<String, Known>, key: &RoundKey) -> bool {
     // Without the task nobody knows, and nothing is run.
     let states = tasks.get(&key.task).is_some_and(|known| known.full.states);
-    store.result(key).is_ok() && (!states || store.state(key).is_ok())
+    store.kept(key, Left::Result).is_ok() && (!states || store.kept(key, Left::State).is_ok())
 }
 
 impl Node {
@@ -168,7 +119,6 @@ impl Node {
         self.config.party
     }
 
-    /// Whether it leads rounds.
     pub fn leads(&self) -> bool {
         self.config.party == 0
     }
@@ -230,28 +180,24 @@ impl Node {
         self.circuit(&known, clients)
     }
 
-    fn tasks(&self) -> RwLockReadGuard<'_, Tasks> {
-        self.tasks.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A task as it is configured now.
     pub fn task(&self, name: &str) -> Option<Arc<Known>> {
-        self.tasks().get(name).cloned()
+        read_lock(&self.tasks).get(name).cloned()
     }
 
     /// All tasks as they are configured now, by name.
     pub fn all_tasks(&self) -> Vec<Arc<Known>> {
-        self.tasks().all().cloned().collect()
+        read_lock(&self.tasks).all().cloned().collect()
     }
 
     /// The task of a round, as it was when the round was opened.
     pub fn task_of(&self, spec: &Spec) -> Option<Arc<Known>> {
-        self.tasks().of(spec).cloned()
+        read_lock(&self.tasks).of(spec).cloned()
     }
 
     /// The longest message between nodes for these tasks.
     pub fn longest(&self) -> u64 {
-        longest(self.tasks().all().map(|k| &**k))
+        longest(read_lock(&self.tasks).all().map(|k| &**k))
     }
 
     /// The circuit of a task for so many clients. The last few are kept.
@@ -380,11 +326,12 @@ impl Node {
         Ok(next)
     }
 
+    /// The same, for who needs only a text of what speaks against it.
+    pub fn step(&self, key: &RoundKey, step: Step) -> Result<(), String> {
+        self.advance(key, step).map(drop).map_err(|e| e.to_string())
+    }
+
     /// Erases what is left of a round that ended long ago.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the store says.
     pub fn forget(&self, round: &Round) -> Result<(), StoreError> {
         // It may be run again at this moment.
         self.with_round(&round.spec.key, |now| match now {
@@ -404,13 +351,13 @@ impl Node {
         let _one = self.opening();
         // Who collects a result reads it by the circuit, and what was aborted may be run again.
         let needed = |r: &Arc<Round>| match r.phase {
-            Phase::Released => self.store.has_result(&r.spec.key),
+            Phase::Released => self.store.has(&r.spec.key, Left::Result),
             Phase::Aborted => self.store.keeps_parts(&r.spec.key),
             _ => true,
         };
         let rounds: Vec<_> = self.rounds().into_iter().filter(needed).collect();
         self.peers.allow(longest(tasks.values()));
-        let mut held = self.tasks.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = write_lock(&self.tasks);
         held.exchange(tasks, rounds.iter().map(|r| &r.spec))
     }
 
@@ -452,24 +399,36 @@ impl Node {
     }
 
     /// Memory for a run, if there is enough now.
-    pub fn permit(self: &Arc<Self>, bytes: u64) -> Option<Permit> {
+    pub fn permit(self: &Arc<Self>, bytes: u64) -> Option<Claim> {
         let most = self.config.limits.run_memory_mb.saturating_mul(1_000_000);
         let mut taken = lock(&self.taken);
-        let sum = taken.checked_add(bytes).filter(|s| *s <= most)?;
-        *taken = sum;
-        Some(Permit { node: self.clone(), bytes })
+        *taken = taken.checked_add(bytes).filter(|sum| *sum <= most)?;
+        let node = self.clone();
+        Some(Claim::new(move || *lock(&node.taken) -= bytes))
     }
 
     /// Says that a thread computes for a round; nothing if one does already.
-    pub fn occupy(self: &Arc<Self>, key: &RoundKey) -> Option<Busy> {
+    pub fn occupy(self: &Arc<Self>, key: &RoundKey) -> Option<Claim> {
         let free = lock(&self.busy).insert(key.clone());
-        free.then(|| Busy { node: self.clone(), key: key.clone() })
+        let (node, key) = (self.clone(), key.clone());
+        free.then(|| {
+            Claim::new(move || {
+                lock(&node.busy).remove(&key);
+                node.status.rest(&key);
+                node.wake();
+            })
+        })
     }
 
     /// Says that a thread leads a round; nothing if one does already.
-    pub fn lead(self: &Arc<Self>, key: &RoundKey) -> Option<Led> {
+    pub fn lead(self: &Arc<Self>, key: &RoundKey) -> Option<Claim> {
         let free = lock(&self.led).insert(key.clone());
-        free.then(|| Led { node: self.clone(), key: key.clone() })
+        let (node, key) = (self.clone(), key.clone());
+        free.then(|| {
+            Claim::new(move || {
+                lock(&node.led).remove(&key);
+            })
+        })
     }
 
     /// Whether a thread computes for a round.

@@ -86,7 +86,6 @@ impl Seal {
         Ed25519KeyPair::from_seed_unchecked(&*Zeroizing::new(seed)).ok().map(Seal)
     }
 
-    /// Its public key.
     pub fn public(&self) -> Hex<32> {
         let mut key = [0; 32];
         key.copy_from_slice(self.0.public_key().as_ref());
@@ -99,7 +98,6 @@ impl Seal {
         Signature { coordinator: self.public(), signature }
     }
 
-    /// Signs an opening.
     pub fn open(&self, mut spec: Spec) -> Spec {
         spec.signed = self.sign(&spec.statement());
         spec

@@ -1,6 +1,7 @@
 //! Starts and stops a node.
 
 use crate::config::{NodeConfig, Roll, identity, is_open_to_others};
+use crate::locks::{lock, write_lock};
 use crate::node::Node;
 use crate::peers::Peers;
 use crate::round::{answer, begin, maintain, tidy};
@@ -13,7 +14,7 @@ use crate::{http, trust};
 use std::fmt;
 use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -173,7 +174,7 @@ impl Service {
         let reading = self.reading.clone();
         // Without a thread nothing changes, which is logged.
         let _ = spawn("reload", move || {
-            let _one = reading.lock().unwrap_or_else(PoisonError::into_inner);
+            let _one = lock(&reading);
             reload_clients(&node);
             if let Err(why) = reload_tasks(&node, &*compile) {
                 tracing::error!(why, "the tasks stay as they were");
@@ -221,7 +222,7 @@ fn reload_clients(node: &Node) {
     match Roll::read(&node.config.clients, node.me()) {
         Ok(roll) => {
             tracing::info!(clients = roll.clients.len(), "the file of clients was read again");
-            *node.roll.write().unwrap_or_else(PoisonError::into_inner) = roll;
+            *write_lock(&node.roll) = roll;
         }
         Err(why) => tracing::error!(%why, "the file of clients stays as it was"),
     }

@@ -20,7 +20,7 @@
 use crate::hex::{Hash, Hex};
 use crate::names::{counted, is_name};
 use serde::{Deserialize, Serialize};
-use slvr_runtime::party::Origin;
+use slvr_runtime::party::{Origin, RunError};
 use std::fmt;
 use thiserror::Error;
 
@@ -79,7 +79,6 @@ pub struct Spec {
 /// A coordinator's signature (Ed25519).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
-    /// Its public key.
     pub coordinator: Hex<32>,
     pub signature: Hex<64>,
 }
@@ -96,7 +95,6 @@ pub struct Mandate {
     pub permits: [u32; 3],
 }
 
-/// Where it stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -160,9 +158,7 @@ pub struct Agreement {
     pub opening: Hash,
     /// Those that count, by name.
     pub accepted: Vec<Entry>,
-    /// Those that do not.
     pub excluded: Vec<Excluded>,
-    /// Hash of the circuit.
     pub circuit: Hash,
     /// How many clients the circuit is for: those accepted. Of a task with a state all that have a place.
     pub clients: u64,
@@ -212,7 +208,6 @@ pub struct Failure {
     #[serde(default = "own")]
     pub origin: Origin,
     /// In whose range, by number.
-    #[serde(default)]
     pub worker: Option<u16>,
 }
 
@@ -224,6 +219,37 @@ impl Failure {
     /// One that is the node's own, or that it says of another one.
     pub fn new(attempt: u32, why: impl Into<String>) -> Failure {
         Failure { attempt, why: why.into(), origin: Origin::Own, worker: None }
+    }
+}
+
+/// Why something ended that a node or a worker did in an attempt: one that says no more than a text is its own.
+#[derive(Debug)]
+pub struct Cause {
+    pub why: String,
+    pub origin: Origin,
+    /// In whose range, by number.
+    pub worker: Option<u16>,
+}
+
+impl From<String> for Cause {
+    fn from(why: String) -> Cause {
+        Cause { why, origin: Origin::Own, worker: None }
+    }
+}
+
+impl From<&str> for Cause {
+    fn from(why: &str) -> Cause {
+        why.to_string().into()
+    }
+}
+
+impl From<RunError> for Cause {
+    fn from(e: RunError) -> Cause {
+        let worker = match e {
+            RunError::Range { worker, .. } => u16::try_from(worker).ok(),
+            _ => None,
+        };
+        Cause { why: e.to_string(), origin: e.origin(), worker }
     }
 }
 
@@ -250,7 +276,6 @@ pub struct Verdict {
 /// What a worker of a node did in an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Work {
-    /// Its number.
     pub worker: u16,
     /// Ranges of layers, by number, in order.
     pub ranges: Vec<usize>,
@@ -272,7 +297,6 @@ pub struct Outcome {
     pub bytes_sent: u64,
     /// Most bytes that values took.
     pub peak_memory: u64,
-    /// What its workers did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workers: Vec<Work>,
     /// Seconds until the nodes were connected.
@@ -284,15 +308,12 @@ pub struct Outcome {
 /// A round as a node has it on disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Round {
-    /// What it is.
     pub spec: Spec,
-    /// Where it stands.
     pub phase: Phase,
     /// Whose submissions count, once that is settled.
     pub agreement: Option<Agreement>,
     /// The last attempt; 0 before the first.
     pub attempt: u32,
-    /// Attempts that failed.
     pub failures: Vec<Failure>,
     /// What ended the last attempt, if clients are left out by it and that is not agreed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -319,10 +340,8 @@ pub struct Round {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub erased: bool,
     /// The coordinator's order to close it before its deadline, if this node has it.
-    #[serde(default)]
     pub closing: Option<Mandate>,
     /// The coordinator's order to abort it, if this node has it.
-    #[serde(default)]
     pub ending: Option<Mandate>,
 }
 
@@ -361,9 +380,7 @@ pub enum Step {
     /// A coordinator orders it.
     Ordered {
         order: Order,
-        /// With this signature.
         by: Mandate,
-        /// Which node this is.
         me: usize,
         /// Whether it may be aborted although this node has computed: node 0 has not released it, nor will it.
         computed: bool,
@@ -390,20 +407,10 @@ pub const ABORTED: &str = "the coordinator aborted it";
 pub enum StepError {
     /// Not from where the round stands.
     #[error("the round is {phase}: {what}")]
-    Order {
-        /// Where it stands.
-        phase: Phase,
-        /// What cannot be done.
-        what: &'static str,
-    },
+    Order { phase: Phase, what: &'static str },
     /// Fewer clients than the minimum.
     #[error("{}, and the minimum is {minimum}", counted(*found, "client counts", "clients count"))]
-    Minimum {
-        /// How many count.
-        found: u64,
-        /// How many have to.
-        minimum: u64,
-    },
+    Minimum { found: u64, minimum: u64 },
     /// This node knows no such round.
     #[error("no such round")]
     Unknown,
@@ -453,24 +460,8 @@ impl Round {
 
     /// What memory keeps of a round that has ended: what it was and how it ended, without its lists.
     pub fn brief(&self) -> Round {
-        Round {
-            spec: self.spec.clone(),
-            phase: self.phase,
-            agreement: None,
-            attempt: self.attempt,
-            failures: Vec::new(),
-            verdict: None,
-            repeats: self.repeats,
-            outcome: None,
-            aborted: self.aborted.clone(),
-            times: self.times,
-            may_retry: self.may_retry,
-            permits: self.permits,
-            retries: self.retries.clone(),
-            erased: self.erased,
-            closing: self.closing,
-            ending: self.ending,
-        }
+        let (agreement, failures, verdict, outcome) = (None, Vec::new(), None, None);
+        Round { agreement, failures, verdict, outcome, ..self.clone() }
     }
 
     /// What is left of a round that ended long ago.

@@ -2,6 +2,7 @@
 
 use crate::config::{NodeConfig, Task};
 use crate::hex::{Hash, Hex};
+use crate::locks::lock;
 use crate::state::{RoundKey, Spec};
 use crate::submission::{clients_of, giving, interface, part_bytes};
 use slvr_circuit::ranges::{Division, Range};
@@ -10,7 +11,7 @@ use slvr_circuit::{Circuit, From, artifact};
 use slvr_runtime::party::packed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 /// Makes circuits of tasks. The node knows no compiler.
 pub trait Compile: Send + Sync {
@@ -105,7 +106,6 @@ pub struct Ready {
     pub interface: Hash,
     /// The party set of clients.
     pub set: usize,
-    /// How many there are.
     pub clients: u64,
     /// Other party sets that give inputs: number, name and size.
     pub others: Vec<(usize, String, u64)>,
@@ -232,7 +232,6 @@ pub fn members(circuit: &Circuit, range: &Range) -> impl Iterator<Item = (usize,
 
 /// A task that the node may run.
 pub struct Known {
-    /// As it is configured.
     pub task: Task,
     /// Its circuit for all clients that may come.
     pub full: Arc<Ready>,
@@ -298,7 +297,7 @@ impl Known {
                 false => Err("the circuit is another one than when the task was read".into()),
             }
         };
-        self.fewer.lock().unwrap_or_else(PoisonError::into_inner).get(clients, make)
+        lock(&self.fewer).get(clients, make)
     }
 
     /// For which numbers of clients there is no circuit, and why, in a line: numbers that follow each other and have the same

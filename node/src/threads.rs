@@ -1,4 +1,29 @@
-//! Threads of a node.
+//! Threads of a node, and what they hold.
+
+use std::fmt;
+
+/// What a thread has of something that others want, too: it is given back when this is dropped, also by a panic.
+pub struct Claim(Option<Box<dyn FnOnce() + Send>>);
+
+impl Claim {
+    pub fn new(back: impl FnOnce() + Send + 'static) -> Claim {
+        Claim(Some(Box::new(back)))
+    }
+}
+
+impl fmt::Debug for Claim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Claim")
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if let Some(back) = self.0.take() {
+            back();
+        }
+    }
+}
 
 /// Starts a thread.
 ///

@@ -121,10 +121,6 @@ impl fmt::Debug for Sealer {
 
 impl Sealer {
     /// Begins a file of `total` bytes; one that is there is overwritten.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn create(path: &Path, (key, label): Sealed<'_>, total: u64) -> io::Result<Sealer> {
         room()?;
         let salt: [u8; SALT] = random()?;
@@ -197,10 +193,6 @@ impl Sealer {
 }
 
 /// Writes a sealed file under its name, whole or not at all, and durably.
-///
-/// # Errors
-///
-/// Whatever the system says.
 pub fn write(path: &Path, sealed: Sealed<'_>, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
     let mut sealer = Sealer::create(&beside, sealed, bytes.len() as u64)?;
@@ -270,20 +262,12 @@ pub fn salvage(
 }
 
 /// Makes the names in a file's folder durable.
-///
-/// # Errors
-///
-/// Whatever the system says.
 pub fn sync_folder(file: &Path) -> io::Result<()> {
     let folder = file.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     File::open(folder)?.sync_all()
 }
 
 /// Overwrites a file and removes it. One that is not there is gone.
-///
-/// # Errors
-///
-/// Whatever the system says.
 pub fn erase(path: &Path) -> io::Result<()> {
     match OpenOptions::new().write(true).open(path) {
         Ok(mut file) => {
@@ -302,10 +286,6 @@ pub fn erase(path: &Path) -> io::Result<()> {
 }
 
 /// Whether a file of so many bytes could be written: it is, and is removed again.
-///
-/// # Errors
-///
-/// Whatever the system says.
 pub fn has_room(path: &Path, bytes: u64) -> io::Result<()> {
     let written = room().and_then(|()| {
         let mut file = File::create(path)?;

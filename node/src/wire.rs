@@ -29,12 +29,7 @@ pub enum FrameError {
     Io(#[from] io::Error),
     /// It announces more bytes than are admitted.
     #[error("a message of {found} bytes is announced, at most {most} are accepted")]
-    Long {
-        /// What is announced.
-        found: u64,
-        /// What is admitted.
-        most: u64,
-    },
+    Long { found: u64, most: u64 },
     /// Its bytes are no message.
     #[error("a message that makes no sense: {0}")]
     Garbled(String),
@@ -122,7 +117,6 @@ pub struct RunHello {
     #[serde(default)]
     pub addresses: BTreeMap<u16, String>,
     /// How the circuit is divided among workers, a hash; nothing where it is not.
-    #[serde(default)]
     pub division: Option<Hash>,
 }
 
@@ -136,19 +130,11 @@ impl fmt::Debug for RunHello {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Purpose {
     /// Questions and answers.
-    Control {
-        /// [`PROTOCOL`].
-        version: u32,
-    },
+    Control { version: u32 },
     /// The messages of a run.
-    Run {
-        name: RunName,
-        /// What the caller says.
-        hello: RunHello,
-    },
+    Run { name: RunName, hello: RunHello },
     /// Ranges of an attempt, for a worker of the caller.
     Ranges {
-        /// [`PROTOCOL`].
         version: u32,
         name: RunName,
         /// For how long a message is waited for.
@@ -171,7 +157,6 @@ pub enum ToWorker {
 /// What a worker is told of an attempt.
 #[derive(Serialize, Deserialize)]
 pub struct Begin {
-    /// The run's name.
     pub run: Hex<16>,
     /// The node's seeds of the run, those that it shares with the next one and the one before.
     pub next: Seed,
@@ -219,32 +204,26 @@ pub enum Again {
 /// A question of one node to another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Ask {
-    /// Are you there?
     Ping,
     /// Which submissions are complete?
     Count(RoundKey),
     /// Take no more submissions; which are complete?
     Close {
-        /// Of which round.
         key: RoundKey,
         /// The coordinator's order, if its time is not over.
         order: Option<Mandate>,
     },
     /// What the coordinator has ordered: any node may say so.
     Ordered {
-        /// Of which round.
         key: RoundKey,
         order: Order,
-        /// Its signature.
         by: Mandate,
     },
     /// These submissions count.
     Agree {
-        /// Of which round.
         key: RoundKey,
         agreement: Agreement,
     },
-    /// Begin an attempt.
     Start(RunName),
     /// A round that was aborted is run again.
     Retry {
@@ -260,7 +239,6 @@ pub enum Ask {
     Release(RunName),
     /// There will be no result.
     Abort {
-        /// Of which round.
         key: RoundKey,
         #[serde(deserialize_with = "said")]
         why: String,
@@ -271,18 +249,14 @@ pub enum Ask {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answer {
-    /// It is done.
     Done,
     /// Not now: try again.
     Busy,
     /// The clock says so many milliseconds since 1970.
     Clock(u64),
-    /// These submissions are complete.
     Complete(Vec<Entry>),
-    /// The round stands there.
     Stands {
         phase: Phase,
-        /// The last attempt.
         attempt: u32,
         /// Why it failed, if it did.
         #[serde(deserialize_with = "failure")]

@@ -47,19 +47,15 @@ pub fn words(bytes: &[u8]) -> Option<(RunId, Words)> {
 pub struct Revealing {
     pub task: String,
     pub round: u64,
-    /// The member's name.
     pub client: String,
-    /// The run's public name.
     pub run: Hex<16>,
     /// Hash of the round's opening.
     pub opening: Hash,
     /// The circuit that was run.
     pub circuit: Hash,
-    /// The party set.
     pub set: String,
     /// Which member of it this is.
     pub member: u64,
-    /// What is revealed.
     pub outputs: Vec<Word>,
 }
 

@@ -11,7 +11,9 @@
 use crate::clock::now_ms;
 use crate::config::{WorkerConfig, is_open_to_others};
 use crate::hex::Hex;
+use crate::locks::lock;
 use crate::peers::{Line, LinksError, Peers, answers_within};
+use crate::state::Cause;
 use crate::submission::{part_bytes, unpack as unpack_part};
 use crate::tasks::{Divided, members};
 use crate::threads::spawn;
@@ -21,7 +23,7 @@ use slvr_runtime::link::cancel::Cancellable;
 use slvr_runtime::link::tcp::{Closer, Tcp};
 use slvr_runtime::link::{Link, Peer};
 use slvr_runtime::party::{
-    Doors, Given, Invalid, Origin, Party, RunError, Source, Uploads, pack, packed, unpack,
+    Doors, Given, Invalid, Party, RunError, Source, Uploads, pack, packed, unpack,
 };
 use slvr_runtime::share::deal::Upload;
 use slvr_runtime::share::{PairSeeds, Prss, RunId};
@@ -32,7 +34,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -41,7 +43,6 @@ const FREE: Duration = Duration::from_secs(2);
 /// Runs that are remembered, so that none is computed again.
 const RUNS: usize = 1000;
 
-/// A worker that runs.
 pub struct Worker {
     /// Where it listens.
     pub address: SocketAddr,
@@ -74,7 +75,7 @@ struct Busy<'a>(&'a Place);
 
 impl Drop for Busy<'_> {
     fn drop(&mut self) {
-        self.0.state().at = None;
+        lock(&self.0.state).at = None;
         self.0.freed.notify_all();
     }
 }
@@ -115,16 +116,12 @@ impl Worker {
 }
 
 impl Place {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Takes part in an attempt, once the one before has ended.
     fn take(&self, name: &RunName, line: &Arc<Line>) -> Option<Busy<'_>> {
         let begun = Instant::now();
         // So that the node still hears it.
         let patience = answers_within(line.deadline) * 3 / 4;
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         while let Some((other, at)) = &state.at {
             // The node makes one attempt at a time, and may have vanished in this one.
             if other.key == name.key && other.attempt < name.attempt {
@@ -143,7 +140,6 @@ impl Place {
         Some(Busy(self))
     }
 
-    /// Its node has called.
     fn called(self: &Arc<Self>, taken_for: (usize, u16), name: &RunName, line: &Arc<Line>) {
         let (party, number) = (self.config.party, self.config.number);
         if taken_for != (party, number as u16) {
@@ -169,7 +165,7 @@ impl Place {
         let mut links = None;
         match self.attempt(name, line, &mut links) {
             Ok(ranges) => tracing::info!(%round, attempt, ranges, "an attempt has ended"),
-            Err(Stopped { why, origin }) => {
+            Err(Cause { why, origin, .. }) => {
                 tracing::warn!(%round, attempt, why, "an attempt has failed");
                 // As above.
                 let _ = line.say(&OfWorker::Failed { why, origin }, &[], line.deadline);
@@ -187,12 +183,12 @@ impl Place {
         name: &RunName,
         line: &Arc<Line>,
         links: &mut Option<Tcp>,
-    ) -> Result<usize, Stopped> {
+    ) -> Result<usize, Cause> {
         // The nodes connect before it begins. One that leaves this worker out says nothing more.
         let begin = match line.hear(3 * line.deadline) {
             Ok(ToWorker::Begin(begin)) => begin,
-            Ok(ToWorker::Range { .. }) => return Err("a range before the run".to_string().into()),
-            Err(why) => return left(why).map(|()| 0).map_err(Stopped::from),
+            Ok(ToWorker::Range { .. }) => return Err("a range before the run".into()),
+            Err(why) => return left(why).map(|()| 0).map_err(Cause::from),
         };
         let (goes_on, over) = channel::<()>();
         let lives = move || {
@@ -218,7 +214,7 @@ impl Place {
         name: &RunName,
         line: &Arc<Line>,
         links: &mut Option<Tcp>,
-    ) -> Result<usize, Stopped> {
+    ) -> Result<usize, Cause> {
         let job = Job::new(self, begin, line)?;
         let (say, events) = channel();
         let (connects, ended) = (say.clone(), say);
@@ -242,21 +238,21 @@ impl Place {
         mine: &RunHello,
         at: &BTreeMap<usize, String>,
         left: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Tcp, Stopped> {
+    ) -> Result<Tcp, Cause> {
         let number = self.config.number;
         let ended = |_| left().then(|| "its node has ended the attempt".to_string());
         let done = self.peers.run_links(name, &|_| mine.clone(), at, &ended, deadline);
-        let (links, theirs) = done.map_err(|e| Stopped {
-            origin: e.origin(),
-            why: match e {
-                LinksError::Late { peer, why } if self.config.worker[peer].address.is_none() => {
+        let (links, theirs) = done.map_err(|e| {
+            let why = match &e {
+                LinksError::Late { peer, why } if self.config.worker[*peer].address.is_none() => {
                     // Whoever has told where it is hears of the attempt's end, and not what is there.
-                    tracing::warn!(round = %name.key, at = at.get(&peer), why, "the worker of another node is not there");
+                    tracing::warn!(round = %name.key, at = at.get(peer), why, "the worker of another node is not there");
                     format!("worker {number} of node {peer}: it cannot be reached where its node says that it is")
                 }
                 LinksError::Late { peer, why } => format!("worker {number} of node {peer}: {why}"),
                 e => e.to_string(),
-            },
+            };
+            Cause { why, ..e.into() }
         })?;
         let run = |h: &RunHello| (h.agreement, h.nonce, h.workers.clone(), h.division);
         match theirs.iter().find(|(_, h)| run(h) != run(mine)) {
@@ -265,18 +261,6 @@ impl Place {
             }
             None => Ok(links),
         }
-    }
-}
-
-/// Why an attempt has failed, and where that comes from.
-struct Stopped {
-    why: String,
-    origin: Origin,
-}
-
-impl From<String> for Stopped {
-    fn from(why: String) -> Stopped {
-        Stopped { why, origin: Origin::Own }
     }
 }
 
@@ -291,7 +275,7 @@ fn left(why: FrameError) -> Result<(), String> {
 /// What a worker waits for before its first range.
 enum Event {
     /// It is connected with the others, or not.
-    Connected(Result<Tcp, Stopped>),
+    Connected(Result<Tcp, Cause>),
     /// Its node has ended the attempt.
     Ended,
 }
@@ -341,7 +325,7 @@ impl Job {
         if divided.hash != begin.division {
             return Err("it divides the circuit into other ranges than its node: its slvrc is another one, so run the same at both".into());
         }
-        let mut state = of.state();
+        let mut state = lock(&of.state);
         if state.runs.contains(&begin.run.0) {
             return Err("a run is never computed again: its seeds would be used twice".into());
         }
@@ -380,7 +364,7 @@ impl Job {
         (line, links): (&Line, &mut Option<Tcp>),
         ended: Sender<Event>,
         events: &Receiver<Event>,
-    ) -> Result<usize, Stopped> {
+    ) -> Result<usize, Cause> {
         let cancel = AtomicBool::new(false);
         let closer: Mutex<Option<Closer>> = Mutex::default();
         // One range is read while another one is computed at most.
@@ -391,7 +375,7 @@ impl Job {
                 line.deaf();
                 // Whoever computes, or connects, waits for nothing more.
                 cancel.store(true, Ordering::Release);
-                if let Some(closer) = &*closer.lock().unwrap_or_else(PoisonError::into_inner) {
+                if let Some(closer) = &*lock(&closer) {
                     closer.close();
                 }
                 let _ = ended.send(Event::Ended);
@@ -401,7 +385,7 @@ impl Job {
             let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
             let computes = || self.ranges((line, links), events, heard, (&cancel, &closer));
             // Its node hears of a bug, too.
-            let bug = |_| Err("it has a bug: its log says more".to_string().into());
+            let bug = |_| Err("it has a bug: its log says more".into());
             let done = catch_unwind(AssertUnwindSafe(computes)).unwrap_or_else(bug);
             let ended = cancel.load(Ordering::Acquire);
             line.deaf();
@@ -410,7 +394,7 @@ impl Job {
                 // What was read at that moment has ended because this has.
                 (false, Err(stopped)) => Err(stopped),
                 // An order that makes no sense is the cause of what follows.
-                (_, done) => read.map_err(Stopped::from).and(done),
+                (_, done) => read.map_err(Cause::from).and(done),
             }
         })
     }
@@ -422,18 +406,20 @@ impl Job {
         events: &Receiver<Event>,
         heard: Receiver<Range>,
         (cancel, closer): (&AtomicBool, &Mutex<Option<Closer>>),
-    ) -> Result<usize, Stopped> {
+    ) -> Result<usize, Cause> {
         let links = match events.recv() {
             Ok(Event::Connected(connected)) => links.insert(connected?),
             Ok(Event::Ended) | Err(_) => return Ok(0),
         };
         let own = links.closer().map_err(|e| e.to_string())?;
-        *closer.lock().unwrap_or_else(PoisonError::into_inner) = Some(own);
+        *lock(&closer) = Some(own);
         let done = self.compute(line, &mut Cancellable::new(links, cancel), heard);
-        done.map_err(|Stopped { why, origin }| match cancel.load(Ordering::Acquire) {
+        done.map_err(|cause| match cancel.load(Ordering::Acquire) {
             // Its own link may have failed before.
-            true => Stopped { why: format!("its node has ended the attempt; {why}"), origin },
-            false => Stopped { why, origin },
+            true => {
+                Cause { why: format!("its node has ended the attempt; {}", cause.why), ..cause }
+            }
+            false => cause,
         })
     }
 
@@ -480,7 +466,7 @@ impl Job {
         line: &Line,
         link: &mut dyn Link,
         heard: Receiver<Range>,
-    ) -> Result<usize, Stopped> {
+    ) -> Result<usize, Cause> {
         let mut ranges = 0;
         for (given, uploads) in heard {
             let range = given.range;
@@ -500,7 +486,7 @@ impl Job {
                 doors: Doors::default(),
             };
             let done = party.run_range(&self.divided.division, given);
-            let done = done.map_err(|e| Stopped { why: self.said(&e), origin: e.origin() })?;
+            let done = done.map_err(|e| Cause { why: self.said(&e), ..e.into() })?;
             let (bytes_sent, peak_memory) = (done.bytes_sent, done.peak_memory);
             tracing::info!(range, bytes_sent, peak_memory, "a range is computed");
             let bytes = pack(&done.writes);

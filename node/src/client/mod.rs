@@ -18,6 +18,7 @@ mod idle;
 mod open;
 
 use crate::config::{CallerConfig, identity, token_for};
+use crate::locks::lock;
 use crate::trust;
 pub use collect::Collected;
 pub use fetch::Fetched;
@@ -33,7 +34,7 @@ use serde_json::Value;
 use slvr_runtime::party::RunError;
 use std::fmt;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -62,22 +63,14 @@ pub enum CallError {
     /// What is configured cannot be used.
     #[error("{0}")]
     Config(String),
-    /// No answer.
     #[error("node {node} at {address}: {why}")]
-    Unreachable {
-        node: usize,
-        /// Where it was looked for.
-        address: String,
-        why: String,
-    },
-    /// The node says no.
+    Unreachable { node: usize, address: String, why: String },
     #[error("{} ({code})", named(*.node, .message))]
     Refused {
         node: usize,
         status: u16,
         /// One word.
         code: String,
-        /// What is wrong.
         message: String,
     },
     /// What nodes say does not fit together.
@@ -224,19 +217,6 @@ impl fmt::Display for Lost {
 /// Hears what a caller has to wait for.
 pub type Tell = dyn Fn(&str) + Send + Sync;
 
-/// A request to a node.
-struct Question<'a> {
-    method: &'a Method,
-    path: &'a str,
-    headers: &'a [(&'static str, String)],
-    body: &'a [u8],
-    /// Most bytes of the answer.
-    most: usize,
-    /// How long nothing may move.
-    quiet: Duration,
-}
-
-/// Whoever calls the nodes.
 pub struct Caller {
     config: CallerConfig,
     tls: Vec<Arc<ClientConfig>>,
@@ -295,12 +275,12 @@ impl Caller {
 
     /// Has every request from now on end about when the patience does.
     fn patient_until(&self, until: Instant) {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = Some(until);
+        *lock(&self.until) = Some(until);
     }
 
     /// So long, or as long as the patience lasts. A request has a second in any case.
     fn within(&self, most: Duration) -> Duration {
-        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *lock(&self.until);
         let left = until.map_or(most, |u| u.saturating_duration_since(Instant::now()));
         most.min(left.max(LEAST))
     }
@@ -439,33 +419,24 @@ impl Caller {
         body: &[u8],
         most: usize,
     ) -> Result<Answer, CallError> {
-        self.ask(node, &Question { method, path, headers, body, most, quiet: self.quiet })
-    }
-
-    fn ask(&self, node: usize, question: &Question<'_>) -> Result<Answer, CallError> {
         let address = self.address(node);
         let unreachable =
             |why: String| CallError::Unreachable { node, address: address.into(), why };
-        let mut builder = Request::builder().method(question.method).uri(question.path);
+        let mut builder = Request::builder().method(method).uri(path);
         builder = builder.header("host", address);
         if let Some(secret) = &self.config.token {
             // Each node has a token of its own: none can call another one with it.
             let token = Zeroizing::new(format!("Bearer {}", *token_for(secret, node)));
             builder = builder.header("authorization", token.as_str());
         }
-        for (name, value) in question.headers {
+        for (name, value) in headers {
             builder = builder.header(*name, value);
         }
-        let request = builder.body(Full::new(Bytes::copy_from_slice(question.body)));
+        let request = builder.body(Full::new(Bytes::copy_from_slice(body)));
         let request = request.map_err(|e| CallError::Config(e.to_string()))?;
         let again = request.clone();
-        let kept = self.lines[node].lock().unwrap_or_else(PoisonError::into_inner).take();
-        // What a node answers once it has asked the others takes as long as it takes.
-        let quiet = match question.quiet > self.quiet {
-            true => question.quiet,
-            false => self.within(question.quiet),
-        };
-        let limits = (question.most, quiet);
+        let kept = lock(&self.lines[node]).take();
+        let limits = (most, self.within(self.quiet));
         let answer = self.runtime.block_on(async {
             // A node may close a connection that it has kept while this request is on its way.
             if let Some(mut line) = kept.filter(|l| !l.requests.is_closed()) {
@@ -487,7 +458,7 @@ impl Caller {
             Ok((answer.map_err(|e| e.to_string())?, line))
         });
         let ((status, body), line) = answer.map_err(unreachable)?;
-        *self.lines[node].lock().unwrap_or_else(PoisonError::into_inner) = Some(line);
+        *lock(&self.lines[node]) = Some(line);
         if status < 300 {
             return Ok((status, body));
         }

@@ -38,11 +38,7 @@ pub enum ConfigError {
     Read { path: PathBuf, why: io::Error },
     /// A file that says something else.
     #[error("{}: {why}", path.display())]
-    Content {
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
+    Content { path: PathBuf, why: String },
 }
 
 /// A configuration of a node: `node.toml`.
@@ -67,7 +63,6 @@ pub struct NodeConfig {
     /// loopback address.
     pub operations: String,
     /// Who may look there. With it the address may be any, and TLS is spoken.
-    #[serde(default)]
     pub operator: Option<Operator>,
     /// The file of enrolled clients.
     pub clients: PathBuf,
@@ -75,13 +70,10 @@ pub struct NodeConfig {
     pub coordinator: Vec<Coordinator>,
     /// The three nodes, in order.
     pub node: Vec<Peer>,
-    /// Its workers, by number.
     #[serde(default)]
     pub worker: Vec<OwnWorker>,
-    /// What it may run.
     #[serde(default)]
     pub task: Vec<Task>,
-    /// What it may use.
     #[serde(default)]
     pub limits: Limits,
     /// The file itself, to read its tasks again.
@@ -105,7 +97,6 @@ pub struct Operator {
 pub struct Coordinator {
     /// Its name, for logs.
     pub name: String,
-    /// What it may do.
     pub may: Vec<Power>,
     /// The public key with which it signs openings and orders (Ed25519).
     pub key: Hex<32>,
@@ -123,11 +114,11 @@ pub enum Power {
     Collect,
 }
 
-/// A node as the other nodes know it.
+/// A node as the other nodes or its clients know it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
-    /// Where the others call it.
+    /// Where they call it, `host:port`.
     pub address: String,
     /// SHA-256 of its certificate, DER. More than one while certificates are being exchanged.
     pub certificates: Vec<Hash>,
@@ -144,19 +135,15 @@ pub struct Task {
     #[serde(default)]
     pub bindings: Vec<String>,
     /// Which size is the number of clients, such as `m`. Without it the circuit is never made for fewer.
-    #[serde(default)]
     pub clients: Option<String>,
     /// No round of the task has a lower minimum of clients.
     #[serde(default = "two")]
     pub minimum: u64,
     /// `semi-honest` or `malicious`.
-    #[serde(default)]
     pub security: Option<String>,
     /// The network that the circuit is made for.
-    #[serde(default)]
     pub net: Option<String>,
     /// The most memory for the values of a party, as in `8GiB`; `run_memory_mb` of the node without it. The same at all three.
-    #[serde(default)]
     pub memory: Option<String>,
     /// Whether workers may compute ranges of it: then it is compiled without speculation. The same at all three.
     #[serde(default)]
@@ -194,25 +181,20 @@ pub struct CallerConfig {
     /// The client's name; a coordinator's is not looked at.
     pub name: String,
     /// The party set whose inputs it gives; without it the clients'.
-    #[serde(default)]
     pub set: Option<String>,
     /// From what its tokens follow, one for each node ([`token_for`]). It is sent to nobody.
-    #[serde(default)]
     pub token: Option<String>,
     /// 32 secret bytes: the seed of its signatures, and what a client's shares are derived from.
-    #[serde(default)]
     pub secret: Option<Hex<32>>,
     /// A coordinator's: public keys of those whose openings it collects.
     #[serde(default)]
     pub openers: Vec<Hex<32>>,
     /// Its certificate, PEM.
-    #[serde(default)]
     pub certificate: Option<PathBuf>,
     /// The private key of its certificate, PEM.
-    #[serde(default)]
     pub key: Option<PathBuf>,
     /// The three nodes, in order.
-    pub node: Vec<Target>,
+    pub node: Vec<Peer>,
 }
 
 impl fmt::Debug for CallerConfig {
@@ -232,16 +214,6 @@ pub fn token_for(secret: &str, node: usize) -> Zeroizing<String> {
 /// What the three nodes are told of the tokens that follow from a secret.
 pub fn token_hashes(secret: &str) -> [Hash; 3] {
     [0, 1, 2].map(|node| sha256(token_for(secret, node).as_bytes()))
-}
-
-/// A node as its clients know it.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Target {
-    /// `host:port`.
-    pub address: String,
-    /// SHA-256 of its certificate, DER.
-    pub certificates: Vec<Hash>,
 }
 
 /// The bytes of a regular file of at most [`LONGEST`].

@@ -11,12 +11,10 @@ use std::path::Path;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Clients {
-    /// All of them.
     #[serde(default)]
     pub client: Vec<Enrolled>,
 }
 
-/// An enrolled client.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Enrolled {
@@ -37,7 +35,6 @@ pub struct Enrolled {
 /// The enrolled clients by the ways in which they say who they are.
 #[derive(Clone, Debug, Default)]
 pub struct Roll {
-    /// By name.
     pub clients: BTreeMap<String, Enrolled>,
     tokens: BTreeMap<Hash, String>,
     certificates: BTreeMap<Hash, String>,

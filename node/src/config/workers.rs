@@ -16,7 +16,6 @@ pub const WORKERS: usize = 64;
 #[serde(deny_unknown_fields)]
 pub struct OwnWorker {
     /// Where the node calls it; without it where the node is told at [`crate::config::NodeConfig::operations`].
-    #[serde(default)]
     pub address: Option<String>,
     /// SHA-256 of its certificate, DER.
     pub certificates: Vec<Hash>,
@@ -49,7 +48,6 @@ pub struct WorkerConfig {
 #[serde(deny_unknown_fields)]
 pub struct OtherWorker {
     /// Where the others call it; without it where its node says in an attempt that it is.
-    #[serde(default)]
     pub address: Option<String>,
     /// SHA-256 of its certificate, DER. More than one while certificates are being exchanged.
     pub certificates: Vec<Hash>,

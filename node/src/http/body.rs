@@ -77,6 +77,38 @@ impl Drop for Inbound {
     }
 }
 
+/// A body that has to come at a pace: one that is slower is given up, however often a byte of it comes.
+pub struct Paced {
+    body: Inbound,
+    begun: Instant,
+    slowest: u64,
+    read: u64,
+}
+
+impl Paced {
+    pub fn new(node: &Node, body: Inbound) -> Paced {
+        let slowest = node.config.limits.slowest.max(1);
+        Paced { body, begun: Instant::now(), slowest, read: 0 }
+    }
+
+    /// The next bytes, or nothing at the end; `slow` is what is said if they come too slowly.
+    pub async fn next(&mut self, slow: &str) -> Result<Option<Bytes>, Refused> {
+        loop {
+            let until = self.begun + Duration::from_secs(10 + self.read / self.slowest);
+            match timeout_at(until, self.body.frame()).await {
+                Ok(Some(Ok(frame))) => {
+                    let Ok(data) = frame.into_data() else { continue };
+                    self.read += data.len() as u64;
+                    return Ok(Some(data));
+                }
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(_))) => return refused(400, "body", "the body broke off"),
+                Err(_) => return refused(408, "slow", slow),
+            }
+        }
+    }
+}
+
 /// A body of at most `most` bytes.
 pub async fn small(
     node: &Node,
@@ -87,22 +119,12 @@ pub async fn small(
     if request.body().size_hint().lower() > most as u64 {
         return long();
     }
-    let mut body = request.into_body();
-    let (start, slowest) = (Instant::now(), node.config.limits.slowest.max(1));
-    let mut out = Vec::new();
-    loop {
-        let until = start + Duration::from_secs(10 + out.len() as u64 / slowest);
-        match timeout_at(until, body.frame()).await {
-            Ok(Some(Ok(frame))) => {
-                let Ok(data) = frame.into_data() else { continue };
-                if out.len() + data.len() > most {
-                    return long();
-                }
-                out.extend_from_slice(&data);
-            }
-            Ok(None) => return Ok(out),
-            Ok(Some(Err(_))) => return refused(400, "body", "the body broke off"),
-            Err(_) => return refused(408, "slow", "the body comes too slowly"),
+    let (mut body, mut out) = (Paced::new(node, request.into_body()), Vec::new());
+    while let Some(data) = body.next("the body comes too slowly").await? {
+        if out.len() + data.len() > most {
+            return long();
         }
+        out.extend_from_slice(&data);
     }
+    Ok(out)
 }

@@ -4,15 +4,15 @@
 //! first one ends. If all places are taken, the first stranger goes. If there is none, the first connection of whoever has
 //! most goes, unless nobody has two. So neither strangers nor a client with many connections keep anybody out.
 
+use crate::locks::lock;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::AbortHandle;
 
 /// Connections that one client, or the coordinator, may have.
 pub const EACH: usize = 16;
 
-/// One connection.
 #[derive(Debug)]
 struct One<T> {
     number: u64,
@@ -54,7 +54,6 @@ impl<T> List<T> {
     }
 }
 
-/// See the module.
 pub struct Connections {
     room: Arc<Semaphore>,
     list: Mutex<List<AbortHandle>>,
@@ -69,10 +68,6 @@ impl Connections {
         }
     }
 
-    fn list(&self) -> MutexGuard<'_, List<AbortHandle>> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// A place, if there is one.
     pub fn place(&self) -> Option<OwnedSemaphorePermit> {
         self.room.clone().try_acquire_owned().ok()
@@ -80,29 +75,27 @@ impl Connections {
 
     /// A place, once another connection has made room for it.
     pub async fn place_of_another(&self) -> Option<OwnedSemaphorePermit> {
-        let gone = self.list().make_room()?;
+        let gone = lock(&self.list).make_room()?;
         // It ends as soon as its task is looked at, and that waits for nobody.
         gone.task.abort();
         self.room.clone().acquire_owned().await.ok()
     }
 
-    /// Notes a connection.
     pub fn add(&self, number: u64, task: AbortHandle) {
         let ended = task.is_finished();
-        let mut list = self.list();
+        let mut list = lock(&self.list);
         if !ended {
             list.0.push_back(One { number, who: None, task });
         }
     }
 
-    /// A connection has ended.
     pub fn remove(&self, number: u64) {
-        self.list().0.retain(|c| c.number != number);
+        lock(&self.list).0.retain(|c| c.number != number);
     }
 
     /// Somebody has said on a connection who it is.
     pub fn says(&self, number: u64, who: &str) {
-        if let Some(first) = self.list().says(number, who) {
+        if let Some(first) = lock(&self.list).says(number, who) {
             first.task.abort();
         }
     }

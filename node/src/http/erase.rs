@@ -7,7 +7,7 @@ use super::body::Inbound;
 use super::reply::{Body, Refused, no_round, object, refused};
 use crate::node::Node;
 use crate::state::{Round, RoundKey, Step};
-use crate::store::StoreError;
+use crate::store::{Left, StoreError};
 use hyper::{Request, Response};
 use serde_json::json;
 
@@ -41,7 +41,7 @@ pub(super) fn erase(
     ended(node, key)?;
     match what {
         _ if only_asks => stored(Ok(())),
-        "words" => stored(node.store.erase_result(key)),
+        "words" => stored(node.store.erase(key, Left::Result)),
         "reveals" => stored(node.store.erase_reveals(key)),
         _ => {
             if let Err(e) = node.advance(key, Step::Drop) {
@@ -65,7 +65,7 @@ pub(super) fn erase_own(
     only_asks: bool,
 ) -> Result<Response<Body>, Refused> {
     ended(node, key)?;
-    stored(if only_asks { Ok(()) } else { node.store.erase_reveal(key, client) })
+    stored(if only_asks { Ok(()) } else { node.store.erase(key, Left::Reveal(client)) })
 }
 
 /// The answer to what the store was asked to do.

@@ -27,13 +27,12 @@ pub(super) fn alive(node: &Node) -> Response<Body> {
 }
 
 /// Says whether the node serves clients.
-pub(super) async fn ready(node: &Arc<Node>) -> Response<Body> {
+pub(super) async fn ready(node: &Arc<Node>) -> Result<Response<Body>, Refused> {
     let asked = node.clone();
-    match blocking(move || unready(&asked)).await {
-        Ok(None) => object(200, &json!({ "node": node.me(), "ready": true })),
-        Ok(Some(why)) => object(503, &json!({ "node": node.me(), "ready": false, "why": why })),
-        Err(e) => Refused::into(e),
-    }
+    Ok(match blocking(move || unready(&asked)).await? {
+        None => object(200, &json!({ "node": node.me(), "ready": true })),
+        Some(why) => object(503, &json!({ "node": node.me(), "ready": false, "why": why })),
+    })
 }
 
 /// Bytes of the disk without which nothing can be stored reliably: a few parts, and the database.

@@ -2,6 +2,7 @@
 
 use super::reply::{Body, Refused, object, refused};
 use crate::config::Enrolled;
+use crate::locks::read_lock;
 use crate::metrics::task;
 use crate::node::Node;
 use crate::redaction::redacted;
@@ -11,7 +12,6 @@ use crate::submission::check::Checker;
 use crate::vault::Sealer;
 use hyper::Response;
 use serde_json::json;
-use std::sync::PoisonError;
 
 /// Whose submission to which round.
 pub type Place = (RoundKey, String);
@@ -89,7 +89,7 @@ pub fn keep(
 
 /// Whether a client was enrolled when a round was opened, with this key.
 pub fn is_on_roll(node: &Node, spec: &Spec, client: &Enrolled) -> Result<(), Refused> {
-    let now = node.roll.read().unwrap_or_else(PoisonError::into_inner).hash();
+    let now = read_lock(&node.roll).hash();
     if now == spec.roll {
         return Ok(());
     }

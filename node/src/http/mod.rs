@@ -40,6 +40,7 @@ mod views;
 
 use crate::node::Node;
 use crate::peers::GREETING;
+use crate::threads::Claim;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -105,15 +106,6 @@ impl Drop for Held {
     }
 }
 
-/// Counts a connection of a client until it ends.
-struct Counted(Arc<Node>);
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        self.0.metrics.connections.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Serves each caller in a task of its own until it is dropped. Where all places are taken, `full` is told who comes, and
 /// another connection makes room.
 async fn serve_each<F>(
@@ -152,8 +144,11 @@ pub async fn serve(node: Arc<Node>, listener: TcpListener, tls: TlsAcceptor) {
     };
     let serve = |socket: TcpStream, from, held: Held| {
         node.metrics.connections.fetch_add(1, Ordering::Relaxed);
-        let counted = Counted(node.clone());
         let (node, tls, uploads) = (node.clone(), tls.clone(), uploads.clone());
+        let of = node.clone();
+        let counted = Claim::new(move || {
+            of.metrics.connections.fetch_sub(1, Ordering::Relaxed);
+        });
         async move {
             // Small answers leave at once; without it they leave later.
             let _ = socket.set_nodelay(true);

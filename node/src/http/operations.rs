@@ -57,30 +57,35 @@ fn may(node: &Node, seen: &Seen, request: &Request<Inbound>) -> Result<(), &'sta
     }
 }
 
-/// Answers the operator.
 pub async fn answer(
+    node: &Arc<Node>,
+    from: (&Seen, &(impl Fn(&str) + Sync)),
+    request: Request<Inbound>,
+) -> Response<Body> {
+    answered(node, from, request).await.unwrap_or_else(Refused::into)
+}
+
+async fn answered(
     node: &Arc<Node>,
     (seen, says): (&Seen, &(impl Fn(&str) + Sync)),
     request: Request<Inbound>,
-) -> Response<Body> {
+) -> Result<Response<Body>, Refused> {
     // A page in a browser says where it is from. It makes no backups, and moves no workers.
     let page = request.headers().contains_key(ORIGIN);
     match (request.method(), request.uri().path()) {
-        (&Method::GET, "/livez") => return alive(node),
+        (&Method::GET, "/livez") => return Ok(alive(node)),
         (&Method::GET, "/readyz") => return ready(node).await,
         (&Method::POST, "/workers") if !page => {
-            return match place(node, (seen, says), request).await {
-                Ok(said) => object(200, &said),
-                Err(e) => e.into(),
-            };
+            return Ok(object(200, &place(node, (seen, says), request).await?));
         }
         _ => {}
     }
     if let Err(why) = may(node, seen, &request) {
-        return object(403, &json!({ "error": why }));
+        return Ok(object(403, &json!({ "error": why })));
     }
     says(OPERATOR);
-    match (request.method(), request.uri().path()) {
+    let of = node.clone();
+    Ok(match (request.method(), request.uri().path()) {
         (&Method::GET, "/") => {
             let mut page = bytes(StatusCode::OK, "text/html; charset=utf-8", PAGE);
             let policy = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'";
@@ -88,35 +93,21 @@ pub async fn answer(
             page.headers_mut().insert(name, HeaderValue::from_static(policy));
             page
         }
-        (&Method::GET, "/status.json") => {
-            let node = node.clone();
-            match blocking(move || overview(&node)).await {
-                Ok(shown) => object(200, &shown),
-                Err(e) => Refused::into(e),
-            }
-        }
+        (&Method::GET, "/status.json") => object(200, &blocking(move || overview(&of)).await?),
         (&Method::GET, "/metrics") => {
-            let node = node.clone();
-            match blocking(move || metrics(&node)).await {
-                Ok(text) => bytes(StatusCode::OK, KIND, text),
-                Err(e) => Refused::into(e),
-            }
+            bytes(StatusCode::OK, KIND, blocking(move || metrics(&of)).await?)
         }
-        (&Method::POST | &Method::DELETE, "/backup") if !page => {
-            let (node, make) = (node.clone(), request.method() == Method::POST);
-            match blocking(move || backup(&node, make)).await {
-                Ok(answer) => answer,
-                Err(e) => Refused::into(e),
-            }
+        (method @ (&Method::POST | &Method::DELETE), "/backup") if !page => {
+            let make = method == Method::POST;
+            blocking(move || backup(&of, make)).await?
         }
         _ => object(
             404,
             &json!({ "error": "/, /status.json, /metrics, /livez, /readyz, POST and DELETE /backup and POST /workers are all there is" }),
         ),
-    }
+    })
 }
 
-/// Where a worker is.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Place {

@@ -22,7 +22,6 @@ pub struct Refused {
     pub message: String,
 }
 
-/// An error.
 pub fn refused<T>(
     status: u16,
     code: &'static str,
@@ -37,7 +36,6 @@ pub fn no_round<T>(key: &RoundKey) -> Result<T, Refused> {
     refused(404, "round", format!("there is no round {key}"))
 }
 
-/// Bytes of a type.
 pub fn bytes(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Body> {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;

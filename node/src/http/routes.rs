@@ -8,17 +8,19 @@ use super::upload::{About, Uploads};
 use super::views::{enrolled, report, status, task, tasks, terms};
 use crate::config::{Coordinator, Enrolled, Power};
 use crate::hex::{Hash, hex, sha256, unhex};
+use crate::locks::read_lock;
 use crate::names::is_name;
 use crate::node::Node;
 use crate::round::{OpenError, Wanted, could, open, ordered, retry};
 use crate::state::{Mandate, Order, Phase, Round, RoundKey, Spec, StepError};
+use crate::store::Left;
 use crate::submission::Public;
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 use tracing::Instrument;
 
@@ -33,10 +35,8 @@ pub struct Caller {
 /// Rounds that are listed at a time.
 pub const LISTED: usize = 100;
 
-/// What describes this interface.
 const OPENAPI: &str = include_str!("openapi.json");
 
-/// Who asks.
 enum Who {
     Client(Box<Enrolled>),
     Coordinator(Coordinator),
@@ -46,7 +46,6 @@ enum Who {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Opening {
-    /// What it has signed.
     opening: Spec,
     /// Public inputs as they travel, in hexadecimal digits, by index.
     #[serde(default)]
@@ -59,7 +58,6 @@ struct Opening {
 /// Longest order, as JSON.
 const ORDER: usize = 1024;
 
-/// Answers a request.
 pub async fn answer(
     node: &Arc<Node>,
     uploads: &Arc<Uploads>,
@@ -150,10 +148,8 @@ async fn route(
         ["v1", "openapi.json"] if get => {
             return Ok(bytes(StatusCode::OK, "application/json", OPENAPI));
         }
-        ["v1", "health"] if get => {
-            return Ok(alive(node));
-        }
-        ["v1", "ready"] if get => return Ok(ready(node).await),
+        ["v1", "health"] if get => return Ok(alive(node)),
+        ["v1", "ready"] if get => return ready(node).await,
         _ => {}
     }
     let who = who(node, caller.certificate.as_deref(), &request)?;
@@ -279,7 +275,7 @@ fn who(
     certificate: Option<&[u8]>,
     request: &Request<Inbound>,
 ) -> Result<Who, Refused> {
-    let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
+    let roll = read_lock(&node.roll);
     let token =
         request.headers().get(AUTHORIZATION).and_then(|v| v.to_str().ok()?.strip_prefix("Bearer "));
     if let Some(token) = token {
@@ -377,24 +373,19 @@ fn coordinate(
         (&Method::GET, "artifact") => ran(node, &key),
         (&Method::POST, "retry") => match retry(node, &key) {
             Ok(round) => Ok(object(200, &status(node, &round))),
-            Err(OpenError::Away(why)) => refused(503, "busy", why),
-            Err(OpenError::Refused(why) | OpenError::Exists(why)) => refused(409, "retry", why),
-            Err(e @ OpenError::Full) => refused(507, "full", e.to_string()),
+            Err(e) => speaks(e, "busy", "retry"),
         },
         (&Method::GET, "retry") if !node.leads() => {
             refused(409, "retry", "ask node 0, which asks the others")
         }
         (&Method::GET, "retry") => match could(node, &key) {
             Ok(()) => Ok(object(200, &json!({ "may": true, "why": null }))),
-            Err(OpenError::Away(why)) => refused(503, "busy", why),
-            Err(OpenError::Refused(why) | OpenError::Exists(why)) => {
-                Ok(object(200, &json!({ "may": false, "why": why })))
-            }
-            Err(e @ OpenError::Full) => refused(507, "full", e.to_string()),
+            Err(OpenError::Refused(why)) => Ok(object(200, &json!({ "may": false, "why": why }))),
+            Err(e) => speaks(e, "busy", "retry"),
         },
         (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
         (&Method::GET, "words") if round.phase == Phase::Released => {
-            match node.store.result(&key) {
+            match node.store.kept(&key, Left::Result) {
                 Ok(words) => Ok(bytes(StatusCode::OK, "application/octet-stream", words.to_vec())),
                 Err(_) => {
                     refused(410, "collected", "this node's words of the result have been erased")
@@ -469,18 +460,26 @@ fn reveals(
     }
 }
 
+/// What speaks against something, with the codes for a node that is away and for one that says no.
+fn speaks<T>(e: OpenError, away: &'static str, no: &'static str) -> Result<T, Refused> {
+    match e {
+        OpenError::Away(why) => refused(503, away, why),
+        OpenError::Refused(why) => refused(409, no, why),
+        OpenError::Exists(why) => refused(409, "exists", why),
+        OpenError::Full => refused(507, "full", e.to_string()),
+    }
+}
+
 /// What this node has to say of an opening or an order.
 fn told(
     node: &Node,
     done: Result<Option<Arc<Round>>, OpenError>,
+    no: &'static str,
 ) -> Result<Response<Body>, Refused> {
     match done {
         Ok(Some(round)) => Ok(object(200, &status(node, &round))),
         Ok(None) => Ok(object(200, &json!({ "ok": true }))),
-        Err(OpenError::Away(why)) => refused(503, "away", why),
-        Err(OpenError::Refused(why)) => refused(409, "open", why),
-        Err(OpenError::Exists(why)) => refused(409, "exists", why),
-        Err(e @ OpenError::Full) => refused(507, "full", e.to_string()),
+        Err(e) => speaks(e, "away", no),
     }
 }
 
@@ -501,7 +500,7 @@ async fn opened(
     };
     let wanted = if check { Wanted::Checked } else { Wanted::Opened };
     let node = node.clone();
-    blocking(move || told(&node, open(&node, opening, &public, wanted))).await?
+    blocking(move || told(&node, open(&node, opening, &public, wanted), "open")).await?
 }
 
 /// Does what a coordinator has ordered.
@@ -517,11 +516,7 @@ async fn obeyed(
         return no_round(&key);
     }
     let node = node.clone();
-    let obey = move || match ordered(&node, &key, order, by) {
-        Err(OpenError::Refused(why)) => refused(409, "step", why),
-        done => told(&node, done.map(Some)),
-    };
-    blocking(obey).await?
+    blocking(move || told(&node, ordered(&node, &key, order, by).map(Some), "step")).await?
 }
 
 fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {

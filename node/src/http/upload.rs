@@ -10,12 +10,13 @@
 //! round is released or its submissions are erased: also of a round that was aborted, since it may be run again. The record,
 //! and with it the answer, stays the same.
 
-use super::body::{Inbound, small};
+use super::body::{Inbound, Paced, small};
 use super::keep::{Place, is_mended, is_on_roll, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, no_round, object, refused};
 use crate::clock::now;
 use crate::config::Enrolled;
 use crate::hex::Hex;
+use crate::locks::lock;
 use crate::metrics::task;
 use crate::node::Node;
 use crate::state::{Phase, RoundKey};
@@ -24,16 +25,13 @@ use crate::submission::check::Checker;
 use crate::submission::{MANIFEST, Manifest};
 use crate::tasks::Ready;
 use crate::vault::Sealer;
-use http_body_util::BodyExt;
 use hyper::body::Body as _;
 use hyper::{Request, Response};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
-use tokio::time::{Instant, timeout_at};
 use tracing::Instrument;
 
 /// A part of which something is still to come.
@@ -59,20 +57,28 @@ pub struct Uploads {
 
 /// Which submission a request is about.
 pub struct About<'a> {
-    /// Of which round.
     pub key: RoundKey,
     pub submission: &'a str,
     pub client: &'a Enrolled,
 }
 
-/// A client's complete submission, unless its part has to come again.
-async fn complete(node: &Arc<Node>, place: &Place) -> Result<Option<Record>, Refused> {
-    let (node, place) = (node.clone(), place.clone());
-    let read = move || match is_mended(&node, &place) {
+/// The answer of a client's complete submission, unless its part has to come again.
+async fn complete(
+    node: &Arc<Node>,
+    place: &Place,
+    submission: &str,
+) -> Result<Option<Response<Body>>, Refused> {
+    let (of, at) = (node.clone(), place.clone());
+    let read = move || match is_mended(&of, &at) {
         true => Ok(None),
-        false => node.store.submission(&place.0, &place.1),
+        false => of.store.submission(&at.0, &at.1),
     };
-    store(blocking(read).await?)
+    match store(blocking(read).await?)? {
+        Some(r) if r.manifest.submission.to_string() != submission => {
+            store(Err(StoreError::Conflict))
+        }
+        record => Ok(record.map(|record| receipt(node, &record))),
+    }
 }
 
 impl Uploads {
@@ -83,7 +89,7 @@ impl Uploads {
 
     /// Held for a moment, and never while the disk is waited for: the one thread that serves everybody takes it.
     fn all(&self) -> MutexGuard<'_, BTreeMap<Place, Shared>> {
-        self.partial.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.partial)
     }
 
     fn find(&self, place: &Place) -> Option<Shared> {
@@ -112,7 +118,6 @@ impl Uploads {
         }
     }
 
-    /// Announces a submission.
     pub async fn announce(
         self: &Arc<Self>,
         node: &Arc<Node>,
@@ -274,7 +279,6 @@ impl Uploads {
         Ok(progress(&p))
     }
 
-    /// Where a submission is.
     pub async fn state(
         &self,
         node: &Arc<Node>,
@@ -282,22 +286,16 @@ impl Uploads {
     ) -> Result<Response<Body>, Refused> {
         let About { key, submission, client } = about;
         let place = (key, client.name.clone());
-        if let Some(record) = complete(node, &place).await? {
-            return match record.manifest.submission.to_string() == submission {
-                true => Ok(receipt(node, &record)),
-                false => store(Err(StoreError::Conflict)),
-            };
+        if let Some(receipt) = complete(node, &place, submission).await? {
+            return Ok(receipt);
         }
-        match self.find(&place) {
-            Some(partial) => {
-                let p = partial.lock().await;
-                match p.manifest.submission.to_string() == submission && p.file.is_some() {
-                    true => Ok(progress(&p)),
-                    false => refused(404, "submission", "this submission has not been announced"),
-                }
+        if let Some(partial) = self.find(&place) {
+            let p = partial.lock().await;
+            if p.manifest.submission.to_string() == submission && p.file.is_some() {
+                return Ok(progress(&p));
             }
-            None => refused(404, "submission", "this submission has not been announced"),
         }
+        refused(404, "submission", "this submission has not been announced")
     }
 
     /// Takes a piece of a part.
@@ -309,11 +307,8 @@ impl Uploads {
     ) -> Result<Response<Body>, Refused> {
         let About { key, submission, client } = about;
         let place = (key, client.name.clone());
-        if let Some(record) = complete(node, &place).await? {
-            return match record.manifest.submission.to_string() == submission {
-                true => Ok(receipt(node, &record)),
-                false => store(Err(StoreError::Conflict)),
-            };
+        if let Some(receipt) = complete(node, &place, submission).await? {
+            return Ok(receipt);
         }
         let offset = request
             .headers()
@@ -379,36 +374,19 @@ impl Uploads {
         node: &Arc<Node>,
         place: &Place,
         mut p: OwnedMutexGuard<Partial>,
-        mut body: Inbound,
+        body: Inbound,
     ) -> Result<Response<Body>, Refused> {
         let Some((mut sealer, mut checker)) = p.file.take() else {
             return refused(404, "submission", "this submission has not been announced");
         };
         let submission = p.manifest.submission;
-        let (start, slowest) = (Instant::now(), node.config.limits.slowest.max(1));
-        let mut failed = None;
-        let mut read = 0u64;
-        loop {
-            // A body that comes too slowly is given up, however often a byte of it comes.
-            let until = start + Duration::from_secs(10 + read / slowest);
-            let next = match timeout_at(until, body.frame()).await {
-                Ok(Some(Ok(frame))) => frame,
-                Ok(None) => break,
-                Ok(Some(Err(_))) => {
-                    failed = Some(refused(400, "body", "the body broke off"));
-                    break;
-                }
-                Err(_) => {
-                    failed = Some(refused(
-                        408,
-                        "slow",
-                        "the body comes too slowly: send the rest in another request",
-                    ));
-                    break;
-                }
+        let mut body = Paced::new(node, body);
+        let failed = loop {
+            let slow = "the body comes too slowly: send the rest in another request";
+            let data = match body.next(slow).await {
+                Ok(Some(data)) => data,
+                ended => break ended.err(),
             };
-            let Ok(data) = next.into_data() else { continue };
-            read += data.len() as u64;
             if p.taken + data.len() as u64 > p.length {
                 self.drop_file(node, place, submission).await;
                 return refused(
@@ -433,11 +411,11 @@ impl Uploads {
                 }));
             }
             p.taken += n;
-        }
+        };
         if p.taken < p.length {
             // What came is kept, and the client goes on from there.
             p.file = Some((sealer, checker));
-            return failed.unwrap_or_else(|| Ok(progress(&p)));
+            return failed.map_or_else(|| Ok(progress(&p)), Err);
         }
         let record = Record { manifest: p.manifest.clone(), at: now(), set: p.set.clone() };
         let (counted, to) = (node.clone(), place.clone());

@@ -2,6 +2,7 @@
 
 use crate::clock::now_ms;
 use crate::config::Enrolled;
+use crate::locks::read_lock;
 use crate::node::Node;
 use crate::redaction::redacted;
 use crate::round::kept;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Dom, From, Input};
 use slvr_runtime::share::deal::layout;
 use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// The tasks that a node may run, and what they take.
 pub(super) fn tasks(node: &Node) -> Value {
@@ -39,7 +40,7 @@ pub(super) fn terms(node: &Node, task: &str) -> Option<Value> {
     let known = node.task(task)?;
     let full = &known.full;
     let (released, _) = node.history(task);
-    let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner).hash();
+    let roll = read_lock(&node.roll).hash();
     Some(json!({
         "node": node.me(), "clock_ms": now_ms(), "circuit": full.hash, "clients": full.clients,
         "minimum": known.task.minimum, "roll": roll, "after": released.filter(|_| full.states),
@@ -48,7 +49,7 @@ pub(super) fn terms(node: &Node, task: &str) -> Option<Value> {
 
 /// Who is enrolled here: names, party sets and keys, as the hash of the roll has them.
 pub(super) fn enrolled(node: &Node) -> Value {
-    let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
+    let roll = read_lock(&node.roll);
     roll.clients.values().map(|c| json!({ "name": c.name, "set": c.set, "key": c.key })).collect()
 }
 

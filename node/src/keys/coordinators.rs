@@ -4,13 +4,12 @@
 //! that are there. So keys are exchanged without a stop: the new coordinator opens rounds while those of the old one end,
 //! and then the old one is dismissed.
 
-use super::files::{KeysError, coordinators, quoted, random, rewrite, write};
-use crate::config::{CallerConfig, Power, token_hashes};
+use super::files::{KeysError, coordinators, quoted, random, read, rewrite, write};
+use crate::config::{Power, token_hashes};
 use crate::hex::{Hash, Hex, hex};
 use crate::names::is_name;
 use crate::opening::Seal;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What makes a coordinator: what nodes know of it, and its secrets.
 pub(super) struct Stamp {
@@ -66,6 +65,7 @@ impl Stamp {
         write(&folder.join(&self.name).join("coordinator.toml"), &text, true)
     }
 }
+
 /// Makes another coordinator of a deployment that is there: the nodes accept it beside those that they know. So keys of
 /// coordinators are exchanged, and one coordinator opens rounds where another collects them.
 ///
@@ -89,17 +89,19 @@ pub fn appoint(folder: &Path, name: &str, may: &[Power]) -> Result<(), KeysError
         openers.push(stamp.seal.public());
     }
     // Of the nodes a coordinator's file says what the others' do.
-    let text =
-        fs::read_to_string(first).map_err(|why| KeysError::Io { path: first.clone(), why })?;
+    let text = read(first)?;
     let nodes = text.find("\n[[node]]").and_then(|at| text.get(at..)).unwrap_or_default();
     for i in 0..3 {
         let path = folder.join(format!("node-{i}/node.toml"));
-        let io = |why| KeysError::Io { path: path.clone(), why };
-        let text = fs::read_to_string(&path).map_err(io)?;
-        rewrite(&path, &format!("{}\n{}", text.trim_end(), stamp.lines(i)))?;
+        let text = read(&path)?;
+        rewrite(&path, &format!("{}\n{}", text.trim_end(), stamp.lines(i)), true)?;
     }
     stamp.write(folder, &openers, nodes)?;
-    knows(&known, &openers)
+    // All coordinators know whose openings they collect.
+    let line = |all: &[Hash]| format!("openers = [{}]\n", quoted(all));
+    known.iter().try_for_each(|(path, config)| {
+        rewrite(path, &read(path)?.replace(&line(&config.openers), &line(&openers)), true)
+    })
 }
 
 /// Takes a coordinator of a deployment away: no node accepts it any more. Its folder stays, so that what it has opened can
@@ -112,8 +114,7 @@ pub fn dismiss(folder: &Path, name: &str) -> Result<(), KeysError> {
     let head = format!("\n[[coordinator]]\nname = \"{name}\"\n");
     for i in 0..3 {
         let path = folder.join(format!("node-{i}/node.toml"));
-        let io = |why| KeysError::Io { path: path.clone(), why };
-        let text = fs::read_to_string(&path).map_err(io)?;
+        let text = read(&path)?;
         let Some(at) = text.find(&head) else {
             let why = format!("{}: there is no [[coordinator]] `{name}`", path.display());
             return Err(KeysError::Plan(why));
@@ -121,18 +122,7 @@ pub fn dismiss(folder: &Path, name: &str) -> Result<(), KeysError> {
         let rest = text.get(at + head.len()..).unwrap_or_default();
         let end = rest.find("\n[").map_or(text.len(), |e| at + head.len() + e);
         let kept = [text.get(..at), text.get(end..)].map(Option::unwrap_or_default).concat();
-        rewrite(&path, &kept)?;
-    }
-    Ok(())
-}
-
-/// Has the files of these coordinators know whose openings they collect.
-fn knows(coordinators: &[(PathBuf, CallerConfig)], openers: &[Hash]) -> Result<(), KeysError> {
-    for (path, config) in coordinators {
-        let io = |why| KeysError::Io { path: path.clone(), why };
-        let text = fs::read_to_string(path).map_err(io)?;
-        let line = |all: &[Hash]| format!("openers = [{}]\n", quoted(all));
-        rewrite(path, &text.replace(&line(&config.openers), &line(openers)))?;
+        rewrite(&path, &kept, true)?;
     }
     Ok(())
 }
@@ -141,7 +131,7 @@ fn knows(coordinators: &[(PathBuf, CallerConfig)], openers: &[Hash]) -> Result<(
 mod tests {
     use super::super::{Plan, make};
     use super::*;
-    use crate::config::NodeConfig;
+    use crate::config::{CallerConfig, NodeConfig};
 
     #[test]
     fn coordinators_are_appointed_and_dismissed_and_each_may_do_its_own() {

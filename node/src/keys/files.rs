@@ -14,13 +14,8 @@ use thiserror::Error;
 /// Keys cannot be made.
 #[derive(Debug, Error)]
 pub enum KeysError {
-    /// The system refused.
     #[error("{}: {why}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        why: io::Error,
-    },
+    Io { path: PathBuf, why: io::Error },
     /// No key or certificate could be made.
     #[error("a certificate cannot be made: {0}")]
     Certificate(#[from] rcgen::Error),
@@ -30,6 +25,17 @@ pub enum KeysError {
     /// What is asked for cannot be.
     #[error("{0}")]
     Plan(String),
+}
+
+impl KeysError {
+    /// What the system refuses at a path.
+    pub(super) fn at(path: &Path) -> impl Fn(io::Error) -> KeysError + '_ {
+        |why| KeysError::Io { path: path.into(), why }
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<String, KeysError> {
+    fs::read_to_string(path).map_err(KeysError::at(path))
 }
 
 pub(super) struct Made {
@@ -63,9 +69,8 @@ pub(super) fn random() -> Result<[u8; 32], KeysError> {
 
 /// Writes a file that is not there yet; a secret one for its owner only.
 pub(super) fn write(path: &Path, text: impl AsRef<[u8]>, secret: bool) -> Result<(), KeysError> {
-    let io = |why| KeysError::Io { path: path.into(), why };
     if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(io)?;
+        fs::create_dir_all(folder).map_err(KeysError::at(path))?;
     }
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -73,7 +78,8 @@ pub(super) fn write(path: &Path, text: impl AsRef<[u8]>, secret: bool) -> Result
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, if secret { 0o600 } else { 0o644 });
     #[cfg(not(unix))]
     let _ = secret;
-    options.open(path).and_then(|mut file| file.write_all(text.as_ref())).map_err(io)
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_ref()));
+    written.map_err(KeysError::at(path))
 }
 
 /// A folder that only its owner may look into.
@@ -81,7 +87,7 @@ pub(super) fn private(path: &Path) -> Result<(), KeysError> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|why| KeysError::Io { path: path.into(), why })
+    builder.create(path).map_err(KeysError::at(path))
 }
 
 pub(super) fn quoted(hashes: &[Hash]) -> String {
@@ -89,12 +95,11 @@ pub(super) fn quoted(hashes: &[Hash]) -> String {
 }
 
 /// Writes a file anew, beside it first.
-pub(super) fn rewrite(path: &Path, text: &str) -> Result<(), KeysError> {
-    let io = |why| KeysError::Io { path: path.into(), why };
+pub(super) fn rewrite(path: &Path, text: &str, secret: bool) -> Result<(), KeysError> {
     let beside = path.with_extension("toml.new");
     drop(fs::remove_file(&beside));
-    write(&beside, text, true)?;
-    fs::rename(&beside, path).map_err(io)
+    write(&beside, text, secret)?;
+    fs::rename(&beside, path).map_err(KeysError::at(path))
 }
 
 /// All TOML files of a deployment in which certificates stand.
@@ -108,8 +113,7 @@ pub(super) fn configurations(folder: &Path) -> Result<Vec<PathBuf>, KeysError> {
     out.extend(coordinators(folder)?.into_iter().map(|(path, _)| path));
     let clients = folder.join("clients");
     if clients.is_dir() {
-        let listed =
-            fs::read_dir(&clients).map_err(|why| KeysError::Io { path: clients.clone(), why })?;
+        let listed = fs::read_dir(&clients).map_err(KeysError::at(&clients))?;
         out.extend(listed.flatten().map(|c| c.path().join("client.toml")));
     }
     out.retain(|p| p.is_file());
@@ -119,10 +123,9 @@ pub(super) fn configurations(folder: &Path) -> Result<Vec<PathBuf>, KeysError> {
 /// Replaces a text in all configurations.
 pub(super) fn replace(folder: &Path, from: &str, to: &str) -> Result<(), KeysError> {
     for path in configurations(folder)? {
-        let io = |why| KeysError::Io { path: path.clone(), why };
-        let text = fs::read_to_string(&path).map_err(io)?;
+        let text = read(&path)?;
         if text.contains(from) {
-            rewrite(&path, &text.replace(from, to))?;
+            rewrite(&path, &text.replace(from, to), true)?;
         }
     }
     Ok(())
@@ -130,7 +133,7 @@ pub(super) fn replace(folder: &Path, from: &str, to: &str) -> Result<(), KeysErr
 
 pub(super) fn hash_of(path: &Path) -> Result<Hash, KeysError> {
     use rustls::pki_types::{CertificateDer, pem::PemObject};
-    let text = fs::read(path).map_err(|why| KeysError::Io { path: path.into(), why })?;
+    let text = fs::read(path).map_err(KeysError::at(path))?;
     let der = CertificateDer::from_pem_slice(&text);
     let bad = |_| KeysError::Plan(format!("{}: no certificate", path.display()));
     Ok(sha256(&der.map_err(bad)?))
@@ -159,9 +162,8 @@ pub(super) fn in_one_place(folder: &Path, made: &Path, with: &Path) -> Result<Ha
 
 /// The folders of coordinators of a deployment, and what their files say.
 pub(super) fn coordinators(folder: &Path) -> Result<Vec<(PathBuf, CallerConfig)>, KeysError> {
-    let io = |why| KeysError::Io { path: folder.into(), why };
-    let all =
-        fs::read_dir(folder).map_err(io)?.flatten().map(|f| f.path().join("coordinator.toml"));
+    let all = fs::read_dir(folder).map_err(KeysError::at(folder))?.flatten();
+    let all = all.map(|f| f.path().join("coordinator.toml"));
     let read = |path: PathBuf| match CallerConfig::read(&path) {
         Ok(config) => Ok((path, config)),
         Err(e) => Err(KeysError::Plan(e.to_string())),

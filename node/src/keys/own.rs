@@ -5,7 +5,8 @@
 //! `clients.toml` ([`enrol_lines`]).
 
 use super::files::{
-    KeysError, certificate, configurations, hash_of, in_one_place, quoted, random, replace, write,
+    KeysError, certificate, configurations, hash_of, in_one_place, quoted, random, read, replace,
+    rewrite, write,
 };
 use super::workers::workers_of;
 use crate::config::{CallerConfig, Clients, Roll, token_hashes};
@@ -78,13 +79,12 @@ pub fn enrol(folder: &Path, name: &str, set: Option<&str>) -> Result<(), KeysErr
 ///
 /// Lines that say something else, or name somebody who is enrolled; no node here; a disk that is full.
 pub fn enrol_lines(folder: &Path, lines: &Path) -> Result<usize, KeysError> {
-    let io = |why| KeysError::Io { path: lines.into(), why };
-    let text = fs::read_to_string(lines).map_err(io)?;
-    let read: Clients =
+    let text = read(lines)?;
+    let own: Clients =
         toml::from_str(&text).map_err(|e| KeysError::Plan(format!("{}: {e}", lines.display())))?;
     match add(folder, &format!("\n{}\n", text.trim()))? {
         0 => Err(KeysError::Plan(format!("{}: there is no folder of a node", folder.display()))),
-        _ => Ok(read.client.len()),
+        _ => Ok(own.client.len()),
     }
 }
 
@@ -96,20 +96,13 @@ fn add(folder: &Path, lines: &str) -> Result<usize, KeysError> {
         if !path.is_file() {
             continue;
         }
-        let text =
-            fs::read_to_string(&path).map_err(|why| KeysError::Io { path: path.clone(), why })?;
-        let text = format!("{}\n{lines}", text.trim_end());
+        let text = format!("{}\n{lines}", read(&path)?.trim_end());
         let bad = |e: String| KeysError::Plan(format!("{}: {e}", path.display()));
-        let read: Clients = toml::from_str(&text).map_err(|e| bad(e.to_string()))?;
-        Roll::of(read, node).map_err(bad)?;
+        let clients: Clients = toml::from_str(&text).map_err(|e| bad(e.to_string()))?;
+        Roll::of(clients, node).map_err(bad)?;
         all.push((path, text));
     }
-    for (path, text) in &all {
-        let beside = path.with_extension("toml.new");
-        drop(fs::remove_file(&beside));
-        write(&beside, text, false)?;
-        fs::rename(&beside, path).map_err(|why| KeysError::Io { path: path.clone(), why })?;
-    }
+    all.iter().try_for_each(|(path, text)| rewrite(path, text, false))?;
     Ok(all.len())
 }
 
@@ -126,17 +119,14 @@ pub fn trust(folder: &Path, node: usize, with: &Path) -> Result<(), KeysError> {
     if old == new {
         return Ok(());
     }
-    let read = |path: &Path| {
-        fs::read_to_string(path).map_err(|why| KeysError::Io { path: path.into(), why })
-    };
     let (before, certificate) = (read(&made)?, read(with)?);
     replace(folder, &format!("\"{old}\""), &format!("\"{new}\""))?;
     let path = folder.join("nodes.pem");
     let all = read(&path)?.replace(&before, &certificate);
-    fs::write(&path, all).map_err(|why| KeysError::Io { path: path.clone(), why })?;
+    fs::write(&path, all).map_err(KeysError::at(&path))?;
     // Its secrets are elsewhere. What was made here serves nobody, but for what its workers are known by.
     let workers = workers_of(&at);
-    fs::remove_dir_all(&at).map_err(|why| KeysError::Io { path: at.clone(), why })?;
+    fs::remove_dir_all(&at).map_err(KeysError::at(&at))?;
     workers.iter().try_for_each(|(path, certificate)| write(path, certificate, false))?;
     write(&made, &certificate, false)
 }

@@ -1,7 +1,7 @@
 //! Workers of a deployment that is there: a folder for each, `node-I/worker-K`, and what its node and the same workers of the
 //! other nodes know of it.
 
-use super::files::{KeysError, certificate, hash_of, in_one_place, quoted, replace, write};
+use super::files::{KeysError, certificate, hash_of, in_one_place, quoted, read, replace, write};
 use super::{at, host_of};
 use crate::config::{NodeConfig, WORKERS};
 use crate::hex::Hash;
@@ -45,9 +45,9 @@ pub fn workers(folder: &Path, count: usize) -> Result<(), KeysError> {
     if count > WORKERS {
         return Err(KeysError::Plan(format!("a node has {WORKERS} workers at most")));
     }
-    let read =
+    let config =
         |node: usize| NodeConfig::read(&toml(node)).map_err(|e| KeysError::Plan(e.to_string()));
-    let known = read(any)?;
+    let known = config(any)?;
     let there = known.worker.len();
     for worker in there..count {
         let mut ends: Vec<(String, Hash)> = Vec::new();
@@ -68,7 +68,7 @@ pub fn workers(folder: &Path, count: usize) -> Result<(), KeysError> {
                 write!(table, "\n[[worker]]\naddress = \"{address}\"\ncertificates = [{hash}]\n");
         }
         for &node in &here {
-            let config = read(node)?;
+            let config = config(node)?;
             let listen = config.peer_listen.rsplit_once(':').map_or("0.0.0.0", |(host, _)| host);
             let own = config.node.get(node).map_or(&[][..], |n| &n.certificates);
             let text = format!(
@@ -88,7 +88,7 @@ pub fn workers(folder: &Path, count: usize) -> Result<(), KeysError> {
             let path = toml(node);
             let file = OpenOptions::new().append(true).open(&path);
             let added = file.and_then(|mut file| file.write_all(lines.as_bytes()));
-            added.map_err(|why| KeysError::Io { path, why })?;
+            added.map_err(KeysError::at(&path))?;
         }
     }
     Ok(())
@@ -111,11 +111,10 @@ pub fn trust_worker(
     if old == new {
         return Ok(());
     }
-    let certificate =
-        fs::read_to_string(with).map_err(|why| KeysError::Io { path: with.into(), why })?;
+    let certificate = read(with)?;
     replace(folder, &format!("\"{old}\""), &format!("\"{new}\""))?;
     // Its secrets are elsewhere. What was made here serves nobody.
-    fs::remove_dir_all(&own).map_err(|why| KeysError::Io { path: own.clone(), why })?;
+    fs::remove_dir_all(&own).map_err(KeysError::at(&own))?;
     write(&made, &certificate, false)
 }
 

@@ -4,10 +4,11 @@
 //! A time limit of a socket is one for each read. Whoever sends a byte now and then keeps to it for hours. So everything
 //! that has to end at a moment is noted here with a copy of its socket, which is closed at that moment by [`Admission::sweep`].
 
+use crate::locks::lock;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, Shutdown, TcpStream};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// How long a caller may take to prove who it is and to say what it wants.
@@ -39,7 +40,6 @@ struct State {
     count: u64,
 }
 
-/// See the module.
 #[derive(Debug, Default)]
 pub struct Admission {
     state: Mutex<State>,
@@ -52,7 +52,7 @@ pub struct Until<'a>(&'a Admission, u64);
 
 impl Drop for Until<'_> {
     fn drop(&mut self) {
-        self.0.state().until.remove(&self.1);
+        lock(&self.0.state).until.remove(&self.1);
     }
 }
 
@@ -62,10 +62,6 @@ fn close(socket: &TcpStream) {
 }
 
 impl Admission {
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Notes a caller, and closes another one if there are too many: the first that does not call from where a node
     /// does. How many were closed.
     ///
@@ -75,7 +71,7 @@ impl Admission {
     pub fn admit(&self, socket: &TcpStream) -> io::Result<(u64, usize)> {
         let copy = socket.try_clone()?;
         let from = socket.peer_addr().ok().map(|a| a.ip());
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let mut closed = 0;
         if state.callers.len() >= CALLERS {
             let known: BTreeSet<IpAddr> = state.nodes.values().flatten().copied().collect();
@@ -93,12 +89,12 @@ impl Admission {
 
     /// A caller has said who it is, or has gone.
     pub fn greeted(&self, number: u64) {
-        self.state().callers.retain(|c| c.number != number);
+        lock(&self.state).callers.retain(|c| c.number != number);
     }
 
     /// A node calls from there, or is called there.
     pub fn is_node(&self, peer: usize, at: impl IntoIterator<Item = IpAddr>) {
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         let known = state.nodes.entry(peer).or_default();
         at.into_iter().for_each(|ip| {
             // A node has an address or two. Who moves it often is forgotten where it was.
@@ -112,7 +108,7 @@ impl Admission {
     /// From how many addresses this node or worker calls, or is called.
     #[cfg(test)]
     pub fn knows(&self, peer: usize) -> usize {
-        self.state().nodes.get(&peer).map_or(0, BTreeSet::len)
+        lock(&self.state).nodes.get(&peer).map_or(0, BTreeSet::len)
     }
 
     /// Closes a socket at a moment, unless what is returned is dropped before.
@@ -122,7 +118,7 @@ impl Admission {
     /// A system without files left.
     pub fn until(&self, socket: &TcpStream, until: Instant) -> io::Result<Until<'_>> {
         let copy = socket.try_clone()?;
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.count += 1;
         let number = state.count;
         state.until.insert(number, (until, copy));
@@ -132,7 +128,7 @@ impl Admission {
     /// Closes what is late; how many callers there were among it.
     pub fn sweep(&self) -> usize {
         let now = Instant::now();
-        let mut state = self.state();
+        let mut state = lock(&self.state);
         state.until.values().filter(|(until, _)| *until <= now).for_each(|(_, s)| close(s));
         let before = state.callers.len();
         state.callers.retain(|c| {
@@ -148,7 +144,7 @@ impl Admission {
     /// Whether something about a stranger may be logged, and how much was not since the last time. Otherwise strangers
     /// would fill the disk that holds the data.
     pub fn may_log(&self) -> Option<u64> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).one(Instant::now())
+        lock(&self.lines).one(Instant::now())
     }
 }
 
@@ -224,7 +220,7 @@ mod tests {
             closed += admission.admit(&here).expect("is noted").1;
             all.push((there, here));
         }
-        assert_eq!((closed, admission.state().callers.len()), (5, CALLERS));
+        assert_eq!((closed, lock(&admission.state).callers.len()), (5, CALLERS));
         assert!(!matches!(all[0].0.read(&mut [0; 1]), Ok(1..)), "the first was closed");
     }
 
@@ -254,7 +250,7 @@ mod tests {
             drop(late);
             ended.store(true, Ordering::Relaxed);
         });
-        assert!(admission.state().until.is_empty());
+        assert!(lock(&admission.state).until.is_empty());
     }
 
     #[test]

@@ -27,6 +27,7 @@ mod workers;
 use crate::clock::now_ms;
 use crate::config::{NodeConfig, WorkerConfig, identity};
 use crate::hex::{Hash, sha256};
+use crate::locks::lock;
 use crate::threads::spawn;
 use crate::trust;
 use crate::wire::{
@@ -42,7 +43,7 @@ use std::io::{self, Read};
 use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
@@ -67,19 +68,10 @@ const RETRY: Duration = Duration::from_millis(50);
 pub enum AskError {
     /// It is not there, or not who it should be.
     #[error("node {peer} at {address}: {why}")]
-    Unreachable {
-        peer: usize,
-        /// Where it was looked for.
-        address: String,
-        why: io::Error,
-    },
+    Unreachable { peer: usize, address: String, why: io::Error },
     /// Its answer makes no sense.
     #[error("node {peer}: {why}")]
-    Answer {
-        peer: usize,
-        /// What is wrong with it.
-        why: FrameError,
-    },
+    Answer { peer: usize, why: FrameError },
 }
 
 /// Reads from a connection until a moment.
@@ -92,10 +84,6 @@ impl Read for Timed<'_> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         self.from.read_until(to, self.until)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Answers the questions of a node.
@@ -129,7 +117,6 @@ pub struct Peers {
     pins: Vec<Vec<Hash>>,
     called: Arc<ServerConfig>,
     calling: Vec<Arc<ClientConfig>>,
-    /// A node's workers.
     workers: Vec<OwnWorker>,
     idle: [Mutex<Vec<Secure>>; 3],
     arrivals: Mutex<Arrivals>,
@@ -232,7 +219,6 @@ impl Peers {
         self.admission.may_log()
     }
 
-    /// The other nodes.
     pub fn others(&self) -> [usize; 2] {
         [(self.me + 1) % 3, (self.me + 2) % 3]
     }
@@ -399,10 +385,7 @@ impl Peers {
             };
             *lock(&self.heard[peer]) = Some(Instant::now());
             let answer = handler(peer, ask);
-            let Ok(_late) = self.admission.until(tls.socket(), Instant::now() + QUIET) else {
-                return;
-            };
-            if tls.write_all(&frame(&answer), true).is_err() {
+            if self.write(tls, &frame(&answer), Instant::now() + QUIET).is_err() {
                 return;
             }
         }
@@ -458,12 +441,16 @@ impl Peers {
         Err(last)
     }
 
+    /// Writes a frame; the connection is closed if that takes longer.
+    fn write(&self, tls: &Secure, frame: &[u8], until: Instant) -> io::Result<()> {
+        let _late = self.admission.until(tls.socket(), until)?;
+        tls.write_all(frame, true)
+    }
+
     fn control(&self, peer: usize, until: Instant) -> Result<Secure, AskError> {
         let open = || {
             let tls = self.call(peer, None, until)?;
-            let late = self.admission.until(tls.socket(), until)?;
-            tls.write_all(&frame(&Purpose::Control { version: PROTOCOL }), true)?;
-            drop(late);
+            self.write(&tls, &frame(&Purpose::Control { version: PROTOCOL }), until)?;
             Ok(tls)
         };
         let tls = open().map_err(|e| self.unreachable(peer, e))?;

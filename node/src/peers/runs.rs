@@ -1,6 +1,8 @@
 //! Connections for the messages of a run: a fresh one for each pair of nodes, which the one with the larger number opens.
 
-use super::{Peers, RETRY, Timed, lock};
+use super::{Peers, RETRY, Timed};
+use crate::locks::lock;
+use crate::state::Cause;
 use crate::wire::{FrameError, Purpose, RunHello, RunName, SHORT, frame, read_frame};
 use slvr_runtime::link::Peer;
 use slvr_runtime::link::tcp::Tcp;
@@ -23,10 +25,8 @@ pub enum LinksError {
     /// A node that is not there.
     #[error("handshake, node {peer}: {why}")]
     Late { peer: usize, why: String },
-    /// The attempt has ended.
     #[error("handshake, node {peer}: {why}")]
     Ended { peer: usize, why: String },
-    /// The operating system.
     #[error("handshake: {0}")]
     Io(#[from] io::Error),
 }
@@ -34,14 +34,14 @@ pub enum LinksError {
 /// Why it makes no sense any more to wait for a node, if it makes none.
 pub type Ended<'a> = &'a (dyn Fn(usize) -> Option<String> + Sync);
 
-impl LinksError {
-    /// Where it comes from.
-    pub fn origin(&self) -> Origin {
-        match self {
+impl From<LinksError> for Cause {
+    fn from(e: LinksError) -> Cause {
+        let origin = match &e {
             LinksError::Late { peer, .. } => Origin::Waited(Some(*peer)),
             LinksError::Ended { .. } => Origin::Echo,
             LinksError::Io(_) => Origin::Own,
-        }
+        };
+        Cause { origin, ..e.to_string().into() }
     }
 }
 
@@ -107,12 +107,6 @@ impl Peers {
             }
             pause = (2 * pause).min(PAUSE);
         }
-    }
-
-    /// Writes a frame; the connection is closed if that takes longer.
-    fn write(&self, tls: &Secure, frame: &[u8], until: Instant) -> io::Result<()> {
-        let _late = self.admission.until(tls.socket(), until)?;
-        tls.write_all(frame, true)
     }
 
     fn await_run(

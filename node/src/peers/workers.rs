@@ -1,7 +1,8 @@
 //! Connections between a node and its workers: one for each attempt and worker, which the node opens.
 
-use super::{GREETING, Peers, Timed, lock, resolved, told};
+use super::{GREETING, Peers, Timed, resolved, told};
 use crate::config;
+use crate::locks::lock;
 use crate::threads::spawn;
 use crate::trust;
 use crate::wire::{Answer, FrameError, PROTOCOL, Purpose, RunName, frame, read_frame};
@@ -223,7 +224,9 @@ impl Peers {
             all.insert(number, Err("it does not answer in time".to_string()));
             let (me, name, say) = (self.clone(), name.clone(), say.clone());
             let calls = move || {
-                let done = me.worker(number, name, deadline, until);
+                let (version, worker, deadline_s) = (PROTOCOL, (me.me, number), deadline.as_secs());
+                let purpose = Purpose::Ranges { version, name, deadline_s, worker };
+                let done = me.call_worker(number, &purpose, until);
                 // Who asks may have waited long enough.
                 let _ = say.send((number, done));
             };
@@ -237,18 +240,6 @@ impl Peers {
             all.insert(number, done);
         }
         all
-    }
-
-    fn worker(
-        self: Arc<Self>,
-        number: u16,
-        name: RunName,
-        deadline: Duration,
-        until: Instant,
-    ) -> Result<Line, String> {
-        let deadline_s = deadline.as_secs();
-        let (version, worker) = (PROTOCOL, (self.me, number));
-        self.call_worker(number, &Purpose::Ranges { version, name, deadline_s, worker }, until)
     }
 
     /// Looks whether a worker is there and knows its node.

@@ -74,7 +74,7 @@ impl Enrolled {
 
 /// Takes no more submissions; those that are complete.
 pub(super) fn close(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String> {
-    node.advance(key, Step::Close).map_err(|e| e.to_string())?;
+    node.step(key, Step::Close)?;
     complete(node, key)
 }
 
@@ -137,7 +137,7 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
             }
         }
     }
-    node.advance(key, Step::Agree(agreement)).map(drop).map_err(|e| e.to_string())
+    node.step(key, Step::Agree(agreement))
 }
 
 /// Whether the first agreement may be this one.

@@ -10,10 +10,12 @@ use super::tidy::tidy;
 use super::workers::{self, Crew};
 use super::{agreement, reveals, states};
 use crate::hex::Hex;
+use crate::locks::lock;
+use crate::metrics::worker as of_worker;
 use crate::node::Node;
-use crate::peers::LinksError;
-use crate::state::{Agreement, Excluded, Failure, Outcome, Phase, RoundKey, Step, Verdict};
+use crate::state::{Agreement, Cause, Excluded, Failure, Outcome, Phase, RoundKey, Step, Verdict};
 use crate::status::Awaited;
+use crate::store::Left;
 use crate::submission::{dealing, unpack, unpack_public};
 use crate::tasks::Ready;
 use crate::wire::{Answer, Ask, RunHello, RunName};
@@ -28,7 +30,7 @@ use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, Scope};
 use std::time::{Duration, Instant};
 use zeroize::Zeroizing;
@@ -56,7 +58,7 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
             }
         }
         Ok(Ended::Impossible(why)) => Step::Abort(why),
-        Err(Failed { why, origin, worker }) => {
+        Err(Cause { why, origin, worker }) => {
             let why = format!("node {}: {why}", node.me());
             let own = Failure { attempt: name.attempt, why, origin, worker };
             // What the leader says of it, all are told.
@@ -65,7 +67,10 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
                     Failure { worker: None, ..own }
                 }
                 Origin::Own => {
-                    worker.iter().for_each(|worker| workers::failed(node, *worker));
+                    // It has not waited for another one, nor heard of its end.
+                    if let Some(worker) = worker {
+                        node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
+                    }
                     own
                 }
                 _ if node.leads() => cause(node, name, own),
@@ -119,43 +124,6 @@ enum Ended {
     Impossible(String),
 }
 
-/// Why it fails.
-struct Failed {
-    why: String,
-    /// Whether that is this node's own, or what follows from what happened elsewhere.
-    origin: Origin,
-    /// In whose range.
-    worker: Option<u16>,
-}
-
-impl From<String> for Failed {
-    fn from(why: String) -> Failed {
-        Failed { why, origin: Origin::Own, worker: None }
-    }
-}
-
-impl From<&str> for Failed {
-    fn from(why: &str) -> Failed {
-        why.to_string().into()
-    }
-}
-
-impl From<LinksError> for Failed {
-    fn from(e: LinksError) -> Failed {
-        Failed { origin: e.origin(), ..e.to_string().into() }
-    }
-}
-
-impl From<RunError> for Failed {
-    fn from(e: RunError) -> Failed {
-        let worker = match e {
-            RunError::Range { worker, .. } => u16::try_from(worker).ok(),
-            _ => None,
-        };
-        Failed { why: e.to_string(), origin: e.origin(), worker }
-    }
-}
-
 /// Why an attempt need not wait for a node: the round was aborted, or that node has ended the attempt.
 fn has_ended(node: &Arc<Node>, name: &RunName, peer: usize) -> Option<String> {
     if node.aborted(&name.key).load(Ordering::Acquire) || node.stopping() {
@@ -180,7 +148,7 @@ fn attempt<'a>(
     node: &'a Arc<Node>,
     name: &'a RunName,
     ready: &'a Ready,
-) -> Result<Ended, Failed> {
+) -> Result<Ended, Cause> {
     let key = &name.key;
     let (me, layers) = (node.me(), ready.circuit.layers.len());
     let round = node.round(key).ok_or("no such round")?;
@@ -289,16 +257,18 @@ fn attempt<'a>(
     let Watched { words, .. } = link;
     let (words, own) = reveals::split((me, key), ready, &agreement, run, words)?;
     for (client, bytes) in own {
-        let put = || node.store.put_reveal(key, &client, &bytes);
+        let put = || node.store.keep(key, Left::Reveal(&client), &bytes);
         with_room(node, key, put).map_err(|e| e.to_string())?;
     }
     if let Some(kept) = kept {
         let bytes = Zeroizing::new(kept.to_bytes());
-        with_room(node, key, || node.store.put_state(key, &bytes)).map_err(|e| e.to_string())?;
+        with_room(node, key, || node.store.keep(key, Left::State, &bytes))
+            .map_err(|e| e.to_string())?;
     }
     // The result comes last: where it is, all is.
     let packed = pack(run, &words);
-    with_room(node, key, || node.store.put_result(key, &packed)).map_err(|e| e.to_string())?;
+    with_room(node, key, || node.store.keep(key, Left::Result, &packed))
+        .map_err(|e| e.to_string())?;
     Ok(Ended::Computed(Outcome {
         attempt: name.attempt,
         run: Hex(run.0),
@@ -470,7 +440,7 @@ impl<L: Link> Link for Watched<'_, L> {
         self.goes_on(header.kind)?;
         match to {
             Peer::Party(_) => {
-                *self.spoken.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+                *lock(&self.spoken) = Instant::now();
                 self.links.send(to, header, body)
             }
             Peer::Receiver(set) => {

@@ -156,9 +156,9 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
     let stuck = node.round(&name.key).filter(|r| r.phase == Phase::Running);
     if let Some(r) = stuck.filter(|r| r.attempt < name.attempt) {
         let failure = Failure::new(r.attempt, format!("node {}: {LOST}", node.me()));
-        node.advance(&name.key, Step::Fail(failure)).map_err(|e| e.to_string())?;
+        node.step(&name.key, Step::Fail(failure))?;
     }
-    node.advance(&name.key, Step::Start(name.attempt)).map_err(|e| e.to_string())?;
+    node.step(&name.key, Step::Start(name.attempt))?;
     let (key, attempt) = (name.key.clone(), name.attempt);
     let runs = node.clone();
     let started = spawn("attempt", move || {
@@ -170,7 +170,7 @@ fn start(node: &Arc<Node>, name: RunName) -> Result<Answer, String> {
         Err(e) => {
             let why = format!("node {}: no thread is left: {e}", node.me());
             let failure = Failure::new(attempt, why.clone());
-            node.advance(&key, Step::Fail(failure)).map_err(|e| e.to_string())?;
+            node.step(&key, Step::Fail(failure))?;
             Err(why)
         }
     }

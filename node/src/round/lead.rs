@@ -9,17 +9,18 @@ use super::backoff::{self, AGAIN, Backoff, rest};
 use super::others::{all_done, both, each, ended_by, said};
 use super::tidy::{release_here, tidy};
 use super::{attempt, gather, states};
+use crate::locks::read_lock;
 use crate::names::{counted, listed};
-use crate::node::{Led, Node};
+use crate::node::Node;
 use crate::state::{
     Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
 };
 use crate::tasks::Ready;
-use crate::threads::spawn;
+use crate::threads::{Claim, spawn};
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,7 +40,7 @@ pub fn begin(node: &Arc<Node>, key: RoundKey) -> std::io::Result<()> {
 }
 
 /// The same, for whoever has taken the lead.
-pub(super) fn lead_on(node: &Arc<Node>, key: RoundKey, led: Led) -> std::io::Result<()> {
+pub(super) fn lead_on(node: &Arc<Node>, key: RoundKey, led: Claim) -> std::io::Result<()> {
     let node = node.clone();
     spawn("lead", move || {
         lead(&node, &key);
@@ -149,7 +150,7 @@ fn go_on(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> 
             Some(_busy) => {
                 let why = format!("node {}: {}", node.me(), attempt::LOST);
                 let failure = Failure::new(round.attempt, why);
-                node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string())
+                node.step(key, Step::Fail(failure))
             }
             None => {
                 node.wait(LOOK);
@@ -259,7 +260,6 @@ fn select(
     Ok(Selected { accepted, excluded, others, places })
 }
 
-/// Settles whose submissions count.
 fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     let mine = agreement::close(node, key)?;
     let mut nodes: [Vec<Entry>; 3] = [mine, Vec::new(), Vec::new()];
@@ -345,7 +345,7 @@ pub(super) fn few(
         .map(|e| e.client.as_str())
         .chain(excluded.iter().map(|x| x.client.as_str()))
         .collect();
-    let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner);
+    let roll = read_lock(&node.roll);
     let silent = roll.clients.keys().map(String::as_str).filter(|c| !named.contains(c));
     let gone = listed(excluded.iter().map(|x| format!("{} ({})", x.client, x.why)));
     let silent = listed(silent.map(str::to_string));
@@ -364,27 +364,63 @@ fn few_others(sets: &[(usize, String, u64)], others: &[Entry]) -> Option<String>
     })
 }
 
+/// How the others stand once this node has ended an attempt.
+enum Others {
+    /// As this node does.
+    Same,
+    /// One has not ended it: for whom it waits.
+    Running(String),
+    /// One has ended it otherwise, and this node has followed.
+    Otherwise,
+}
+
+/// Looks whether both others have ended an attempt as this node has. If the attempt has failed at one of them, it has failed here,
+/// too; `unlike` says why, if that one does not.
+fn others(
+    node: &Arc<Node>,
+    round: &Round,
+    same: impl Fn(&Answer) -> bool,
+    unlike: impl Fn(usize, Phase) -> String,
+) -> Result<Others, String> {
+    let (key, attempt) = (&round.spec.key, round.attempt);
+    let mut running = None;
+    for (peer, answer) in both(node, &Ask::Where(key.clone()))? {
+        match answer {
+            answer if same(&answer) => {}
+            Answer::Stands { phase: Phase::Running, attempt: at, waits, .. } if at == attempt => {
+                let computes = || format!("node {peer} has not finished the attempt yet");
+                running = Some(waits.unwrap_or_else(computes));
+            }
+            Answer::Stands { phase: Phase::Aborted, aborted, ending, .. } => {
+                end(node, key, ended_by(node, (peer, round), aborted, ending));
+                return Ok(Others::Otherwise);
+            }
+            Answer::Stands { failed, phase, .. } => {
+                let failure = match failed {
+                    Some(failed) if failed.attempt == attempt => *failed,
+                    Some(failed) => Failure::new(attempt, failed.why),
+                    None => Failure::new(attempt, unlike(peer, phase)),
+                };
+                node.step(key, Step::Fail(failure))?;
+                return Ok(Others::Otherwise);
+            }
+            other => return Err(said(peer, other)),
+        }
+    }
+    Ok(running.map_or(Others::Same, Others::Running))
+}
+
 /// An attempt has ended with a verdict on inputs: the round goes on without these clients, once both others have the same
 /// verdict. If one has none, its attempt has failed, and so has this one.
 fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
     let Some(verdict) = &round.verdict else { return Ok(()) };
-    for (peer, answer) in both(node, &Ask::Where(key.clone()))? {
-        match answer {
-            Answer::Stands { verdict: Some(other), .. } if other == *verdict => {}
-            Answer::Stands { phase: Phase::Running, attempt, .. } if attempt == round.attempt => {
-                return Err("another node has not finished the attempt yet".into());
-            }
-            Answer::Stands { phase: Phase::Aborted, aborted, ending, .. } => {
-                end(node, key, ended_by(node, (peer, round), aborted, ending));
-                return Ok(());
-            }
-            Answer::Stands { failed, .. } => {
-                let another = || format!("node {peer} has another verdict on inputs");
-                let failure = failed_there(round, failed, another);
-                return node.advance(key, Step::Fail(failure)).map(drop).map_err(|e| e.to_string());
-            }
-            other => return Err(said(peer, other)),
-        }
+    let same =
+        |a: &Answer| matches!(a, Answer::Stands { verdict: Some(other), .. } if other == verdict);
+    let unlike = |peer, _| format!("node {peer} has another verdict on inputs");
+    match others(node, round, same, unlike)? {
+        Others::Same => {}
+        Others::Running(_) => return Err("another node has not finished the attempt yet".into()),
+        Others::Otherwise => return Ok(()),
     }
     match agreement::next(node, round, verdict) {
         Ok(agreement) => agreement::agree(node, key, agreement),
@@ -392,19 +428,6 @@ fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
             abort(node, key, &why);
             Ok(())
         }
-    }
-}
-
-/// An attempt that has failed at another node only.
-fn failed_there(
-    round: &Round,
-    failed: Option<Box<Failure>>,
-    otherwise: impl FnOnce() -> String,
-) -> Failure {
-    match failed {
-        Some(failed) if failed.attempt == round.attempt => *failed,
-        Some(failed) => Failure::new(round.attempt, failed.why),
-        None => Failure::new(round.attempt, otherwise()),
     }
 }
 
@@ -425,11 +448,11 @@ fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
     let permit = node.permit(ready.memory).ok_or("other runs take the memory of this node")?;
     all_done(both(node, &Ask::Agree { key: key.clone(), agreement })?)?;
     let name = RunName { key: key.clone(), attempt: next };
-    node.advance(key, Step::Start(next)).map_err(|e| e.to_string())?;
+    node.step(key, Step::Start(next))?;
     let started = both(node, &Ask::Start(name.clone())).and_then(all_done);
     if let Err(why) = started {
         let failure = Failure::new(next, format!("start: {why}"));
-        node.advance(key, Step::Fail(failure)).map_err(|e| e.to_string())?;
+        node.step(key, Step::Fail(failure))?;
         return Err(why);
     }
     attempt::run(node, &name, &ready);
@@ -439,48 +462,18 @@ fn try_again(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
 
 /// This node has computed: have the others?
 fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String> {
+    let finished = |phase| matches!(phase, Phase::Computed | Phase::Releasing | Phase::Released);
+    let same = |a: &Answer| matches!(a, Answer::Stands { phase, attempt, .. } if finished(*phase) && *attempt == round.attempt);
+    let unlike = |peer, phase| format!("node {peer} has not finished it and is {phase}");
     let mut waits = Duration::from_millis(5);
     let begun = Instant::now();
     while !node.stopping() {
-        let mut running = None;
-        for (peer, answer) in both(node, &Ask::Where(key.clone()))? {
-            match answer {
-                Answer::Stands {
-                    phase: Phase::Computed | Phase::Releasing | Phase::Released,
-                    attempt,
-                    ..
-                } if attempt == round.attempt => {}
-                Answer::Stands { phase: Phase::Running, attempt, waits, .. }
-                    if attempt == round.attempt =>
-                {
-                    let computes = format!("node {peer} has not finished the attempt yet");
-                    running = Some(waits.unwrap_or(computes));
-                }
-                Answer::Stands { phase: Phase::Aborted, aborted, ending, .. } => {
-                    end(node, key, ended_by(node, (peer, round), aborted, ending));
-                    return Ok(());
-                }
-                Answer::Stands { failed, phase, .. } => {
-                    let unfinished = || format!("node {peer} has not finished it and is {phase}");
-                    let failure = failed_there(round, failed, unfinished);
-                    return node
-                        .advance(key, Step::Fail(failure))
-                        .map(drop)
-                        .map_err(|e| e.to_string());
-                }
-                other => return Err(said(peer, other)),
-            }
+        match others(node, round, same, unlike)? {
+            Others::Same => return node.step(key, Step::Release(round.attempt)),
+            Others::Otherwise => return Ok(()),
+            Others::Running(why) if begun.elapsed() > node.deadline() => return Err(why),
+            Others::Running(_) => thread::sleep(waits),
         }
-        let Some(running) = running else {
-            return node
-                .advance(key, Step::Release(round.attempt))
-                .map(drop)
-                .map_err(|e| e.to_string());
-        };
-        if begun.elapsed() > node.deadline() {
-            return Err(running);
-        }
-        thread::sleep(waits);
         waits = (waits * 2).min(LOOK);
     }
     Ok(())

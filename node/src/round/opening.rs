@@ -11,11 +11,12 @@ use super::others::OpenError;
 use super::states;
 use super::tidy::tidy;
 use crate::clock::now;
+use crate::locks::read_lock;
 use crate::node::Node;
 use crate::state::{Mandate, Order, Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::submission::{Public, public_hash, unpack_public};
 use crate::wire::{Answer, Ask};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// Longest time that a round may be open, in seconds: thirty days.
 const LONGEST: u64 = 30 * 24 * 3600;
@@ -86,7 +87,7 @@ pub fn open(
                 )));
             }
             check_clock(me, &spec)?;
-            let roll = node.roll.read().unwrap_or_else(PoisonError::into_inner).clone();
+            let roll = read_lock(&node.roll).clone();
             if roll.hash() != spec.roll {
                 return Err(OpenError::Refused(format!(
                     "node {me} has other clients enrolled than the opening says: clients.toml has to be the same at all nodes"

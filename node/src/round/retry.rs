@@ -162,7 +162,7 @@ pub(super) fn follow(
     }
     if wanted == Again::Begin {
         node.store.erase_outcome(key).map_err(|e| e.to_string())?;
-        node.advance(key, Step::Retry(attempt)).map_err(|e| e.to_string())?;
+        node.step(key, Step::Retry(attempt))?;
     }
     Ok(Answer::Complete(all))
 }

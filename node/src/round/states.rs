@@ -15,6 +15,7 @@
 
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Excluded, Round, RoundKey, Spec};
+use crate::store::Left;
 use crate::tasks::Ready;
 use slvr_runtime::share::state::Kept;
 use std::collections::BTreeSet;
@@ -99,7 +100,7 @@ pub(super) fn check_retry(node: &Node, ready: &Ready, spec: &Spec) -> Result<(),
 pub(super) fn before(node: &Node, ready: &Ready, spec: &Spec) -> Result<Option<Kept>, String> {
     let Some(round) = spec.after else { return Ok(None) };
     let key = RoundKey { task: spec.key.task.clone(), round };
-    let bytes = node.store.state(&key);
+    let bytes = node.store.kept(&key, Left::State);
     let bytes = bytes.map_err(|e| format!("the state that round {key} has left: {e}"))?;
     let kept = Kept::from_bytes(&ready.circuit, node.me(), &bytes);
     kept.map(Some).map_err(|e| format!("the state that round {key} has left: {e}"))
@@ -202,38 +203,23 @@ pub(super) fn check_places(
 }
 
 /// Erases the state that a released round has continued: its own has taken that one's place.
-///
-/// # Errors
-///
-/// Whatever the store says.
 pub(super) fn settle(node: &Node, round: &Round) -> Result<(), String> {
     let Some(before) = round.spec.after else { return Ok(()) };
     let key = RoundKey { task: round.spec.key.task.clone(), round: before };
-    node.store.erase_state(&key).map_err(|e| e.to_string())
+    node.store.erase(&key, Left::State).map_err(|e| e.to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hex::Hex;
+    use crate::state::tests::agreement;
 
     #[test]
     fn members_are_those_of_their_places() {
-        let entry = |c: &str| Entry {
-            client: c.into(),
-            submission: Hex([0; 16]),
-            digest: Hex([0; 32]),
-            set: None,
-        };
-        let mut agreement = Agreement {
-            opening: Hex([0; 32]),
-            accepted: vec![entry("a"), entry("c"), entry("d")],
-            excluded: vec![],
-            circuit: Hex([0; 32]),
-            clients: 5,
-            places: vec![],
-            others: vec![],
-        };
+        let mut agreement = agreement(3);
+        for (entry, name) in agreement.accepted.iter_mut().zip(["a", "c", "d"]) {
+            entry.client = name.into();
+        }
         let members = |a: &Agreement| {
             (0..5)
                 .map(|i| a.member(i).map_or("-", |e| e.client.as_str()).to_string())

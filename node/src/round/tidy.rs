@@ -4,6 +4,7 @@ use super::states;
 use crate::clock::now;
 use crate::node::Node;
 use crate::state::{Phase, Round, RoundKey, Step};
+use crate::store::Left;
 use crate::wire::RunName;
 
 /// Erases what nobody needs any more of a round that has ended: the submissions and the state before of one that was
@@ -37,7 +38,7 @@ pub(crate) fn forget_old(node: &Node) {
     for round in node.rounds() {
         let key = &round.spec.key;
         let old = round.times[2].is_some_and(|ended| ended < before);
-        if !round.ended() || round.erased || !old || node.store.state(key).is_ok() {
+        if !round.ended() || round.erased || !old || node.store.kept(key, Left::State).is_ok() {
             continue;
         }
         match node.forget(&round) {
@@ -52,9 +53,8 @@ pub(crate) fn forget_old(node: &Node) {
 
 /// All have computed: this node serves its words, and forgets the submissions.
 pub(super) fn release_here(node: &Node, name: &RunName) -> Result<(), String> {
-    let step = |step| node.advance(&name.key, step).map_err(|e| e.to_string());
-    step(Step::Release(name.attempt))?;
-    step(Step::Done)?;
+    node.step(&name.key, Step::Release(name.attempt))?;
+    node.step(&name.key, Step::Done)?;
     tidy(node, &name.key);
     Ok(())
 }

@@ -11,6 +11,7 @@
 use crate::config;
 use crate::hex::Hex;
 use crate::keys::is_address;
+use crate::locks::lock;
 use crate::metrics::worker as of_worker;
 use crate::node::Node;
 use crate::peers::Line;
@@ -29,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
@@ -94,11 +95,6 @@ pub(super) fn common(
 ) -> BTreeSet<u16> {
     let all = |number: &u16| theirs.values().all(|hello| hello.workers.contains(number));
     mine.keys().copied().filter(all).collect()
-}
-
-/// A worker has failed, and not because it waited for another one or heard of its end.
-pub(super) fn failed(node: &Node, worker: u16) {
-    node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
 }
 
 /// The workers that take part.
@@ -428,7 +424,7 @@ impl<'a> Crew<'a> {
     }
 
     fn has_waited(&mut self, place: usize, time: Duration) {
-        let spoken = *self.spoken.lock().unwrap_or_else(PoisonError::into_inner);
+        let spoken = *lock(&self.spoken);
         if self.waited.0 != spoken {
             self.waited = (spoken, BTreeMap::new());
         }

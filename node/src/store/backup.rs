@@ -10,19 +10,17 @@
 
 use super::opening::{at, extension, private};
 use super::{DATABASE, META, PUBLIC, ROLLS, ROUNDS, SUBMISSIONS, Store, StoreError, refused};
+use crate::locks::write_lock;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableDefinition};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
-/// The folder of the copy.
 const BACKUP: &str = "backup";
 
 /// Bytes that the copy's database keeps in memory while it is written.
 const CACHE: usize = 16 << 20;
 
 impl Store {
-    /// The folder of the copy.
     fn copy(&self) -> PathBuf {
         self.folder.join(BACKUP)
     }
@@ -38,7 +36,7 @@ impl Store {
         let (copy, begun) = (self.copy(), self.folder.join("backup.new"));
         private(&begun)?;
         let read = {
-            let _still = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+            let _still = write_lock(&self.gate);
             self.name(&begun)?;
             self.with(|db| db.begin_read().map_err(refused))?
         };
@@ -105,7 +103,6 @@ impl Store {
     }
 }
 
-/// Copies all tables.
 fn rows(from: &ReadTransaction, to: &Database) -> Result<(), StoreError> {
     fn table<K: redb::Key + 'static, V: redb::Value + 'static>(
         from: &ReadTransaction,

@@ -36,18 +36,21 @@
 
 use crate::config::{Enrolled, Roll};
 use crate::hex::{Hash, hex};
+use crate::locks::{read_lock, write_lock};
 use crate::state::{Entry, Round, RoundKey};
 use crate::submission::{Manifest, Public};
 use crate::vault::{self, Key, Label, Sealed};
 use redb::{
     Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition, WriteTransaction,
 };
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, RwLock, RwLockReadGuard};
 use thiserror::Error;
 
 mod backup;
@@ -55,6 +58,9 @@ mod opening;
 mod outcome;
 mod parts;
 mod retention;
+
+use opening::at;
+pub use outcome::Left;
 
 /// The file of the database.
 const DATABASE: &str = "node.redb";
@@ -72,14 +78,8 @@ const VERSION: &str = "3";
 /// The store cannot do what it is asked for.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The system refused.
     #[error("{}: {why}", path.display())]
-    Io {
-        /// What was touched.
-        path: PathBuf,
-        why: io::Error,
-    },
-    /// The database refused.
+    Io { path: PathBuf, why: io::Error },
     #[error("the database: {0}")]
     Database(#[source] Box<redb::Error>),
     /// What is there is not what was written.
@@ -90,57 +90,34 @@ pub enum StoreError {
         "{}: the database is {what}, and this node has kept rounds in this folder: put it back as it was when the node stopped. If it is lost, abort the rounds under way at the other nodes, move the whole folder away, and open rounds with numbers that were never used (see the guide on operations)",
         path.display()
     )]
-    Gone {
-        /// Where it should be.
-        path: PathBuf,
-        /// What is there.
-        what: &'static str,
-    },
-    /// The database is damaged.
+    Gone { path: PathBuf, what: &'static str },
     #[error(
         "{}: the database is damaged ({why}): put it back as it was when the node stopped, and not an older one (see the guide on operations)",
         path.display()
     )]
-    Broken {
-        /// Where it is.
-        path: PathBuf,
-        /// What is wrong.
-        why: String,
-    },
+    Broken { path: PathBuf, why: String },
     /// The database does not know a round of which there are files.
     #[error(
         "{}: there are files of this round, and the database does not know it: the database is older than they are. Put back the one that the node had when it stopped (see the guide on operations)",
         path.display()
     )]
-    Forgotten {
-        /// The round's folder.
-        path: PathBuf,
-    },
+    Forgotten { path: PathBuf },
     /// The database does not know that a round has ended.
     #[error(
         "{}: the parts of this round were erased when it ended, and the database does not know of its end: the database is older. Put back the one that the node had when it stopped (see the guide on operations)",
         path.display()
     )]
-    Older {
-        /// The round's folder.
-        path: PathBuf,
-    },
+    Older { path: PathBuf },
     /// The storage key is another one.
     #[error(
         "storage_key: this is not the key under which the data was sealed: its fingerprint is {found}, and that of the data {wanted}. Put back the right key"
     )]
-    Key {
-        /// Of the key at hand.
-        found: String,
-        /// Of the key that is wanted.
-        wanted: String,
-    },
+    Key { found: String, wanted: String },
     /// A client's part cannot be read.
     #[error(
         "the part of client {client} is damaged: it is mended once the client submits the same again"
     )]
     Part { client: String },
-    /// Another version wrote it.
     #[error(
         "the data is of version {0}, this program keeps version {VERSION}: see the guide on upgrades"
     )]
@@ -182,6 +159,47 @@ fn writing(db: &Database) -> Result<WriteTransaction, StoreError> {
 
 fn refused<E: Into<redb::Error>>(e: E) -> StoreError {
     StoreError::Database(Box::new(e.into()))
+}
+
+/// A row as it was written.
+fn parsed<T: DeserializeOwned>(text: &[u8], what: fmt::Arguments<'_>) -> Result<T, StoreError> {
+    serde_json::from_slice(text).map_err(|_| StoreError::Damaged(what.to_string()))
+}
+
+/// Writes a row, or writes it anew.
+fn put<'k, K: redb::Key + 'static>(
+    write: &WriteTransaction,
+    table: TableDefinition<'_, K, &'static [u8]>,
+    key: impl Borrow<K::SelfType<'k>>,
+    row: &impl Serialize,
+) -> Result<(), StoreError> {
+    let text = serde_json::to_vec(row).map_err(|e| StoreError::Damaged(e.to_string()))?;
+    let mut table = write.open_table(table).map_err(refused)?;
+    table.insert(key, &*text).map(drop).map_err(refused)
+}
+
+/// The key of a round's rows.
+fn place(key: &RoundKey) -> (&str, u64) {
+    (&key.task, key.round)
+}
+
+/// What `one` makes of each submission to a round, by client.
+fn submissions<T>(
+    table: &impl ReadableTable<(&'static str, u64, &'static str), &'static [u8]>,
+    key: &RoundKey,
+    one: impl Fn(&str, &[u8]) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    let (task, round) = place(key);
+    let mut out = Vec::new();
+    for row in table.range((task, round, "")..).map_err(refused)? {
+        let (at, text) = row.map_err(refused)?;
+        let (t, r, client) = at.value();
+        if (t, r) != (task, round) {
+            break;
+        }
+        out.push(one(client, text.value())?);
+    }
+    Ok(out)
 }
 
 /// A complete submission.
@@ -243,10 +261,10 @@ impl Store {
             Some(db) => Some(act(db)).filter(|done| !matches!(done, Err(e) if e.is_stale())),
             None => None,
         };
-        if let Some(done) = ask(&self.db.read().unwrap_or_else(PoisonError::into_inner)) {
+        if let Some(done) = ask(&read_lock(&self.db)) {
             return done;
         }
-        let mut held = self.db.write().unwrap_or_else(PoisonError::into_inner);
+        let mut held = write_lock(&self.db);
         // Another thread may have opened it in the meantime.
         if let Some(done) = ask(&held) {
             return done;
@@ -269,38 +287,43 @@ impl Store {
 
     /// Held while something on disk is changed. Whoever holds it asks for it no second time.
     fn changes(&self) -> RwLockReadGuard<'_, ()> {
-        self.gate.read().unwrap_or_else(PoisonError::into_inner)
+        read_lock(&self.gate)
     }
 
-    fn io<T>(&self, path: &Path, done: io::Result<T>) -> Result<T, StoreError> {
-        done.map_err(|why| StoreError::Io { path: path.into(), why })
-    }
-
-    /// Makes where a round stands durable.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
-    pub fn put_round(&self, round: &Round) -> Result<(), StoreError> {
-        let text = serde_json::to_vec(round).map_err(|e| StoreError::Damaged(e.to_string()))?;
-        let key = &round.spec.key;
-        let _gate = self.changes();
+    /// Changes tables, durably. Whoever asks holds [`Store::changes`].
+    fn write(
+        &self,
+        act: impl Fn(&WriteTransaction) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
         self.with(|db| {
             let write = writing(db)?;
-            write
-                .open_table(ROUNDS)
-                .map_err(refused)?
-                .insert((key.task.as_str(), key.round), &*text)
-                .map_err(refused)?;
+            act(&write)?;
             write.commit().map_err(refused)
         })
     }
 
+    /// The record of a key, if there is one.
+    fn record<'k, K: redb::Key + 'static, T: DeserializeOwned>(
+        &self,
+        table: TableDefinition<'_, K, &'static [u8]>,
+        key: impl Borrow<K::SelfType<'k>>,
+        what: fmt::Arguments<'_>,
+    ) -> Result<Option<T>, StoreError> {
+        self.with(|db| {
+            let read = db.begin_read().map_err(refused)?;
+            let table = read.open_table(table).map_err(refused)?;
+            let found = table.get(key.borrow()).map_err(refused)?;
+            found.map(|text| parsed(text.value(), what)).transpose()
+        })
+    }
+
+    /// Makes where a round stands durable.
+    pub fn put_round(&self, round: &Round) -> Result<(), StoreError> {
+        let _gate = self.changes();
+        self.write(|write| put(write, ROUNDS, place(&round.spec.key), round))
+    }
+
     /// A new round with its public inputs, and a key for its submissions.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system or the database says.
     pub fn open_round(&self, round: &Round, public: &Public) -> Result<(), StoreError> {
         let key = &round.spec.key;
         let _gate = self.changes();
@@ -310,46 +333,33 @@ impl Store {
             true => folder.clone(),
             false => folder.with_extension("new"),
         };
-        self.io(&begun, std::fs::create_dir_all(&begun))?;
+        std::fs::create_dir_all(&begun).map_err(at(&begun))?;
         let path = begun.join("key");
-        let own = self.io(&path, Key::random())?;
-        self.io(&path, vault::write(&path, self.sealed(&Label::new(key, "key")), own.expose()))?;
+        let own = Key::random().map_err(at(&path))?;
+        let label = Label::new(key, "key");
+        vault::write(&path, self.sealed(&label), own.expose()).map_err(at(&path))?;
         if begun != folder {
-            self.io(&folder, std::fs::rename(&begun, &folder))?;
+            std::fs::rename(&begun, &folder).map_err(at(&folder))?;
         }
         for above in folder.ancestors().take(3) {
-            self.io(above, vault::sync_folder(above))?;
+            vault::sync_folder(above).map_err(at(above))?;
         }
-        let text = serde_json::to_vec(round).map_err(|e| StoreError::Damaged(e.to_string()))?;
-        let public = serde_json::to_vec(public).map_err(|e| StoreError::Damaged(e.to_string()))?;
-        self.with(|db| {
-            let write = writing(db)?;
-            let at = (key.task.as_str(), key.round);
-            write.open_table(ROUNDS).map_err(refused)?.insert(at, &*text).map_err(refused)?;
-            write.open_table(PUBLIC).map_err(refused)?.insert(at, &*public).map_err(refused)?;
-            write.commit().map_err(refused)
+        self.write(|write| {
+            put(write, ROUNDS, place(key), round)?;
+            put(write, PUBLIC, place(key), public)
         })
     }
 
     /// Keeps who is enrolled, for the rounds that are opened with it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn put_roll(&self, roll: &Roll) -> Result<(), StoreError> {
-        let hash = roll.hash().to_string();
-        if self.roll(&roll.hash())?.is_some() {
+        let hash = roll.hash();
+        if self.roll(&hash)?.is_some() {
             return Ok(());
         }
         let bare = |c: &Enrolled| Enrolled { tokens: None, certificate: None, ..c.clone() };
         let all: Vec<Enrolled> = roll.clients.values().map(bare).collect();
-        let text = serde_json::to_vec(&all).map_err(|e| StoreError::Damaged(e.to_string()))?;
         let _gate = self.changes();
-        self.with(|db| {
-            let write = writing(db)?;
-            write.open_table(ROLLS).map_err(refused)?.insert(&*hash, &*text).map_err(refused)?;
-            write.commit().map_err(refused)
-        })
+        self.write(|write| put(write, ROLLS, &*hash.to_string(), &all))
     }
 
     /// Who was enrolled when rounds of that hash were opened.
@@ -358,13 +368,7 @@ impl Store {
     ///
     /// Whatever the database says; a record that does not read.
     pub fn roll(&self, hash: &Hash) -> Result<Option<Vec<Enrolled>>, StoreError> {
-        self.with(|db| {
-            let read = db.begin_read().map_err(refused)?;
-            let table = read.open_table(ROLLS).map_err(refused)?;
-            let found = table.get(&*hash.to_string()).map_err(refused)?;
-            let damaged = |_| StoreError::Damaged(format!("the record of the roll {hash}"));
-            found.map(|t| serde_json::from_slice(t.value()).map_err(damaged)).transpose()
-        })
+        self.record(ROLLS, &*hash.to_string(), format_args!("the record of the roll {hash}"))
     }
 
     /// A round, as a whole.
@@ -373,13 +377,7 @@ impl Store {
     ///
     /// Whatever the database says; a record that does not read.
     pub fn round(&self, key: &RoundKey) -> Result<Option<Round>, StoreError> {
-        self.with(|db| {
-            let read = db.begin_read().map_err(refused)?;
-            let table = read.open_table(ROUNDS).map_err(refused)?;
-            let found = table.get((key.task.as_str(), key.round)).map_err(refused)?;
-            let damaged = |_| StoreError::Damaged(format!("the record of round {key}"));
-            found.map(|t| serde_json::from_slice(t.value()).map_err(damaged)).transpose()
-        })
+        self.record(ROUNDS, place(key), format_args!("the record of round {key}"))
     }
 
     /// All rounds; of those that have ended what memory keeps of them ([`Round::brief`]).
@@ -395,9 +393,8 @@ impl Store {
             for row in table.iter().map_err(refused)? {
                 let (key, text) = row.map_err(refused)?;
                 let (task, round) = key.value();
-                let damaged =
-                    |_| StoreError::Damaged(format!("the record of round {task}/{round}"));
-                let whole: Round = serde_json::from_slice(text.value()).map_err(damaged)?;
+                let what = format_args!("the record of round {task}/{round}");
+                let whole: Round = parsed(text.value(), what)?;
                 out.push(if whole.ended() { whole.brief() } else { whole });
             }
             Ok(out)
@@ -410,13 +407,9 @@ impl Store {
     ///
     /// Whatever the database says; none.
     pub fn public(&self, key: &RoundKey) -> Result<Public, StoreError> {
-        self.with(|db| {
-            let read = db.begin_read().map_err(refused)?;
-            let table = read.open_table(PUBLIC).map_err(refused)?;
-            let found = table.get((key.task.as_str(), key.round)).map_err(refused)?;
-            let damaged = || StoreError::Damaged(format!("the record of public inputs of {key}"));
-            serde_json::from_slice(found.ok_or_else(damaged)?.value()).map_err(|_| damaged())
-        })
+        let what = format!("the record of public inputs of {key}");
+        let found = self.record(PUBLIC, place(key), format_args!("{what}"))?;
+        found.ok_or(StoreError::Damaged(what))
     }
 
     /// Makes a submission count. The same one counts once.
@@ -426,95 +419,52 @@ impl Store {
     /// Another submission of the client; whatever the database says.
     pub fn count(&self, record: &Record) -> Result<(), StoreError> {
         let m = &record.manifest;
-        let text = serde_json::to_vec(record).map_err(|e| StoreError::Damaged(e.to_string()))?;
+        let at = (m.task.as_str(), m.round, m.client.as_str());
         let _gate = self.changes();
-        self.with(|db| {
-            let write = writing(db)?;
-            {
-                let mut table = write.open_table(SUBMISSIONS).map_err(refused)?;
-                let at = (m.task.as_str(), m.round, m.client.as_str());
-                let found = table.get(at).map_err(refused)?.map(|t| t.value().to_vec());
-                if let Some(found) = found {
-                    let found: Option<Record> = serde_json::from_slice(&found).ok();
-                    return match found.is_some_and(|f| f.manifest == *m) {
-                        true => Ok(()),
-                        false => Err(StoreError::Conflict),
-                    };
-                }
-                table.insert(at, &*text).map_err(refused)?;
+        self.write(|write| {
+            let table = write.open_table(SUBMISSIONS).map_err(refused)?;
+            let found = table.get(at).map_err(refused)?.map(|t| t.value().to_vec());
+            drop(table);
+            let Some(found) = found else { return put(write, SUBMISSIONS, at, record) };
+            let found: Option<Record> = serde_json::from_slice(&found).ok();
+            match found.is_some_and(|f| f.manifest == *m) {
+                true => Ok(()),
+                false => Err(StoreError::Conflict),
             }
-            write.commit().map_err(refused)
         })
     }
 
     /// A client's submission.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn submission(&self, key: &RoundKey, client: &str) -> Result<Option<Record>, StoreError> {
+        let what = format_args!("the submission of {client} to {key}");
+        self.record(SUBMISSIONS, (key.task.as_str(), key.round, client), what)
+    }
+
+    /// What `one` makes of each submission to a round, by client.
+    fn each_submission<T>(
+        &self,
+        key: &RoundKey,
+        one: impl Fn(&str, &[u8]) -> Result<T, StoreError>,
+    ) -> Result<Vec<T>, StoreError> {
         self.with(|db| {
             let read = db.begin_read().map_err(refused)?;
-            let table = read.open_table(SUBMISSIONS).map_err(refused)?;
-            let found = table.get((key.task.as_str(), key.round, client)).map_err(refused)?;
-            let damaged = |_| StoreError::Damaged(format!("the submission of {client} to {key}"));
-            found.map(|t| serde_json::from_slice(t.value()).map_err(damaged)).transpose()
+            submissions(&read.open_table(SUBMISSIONS).map_err(refused)?, key, &one)
         })
     }
 
     /// All submissions of a round, by client.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn submissions(&self, key: &RoundKey) -> Result<Vec<Record>, StoreError> {
-        self.with(|db| {
-            let read = db.begin_read().map_err(refused)?;
-            let table = read.open_table(SUBMISSIONS).map_err(refused)?;
-            let task = key.task.as_str();
-            let mut out = Vec::new();
-            for row in table.range((task, key.round, "")..).map_err(refused)? {
-                let (at, text) = row.map_err(refused)?;
-                let (t, r, client) = at.value();
-                if (t, r) != (task, key.round) {
-                    break;
-                }
-                let damaged =
-                    |_| StoreError::Damaged(format!("the submission of {client} to {key}"));
-                out.push(serde_json::from_slice(text.value()).map_err(damaged)?);
-            }
-            Ok(out)
+        self.each_submission(key, |client, text| {
+            parsed(text, format_args!("the submission of {client} to {key}"))
         })
     }
 
     /// How many submissions of a round are complete.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the database says.
     pub fn count_of(&self, key: &RoundKey) -> Result<u64, StoreError> {
-        self.with(|db| {
-            let read = db.begin_read().map_err(refused)?;
-            let table = read.open_table(SUBMISSIONS).map_err(refused)?;
-            let task = key.task.as_str();
-            let mut count = 0;
-            for row in table.range((task, key.round, "")..).map_err(refused)? {
-                let (at, _) = row.map_err(refused)?;
-                let (t, r, _) = at.value();
-                if (t, r) != (task, key.round) {
-                    break;
-                }
-                count += 1;
-            }
-            Ok(count)
-        })
+        Ok(self.each_submission(key, |_, _| Ok(()))?.len() as u64)
     }
 
     /// Whether the database answers.
-    ///
-    /// # Errors
-    ///
-    /// Whatever it says.
     pub fn check(&self) -> Result<(), StoreError> {
         self.with(|db| {
             let read = db.begin_read().map_err(refused)?;

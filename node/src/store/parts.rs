@@ -9,14 +9,14 @@
 //! take the damaged file's place.
 
 use super::opening::{ENDED, at, extension};
-use super::{PUBLIC, ROUNDS, Store, StoreError, refused, writing};
+use super::{PUBLIC, ROUNDS, Store, StoreError, place, refused};
+use crate::locks::lock;
 use crate::state::RoundKey;
 use crate::vault::{self, Key, Label, Sealer};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 use zeroize::Zeroizing;
 
 /// Whether an error says that a file is not what was written.
@@ -27,7 +27,7 @@ fn is_damage(e: &io::Error) -> bool {
 
 impl Store {
     pub(super) fn round_key(&self, key: &RoundKey) -> Result<Key, StoreError> {
-        let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = lock(&self.keys);
         if let Some(own) = keys.get(key) {
             return Ok(own.clone());
         }
@@ -65,10 +65,6 @@ impl Store {
 
     /// Begins the file of a client's part, under a name that does not count. What is there of the same upload from
     /// before a restart is taken over, and `salvaged` is given it.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn begin(
         &self,
         (key, client, submission): (&RoundKey, &str, &str),
@@ -105,10 +101,6 @@ impl Store {
     }
 
     /// Removes a part that has its name and was not counted after all.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn take_back(&self, key: &RoundKey, client: &str) -> Result<(), StoreError> {
         if self.submission(key, client)?.is_some() {
             return Ok(());
@@ -119,10 +111,6 @@ impl Store {
     }
 
     /// Ends the file of a client's part and gives it its name. It is on disk afterwards, and does not count yet.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn end(
         &self,
         (key, client, submission): (&RoundKey, &str, &str),
@@ -133,7 +121,7 @@ impl Store {
         let _gate = self.changes();
         std::fs::rename(from, &path).map_err(at(&path))?;
         vault::sync_folder(&path).map_err(at(&path))?;
-        self.damaged().remove(&(key.clone(), client.to_string()));
+        lock(&self.damaged).remove(&(key.clone(), client.to_string()));
         Ok(())
     }
 
@@ -160,12 +148,8 @@ impl Store {
         })
     }
 
-    fn damaged(&self) -> std::sync::MutexGuard<'_, BTreeSet<(RoundKey, String)>> {
-        self.damaged.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn note_damaged(&self, key: &RoundKey, client: &str) {
-        self.damaged().insert((key.clone(), client.to_string()));
+        lock(&self.damaged).insert((key.clone(), client.to_string()));
     }
 
     /// Looks whether the part of a submission that counts is still there, unless it was erased. One that is gone is noted as damaged.
@@ -178,12 +162,16 @@ impl Store {
 
     /// Whether a client's part was found to be damaged, and has not come again.
     pub fn is_damaged(&self, key: &RoundKey, client: &str) -> bool {
-        self.damaged().contains(&(key.clone(), client.to_string()))
+        lock(&self.damaged).contains(&(key.clone(), client.to_string()))
     }
 
     /// The clients of a round whose parts were found to be damaged.
     pub fn damaged_of(&self, key: &RoundKey) -> Vec<String> {
-        self.damaged().iter().filter(|(k, _)| k == key).map(|(_, client)| client.clone()).collect()
+        lock(&self.damaged)
+            .iter()
+            .filter(|(k, _)| k == key)
+            .map(|(_, client)| client.clone())
+            .collect()
     }
 
     /// Removes what uploads left that do not go on: of clients whose submission is complete, of rounds that take
@@ -231,23 +219,17 @@ impl Store {
     }
 
     /// Forgets a round in which nothing has happened. What a crash leaves of it on the way is that of an opening.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system or the database says.
     pub fn forget_round(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
         for file in self.files(key).into_iter().filter(|f| !f.ends_with("key")) {
             remove(&file)?;
         }
-        self.with(|db| {
-            let write = writing(db)?;
-            let place = (key.task.as_str(), key.round);
-            write.open_table(ROUNDS).map_err(refused)?.remove(place).map_err(refused)?;
-            write.open_table(PUBLIC).map_err(refused)?.remove(place).map_err(refused)?;
-            write.commit().map_err(refused)
+        self.write(|write| {
+            write.open_table(ROUNDS).map_err(refused)?.remove(place(key)).map_err(refused)?;
+            write.open_table(PUBLIC).map_err(refused)?.remove(place(key)).map_err(refused)?;
+            Ok(())
         })?;
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        lock(&self.keys).remove(key);
         let (folder, gone) = (self.folder(key), self.folder(key).with_extension("new"));
         if folder.exists() {
             std::fs::rename(&folder, &gone).map_err(at(&folder))?;
@@ -259,14 +241,10 @@ impl Store {
     /// Erases the key and the parts of a round that has ended. Who has submitted what stays known, so that nothing is
     /// taken twice. A file says that the round has ended, before anything is erased: an older database would take the key
     /// and the parts for damaged.
-    ///
-    /// # Errors
-    ///
-    /// Whatever the system says.
     pub fn erase_parts(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
-        self.keys.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
-        self.damaged().retain(|(k, _)| k != key);
+        lock(&self.keys).remove(key);
+        lock(&self.damaged).retain(|(k, _)| k != key);
         let folder = self.folder(key);
         if folder.exists() && !folder.join(ENDED).exists() {
             let ended = folder.join(ENDED);

@@ -186,12 +186,8 @@ fn a_damaged_database_has_everything_or_is_refused() {
     let crashed = std::fs::read(&path).expect("reads");
     drop(store);
     let closed = std::fs::read(&path).expect("reads");
-    let (mut refused, mut state) = (0, 7u64);
-    let mut draw = |n: usize| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((state >> 33) % n as u64) as usize
-    };
+    let (mut refused, mut below) = (0, crate::draws::draws(7));
+    let mut draw = |n: usize| below(n as u64) as usize;
     for trial in 0..120 {
         let whole = if trial % 2 == 0 { &closed } else { &crashed };
         let mut bytes = whole.clone();
@@ -276,7 +272,7 @@ fn a_database_that_does_not_know_the_end_of_a_round_whose_parts_were_erased_is_r
 fn a_database_that_takes_submissions_beside_what_came_of_them_is_refused() {
     let dir = tempfile::tempdir().expect("a folder");
     let store = filled(dir.path(), 1);
-    store.put_result(&round(1).spec.key, b"words").expect("writes");
+    store.keep(&round(1).spec.key, Left::Result, b"words").expect("writes");
     drop(store);
     let e = Store::open(dir.path(), key(1)).expect_err("the round was computed");
     assert!(matches!(&e, StoreError::Older { path } if path.ends_with("t/1")), "{e}");

@@ -107,21 +107,8 @@ mod tests {
     use slvr_ring::Data;
     use slvr_runtime::share::deal::Components;
 
-    /// Numbers that follow from a seed.
-    struct Draw(u64);
-
-    impl Draw {
-        fn of(&mut self, n: u64) -> u64 {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            (self.0 >> 33) % n
-        }
-    }
-
     /// A circuit of three clients with some inputs each: words, bits, several planes of bits.
-    fn circuit(draw: &mut Draw) -> Circuit {
+    fn circuit(draw: &mut impl FnMut(u64) -> u64) -> Circuit {
         let mut c = text::parse(
             "circuit \"T\"\nparty \"Client\" 3\nparty \"Server\" 1\n\
              input %0 \"x0\" from 0 int(0, 2) [1] : A64[3,1]\n\
@@ -132,14 +119,14 @@ mod tests {
         .unwrap_or_else(|e| panic!("{e:?}"));
         let (input, ty) = (c.inputs[0].clone(), c.types[0].clone());
         (c.inputs, c.types) = (Vec::new(), Vec::new());
-        for k in 0..1 + draw.of(4) {
+        for k in 0..1 + draw(4) {
             let (mut input, mut ty) = (input.clone(), ty.clone());
-            ty.dom = match draw.of(4) {
+            ty.dom = match draw(4) {
                 0 => Dom::Ring(64),
                 1 => Dom::Ring(16),
-                _ => Dom::Bits(1 + draw.of(5) as u32),
+                _ => Dom::Bits(1 + draw(5) as u32),
             };
-            ty.shape = [3, 1 + draw.of(70)].into_iter().collect();
+            ty.shape = [3, 1 + draw(70)].into_iter().collect();
             input.name = format!("x{k}");
             (input.from, input.value) = (From::Each(0), slvr_circuit::ValueId(k as u32));
             c.inputs.push(input);
@@ -153,11 +140,11 @@ mod tests {
     fn a_part_is_taken_if_and_only_if_a_run_can_read_it() {
         let (mut taken, mut refused) = (0, 0);
         for seed in 0..400u64 {
-            let mut draw = Draw(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            let mut draw = crate::draws::draws(seed);
             let c = circuit(&mut draw);
             let layout = layout(&c, 0);
             let explicit: usize = layout.iter().map(|&(_, dom, n)| wire_len(dom, n)).sum();
-            let mut vector: Vec<u8> = (0..explicit).map(|_| draw.of(256) as u8).collect();
+            let mut vector: Vec<u8> = (0..explicit).map(|_| draw(256) as u8).collect();
             // A packing, and then a bit or none of it changed.
             let mut at = 0;
             for &(_, dom, n) in &layout {
@@ -175,11 +162,11 @@ mod tests {
                     Some(*at - 1)
                 })
                 .collect();
-            let byte = match draw.of(4) {
-                0 => draw.of(explicit as u64) as usize,
-                _ => ends[draw.of(ends.len() as u64) as usize],
+            let byte = match draw(4) {
+                0 => draw(explicit as u64) as usize,
+                _ => ends[draw(ends.len() as u64) as usize],
             };
-            vector[byte] ^= [0, 1 << draw.of(8)][draw.of(2) as usize];
+            vector[byte] ^= [0, 1 << draw(8)][draw(2) as usize];
             let seeds = [[seed as u8; 16], [7; 16]];
             let component = |i: usize| match i % 3 {
                 2 => vector.clone(),
@@ -208,7 +195,7 @@ mod tests {
                 let mut checker = Checker::new(&c, 0, node, &manifest);
                 let mut rest = &part[..];
                 while !rest.is_empty() {
-                    let (piece, more) = rest.split_at(rest.len().min(1 + draw.of(60) as usize));
+                    let (piece, more) = rest.split_at(rest.len().min(1 + draw(60) as usize));
                     checker.absorb(piece);
                     rest = more;
                 }

@@ -58,7 +58,6 @@ pub enum SubmissionError {
     Length {
         /// Bytes that the circuit's inputs take.
         expected: u64,
-        /// Bytes that came.
         found: u64,
     },
     /// The explicit vector is not a packing of elements: no node could read it, and the third would not see that.
@@ -70,7 +69,6 @@ pub enum SubmissionError {
     /// No party set of that name gives inputs.
     #[error("no party set `{named}` of the circuit gives inputs: there are {there}")]
     Set {
-        /// What was named.
         named: String,
         /// Those that do.
         there: String,
@@ -304,7 +302,6 @@ impl Signer {
         Ok(Signer { pair, dealing })
     }
 
-    /// Its public key.
     pub fn public(&self) -> Hex<32> {
         let mut key = [0; 32];
         key.copy_from_slice(self.pair.public_key().as_ref());

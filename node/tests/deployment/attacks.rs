@@ -1,7 +1,7 @@
 //! Strangers at both ports: refused, logged, no memory growth, the rounds unharmed.
 
 use crate::upkeep::ask;
-use crate::world::{Shape, World, client, until};
+use crate::world::{LONG, Shape, World, client, number, until};
 use slvr_node::config::{identity, token_for};
 use slvr_node::hex::sha256;
 use slvr_node::trust;
@@ -9,9 +9,8 @@ use slvr_runtime::link::tls::Secure;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(90);
 
 /// Calls a port of node 0 with somebody's certificate, or none.
 pub fn call(world: &World, port: u16, own: Option<&str>) -> std::io::Result<Secure> {
@@ -24,18 +23,28 @@ pub fn call_node(world: &World, node: usize, own: Option<&str>) -> std::io::Resu
 }
 
 pub fn call_at(world: &World, at: (usize, u16), own: Option<&str>) -> std::io::Result<Secure> {
-    let path = |name: &str| world.folder.path().join(name);
-    let (node, port) = at;
-    let file = |end: &str| path(&format!("node-{node}/node.{end}"));
-    let (node, _) = identity(&file("crt"), &file("key")).expect("an identity");
-    let own = own.map(|o| {
-        identity(&path(&format!("{o}.crt")), &path(&format!("{o}.key"))).expect("an identity")
-    });
-    let config = trust::client(own.as_ref().map(|(c, k)| (c, k)), vec![sha256(&node)])
-        .expect("a configuration");
+    dial(world, at.1, own, &format!("node-{}/node", at.0))
+}
+
+/// Calls whoever shows this certificate.
+pub fn dial(world: &World, port: u16, own: Option<&str>, who: &str) -> std::io::Result<Secure> {
+    let path = |name: &str, end: &str| world.folder.path().join(format!("{name}.{end}"));
+    let of = |who: &str| identity(&path(who, "crt"), &path(who, "key")).expect("an identity");
+    let (own, there) = (own.map(of), sha256(&of(who).0));
+    let config = trust::client(own.as_ref().map(|(c, k)| (c, k)), vec![there]);
+    let config = config.expect("a configuration");
     let socket = TcpStream::connect(("127.0.0.1", port))?;
     socket.set_read_timeout(Some(LONG))?;
     Secure::call_with(Arc::new(config), socket)
+}
+
+/// What the other end says until it closes.
+pub fn says(tls: &Secure) -> String {
+    let (mut out, mut part) = (Vec::new(), [0; 4096]);
+    while let Ok(n @ 1..) = tls.read(&mut part) {
+        out.extend_from_slice(&part[..n]);
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 /// Whether the other end closes without having said anything.
@@ -50,11 +59,8 @@ fn caller_offset(caller: &slvr_node::client::Caller, path: &str) -> Option<u64> 
 }
 
 fn round_works(world: &World, round: u64) {
-    world.open(round, 600);
-    (0..5).for_each(|i| world.submit(i, round));
-    let status = world.ended(round, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(round), world.expected(&[0, 1, 2, 3, 4]));
+    world.begin(round, &[0, 1, 2, 3, 4]);
+    world.released(round, &[0, 1, 2, 3, 4]);
 }
 
 /// Whoever only asks whether a node lives makes room for an operator, however many there are.
@@ -119,8 +125,7 @@ fn who_is_no_node_gets_nothing_at_the_port_of_nodes() {
     let before = world.resident(0);
     open.extend((0..500).map_while(|_| TcpStream::connect(("127.0.0.1", port)).ok()));
     (0..5).for_each(|i| world.submit(i, 1));
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(1, &[0, 1, 2, 3, 4]);
     let grown = world.resident(0).saturating_sub(before);
     assert!(grown < 64 << 20, "{grown} bytes more");
 }
@@ -164,14 +169,6 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
     idle.clear();
     let tls =
         || call(&world, port, Some(&format!("clients/{}/client", client(0)))).expect("connects");
-    let says = |tls: &Secure| {
-        let mut out = Vec::new();
-        let mut part = [0; 4096];
-        while let Ok(n @ 1..) = tls.read(&mut part) {
-            out.extend_from_slice(&part[..n]);
-        }
-        String::from_utf8_lossy(&out).into_owned()
-    };
     let s = world.submission(0, 1);
     let path = format!("/v1/tasks/sums/rounds/1/submissions/{}", s.manifest.submission);
     // A manifest that is announced longer than any may be is refused before it comes.
@@ -181,13 +178,12 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
     );
     long.write_all(head.as_bytes(), true).expect("sends");
     assert!(says(&long).starts_with("HTTP/1.1 413"));
-    // A body that comes by the byte is given up.
+    // A body that comes by the byte is given up, after a while in which other things happen.
     let slow = tls();
     let head = format!(
         "POST {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 500\r\n\r\n{{"
     );
     slow.write_all(head.as_bytes(), true).expect("sends");
-    assert!(says(&slow).starts_with("HTTP/1.1 408"));
     // Garbage, and a head without an end.
     for bytes in [&b"\x00\x01\x02\x03\r\n\r\n"[..], &[b'a'; 100_000]] {
         let garbage = tls();
@@ -208,15 +204,7 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
     };
     assert_eq!(state(), Some(0));
     let part = s.part(1);
-    let (one, other) = identity(
-        &wide.folder.path().join("node-1/node.crt"),
-        &wide.folder.path().join("node-1/node.key"),
-    )
-    .expect("an identity");
-    drop(other);
-    let config = trust::client(None, vec![sha256(&one)]).expect("a configuration");
-    let socket = TcpStream::connect(("127.0.0.1", wide.client_ports[1])).expect("connects");
-    let broken = Secure::call_with(Arc::new(config), socket).expect("connects");
+    let broken = call_at(&wide, (1, wide.client_ports[1]), None).expect("connects");
     let token = token_for(caller.config().token.as_deref().expect("a token"), 1);
     let head = format!(
         "PATCH {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {}\r\nUpload-Offset: 0\r\nContent-Length: {}\r\n\r\n",
@@ -232,6 +220,7 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
     assert!(at <= 700_000, "{at}");
     caller.submit_to(1, &s, &|_, _, _| {}).expect("goes on");
     drop(wide);
+    assert!(says(&slow).starts_with("HTTP/1.1 408"));
     // Who is not enrolled is told so, and nothing of the deployment.
     let stranger = call(&world, port, None).expect("connects");
     stranger
@@ -252,12 +241,11 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
 /// `SLVR_COUNT` is how many connections there are in the long run.
 #[test]
 fn idle_connections_and_slow_requests_take_a_bounded_memory_and_no_room() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<usize>().ok());
-    let count = number("SLVR_COUNT").unwrap_or(2000);
+    let count = number("SLVR_COUNT", 2000) as usize;
     let world = World::started(Shape { limits: "slowest = 100000".into(), ..Shape::default() });
     round_works(&world, 1);
     let (port, own) = (world.client_ports[0], format!("clients/{}/client", client(0)));
-    let wave = |round: u64| {
+    let wave = |round: u64, last: bool| {
         let idle: Vec<TcpStream> =
             (0..count).map_while(|_| TcpStream::connect(("127.0.0.1", port)).ok()).collect();
         assert_eq!(idle.len(), count, "raise the limit of open files (ulimit -n)");
@@ -275,26 +263,27 @@ fn idle_connections_and_slow_requests_take_a_bounded_memory_and_no_room() {
                 tls
             })
             .collect();
-        let most = std::sync::atomic::AtomicU64::new(0);
+        let (most, worked) = (AtomicU64::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             let drips = scope.spawn(|| {
-                // Until all of them have been given up.
+                // In the last wave until all of them have been given up.
                 let mut open: Vec<&Secure> = slow.iter().collect();
-                while !open.is_empty() {
+                while !open.is_empty() && (last || !worked.load(Ordering::Relaxed)) {
                     open.retain(|tls| tls.write_all(b"x", true).is_ok());
-                    most.fetch_max(world.resident(0), std::sync::atomic::Ordering::Relaxed);
+                    most.fetch_max(world.resident(0), Ordering::Relaxed);
                     std::thread::sleep(Duration::from_millis(100));
                 }
             });
             round_works(&world, round);
+            worked.store(true, Ordering::Relaxed);
             drips.join().expect("all are given up");
         });
         drop(idle);
         most.into_inner()
     };
     let before = world.resident(0);
-    let first = wave(2);
-    let second = wave(3);
+    let first = wave(2, false);
+    let second = wave(3, true);
     eprintln!(
         "{count} idle connections: {before} bytes before, {first} and {second} at most in two waves"
     );

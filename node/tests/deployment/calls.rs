@@ -1,18 +1,16 @@
 //! What callers are told: nodes that say nothing, rounds that nobody knows, calls at the same time.
 
-use crate::world::{Shape, Sums, TASK, World, until};
+use crate::openings::{give, seal};
+use crate::world::{LONG, Shape, Sums, TASK, World, until};
 use hyper::Method;
 use slvr_node::Service;
 use slvr_node::client::{CallError, Caller};
 use slvr_node::clock::now;
 use slvr_node::config::{CallerConfig, NodeConfig};
-use slvr_node::opening::Seal;
 use slvr_node::state::{RoundKey, Spec};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
-
-const LONG: Duration = Duration::from_secs(90);
 
 /// A caller and what it is told.
 fn told(caller: Caller) -> (Caller, Arc<Mutex<Vec<String>>>) {
@@ -26,45 +24,35 @@ fn told(caller: Caller) -> (Caller, Arc<Mutex<Vec<String>>>) {
 fn a_stopped_node_is_named_while_it_is_waited_for_and_given_up() {
     let world = World::started(Shape::default());
     world.open(1, 600);
+    let (coordinator, heard) = told(world.coordinator().quiet(Duration::from_secs(4)));
+    coordinator.status(1, TASK, 1).expect("is there");
+    let made = world.submission(0, 1);
     world.signal(1, "-STOP");
-    // Longer than the time after which whoever waits is told.
-    let quiet = Duration::from_secs(5);
-    for (file, first) in
-        [("clients/client-000/client.toml", false), ("coordinator/coordinator.toml", true)]
-    {
-        let (caller, heard) = told(world.caller(file).quiet(quiet));
-        let e = match first {
-            true => caller.status(1, TASK, 1).expect_err("it is stopped"),
-            false => {
-                let s = world.submission(0, 1);
-                caller.submit(&s, Duration::ZERO, &|_, _, _| {}).expect_err("it is stopped")
-            }
-        };
-        match &e {
-            CallError::Submission(all) => {
-                assert!(all[0].is_ok() && all[2].is_ok(), "who is there has it: {e}");
-                assert!(matches!(&all[1], Err(CallError::Unreachable { node: 1, .. })), "{e}");
-                let lines: Vec<String> = e.to_string().lines().map(String::from).collect();
-                let there = |node: u64| format!("node {node}: it is there, and the round is open");
-                assert_eq!((&lines[1], &lines[3]), (&there(0), &there(2)), "{e}");
-            }
-            CallError::Unreachable { node: 1, .. } => {}
-            _ => panic!("{e}"),
-        }
-        let address = format!("node 1 at 127.0.0.1:{}", world.client_ports[1]);
-        assert!(e.to_string().contains(&address), "{e}");
-        let heard = heard.lock().expect("a list").clone();
-        // A handshake that does not come has a time limit of its own.
-        let silent = e.to_string().contains("no connection");
-        assert!(silent || heard.iter().any(|t| t.contains(&address)), "{heard:?}");
-    }
+    let address = format!("node 1 at 127.0.0.1:{}", world.client_ports[1]);
+    // On a connection that is there, for longer than the time after which whoever waits is told.
+    let e = coordinator.status(1, TASK, 1).expect_err("it is stopped");
+    assert!(matches!(&e, CallError::Unreachable { node: 1, .. }), "{e}");
+    let heard = heard.lock().expect("a list").clone();
+    assert!(e.to_string().contains(&address), "{e}");
+    assert!(heard.iter().any(|t| t.contains(&address)), "{heard:?}");
+    // On a new one.
+    let done = world.client(0).submit(&made, Duration::ZERO, &|_, _, _| {});
+    let e = done.expect_err("it is stopped");
+    let CallError::Submission(all) = &e else { panic!("{e}") };
+    assert!(all[0].is_ok() && all[2].is_ok(), "who is there has it: {e}");
+    assert!(matches!(&all[1], Err(CallError::Unreachable { node: 1, .. })), "{e}");
+    let lines: Vec<String> = e.to_string().lines().map(String::from).collect();
+    let there = |node: u64| format!("node {node}: it is there, and the round is open");
+    assert_eq!((&lines[1], &lines[3]), (&there(0), &there(2)), "{e}");
+    assert!(lines[2].contains(&address), "{e}");
     // All three are asked at the same time, and who is there answers.
-    let all = world.coordinator().quiet(quiet).statuses(TASK, 1);
+    let soon = || Instant::now() + Duration::from_secs(4);
+    let all = coordinator.patiently(soon(), || Ok(coordinator.statuses(TASK, 1)));
+    let all = all.expect("three answers");
     assert!(all[0].is_ok() && all[1].is_err() && all[2].is_ok(), "{all:?}");
     // A round that cannot be opened everywhere names the node, and its number is not used up.
-    let coordinator = world.coordinator();
     let open = || coordinator.open((TASK, 2), (600, 1, None), &world.public());
-    let e = open().expect_err("it is stopped");
+    let e = coordinator.patiently(soon(), open).expect_err("it is stopped");
     assert!(matches!(&e, CallError::Unreachable { node: 1, .. }), "{e}");
     world.signal(1, "-CONT");
     let opened = coordinator.patiently(Instant::now() + LONG, open).expect("opens");
@@ -121,7 +109,6 @@ fn a_node_that_goes_away_in_the_last_step_of_an_opening_costs_no_number() {
     // Nodes 1 and 2 have it, and node 0 goes away before it is told.
     let deadline = open_at(&world, 2, 600, &[1, 2]);
     assert_eq!(coordinator.status(1, TASK, 2).expect("a round")["phase"], "open");
-    world.kill(0);
     world.start(0);
     // The same call again opens it there, with its first deadline.
     let open = || coordinator.open((TASK, 2), (700, 1, Some(3)), &world.public());
@@ -129,8 +116,7 @@ fn a_node_that_goes_away_in_the_last_step_of_an_opening_costs_no_number() {
     assert_eq!((&opened["phase"], &opened["deadline"]), (&"open".into(), &deadline.into()));
     // It is led: it ends by itself.
     (0..5).for_each(|i| world.submit(i, 2));
-    assert_eq!(world.ended(2, LONG)["phase"], "released");
-    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(2, &[0, 1, 2, 3, 4]);
 }
 
 /// Opens a round at some nodes only; its deadline.
@@ -138,10 +124,9 @@ fn open_at(world: &World, round: u64, seconds: u64, nodes: &[usize]) -> u64 {
     let coordinator = world.coordinator();
     let key = RoundKey { task: TASK.into(), round };
     let before = coordinator.opening(TASK, 1).expect("is open");
-    let seal = Seal::new(&coordinator.config().secret.expect("a secret").0).expect("a key");
-    let spec = seal.open(Spec { key, deadline: now() + seconds, ..before });
+    let spec = seal(&coordinator).open(Spec { key, deadline: now() + seconds, ..before });
     for &node in nodes {
-        crate::openings::give(&coordinator, node, &spec, &world.public()).expect("opens");
+        give(&coordinator, node, &spec, &world.public()).expect("opens");
     }
     spec.deadline
 }
@@ -151,13 +136,10 @@ fn a_round_that_is_open_at_two_nodes_only_ends_at_its_deadline_and_costs_no_numb
     let world = World::started(Shape { deadline: 5, ..Shape::default() });
     world.open(1, 600);
     open_at(&world, 2, 1, &[0, 1]);
-    let ended = world.ended(2, LONG);
-    assert_eq!(ended["phase"], "aborted", "{ended}");
-    assert!(ended["aborted"].to_string().contains("not open at all nodes"), "{ended}");
-    world.open(2, 600);
-    (0..5).for_each(|i| world.submit(i, 2));
-    assert_eq!(world.ended(2, LONG)["phase"], "released");
-    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+    let why = world.aborted(2);
+    assert!(why.contains("not open at all nodes"), "{why}");
+    world.begin(2, &[0, 1, 2, 3, 4]);
+    world.released(2, &[0, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -191,10 +173,7 @@ fn a_submission_is_told_where_its_round_stands_and_everything_of_it_is_erased() 
     let first = submit(&world);
     assert_eq!(stands(&first), [0; 3].map(|_| ("open".into(), false.into())));
     coordinator.abort(TASK, 1).expect("aborts");
-    for node in 0..3 {
-        let shown = || coordinator.status(node, TASK, 1).ok();
-        until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
-    }
+    world.all_know(1, "aborted");
     let again = submit(&world);
     assert_eq!(stands(&again), [0; 3].map(|_| ("aborted".into(), false.into())));
     assert_eq!((&again[0]["digest"], &again[0]["at"]), (&first[0]["digest"], &first[0]["at"]));
@@ -326,7 +305,7 @@ fn no_answer_says_where_a_node_keeps_its_files() {
             said.push(format!("{done:?}"));
         }
         let late = world.submission(0, 1);
-        said.push(format!("{:?}", world.client(0).submit_to(node, &late, &|_, _, _| {})));
+        said.push(format!("{:?}", world.submit_to(0, node, &late)));
     }
     said.push(format!("{:?}", world.client(0).fetch(TASK, 1)));
     let path = folder.to_str().expect("text");

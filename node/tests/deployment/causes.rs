@@ -25,11 +25,10 @@ fn nodes_that_connect_hear_that_another_one_has_ended_the_attempt() {
     crew.signal(2, 0, "-STOP");
     crew.submit(1);
     connects(&crew);
-    crew.world.kill(2);
     crew.world.start(2);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "after a node was started again");
+    // It need not wait for the worker in the next attempt, too.
+    crew.signal(2, 0, "-CONT");
+    let status = crew.released(1, "after a node was started again");
     let first = failures(&status).remove(0);
     assert!(first.contains("node 2") && first.contains("restarted"), "{first}");
 }
@@ -44,13 +43,17 @@ fn nodes_that_connect_hear_that_the_round_is_aborted() {
     connects(&crew);
     let coordinator = crew.world.coordinator();
     coordinator.abort(CHECK, 1).expect("aborts");
+    for node in [0, 1] {
+        until(LONG, "it waits no more", || {
+            coordinator.status(node, CHECK, 1).ok()?["run"].is_null().then_some(())
+        });
+    }
+    crew.signal(2, 0, "-CONT");
     until(Duration::from_secs(60), "is run again", || {
         thread::sleep(Duration::from_millis(200));
         coordinator.retry(CHECK, 1).ok()
     });
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "after it was aborted");
+    crew.released(1, "after it was aborted");
 }
 
 /// As behind a firewall: whatever workers do, the nodes compute alone in the last attempt.
@@ -62,11 +65,9 @@ fn workers_that_never_reach_each_other_end_no_round() {
     // From those of node 1 to those of node 0.
     (0..3).for_each(|k| crew.lines[3 * k].cut());
     crew.submit(1);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "without workers");
+    let status = crew.released(1, "without workers");
     assert_eq!(failures(&status).len(), 1, "{status}");
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [(); 3].map(|()| [0, 0, 0]));
+    assert_eq!(crew.all_failed(), [(); 3].map(|()| [0, 0, 0]));
 }
 
 /// Its worker is alive: those of the others wait for it, and their nodes for them.
@@ -84,12 +85,10 @@ fn a_node_that_is_stopped_is_the_cause_and_no_worker() {
         (!failures(&status).is_empty()).then_some(())
     });
     crew.world.signal(1, "-CONT");
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "after a node was stopped");
+    let status = crew.released(1, "after a node was stopped");
     let first = failures(&status).remove(0);
     assert!(first.contains("node 1 at ") || first.contains("party 1"), "{first}");
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0], [0], [0]]);
+    assert_eq!(crew.all_failed(), [[0], [0], [0]]);
 }
 
 /// Node 0 and its worker only hear of it. After two attempts that number is left out.
@@ -101,15 +100,13 @@ fn a_line_between_workers_of_others_that_breaks_is_named_and_done_without() {
     crew.submit(1);
     // From the worker of node 2 to that of node 1.
     crew.breaks(3, 0);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "without workers");
+    let status = crew.released(1, "without workers");
     let all = failures(&status);
     assert_eq!(all.len(), 2, "{all:?}");
     for why in &all {
         assert!(why.contains("on worker 0: "), "{why}");
     }
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0], [0], [0]]);
+    assert_eq!(crew.all_failed(), [[0], [0], [0]]);
 }
 
 /// What it reads at that moment ends because it has ended, and is not the cause.
@@ -121,9 +118,7 @@ fn a_worker_says_what_ended_it_also_while_it_is_handed_a_range() {
     crew.lines[1].cut();
     [2, 4, 5].iter().for_each(|line| crew.lines[*line].slow(200));
     crew.submit(1);
-    let status = crew.ended(1, Duration::from_secs(300));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "without workers");
+    let status = crew.released(1, "without workers");
     let all = failures(&status);
     assert!(all.iter().any(|why| why.contains("worker 0 of node")), "{all:?}");
     assert!(all.iter().all(|why| !why.contains("close_notify")), "{all:?}");

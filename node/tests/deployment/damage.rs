@@ -1,20 +1,16 @@
 //! Files that are damaged or lost, and uploads that a restart interrupts.
 
-use crate::world::{Shape, TASK, World, client, until};
+use crate::schedules::Draw;
+use crate::world::{LONG, Shape, TASK, World, client, number, until};
 use hyper::Method;
+use serde_json::Value;
 use std::fs;
-use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(90);
 
 #[test]
 fn a_damaged_part_is_mended_by_the_same_submission_and_costs_no_round() {
     let world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
-    let part = |node: usize, i: u64| {
-        world.folder.path().join(format!("node-{node}/data/rounds/{TASK}/1/{}.part", client(i)))
-    };
+    world.begin(1, &[0, 1, 2, 3]);
+    let part = |node: usize, i: u64| world.data(node, 1).join(format!("{}.part", client(i)));
     // Changed, cut short, and gone.
     let mut changed = fs::read(part(1, 0)).expect("reads");
     let half = changed.len() / 2;
@@ -23,7 +19,7 @@ fn a_damaged_part_is_mended_by_the_same_submission_and_costs_no_round() {
     let short = fs::read(part(0, 2)).expect("reads");
     fs::write(part(0, 2), &short[..10]).expect("writes");
     fs::remove_file(part(1, 3)).expect("removes");
-    let before = world.client(0).submit_to(1, &world.submission(0, 1), &|_, _, _| {});
+    let before = world.submit_to(0, 1, &world.submission(0, 1));
     let before = before.expect("it is not known yet");
     let coordinator = world.coordinator();
     coordinator.close(TASK, 1).expect("closes");
@@ -38,18 +34,16 @@ fn a_damaged_part_is_mended_by_the_same_submission_and_costs_no_round() {
     until(LONG, "node 1 says so", || damaged(1).filter(|d| *d == both));
     // Other bytes mend nothing.
     let other = world.submission_of(0, 1, vec![2.0; 8]);
-    assert!(world.client(0).submit_to(1, &other, &|_, _, _| {}).is_err());
+    assert!(world.submit_to(0, 1, &other).is_err());
     for i in [0, 2, 3] {
         world.submit(i, 1);
     }
-    let after = world.client(0).submit_to(1, &world.submission(0, 1), &|_, _, _| {});
+    let after = world.submit_to(0, 1, &world.submission(0, 1));
     // The round has gone on meanwhile, and that is all that differs.
     let mut after = after.expect("is there");
     after["phase"] = before["phase"].clone();
     assert_eq!(after, before, "the same bytes have the same answer");
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    let status = world.released(1, &[0, 1, 2, 3]);
     // Waiting for the clients used up no attempts but those in which the damage was found.
     assert!(status["attempt"].as_u64() <= Some(3), "{status}");
 }
@@ -58,38 +52,25 @@ fn a_damaged_part_is_mended_by_the_same_submission_and_costs_no_round() {
 /// is mended as ever.
 #[test]
 fn what_is_damaged_between_two_loads_ends_the_attempt() {
-    let world = World::started(Shape { parts: true, layers: 200, ..Shape::default() });
-    world.open(1, 600);
-    (0..5).for_each(|i| world.submit(i, 1));
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    let world = World::started(Shape { program: "parts", layers: 200, ..Shape::default() });
+    world.begin(1, &[0, 1, 2, 3, 4]);
+    world.released(1, &[0, 1, 2, 3, 4]);
 
-    world.open(2, 600);
-    (0..4).for_each(|i| world.submit(i, 2));
+    world.begin(2, &[0, 1, 2, 3]);
     // Client 4 is loaded in the last layer.
     world.links.iter().for_each(|(_, proxy)| proxy.slow(10));
     world.submit(4, 2);
-    let coordinator = world.coordinator();
-    let done = |node: usize| coordinator.status(node, TASK, 2).ok()?["run"]["layer"].as_u64();
-    until(LONG, "it computes", || done(1).filter(|&n| n > 2));
-    let name = format!("node-1/data/rounds/{TASK}/2/{}.part", client(4));
-    let path = world.folder.path().join(name);
+    world.computes(1, 2, 2);
+    let path = world.data(1, 2).join(format!("{}.part", client(4)));
     let mut bytes = fs::read(&path).expect("reads");
     let half = bytes.len() / 2;
     bytes[half] ^= 1;
     fs::write(&path, bytes).expect("writes");
-    let failed = || {
-        let shown = coordinator.status(1, TASK, 2).ok()?;
-        let why = shown.to_string();
-        why.contains("of party set 0 gave is lost").then_some(why)
-    };
-    until(LONG, "the attempt ends", failed);
+    let failed = |s: &Value| s.to_string().contains("of party set 0 gave is lost");
+    world.shows(1, 2, "the attempt ends", failed);
     world.links.iter().for_each(|(_, proxy)| proxy.slow(0));
     world.submit(4, 2);
-    let status = world.ended(2, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(2, &[0, 1, 2, 3, 4]);
 }
 
 /// A round that was aborted for a damaged part may be run again, so each node still takes exactly what it has acknowledged.
@@ -97,11 +78,9 @@ fn what_is_damaged_between_two_loads_ends_the_attempt() {
 fn a_part_that_is_lost_is_taken_again_also_once_the_round_was_aborted() {
     let mut world = World::started(Shape { deadline: 2, patience: 4, ..Shape::default() });
     let part = |world: &World, (node, round, i): (usize, u64, u64)| {
-        let name = format!("node-{node}/data/rounds/{TASK}/{round}/{}.part", client(i));
-        world.folder.path().join(name)
+        world.data(node, round).join(format!("{}.part", client(i)))
     };
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     // Found by an attempt.
     let lost = part(&world, (1, 1, 2));
     let whole = fs::metadata(&lost).expect("is there").len();
@@ -111,12 +90,9 @@ fn a_part_that_is_lost_is_taken_again_also_once_the_round_was_aborted() {
     let why = ended["aborted"].as_str().expect("was aborted").to_string();
     let named = format!("node 1: damaged parts wait to be mended: clients {}", client(2));
     assert!(why.contains(&named), "{why}");
-    for node in 0..3 {
-        let shown = || world.coordinator().status(node, TASK, 1).ok();
-        until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
-    }
+    world.all_know(1, "aborted");
     let other = world.submission_of(2, 1, vec![2.0; 8]);
-    assert!(world.client(2).submit_to(1, &other, &|_, _, _| {}).is_err());
+    assert!(world.submit_to(2, 1, &other).is_err());
     world.submit(2, 1);
     assert_eq!(fs::metadata(&lost).expect("is there again").len(), whole);
     // Found when the node starts, and when somebody asks.
@@ -124,8 +100,7 @@ fn a_part_that_is_lost_is_taken_again_also_once_the_round_was_aborted() {
     world.kill(2);
     fs::remove_file(&at_start).expect("removes");
     world.start(2);
-    let shown = |world: &World| world.coordinator().status(2, TASK, 1).ok();
-    let damaged = until(LONG, "node 2 is there", || shown(&world))["damaged"].clone();
+    let damaged = world.shows(2, 1, "node 2 is there", |_| true)["damaged"].clone();
     assert_eq!(damaged, serde_json::json!([client(0)]));
     fs::remove_file(&while_it_runs).expect("removes");
     for (i, lost) in [(0, &at_start), (3, &while_it_runs)] {
@@ -135,16 +110,11 @@ fn a_part_that_is_lost_is_taken_again_also_once_the_round_was_aborted() {
     let coordinator = world.coordinator();
     let until_then = std::time::Instant::now() + LONG;
     coordinator.patiently(until_then, || coordinator.retry(TASK, 1)).expect("is run again");
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
     // What was erased does not come back.
-    world.open(2, 600);
-    (0..4).for_each(|i| world.submit(i, 2));
+    world.begin(2, &[0, 1, 2, 3]);
     coordinator.abort(TASK, 2).expect("aborts");
-    for node in 0..3 {
-        let shown = || world.coordinator().status(node, TASK, 2).ok();
-        until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
-    }
+    world.all_know(2, "aborted");
     coordinator.erase(TASK, 2, &["submissions"]).expect("erases");
     world.submit(1, 2);
     for node in 0..3 {
@@ -168,7 +138,6 @@ fn an_upload_goes_on_after_a_restart_of_the_node() {
     let part = s.part(1);
     let zero = [("upload-offset", "0".to_string())];
     caller.call(1, &Method::PATCH, &path, &zero, &part[..300_000], 1 << 16).expect("a piece");
-    world.kill(1);
     world.start(1);
     let state = until(LONG, "node 1 answers", || {
         caller.call(1, &Method::POST, &path, &[], &manifest, 1 << 16).ok()
@@ -194,8 +163,7 @@ fn an_upload_goes_on_after_a_restart_of_the_node() {
 #[test]
 fn a_node_whose_store_is_lost_or_under_another_key_does_not_start_and_says_what_to_do() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     world.kill(1);
     let at = |name: &str| world.folder.path().join(format!("node-1/{name}"));
     let (store, key) = (at("data/node.redb"), at("storage.key"));
@@ -218,29 +186,22 @@ fn a_node_whose_store_is_lost_or_under_another_key_does_not_start_and_says_what_
     fs::write(&store, whole).expect("writes");
     world.start(1);
     world.coordinator().close(TASK, 1).expect("closes");
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
 }
 
 #[test]
 fn a_node_with_a_damaged_database_says_so_and_prints_no_panic() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     world.kill(1);
     let store = world.folder.path().join("node-1/data/node.redb");
     let whole = fs::read(&store).expect("reads");
-    let seed = std::env::var("SLVR_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(1u64);
-    let many = std::env::var("SLVR_COUNT").ok().and_then(|s| s.parse().ok()).unwrap_or(24u64);
+    let seed = number("SLVR_SEED", 1);
+    let many = number("SLVR_COUNT", 12);
     let mut refused = 0;
     for k in seed..seed + many {
-        let mut draw = k.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut below = |n: usize| {
-            draw ^= draw << 13;
-            draw ^= draw >> 7;
-            draw ^= draw << 17;
-            (draw % n as u64) as usize
-        };
+        let mut draw = Draw(k);
+        let mut below = |n: usize| draw.of(n as u64) as usize;
         let mut bytes = whole.clone();
         // What redb does not expect stands in the header, in the pages at its end, or in their length.
         match k % 4 {

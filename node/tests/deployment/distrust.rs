@@ -1,17 +1,17 @@
 //! One of the parties, or a client, does what it should not: the others are unharmed.
 
-use crate::attacks::{call_at, is_closed};
+use crate::attacks::{call_at, is_closed, says};
 use crate::harness::Asked;
-use crate::world::{Shape, TASK, World, client, until};
+use crate::world::{LONG, Shape, TASK, World, client, until};
+use serde_json::Value;
 use slvr_node::client::CallError;
-use slvr_node::config::{NodeConfig, token_for};
+use slvr_node::config::token_for;
 use slvr_node::hex::Hex;
 use slvr_node::state::{
     Agreement, Excluded, Outcome, Phase, Round, RoundKey, Signature, Spec, Step,
 };
-use slvr_node::store::{Record, Store};
+use slvr_node::store::{Left, Record};
 use slvr_node::submission::{Manifest, Public};
-use slvr_node::vault::Key;
 use slvr_node::wire::{Answer, Ask, RunName};
 use slvr_runtime::link::tls::Secure;
 use std::fs;
@@ -22,8 +22,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_secs(90);
-
 /// Asks a node over a connection of its own; the whole answer.
 fn asked(world: &World, node: usize, token: &str, what: &str) -> String {
     let tls = call_at(world, (node, world.client_ports[node]), None).expect("connects");
@@ -31,11 +29,7 @@ fn asked(world: &World, node: usize, token: &str, what: &str) -> String {
         "{what} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n"
     );
     tls.write_all(head.as_bytes(), true).expect("sends");
-    let (mut out, mut part) = (Vec::new(), [0; 4096]);
-    while let Ok(n @ 1..) = tls.read(&mut part) {
-        out.extend_from_slice(&part[..n]);
-    }
-    String::from_utf8_lossy(&out).into_owned()
+    says(&tls)
 }
 
 #[test]
@@ -150,20 +144,15 @@ impl Drop for Drips {
 fn a_node_that_drips_its_handshake_is_given_up_and_holds_few_threads() {
     let drips = Drips::new();
     let mut world = World::new(Shape { deadline: 3, ..Shape::default() });
-    let path = world.folder.path().join("node-0/node.toml");
-    let toml = fs::read_to_string(&path).expect("a configuration");
     let (_, link) = world.links.iter().find(|(pair, _)| *pair == (0, 2)).expect("a link");
-    let toml = toml.replace(&format!(":{}\"", link.port), &format!(":{}\"", drips.port));
-    fs::write(&path, toml).expect("writes");
+    let ports = [link.port, drips.port].map(|port| format!(":{port}\""));
+    world.edit(0, &[(&ports[0], &ports[1])]);
     (0..3).for_each(|i| world.start(i));
     world.open(1, 600);
     world.coordinator().close(TASK, 1).expect("closes");
     // Without an end of its own the call would go on for as long as a byte comes.
-    let waits = || {
-        let shown = world.coordinator().status(0, TASK, 1).ok()?;
-        shown["waits"].as_str().filter(|w| w.contains("node 2")).map(drop)
-    };
-    until(LONG, "node 0 gives the call up", waits);
+    let waits = |s: &Value| s["waits"].as_str().is_some_and(|w| w.contains("node 2"));
+    world.shows(0, 1, "node 0 gives the call up", waits);
     // It is looked for again and again, by one thread at a time, and once for the round.
     let again = || (drips.calls.load(Ordering::Relaxed) >= 5).then_some(());
     until(LONG, "it is called again", again);
@@ -174,10 +163,8 @@ fn a_node_that_drips_its_handshake_is_given_up_and_holds_few_threads() {
 #[test]
 fn a_node_that_cannot_erase_holds_up_no_release_and_erases_when_it_can() {
     let world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
-    let folder =
-        |node: usize| world.folder.path().join(format!("node-{node}/data/rounds/{TASK}/1"));
+    world.begin(1, &[0, 1, 2, 3]);
+    let folder = |node: usize| world.data(node, 1);
     // A folder in its place cannot be overwritten. The node has the key in its memory.
     for node in [0, 1] {
         fs::rename(folder(node).join("key"), folder(node).join("elsewhere")).expect("renames");
@@ -185,11 +172,7 @@ fn a_node_that_cannot_erase_holds_up_no_release_and_erases_when_it_can() {
     }
     world.submit(4, 1);
     assert_eq!(world.ended(1, LONG)["phase"], "released");
-    let at = |node: usize| world.coordinator().status(node, TASK, 1).ok();
-    for node in 0..3 {
-        let released = || at(node).filter(|s| s["phase"] == "released").map(drop);
-        until(LONG, "each node has released it", released);
-    }
+    world.all_know(1, "released");
     assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
     let parts = |node: usize| {
         let all = fs::read_dir(folder(node)).expect("a folder").flatten();
@@ -206,8 +189,7 @@ fn a_node_that_cannot_erase_holds_up_no_release_and_erases_when_it_can() {
 fn a_round_ends_without_node_0_if_the_coordinator_says_so_and_node_0_learns_of_it() {
     let mut world = World::started(Shape::default());
     for round in [1, 2] {
-        world.open(round, 600);
-        (0..3).for_each(|i| world.submit(i, round));
+        world.begin(round, &[0, 1, 2]);
     }
     assert!(world.client(0).abort(TASK, 1).is_err(), "not for clients");
     world.kill(0);
@@ -233,10 +215,8 @@ fn a_round_ends_without_node_0_if_the_coordinator_says_so_and_node_0_learns_of_i
     // Nobody knows this one.
     let e = world.coordinator().abort(TASK, 7).expect_err("no such round");
     assert!(matches!(&e, CallError::Refused { code, .. } if code == "round"), "{e}");
-    world.open(3, 600);
-    (0..5).for_each(|i| world.submit(i, 3));
-    assert_eq!(world.ended(3, LONG)["phase"], "released");
-    assert_eq!(world.total(3), world.expected(&[0, 1, 2, 3, 4]));
+    world.begin(3, &[0, 1, 2, 3, 4]);
+    world.released(3, &[0, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -263,8 +243,7 @@ fn one_client_with_many_connections_keeps_nobody_out() {
     let waits = last.read(&mut [0; 1]).expect_err("it is open, and nothing has come");
     assert_eq!(waits.kind(), std::io::ErrorKind::WouldBlock);
     (0..5).for_each(|i| world.submit(i, 1));
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(1, &[0, 1, 2, 3, 4]);
 }
 
 #[test]
@@ -352,7 +331,7 @@ fn what_was_computed_and_cannot_be_read_is_computed_again() {
             store.open_round(&Round::new(spec(n), 1), &Public::new()).expect("opens");
             store.put_round(&computed(n)).expect("writes");
         }
-        store.put_result(&spec(2).key, b"words").expect("writes");
+        store.keep(&spec(2).key, Left::Result, b"words").expect("writes");
     });
     let lost = asked.node().round(&spec(1).key).expect("is there");
     assert_eq!((lost.phase, lost.failures.len()), (Phase::Agreed, 1));
@@ -393,15 +372,11 @@ fn a_long_history_takes_little_memory_and_is_listed_in_pieces() {
 #[test]
 fn a_round_runs_no_other_circuit_than_the_one_its_clients_have_signed() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     let change = |world: &mut World, from: &str, to: &str| {
         for i in 0..3 {
             world.kill(i);
-            let path = world.folder.path().join(format!("node-{i}/node.toml"));
-            let toml = fs::read_to_string(&path).expect("a configuration");
-            assert!(toml.contains(from), "{toml}");
-            fs::write(&path, toml.replace(from, to)).expect("writes");
+            world.edit(i, &[(from, to)]);
         }
         (0..3).for_each(|i| world.start(i));
     };
@@ -409,29 +384,23 @@ fn a_round_runs_no_other_circuit_than_the_one_its_clients_have_signed() {
     change(&mut world, "layers=4", "layers=5");
     let closes = || world.coordinator().close(TASK, 1).ok();
     until(LONG, "node 0 is there", closes);
-    let waits = || {
-        let shown = world.coordinator().status(0, TASK, 1).ok()?;
-        assert!(["closed", "agreed"].contains(&shown["phase"].as_str()?), "{shown}");
-        shown["waits"].as_str().filter(|w| w.contains("another circuit")).map(str::to_string)
+    let waits = |s: &Value| {
+        assert!(s["phase"] == "closed" || s["phase"] == "agreed", "{s}");
+        s["waits"].as_str().is_some_and(|w| w.contains("another circuit"))
     };
-    let why = until(LONG, "it says why it waits", waits);
+    let why = world.shows(0, 1, "it says why it waits", waits)["waits"].to_string();
     assert!(why.contains("node 0 has another circuit for `sums`"), "{why}");
     change(&mut world, "layers=5", "layers=4");
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
 }
 
 /// A node lists submissions that cannot be. Nobody waits for them, nobody is named, and the others count.
 #[test]
 fn what_cannot_be_neither_stops_a_round_nor_changes_it() {
     let mut world = World::started(Shape { patience: 100_000, ..Shape::default() });
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     world.kill(1);
-    let config = NodeConfig::read(&world.folder.path().join("node-1/node.toml")).expect("reads");
-    let storage = Key::new(config.storage_key().expect("a key"));
-    let store = Store::open(&config.data, storage).expect("opens");
+    let store = world.store(1, None);
     let key = RoundKey { task: TASK.into(), round: 1 };
     let own = store.submissions(&key).expect("reads").remove(0);
     for (client, set) in [("../key", None), ("client-004", Some("Nobody"))] {
@@ -441,11 +410,9 @@ fn what_cannot_be_neither_stops_a_round_nor_changes_it() {
     }
     drop(store);
     world.start(1);
-    until(LONG, "node 1 is there", || world.coordinator().status(1, TASK, 1).ok());
+    world.shows(1, 1, "node 1 is there", |_| true);
     world.coordinator().close(TASK, 1).expect("closes");
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
     let report = world.coordinator().agreed_report(TASK, 1).expect("a report");
     assert_eq!(report["excluded"], serde_json::json!([]), "{report}");
 }

@@ -1,13 +1,11 @@
 //! A client that is not counted is as if it had never been there: what is released is the mean of the others.
 
-use crate::world::{Shape, TASK, World, client, until};
+use crate::world::{LONG, Shape, TASK, World, client};
 use serde_json::Value;
 use std::time::Duration;
 
-const LONG: Duration = Duration::from_secs(60);
-
-/// These clients submit and the round is closed; how it ended. Inputs of some are not in range.
-fn round(world: &World, number: u64, clients: &[u64], unfair: &[u64]) -> Value {
+/// These clients submit. Inputs of some are not in range.
+fn submit(world: &World, number: u64, clients: &[u64], unfair: &[u64]) {
     world.open(number, 600);
     for &i in clients {
         let x = (0..world.shape.n).map(|k| ((i + 1) * (k + 1)) as f64 / 64.0).collect();
@@ -15,6 +13,11 @@ fn round(world: &World, number: u64, clients: &[u64], unfair: &[u64]) -> Value {
         let done = world.client(i).submit(&s, Duration::from_secs(30), &|_, _, _| {});
         done.unwrap_or_else(|e| panic!("client {i}: {e}"));
     }
+}
+
+/// The same, and the round is closed; how it ended.
+fn round(world: &World, number: u64, clients: &[u64], unfair: &[u64]) -> Value {
+    submit(world, number, clients, unfair);
     world.coordinator().close(TASK, number).expect("closes");
     world.ended(number, LONG)
 }
@@ -37,7 +40,7 @@ fn same(world: &World, number: u64, clients: &[u64]) {
 
 #[test]
 fn who_does_not_come_or_is_out_of_range_is_as_if_it_had_never_been_there() {
-    let world = World::started(Shape { mean: true, minimum: 2, not: 3, ..Shape::default() });
+    let world = World::started(Shape { program: "mean", minimum: 2, not: 3, ..Shape::default() });
     for (number, clients, unfair, left) in [
         (1, &[0, 1, 2, 3, 4][..], &[][..], &[0, 1, 2, 3, 4][..]),
         (2, &[0, 2, 3, 4], &[], &[0, 2, 3, 4]),
@@ -65,7 +68,7 @@ fn who_does_not_come_or_is_out_of_range_is_as_if_it_had_never_been_there() {
 
 #[test]
 fn a_number_of_clients_without_a_circuit_aborts_with_its_message() {
-    let world = World::started(Shape { mean: true, minimum: 2, not: 3, ..Shape::default() });
+    let world = World::started(Shape { program: "mean", minimum: 2, not: 3, ..Shape::default() });
     let why = |status: &Value| {
         assert_eq!(status["phase"], "aborted", "{status}");
         status["aborted"].as_str().unwrap_or_default().to_string()
@@ -91,11 +94,8 @@ fn a_number_of_clients_without_a_circuit_aborts_with_its_message() {
     );
     for node in 1..3 {
         // Each of them comes to the same by itself.
-        let ended = || {
-            let shown = world.coordinator().status(node, TASK, 3).ok()?;
-            (shown["phase"] != "running").then_some(shown)
-        };
-        assert_eq!(why(&until(LONG, "it has ended", ended)), few, "node {node}");
+        let ended = world.shows(node, 3, "it has ended", |s| s["phase"] != "running");
+        assert_eq!(why(&ended), few, "node {node}");
     }
 }
 
@@ -103,23 +103,16 @@ fn a_number_of_clients_without_a_circuit_aborts_with_its_message() {
 #[test]
 fn a_verdict_that_a_node_did_not_hear_is_a_failed_attempt() {
     let mut world = World::started(Shape {
-        mean: true,
+        program: "mean",
         minimum: 2,
         deadline: 4,
         layers: 20,
         ..Shape::default()
     });
-    world.open(1, 600);
-    for i in 0..5 {
-        let x = (0..world.shape.n).map(|k| ((i + 1) * (k + 1)) as f64 / 64.0).collect();
-        let s = world.submission_that(i, 1, x, i != 2);
-        let done = world.client(i).submit(&s, Duration::from_secs(30), &|_, _, _| {});
-        done.unwrap_or_else(|e| panic!("client {i}: {e}"));
-    }
+    submit(&world, 1, &[0, 1, 2, 3, 4], &[2]);
     world.links.iter().for_each(|(_, link)| link.slow(25));
     world.coordinator().close(TASK, 1).ok();
     std::thread::sleep(Duration::from_millis(400));
-    world.kill(1);
     world.start(1);
     world.links.iter().for_each(|(_, link)| link.heal());
     let status = world.ended(1, Duration::from_secs(90));

@@ -1,13 +1,11 @@
 //! What is erased of a round is erased at all three nodes or at none, and by whom it may be.
 
-use crate::world::{Shape, TASK, World, until};
+use crate::world::{LONG, Shape, TASK, World};
 use slvr_node::client::CallError;
 use slvr_node::config::Power;
 use slvr_node::keys::appoint;
 use std::fs;
-use std::time::{Duration, Instant};
-
-const LONG: Duration = Duration::from_secs(90);
+use std::time::Instant;
 
 fn role(e: &CallError) -> bool {
     matches!(e, CallError::Refused { code, .. } if code == "role")
@@ -16,8 +14,7 @@ fn role(e: &CallError) -> bool {
 /// The files of a round at the three nodes, without what says that it ended.
 fn files(world: &World, round: u64) -> [Vec<String>; 3] {
     [0, 1, 2].map(|node| {
-        let folder = world.folder.path().join(format!("node-{node}/data/rounds/{TASK}/{round}"));
-        let all = fs::read_dir(folder).into_iter().flatten().flatten();
+        let all = fs::read_dir(world.data(node, round)).into_iter().flatten().flatten();
         let mut names: Vec<String> =
             all.map(|f| f.file_name().to_string_lossy().into_owned()).collect();
         names.retain(|n| n != "ended");
@@ -29,7 +26,7 @@ fn files(world: &World, round: u64) -> [Vec<String>; 3] {
 /// Erasing is refused as a whole, and what was there still serves: an aborted round is run again, a released one is collected.
 #[test]
 fn a_round_is_dropped_at_all_nodes_or_at_none() {
-    let mut world = World::new(Shape { own: true, ..Shape::default() });
+    let mut world = World::new(Shape { program: "own", ..Shape::default() });
     let folder = world.folder.path().to_path_buf();
     appoint(&folder, "opener", &[Power::Open]).expect("is appointed");
     appoint(&folder, "reader", &[Power::Collect]).expect("is appointed");
@@ -37,18 +34,12 @@ fn a_round_is_dropped_at_all_nodes_or_at_none() {
     let caller = |name: &str| world.caller(&format!("{name}/coordinator.toml"));
     let (both, opener, reader) = (caller("coordinator"), caller("opener"), caller("reader"));
     // 1 is released and 2 aborted.
-    world.open(1, 600);
-    (0..5).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3, 4]);
     assert_eq!(world.ended(1, LONG)["phase"], "released");
-    world.open(2, 600);
-    (0..4).for_each(|i| world.submit(i, 2));
+    world.begin(2, &[0, 1, 2, 3]);
     both.abort(TASK, 2).expect("aborts");
-    for (round, phase) in [(1, "released"), (2, "aborted")] {
-        let all = || {
-            both.statuses(TASK, round).iter().all(|s| s.as_ref().is_ok_and(|s| s["phase"] == phase))
-        };
-        until(LONG, "it has ended everywhere", || all().then_some(()));
-    }
+    world.all_know(1, "released");
+    world.all_know(2, "aborted");
     let before = [files(&world, 1), files(&world, 2)];
     assert!(before[0].iter().all(|f| f.len() == 6), "words and five reveals: {before:?}");
     // Each has half of the rights that it takes to drop what was released, and the reader none to drop what was not.
@@ -75,14 +66,12 @@ fn a_round_is_dropped_at_all_nodes_or_at_none() {
     of(5, 1);
     of(4, 2);
     // Who may do all of it erases all of it; and who may open, what was aborted.
-    let released = || both.status(2, TASK, 2).is_ok_and(|s| s["phase"] == "released");
-    until(LONG, "node 2 has heard of it", || released().then_some(()));
+    world.all_know(2, "released");
     for round in [1, 2] {
         assert_eq!(both.drop_round(TASK, round).expect("erases"), [0usize; 0]);
         assert_eq!(files(&world, round), [(); 3].map(|()| Vec::<String>::new()), "round {round}");
     }
-    world.open(3, 600);
-    (0..4).for_each(|i| world.submit(i, 3));
+    world.begin(3, &[0, 1, 2, 3]);
     both.abort(TASK, 3).expect("aborts");
     assert_eq!(opener.drop_round(TASK, 3).expect("erases"), [0usize; 0]);
     assert_eq!(files(&world, 3), [(); 3].map(|()| Vec::<String>::new()));

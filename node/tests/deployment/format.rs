@@ -1,6 +1,6 @@
 //! What the book says of the format of clients: its example, and a client in Python.
 
-use crate::world::{Shape, TASK, World, client, sums};
+use crate::world::{Shape, TASK, World, client, program};
 use slvr_circuit::{Dom, Encoding, Input, ValueId};
 use slvr_node::config::token_for;
 use slvr_node::hex::{Hex, hex};
@@ -25,7 +25,7 @@ fn example() -> Vec<String> {
     let signer = Signer::new(&secret).expect("signs");
     let x = RawTensor::reals([2], vec![1.0, -0.5]);
     let tensors = BTreeMap::from([("update".to_string(), x)]);
-    let circuit = sums(3, 2, 1, false);
+    let circuit = program("sums", 3, 2, 1);
     let made =
         Submission::new(&signer, ("t", 1, "a"), &circuit, (Hex([0; 32]), Hex([0; 32])), &tensors);
     let made = made.expect("a submission");
@@ -95,7 +95,7 @@ fn a_client_in_python_fetches_what_is_revealed_to_it() {
         eprintln!("python3 with blake3 and cryptography is not here");
         return;
     };
-    let world = World::started(Shape { own: true, n: 2, ..Shape::default() });
+    let world = World::started(Shape { program: "own", n: 2, ..Shape::default() });
     world.open(1, 600);
     for i in 0..5 {
         let made = world.submission_of(i, 1, vec![-0.5, i as f64]);

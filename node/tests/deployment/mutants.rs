@@ -2,72 +2,64 @@
 //! `SLVR_SEED` where they begin.
 
 use crate::harness::{Asked, frames, submissions};
+use crate::schedules::Draw;
+use crate::world::number;
 use slvr_node::hex::Hex;
 use slvr_node::state::RoundKey;
 use slvr_node::submission::Manifest;
 use slvr_node::wire::{Ask, PROTOCOL, Purpose, RunName, frame};
 
-struct Draw(u64);
+/// Draws a place among so many, or the first of none.
+fn of(draw: &mut Draw, n: usize) -> usize {
+    draw.of(n.max(1) as u64) as usize
+}
 
-impl Draw {
-    fn of(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) % n.max(1) as u64) as usize
-    }
-
-    /// Changes some of it: bits, bytes that mean something, pieces doubled, removed or of another one.
-    fn mutate(&mut self, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
-        const TELLING: &[&[u8]] = &[
-            b"\r\n",
-            b"\r\n\r\n",
-            b"\0",
-            b"\"",
-            b"{",
-            b"]",
-            b"/",
-            b"..",
-            b"%2e",
-            b"-1",
-            b"18446744073709551616",
-            b"Content-Length: 1\r\n",
-            b"Transfer-Encoding: chunked\r\n",
-            b"Expect: 100-continue\r\n",
-            b"\xff\xfe",
-            b"e999",
-            b"[[[[[[[[",
-            b"HTTP/1.0",
-            b"Upload-Offset: 0\r\n",
-            b"ffffffff\r\n",
-        ];
-        for _ in 0..1 + self.of(4) {
-            let at = self.of(bytes.len() + 1);
-            let n = self.of(12.min(bytes.len() - at.min(bytes.len())) + 1);
-            match self.of(7) {
-                0 if at < bytes.len() => bytes[at] ^= 1 << self.of(8),
-                1 => drop(bytes.drain(at..at + n)),
-                2 => {
-                    drop(bytes.splice(at..at + n, TELLING[self.of(TELLING.len())].iter().copied()))
-                }
-                3 => {
-                    let piece = bytes[at..at + n].to_vec();
-                    drop(bytes.splice(at..at, piece.repeat(1 + self.of(200))));
-                }
-                4 => bytes.truncate(at),
-                5 => {
-                    let other = &others[self.of(others.len())];
-                    let from = self.of(other.len());
-                    let to = from + self.of(other.len() - from + 1);
-                    drop(bytes.splice(at..at, other[from..to].iter().copied()));
-                }
-                _ => bytes.insert(at, self.of(256) as u8),
+/// Changes some of it: bits, bytes that mean something, pieces doubled, removed or of another one.
+fn mutate(draw: &mut Draw, bytes: &mut Vec<u8>, others: &[Vec<u8>]) {
+    const TELLING: &[&[u8]] = &[
+        b"\r\n",
+        b"\r\n\r\n",
+        b"\0",
+        b"\"",
+        b"{",
+        b"]",
+        b"/",
+        b"..",
+        b"%2e",
+        b"-1",
+        b"18446744073709551616",
+        b"Content-Length: 1\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Expect: 100-continue\r\n",
+        b"\xff\xfe",
+        b"e999",
+        b"[[[[[[[[",
+        b"HTTP/1.0",
+        b"Upload-Offset: 0\r\n",
+        b"ffffffff\r\n",
+    ];
+    for _ in 0..1 + of(draw, 4) {
+        let at = of(draw, bytes.len() + 1);
+        let n = of(draw, 12.min(bytes.len() - at.min(bytes.len())) + 1);
+        match of(draw, 7) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << of(draw, 8),
+            1 => drop(bytes.drain(at..at + n)),
+            2 => drop(bytes.splice(at..at + n, TELLING[of(draw, TELLING.len())].iter().copied())),
+            3 => {
+                let piece = bytes[at..at + n].to_vec();
+                drop(bytes.splice(at..at, piece.repeat(1 + of(draw, 200))));
             }
+            4 => bytes.truncate(at),
+            5 => {
+                let other = &others[of(draw, others.len())];
+                let from = of(draw, other.len());
+                let to = from + of(draw, other.len() - from + 1);
+                drop(bytes.splice(at..at, other[from..to].iter().copied()));
+            }
+            _ => bytes.insert(at, of(draw, 256) as u8),
         }
     }
 }
-
 fn requests() -> Vec<Vec<u8>> {
     let manifest = serde_json::to_string(&manifest()).expect("JSON");
     let post = |path: &str, who: &str, body: &str| {
@@ -113,8 +105,7 @@ fn manifest() -> Manifest {
 
 #[test]
 fn random_bytes_that_nearly_make_sense_are_answered_or_refused() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let (count, first) = (number("SLVR_COUNT").unwrap_or(3000), number("SLVR_SEED").unwrap_or(1));
+    let (count, first) = (number("SLVR_COUNT", 3000), number("SLVR_SEED", 1));
     let dir = tempfile::tempdir().expect("a folder");
     let asked = Asked::new(dir.path());
     let key = RoundKey { task: "t".into(), round: 1 };
@@ -135,9 +126,9 @@ fn random_bytes_that_nearly_make_sense_are_answered_or_refused() {
     let mut answered = 0;
     for seed in first..first + count {
         let mut draw = Draw(seed);
-        let kind = draw.of(others.len());
+        let kind = of(&mut draw, others.len());
         let mut bytes = others[kind].clone();
-        draw.mutate(&mut bytes, &others);
+        mutate(&mut draw, &mut bytes, &others);
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             if kind < read {
                 frames(&bytes);

@@ -1,23 +1,18 @@
 //! A round is what a coordinator has signed: what node 0, a client or another coordinator makes of it is refused, with
 //! who refuses it and why. Node 0 is played by the tests themselves, with its keys and over its protocol.
 
-use crate::world::{Shape, TASK, World, client, until};
+use crate::world::{LONG, Shape, TASK, World, client, program, until};
 use hyper::Method;
 use serde_json::{Value, json};
 use slvr_node::client::{CallError, Caller};
 use slvr_node::clock::now;
-use slvr_node::config::{NodeConfig, Power};
+use slvr_node::config::Power;
 use slvr_node::hex::{Hash, Hex, hex};
 use slvr_node::keys::{appoint, dismiss};
 use slvr_node::opening::Seal;
 use slvr_node::state::{Agreement, Entry, Excluded, Mandate, Order, RoundKey, Spec};
-use slvr_node::store::Store;
 use slvr_node::submission::{Public, public_hash};
-use slvr_node::vault::Key;
 use slvr_node::wire::{Answer, Ask, RunName};
-use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(90);
 
 fn key(round: u64) -> RoundKey {
     RoundKey { task: TASK.into(), round }
@@ -46,7 +41,7 @@ pub fn give(
     Ok(serde_json::from_slice(&body).expect("JSON"))
 }
 
-fn seal(caller: &Caller) -> Seal {
+pub fn seal(caller: &Caller) -> Seal {
     Seal::new(&caller.config().secret.expect("a secret").0).expect("a key")
 }
 
@@ -124,8 +119,7 @@ fn nothing_of_an_opening_is_changed_after_the_coordinator_has_signed_it() {
 #[test]
 fn a_leader_decides_nothing_that_the_coordinator_decides() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..3).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2]);
     let coordinator = world.coordinator();
     let spec = coordinator.opening(TASK, 1).expect("is open");
     world.kill(0);
@@ -135,7 +129,7 @@ fn a_leader_decides_nothing_that_the_coordinator_decides() {
             Entry { client: client(i), submission: m.submission, digest: m.digest(), set: None }
         })
         .collect();
-    let circuit = |m: u64| Hex(slvr_circuit::artifact::hash(&crate::world::sums(m, 8, 4, false)));
+    let circuit = |m: u64| Hex(slvr_circuit::artifact::hash(&program("sums", m, 8, 4)));
     let agreement = |n: usize, opening: Hash| Agreement {
         opening,
         accepted: entries[..n].to_vec(),
@@ -190,15 +184,11 @@ fn a_leader_decides_nothing_that_the_coordinator_decides() {
 #[test]
 fn an_opening_that_one_node_shows_otherwise_is_submitted_to_and_collected_by_nobody() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..3).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2]);
     let honest = world.opening(1);
     let change = |world: &mut World, minimum: u64| {
         world.kill(0);
-        let file = world.folder.path().join("node-0/node.toml");
-        let config = NodeConfig::read(&file).expect("reads");
-        let storage = Key::new(config.storage_key().expect("a key"));
-        let store = Store::open(&config.data, storage).expect("opens");
+        let store = world.store(0, None);
         let mut round = store.round(&key(1)).expect("reads").expect("is there");
         round.spec.minimum = minimum;
         store.put_round(&round).expect("writes");
@@ -218,14 +208,13 @@ fn an_opening_that_one_node_shows_otherwise_is_submitted_to_and_collected_by_nob
     assert_ne!(told, honest);
     let fooled = world.submission_to(4, 1, (vec![0.0; 8], true), told);
     for node in [1, 2] {
-        let done = world.client(4).submit_to(node, &fooled, &|_, _, _| {});
+        let done = world.submit_to(4, node, &fooled);
         assert_eq!(no(done).0, "opening");
     }
     change(&mut world, 3);
     let closes = || world.coordinator().close(TASK, 1).ok();
     until(LONG, "node 0 is there", closes);
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2]));
+    world.released(1, &[0, 1, 2]);
     change(&mut world, 2);
     let collected = until(LONG, "node 0 is there", || match world.coordinator().collect(TASK, 1) {
         Err(CallError::Unreachable { .. }) => None,
@@ -266,16 +255,11 @@ fn each_coordinator_may_do_its_own_and_keys_are_exchanged_without_a_stop() {
     reader.erase(TASK, 2, &["words"]).expect("erases");
     // The first one is dismissed: its rounds go on, and it opens none any more.
     dismiss(&folder, "coordinator").expect("is dismissed");
-    (0..3).for_each(|i| {
-        world.kill(i);
-        world.start(i);
-    });
+    (0..3).for_each(|i| world.start(i));
     (0..5).for_each(|i| world.submit(i, 1));
-    let status = until(LONG, "the round ends", || {
-        let shown = reader.status(0, TASK, 1).ok()?;
-        (shown["phase"] == "released" || shown["phase"] == "aborted").then_some(shown)
+    until(LONG, "the round ends", || {
+        reader.status(0, TASK, 1).ok().filter(|s| s["phase"] == "released")
     });
-    assert_eq!(status["phase"], "released", "{status}");
     reader.collect(TASK, 1).expect("knows the key that has opened it");
     let old = world.coordinator().open((TASK, 3), how, &world.public());
     assert_eq!(no(old).0, "unknown");
@@ -285,9 +269,7 @@ fn each_coordinator_may_do_its_own_and_keys_are_exchanged_without_a_stop() {
 #[test]
 fn a_number_is_not_used_up_by_an_opening_that_fails() {
     let mut world = World::new(Shape::default());
-    let path = world.folder.path().join("node-2/node.toml");
-    let toml = std::fs::read_to_string(&path).expect("a configuration");
-    std::fs::write(&path, toml.replace("minimum = 2", "minimum = 5")).expect("writes");
+    world.edit(2, &[("minimum = 2", "minimum = 5")]);
     (0..3).for_each(|i| world.start(i));
     let coordinator = world.coordinator();
     let open = |minimum| coordinator.open((TASK, 1), (600, 1, Some(minimum)), &world.public());
@@ -318,8 +300,7 @@ fn a_number_is_not_used_up_by_an_opening_that_fails() {
     let shown = coordinator.open((TASK, 2), (600, 1, Some(5)), &world.public()).expect("opens");
     assert_eq!(shown["grace"], 1);
     (0..5).for_each(|i| world.submit(i, 2));
-    assert_eq!(world.ended(2, LONG)["phase"], "released");
-    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(2, &[0, 1, 2, 3, 4]);
     // One with submissions is not withdrawn.
     let opening = world.opening(2);
     assert_eq!(no(withdraw(&coordinator, 1, 2, &opening)).0, "step");
@@ -424,16 +405,14 @@ fn a_node_whose_clock_has_ended_a_round_does_not_open_it() {
     let left = shown["deadline"].as_u64().expect("a number").abs_diff(now());
     assert!((7000..=7200).contains(&left), "{shown}");
     (0..5).for_each(|i| world.submit(i, 1));
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(1, &[0, 1, 2, 3, 4]);
 }
 
 /// Nodes 1 and 2 end a round that nobody leads any more, and say why; afterwards it is run again from what they have kept.
 #[test]
 fn a_round_ends_by_itself_when_node_0_stays_away() {
     let mut world = World::started(Shape { deadline: 2, patience: 4, ..Shape::default() });
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     let coordinator = world.coordinator();
     let spec = coordinator.opening(TASK, 1).expect("is open");
     world.kill(0);
@@ -446,24 +425,15 @@ fn a_round_ends_by_itself_when_node_0_stays_away() {
         assert_eq!(done.expect("closes").0, 200);
     }
     for node in [1, 2] {
-        let ended = || {
-            let shown = coordinator.status(node, TASK, 1).ok()?;
-            shown["aborted"].as_str().map(str::to_string)
-        };
-        let why = until(LONG, "it ends", ended);
-        assert!(why.contains("node 0 has not been heard of for 4 s"), "{why}");
+        let why = world.shows(node, 1, "it ends", |s| s["aborted"].is_string())["aborted"].take();
+        assert!(why.to_string().contains("node 0 has not been heard of for 4 s"), "{why}");
     }
     world.start(0);
     // Node 0 hears of the order and of the end.
     let why = world.ended(1, LONG)["aborted"].to_string();
     assert!(why.contains("node 0 has not been heard of"), "{why}");
     until(LONG, "it is run again", || coordinator.retry(TASK, 1).ok());
-    let released = || {
-        let shown = coordinator.status(0, TASK, 1).ok()?;
-        (shown["phase"] == "released").then_some(())
-    };
-    until(LONG, "it is released", released);
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
 }
 
 /// More are enrolled than there are places. Whoever is complete at one node only takes none.
@@ -471,10 +441,7 @@ fn a_round_ends_by_itself_when_node_0_stays_away() {
 fn a_place_is_taken_by_who_is_complete_at_all_three_nodes() {
     let mut world = World::new(Shape { m: 5, minimum: 2, ..Shape::default() });
     for i in 0..3 {
-        let path = world.folder.path().join(format!("node-{i}/node.toml"));
-        let toml = std::fs::read_to_string(&path).expect("a configuration");
-        assert!(toml.contains("\"m=5\""), "{toml}");
-        std::fs::write(&path, toml.replace("\"m=5\"", "\"m=3\"")).expect("writes");
+        world.edit(i, &[("\"m=5\"", "\"m=3\"")]);
         world.start(i);
     }
     world.shape.m = 3;
@@ -483,13 +450,11 @@ fn a_place_is_taken_by_who_is_complete_at_all_three_nodes() {
     for (i, nodes) in [(3, &[0, 1][..]), (4, &[2])] {
         let made = world.submission(i, 1);
         for &node in nodes {
-            world.client(i).submit_to(node, &made, &|_, _, _| {}).expect("submits");
+            world.submit_to(i, node, &made).expect("submits");
         }
     }
     (0..3).for_each(|i| world.submit(i, 1));
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2]));
+    world.released(1, &[0, 1, 2]);
     // All five come: three of them get places, and each of the others is told of it.
     world.open(2, 600);
     let (made, mut late) = ((0..5).map(|i| world.submission(i, 2)).collect::<Vec<_>>(), 0);

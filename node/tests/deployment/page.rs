@@ -1,29 +1,18 @@
 //! The status page and metrics.
 
+use crate::upkeep::{ask, ask_as, body};
 use crate::world::{Shape, World};
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
 use std::time::Duration;
 
 /// What a node counts.
 pub fn metrics(world: &World, node: usize) -> String {
-    get_of(world, node, "/metrics", "localhost")
+    ask(world, node, "GET", "/metrics", "")
 }
 
 fn get(world: &World, path: &str, host: &str) -> String {
-    get_of(world, 0, path, host)
-}
-
-fn get_of(world: &World, node: usize, path: &str, host: &str) -> String {
-    let mut socket =
-        TcpStream::connect(("127.0.0.1", world.operations_ports[node])).expect("connects");
-    let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
-    socket.write_all(head.as_bytes()).expect("sends");
-    let mut answer = String::new();
-    socket.read_to_string(&mut answer).expect("answers");
-    answer
+    ask_as(world, (0, host), "GET", path, "")
 }
 
 #[test]
@@ -32,15 +21,13 @@ fn the_operator_sees_rounds_peers_and_counts_and_no_secrets() {
     // Nobody runs it: no task of this round is for workers.
     slvr_node::keys::workers(world.folder.path(), 1).expect("a worker");
     (0..3).for_each(|i| world.start(i));
-    world.open(1, 600);
-    (0..5).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3, 4]);
     let status = world.ended(1, Duration::from_secs(90));
     assert_eq!(status["phase"], "released", "{status}");
     let page = get(&world, "/", "127.0.0.1:1");
     assert!(page.contains("content-security-policy") && page.contains("<!doctype html>"), "{page}");
     let shown = get(&world, "/status.json", "localhost");
-    let body = shown.split_once("\r\n\r\n").expect("a body").1;
-    let shown: serde_json::Value = serde_json::from_str(body).expect("JSON");
+    let shown = body(&shown);
     assert_eq!(
         (&shown["rounds"][0]["phase"], &shown["node"]),
         (&"released".into(), &0.into()),

@@ -1,16 +1,14 @@
 //! Full disks, and rounds that were aborted and are run again.
 
-use crate::world::{Shape, TASK, World, client, until};
+use crate::openings::seal;
+use crate::world::{LONG, Shape, TASK, World, client};
 use serde_json::Value;
 use slvr_node::client::CallError;
-use slvr_node::opening::Seal;
 use slvr_node::state::{Mandate, Order, RoundKey};
 use slvr_node::wire::{Again, Answer, Ask};
 use std::fs;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-const LONG: Duration = Duration::from_secs(120);
+use std::time::Instant;
 
 /// A deployment in which each node's disk can be full: while a file is there.
 fn with_disks(shape: Shape) -> World {
@@ -34,19 +32,15 @@ fn status(world: &World, node: usize, round: u64) -> Value {
 /// Waits until a node says that it waits for room.
 fn waits_for_room(world: &World, asked: usize, full: usize, round: u64) {
     let said = format!("node {full}: its disk is full");
-    let waits = || {
-        let shown = status(world, asked, round);
-        shown["waits"].as_str().is_some_and(|w| w.starts_with(&said)).then_some(())
-    };
-    until(LONG, &format!("node {asked} says: {said}"), waits);
+    let waits = |s: &Value| s["waits"].as_str().is_some_and(|w| w.starts_with(&said));
+    world.shows(asked, round, &said, waits);
 }
 
 #[test]
 fn a_full_disk_is_waited_for_and_costs_no_attempt() {
     let world = with_disks(Shape { layers: 60, ..Shape::default() });
     for (round, full) in [(1, 1), (2, 0)] {
-        world.open(round, 600);
-        (0..4).for_each(|i| world.submit(i, round));
+        world.begin(round, &[0, 1, 2, 3]);
         // Before the attempt.
         fs::write(disk(&world, full), "").expect("writes");
         world.coordinator().close(TASK, round).expect("closes");
@@ -55,8 +49,7 @@ fn a_full_disk_is_waited_for_and_costs_no_attempt() {
         // Within it: what was computed is written later.
         world.links.iter().for_each(|(_, l)| l.slow(20));
         fs::remove_file(disk(&world, full)).expect("is there");
-        let deep = || status(&world, full, round)["run"]["layer"].as_u64().filter(|l| *l > 2);
-        until(LONG, "the run is under way", deep);
+        world.computes(full, round, 2);
         fs::write(disk(&world, full), "").expect("writes");
         world.links.iter().for_each(|(_, l)| l.heal());
         waits_for_room(&world, full, full, round);
@@ -87,14 +80,6 @@ fn whoever_opens_a_round_is_told_of_a_full_disk_and_opens_it_once_there_is_room(
     assert_eq!(open().expect("opens")["phase"], "open");
 }
 
-/// Has all nodes know that a round was aborted.
-fn aborted_everywhere(world: &World, round: u64) {
-    for node in 0..3 {
-        let knows = || (status(world, node, round)["phase"] == "aborted").then_some(());
-        until(LONG, &format!("node {node} knows that the round was aborted"), knows);
-    }
-}
-
 fn retry(world: &World, round: u64) -> Result<Value, CallError> {
     let coordinator = world.coordinator();
     coordinator.patiently(Instant::now() + LONG, || coordinator.retry(TASK, round))
@@ -120,7 +105,7 @@ fn a_round_that_was_aborted_is_run_again_from_its_submissions() {
     assert!(world.coordinator().retry(TASK, 1).is_err());
     let key = RoundKey { task: TASK.into(), round: 1 };
     world.start(2);
-    aborted_everywhere(&world, 1);
+    world.all_know(1, "aborted");
     let asks = Ask::Retry { key, attempt: 0, wanted: Again::Begin };
     let said = world.ask(0, 2, &asks);
     assert!(matches!(&said, Answer::Refused(why) if why.contains("has not told")), "{said:?}");
@@ -147,8 +132,7 @@ fn a_round_that_was_aborted_is_run_again_from_its_submissions() {
 fn a_retry_without_node_0_keeps_no_order_from_it() {
     let mut world = World::started(Shape { deadline: 2, ..Shape::default() });
     for round in [1, 2] {
-        world.open(round, 600);
-        (0..3).for_each(|i| world.submit(i, round));
+        world.begin(round, &[0, 1, 2]);
         world.kill(0);
         let coordinator = world.coordinator();
         let told = coordinator.abort(TASK, round).expect("aborts");
@@ -165,14 +149,13 @@ fn a_retry_without_node_0_keeps_no_order_from_it() {
             }
         }
         world.start(0);
-        aborted_everywhere(&world, round);
+        world.all_know(round, "aborted");
         for node in 0..3 {
             let why = status(&world, node, round)["aborted"].clone();
             assert_eq!(why, "the coordinator aborted it", "node {node}");
         }
         retry(&world, round).expect("is run again");
-        assert_eq!(world.ended(round, LONG)["phase"], "released");
-        assert_eq!(world.total(round), world.expected(&[0, 1, 2]));
+        world.released(round, &[0, 1, 2]);
     }
 }
 
@@ -181,8 +164,7 @@ fn what_cannot_be_run_again_says_so() {
     let world = World::started(Shape::default());
     let coordinator = world.coordinator();
     // Too few.
-    world.open(1, 600);
-    (0..2).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1]);
     coordinator.close(TASK, 1).expect("closes");
     let why = world.ended(1, LONG)["aborted"].as_str().expect("a cause").to_string();
     let missing = [2, 3, 4].map(client).join(", ");
@@ -190,18 +172,17 @@ fn what_cannot_be_run_again_says_so() {
         why,
         format!("2 clients were accepted, and the minimum is 3; missing at all nodes: {missing}")
     );
-    aborted_everywhere(&world, 1);
+    world.all_know(1, "aborted");
     let said = refused(retry(&world, 1));
     assert!(said.contains("2 clients") && said.contains("Open a new round"), "{said}");
     let report = coordinator.report(0, TASK, 1).expect("a report");
     assert_eq!(report["may_retry"], false, "{report}");
     // Enough at each node, and too few at all of them.
-    world.open(2, 600);
-    (0..2).for_each(|i| world.submit(i, 2));
+    world.begin(2, &[0, 1]);
     for (i, nodes) in [(2, [0, 1]), (3, [1, 2]), (4, [2, 0])] {
         let s = world.submission(i, 2);
         for node in nodes {
-            world.client(i).submit_to(node, &s, &|_, _, _| {}).expect("submits");
+            world.submit_to(i, node, &s).expect("submits");
         }
     }
     coordinator.close(TASK, 2).expect("closes");
@@ -210,7 +191,7 @@ fn what_cannot_be_run_again_says_so() {
         let named = format!("{} (missing at node {node})", client(i));
         assert!(why.contains(&named), "{why}");
     }
-    aborted_everywhere(&world, 2);
+    world.all_know(2, "aborted");
     // What is offered of it is what a retry would say, also where each node alone could run it again.
     for round in [1, 2] {
         let said = coordinator.no_retry(TASK, round).expect("is asked").expect("it cannot be");
@@ -225,36 +206,32 @@ fn what_cannot_be_run_again_says_so() {
     }
     assert!(refused(retry(&world, 2)).contains("2 clients were accepted"));
     // Erased.
-    world.open(3, 600);
-    (0..4).for_each(|i| world.submit(i, 3));
+    world.begin(3, &[0, 1, 2, 3]);
     coordinator.abort(TASK, 3).expect("aborts");
-    aborted_everywhere(&world, 3);
+    world.all_know(3, "aborted");
     coordinator.erase(TASK, 3, &["submissions"]).expect("erases");
     let said = coordinator.no_retry(TASK, 3).expect("is asked").expect("it cannot be");
     assert!(said.contains("have been erased"), "{said}");
     assert!(refused(retry(&world, 3)).contains("have been erased"));
     // One that the coordinator has aborted, and wants after all.
-    world.open(4, 600);
-    (0..3).for_each(|i| world.submit(i, 4));
+    world.begin(4, &[0, 1, 2]);
     coordinator.abort(TASK, 4).expect("aborts");
-    aborted_everywhere(&world, 4);
+    world.all_know(4, "aborted");
     assert_eq!(coordinator.no_retry(TASK, 4).expect("is asked"), None);
     let opened = coordinator.open((TASK, 4), (600, 1, Some(3)), &world.public());
     let opened = opened.expect_err("was aborted").to_string();
     assert!(opened.contains("`slvrc round retry` runs it again"), "{opened}");
     retry(&world, 4).expect("is run again");
-    assert_eq!(world.ended(4, LONG)["phase"], "released");
-    assert_eq!(world.total(4), world.expected(&[0, 1, 2]));
+    world.released(4, &[0, 1, 2]);
 }
 
 #[test]
 fn attempts_after_a_retry_are_granted_anew_and_no_more_than_those() {
     let shape = Shape { limits: "attempts = 2".into(), ..Shape::default() };
     let world = World::started(shape);
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     world.coordinator().abort(TASK, 1).expect("aborts");
-    aborted_everywhere(&world, 1);
+    world.all_know(1, "aborted");
     // The coordinator tells node 1, which then hears of attempts that were never made.
     let path = format!("/v1/tasks/{TASK}/rounds/1/retry");
     let told = world.coordinator().call(1, &hyper::Method::POST, &path, &[], &[], 1 << 16);
@@ -276,19 +253,17 @@ fn attempts_after_a_retry_are_granted_anew_and_no_more_than_those() {
 #[test]
 fn an_order_from_before_a_retry_ends_no_round_after_it() {
     let world = World::started(Shape { layers: 400, deadline: 1000, ..Shape::default() });
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     let coordinator = world.coordinator();
     let spec = coordinator.opening(TASK, 1).expect("is open");
-    let seal = Seal::new(&coordinator.config().secret.expect("a secret").0).expect("a key");
-    let order = |permits| seal.order(&spec.digest(), Order::Abort, permits);
+    let order = |permits| seal(&coordinator).order(&spec.digest(), Order::Abort, permits);
     let old = order([0; 3]);
     coordinator.abort(TASK, 1).expect("aborts");
-    aborted_everywhere(&world, 1);
-    world.links.iter().for_each(|(_, link)| link.slow(500));
+    world.all_know(1, "aborted");
+    world.links.iter().for_each(|(_, link)| link.slow(150));
     let retried = || coordinator.patiently(Instant::now() + LONG, || coordinator.retry(TASK, 1));
     retried().expect("is run again");
-    until(LONG, "it runs", || (status(&world, 2, 1)["phase"] == "running").then_some(()));
+    world.shows(2, 1, "it runs", |s| s["phase"] == "running");
     let key = RoundKey { task: TASK.into(), round: 1 };
     let says = |by| Ask::Ordered { key: key.clone(), order: Order::Abort, by };
     for (from, to) in [(1, 0), (2, 0), (0, 1), (1, 2)] {
@@ -305,11 +280,10 @@ fn an_order_from_before_a_retry_ends_no_round_after_it() {
     // Node 0 does not hear it from the coordinator, and neither does node 2.
     assert!(matches!(world.ask(2, 1, &says(order([1; 3]))), Answer::Done));
     world.links.iter().for_each(|(_, link)| link.heal());
-    aborted_everywhere(&world, 1);
+    world.all_know(1, "aborted");
     for node in 0..3 {
         assert_eq!(status(&world, node, 1)["aborted"], "the coordinator aborted it", "node {node}");
     }
     retried().expect("is run again");
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
 }

@@ -1,17 +1,14 @@
 //! What a round reveals to clients: each fetches its own from the nodes, and nobody else gets it.
 
-use crate::world::{Shape, TASK, World, client};
+use crate::world::{LONG, Shape, TASK, World, client};
 use hyper::Method;
 use slvr_node::client::{CallError, Caller};
 use slvr_node::submission::Public;
 use std::fs;
-use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(90);
 
 /// A round of four clients, who submit 1 and their number.
 fn released() -> World {
-    let world = World::started(Shape { own: true, n: 2, ..Shape::default() });
+    let world = World::started(Shape { program: "own", n: 2, ..Shape::default() });
     let coordinator = world.coordinator();
     world.open(1, 600);
     for i in 0..4 {
@@ -48,7 +45,6 @@ fn each_client_fetches_its_own_and_the_coordinator_sees_nothing_of_it() {
     let mut world = released();
     let coordinator = world.coordinator();
     // A node that is restarted still has them.
-    world.kill(1);
     world.start(1);
     for i in 0..4 {
         let own = fetched(&world.client(i)).expect("fetches");
@@ -78,9 +74,8 @@ fn each_client_fetches_its_own_and_the_coordinator_sees_nothing_of_it() {
     coordinator.erase(TASK, 1, &["reveals"]).expect("erases");
     refused(world.client(1).fetch(TASK, 1), "reveal");
     for node in 0..3 {
-        let folder = world.folder.path().join(format!("node-{node}/data/rounds/{TASK}/1"));
-        let left: Vec<_> =
-            fs::read_dir(folder).expect("a folder").flatten().map(|f| f.file_name()).collect();
+        let left = fs::read_dir(world.data(node, 1)).expect("a folder").flatten();
+        let left: Vec<_> = left.map(|f| f.file_name()).collect();
         assert!(left.iter().all(|f| f == "ended"), "{left:?}");
     }
 }
@@ -89,9 +84,7 @@ fn each_client_fetches_its_own_and_the_coordinator_sees_nothing_of_it() {
 fn a_word_of_another_member_or_run_is_noticed() {
     let world = released();
     // The word of client 1 in the place of client 0's is sealed for another name.
-    let file = |i: u64| {
-        world.folder.path().join(format!("node-2/data/rounds/{TASK}/1/{}.reveal", client(i)))
-    };
+    let file = |i: u64| world.data(2, 1).join(format!("{}.reveal", client(i)));
     let (own, other) = (fs::read(file(0)).expect("reads"), fs::read(file(1)).expect("reads"));
     fs::write(file(0), other).expect("writes");
     refused(world.client(0).fetch(TASK, 1), "store");
@@ -101,7 +94,7 @@ fn a_word_of_another_member_or_run_is_noticed() {
 
 #[test]
 fn an_aborted_round_reveals_nothing_to_clients() {
-    let world = World::started(Shape { own: true, n: 2, ..Shape::default() });
+    let world = World::started(Shape { program: "own", n: 2, ..Shape::default() });
     let public = Public::from([(1, 1u64.to_le_bytes().to_vec())]);
     let open = || world.coordinator().open((TASK, 1), (600, 1, None), &public);
     world.coordinator().patiently(std::time::Instant::now() + LONG, open).expect("opens");
@@ -111,10 +104,9 @@ fn an_aborted_round_reveals_nothing_to_clients() {
 
 #[test]
 fn fetches_of_one_client_at_the_same_time_raise_no_alarm() {
-    let world = World::started(Shape { own: true, ..Shape::default() });
+    let world = World::started(Shape { program: "own", ..Shape::default() });
     for round in 1..=4 {
-        world.open(round, 600);
-        (0..5).for_each(|i| world.submit(i, round));
+        world.begin(round, &[0, 1, 2, 3, 4]);
         assert_eq!(world.ended(round, LONG)["phase"], "released");
         std::thread::scope(|scope| {
             for _ in 0..6 {

@@ -1,14 +1,13 @@
 //! A round from its keys to its result; exclusion, deadlines, idempotence, recovery.
 
-use crate::world::{Shape, TASK, World, client, until};
+use crate::world::{LONG, Shape, TASK, World, client, until};
+use serde_json::Value;
 use slvr_node::client::CallError;
 use slvr_node::state::RoundKey;
 use slvr_node::wire::{Answer, Ask};
 use slvr_runtime::share::encode::RawTensor;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(90);
+use std::time::Instant;
 
 fn code(e: CallError) -> String {
     match e {
@@ -50,7 +49,7 @@ fn ten_clients_submit_to_three_processes_and_the_sum_is_that_of_a_local_run() {
     assert_eq!(report["outcome"]["attempt"], 1, "{report}");
     // What was submitted is gone once the round is released, and the words once they are collected.
     for node in 0..3 {
-        let folder = world.folder.path().join(format!("node-{node}/data/rounds/{TASK}/1"));
+        let folder = world.data(node, 1);
         // A node erases behind its answers.
         until(LONG, "submissions are erased", || {
             let all = std::fs::read_dir(&folder).expect("a folder").flatten();
@@ -66,16 +65,13 @@ fn ten_clients_submit_to_three_processes_and_the_sum_is_that_of_a_local_run() {
 #[test]
 fn a_client_that_one_node_is_missing_is_excluded_and_the_circuit_is_for_the_rest() {
     let world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     let half = world.submission(4, 1);
     for node in [0, 2] {
-        world.client(4).submit_to(node, &half, &|_, _, _| {}).expect("submits");
+        world.submit_to(4, node, &half).expect("submits");
     }
     world.coordinator().close(TASK, 1).expect("closes");
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
     let report = world.coordinator().report(1, TASK, 1).expect("a report");
     assert_eq!(report["excluded"][0]["client"], client(4), "{report}");
     assert_eq!(report["excluded"][0]["why"], "missing at node 1", "{report}");
@@ -86,8 +82,7 @@ fn a_client_that_one_node_is_missing_is_excluded_and_the_circuit_is_for_the_rest
 #[test]
 fn who_has_nothing_whole_at_any_node_is_named_in_the_report() {
     let world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..3).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2]);
     // One does not come, and one does not get further than its announcement.
     let begun = world.submission(4, 1).manifest;
     let path = format!("/v1/tasks/{TASK}/rounds/1/submissions/{}", begun.submission);
@@ -108,15 +103,12 @@ fn who_has_nothing_whole_at_any_node_is_named_in_the_report() {
 #[test]
 fn a_client_that_tells_nodes_different_things_is_excluded() {
     let world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     let (one, other) = (world.submission(4, 1), world.submission_of(4, 1, vec![2.0; 8]));
     for (node, s) in [(0, &one), (1, &one), (2, &other)] {
-        world.client(4).submit_to(node, s, &|_, _, _| {}).expect("submits");
+        world.submit_to(4, node, s).expect("submits");
     }
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3]));
+    world.released(1, &[0, 1, 2, 3]);
     let report = world.coordinator().report(0, TASK, 1).expect("a report");
     let why = report["excluded"][0]["why"].as_str().expect("a reason");
     assert!(why.starts_with("nodes have different submissions of it: "), "{report}");
@@ -125,26 +117,16 @@ fn a_client_that_tells_nodes_different_things_is_excluded() {
 #[test]
 fn below_the_minimum_nothing_is_run_and_the_submissions_are_kept() {
     let world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..2).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1]);
     world.coordinator().close(TASK, 1).expect("closes");
-    let status = world.ended(1, LONG);
-    let why = status["aborted"].as_str().expect("a cause").to_string();
+    let why = world.aborted(1);
     assert!(why.starts_with("2 clients were accepted, and the minimum is 3"), "{why}");
     assert!(world.coordinator().collect(TASK, 1).is_err());
-    for node in 0..3 {
-        let followed =
-            || world.coordinator().status(node, TASK, 1).ok().filter(|s| s["phase"] == "aborted");
-        until(LONG, "the others know", followed);
-        let part = world
-            .folder
-            .path()
-            .join(format!("node-{node}/data/rounds/{TASK}/1/{}.part", client(0)));
-        assert!(part.is_file());
-    }
+    world.all_know(1, "aborted");
+    let part = |node| world.data(node, 1).join(format!("{}.part", client(0)));
+    assert!((0..3).all(|node| part(node).is_file()));
     world.coordinator().erase(TASK, 1, &["submissions"]).expect("erases");
-    let part = world.folder.path().join(format!("node-0/data/rounds/{TASK}/1/{}.part", client(0)));
-    assert!(!part.exists());
+    assert!(!part(0).exists());
 }
 
 #[test]
@@ -154,12 +136,11 @@ fn the_same_bytes_have_the_same_answer_and_other_bytes_are_refused() {
     let (one, other) = (world.submission(0, 1), world.submission_of(0, 1, vec![2.0; 8]));
     assert_eq!(one.manifest, world.submission(0, 1).manifest, "dealing is deterministic");
     assert_ne!(one.manifest.components, other.manifest.components);
-    let send = |world: &World, s| world.client(0).submit_to(0, s, &|_, _, _| {});
+    let send = |world: &World, s| world.submit_to(0, 0, s);
     let first = send(&world, &one).expect("submits");
     assert_eq!(send(&world, &one).expect("again"), first);
     assert_eq!(code(send(&world, &other).expect_err("is another one")), "conflict");
     // An acknowledgement survives a crash.
-    world.kill(0);
     world.start(0);
     let again = until(LONG, "node 0 answers", || match send(&world, &one) {
         Err(CallError::Unreachable { .. }) => None,
@@ -174,10 +155,7 @@ fn the_same_bytes_have_the_same_answer_and_other_bytes_are_refused() {
     assert_eq!(code(send(&world, &replay).expect_err("is a replay")), "manifest");
     // Nobody submits in another's name, and who is not enrolled not at all.
     let foreign = world.submission(1, 1);
-    assert_eq!(
-        code(world.client(0).submit_to(0, &foreign, &|_, _, _| {}).expect_err("is another's")),
-        "manifest"
-    );
+    assert_eq!(code(world.submit_to(0, 0, &foreign).expect_err("is another's")), "manifest");
 }
 
 #[test]
@@ -225,14 +203,15 @@ fn an_upload_goes_on_where_it_broke_off_and_a_part_that_is_not_the_manifests_doe
 #[test]
 fn after_the_deadline_nothing_begins_and_who_has_begun_has_the_grace() {
     let world = World::started(Shape::default());
-    // Long enough for three clients on a machine that does much else.
-    world.open(1, 12);
+    world.open(1, 600);
+    let begun = Instant::now();
     (0..3).for_each(|i| world.submit(i, 1));
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2]));
-    let late = world.submission(4, 1);
-    let e = world.client(4).submit_to(0, &late, &|_, _, _| {}).expect_err("is late");
+    // Long enough for three clients, also on a machine that does much else.
+    world.open(2, 3 + 5 * begun.elapsed().as_secs());
+    (0..3).for_each(|i| world.submit(i, 2));
+    world.released(2, &[0, 1, 2]);
+    let late = world.submission(4, 2);
+    let e = world.submit_to(4, 0, &late).expect_err("is late");
     assert_eq!(code(e), "closed");
 }
 
@@ -242,16 +221,10 @@ fn a_node_that_is_killed_in_a_run_leads_to_another_attempt_with_the_same_sum() {
     world.open(1, 600);
     world.links.iter().for_each(|(_, link)| link.slow(20));
     (0..5).for_each(|i| world.submit(i, 1));
-    let coordinator = world.coordinator();
-    let deep =
-        || coordinator.status(1, TASK, 1).ok().filter(|s| s["run"]["layer"].as_u64() > Some(5));
-    until(LONG, "the run is under way", deep);
-    world.kill(2);
+    world.computes(1, 1, 5);
     world.start(2);
     world.links.iter().for_each(|(_, link)| link.heal());
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(1, &[0, 1, 2, 3, 4]);
     let report = world.coordinator().report(0, TASK, 1).expect("a report");
     let why = report["failures"][0]["why"].as_str().expect("a failure").to_string();
     assert!(why.contains("layer") && why.contains("party"), "{why}");
@@ -264,51 +237,36 @@ fn the_leader_goes_on_after_a_crash_wherever_the_round_stood() {
     world.open(2, 600);
     (0..3).for_each(|i| world.submit(i, 1));
     // Open.
-    world.kill(0);
     world.start(0);
     (3..5).for_each(|i| world.submit(i, 1));
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(1, &[0, 1, 2, 3, 4]);
     // Closed, and another node away: it goes on once that is back.
-    (0..5).for_each(|i| {
-        if i < 4 {
-            world.submit(i, 2)
-        }
-    });
+    (0..4).for_each(|i| world.submit(i, 2));
     world.kill(1);
     world.coordinator().close(TASK, 2).expect("closes");
-    world.kill(0);
     world.start(0);
     world.start(1);
-    let status = world.ended(2, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3]));
+    world.released(2, &[0, 1, 2, 3]);
 }
 
 #[test]
 fn a_node_that_stays_away_ends_the_round_with_a_cause_that_names_it() {
     let mut world = World::started(Shape { deadline: 2, patience: 4, ..Shape::default() });
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     world.kill(2);
     world.coordinator().close(TASK, 1).expect("closes");
-    let status = world.ended(1, LONG);
-    let why = status["aborted"].as_str().expect("a cause").to_string();
+    let why = world.aborted(1);
     assert!(why.contains("node 2") && why.contains("closed"), "{why}");
     // When it comes back it learns how the round ended.
     world.start(2);
-    let followed =
-        || world.coordinator().status(2, TASK, 1).ok().filter(|s| s["phase"] == "aborted");
-    until(LONG, "node 2 knows", followed);
+    world.all_know(1, "aborted");
 }
 
 #[test]
 fn a_round_that_another_node_has_aborted_ends_at_once_with_its_cause() {
     // With the leader's patience the test would never end.
     let world = World::started(Shape { patience: 100_000, ..Shape::default() });
-    world.open(1, 600);
-    (0..4).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3]);
     let key = RoundKey { task: TASK.into(), round: 1 };
     let abort = Ask::Abort { key, why: "node 1: 2 clients count".into(), order: None };
     assert!(matches!(world.ask(0, 1, &abort), Answer::Done));
@@ -322,29 +280,21 @@ fn an_abort_stops_an_attempt_that_is_under_way() {
     // Neither does a message come too late nor is the run short: only the abort ends it.
     let world = World::started(Shape { layers: 400, deadline: 1000, ..Shape::default() });
     world.open(1, 600);
-    world.links.iter().for_each(|(_, link)| link.slow(500));
+    world.links.iter().for_each(|(_, link)| link.slow(150));
     (0..5).for_each(|i| world.submit(i, 1));
     let coordinator = world.coordinator();
-    let under_way =
-        || coordinator.status(0, TASK, 1).ok().filter(|s| s["run"]["layer"].as_u64() > Some(1));
-    until(LONG, "the run is under way", under_way);
+    world.computes(0, 1, 1);
     assert!(coordinator.abort(TASK, 1).is_ok(), "aborts");
     for node in 0..3 {
-        let rests = || {
-            let status = coordinator.status(node, TASK, 1).ok()?;
-            (status["phase"] == "aborted" && status["run"].is_null()).then_some(())
-        };
-        until(LONG, "the node computes no more", rests);
+        let rests = |s: &Value| s["phase"] == "aborted" && s["run"].is_null();
+        world.shows(node, 1, "the node computes no more", rests);
     }
 }
 
 #[test]
 fn nodes_with_different_circuits_open_no_round() {
     let mut world = World::new(Shape::default());
-    let path = world.folder.path().join("node-1/node.toml");
-    let toml =
-        std::fs::read_to_string(&path).expect("a configuration").replace("layers=4", "layers=5");
-    std::fs::write(&path, toml).expect("writes");
+    world.edit(1, &[("layers=4", "layers=5")]);
     (0..3).for_each(|i| world.start(i));
     let coordinator = world.coordinator();
     let refused = until(LONG, "the nodes are there", || {

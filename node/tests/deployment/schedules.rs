@@ -16,7 +16,7 @@
 //!
 //! `SLVR_COUNT` is how many schedules there are, and `SLVR_SEED` the first of them.
 
-use crate::world::{Shape, TASK, World, client, until};
+use crate::world::{Shape, TASK, World, client, number, until};
 use slvr_node::client::CallError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -96,7 +96,7 @@ impl Schedule {
         let shape = Shape {
             m: M,
             n: 8,
-            mean: true,
+            program: "mean",
             layers: 10 + draw.of(30),
             minimum: MINIMUM,
             deadline: 3,
@@ -177,7 +177,6 @@ impl Schedule {
             }
             8 | 9 => {
                 self.stopped.remove(&node);
-                self.world.kill(node);
                 self.world.start(node);
             }
             10 => {
@@ -223,7 +222,6 @@ impl Schedule {
         let (node, link) = (self.draw.of(3) as usize, self.draw.of(6) as usize);
         match self.draw.of(4) {
             0 => {
-                self.world.kill(node);
                 self.world.start(node);
             }
             1 => {
@@ -383,9 +381,8 @@ impl Schedule {
 
 #[test]
 fn nothing_is_lost_counted_twice_or_released_twice_whatever_fails() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let first = number("SLVR_SEED").unwrap_or(0);
-    let seeds: Vec<u64> = (first..first + number("SLVR_COUNT").unwrap_or(20)).collect();
+    let first = number("SLVR_SEED", 0);
+    let seeds: Vec<u64> = (first..first + number("SLVR_COUNT", 20)).collect();
     // Nodes wait for one another and for time to pass, so two deployments run at a time.
     let (rest, ends) = (Mutex::new(seeds.iter()), Mutex::new(Vec::new()));
     let next = || rest.lock().expect("no panic").next();

@@ -1,11 +1,8 @@
 //! A task whose rounds continue each other: what each client has submitted so far.
 
-use crate::world::{Shape, TASK, World, client, until};
+use crate::world::{LONG, Shape, TASK, World, client, until};
 use slvr_node::client::CallError;
 use std::fs;
-use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(90);
 
 /// Runs a round of these clients; how often each member has been counted so far.
 fn round(world: &World, number: u64, clients: &[u64]) -> Vec<Vec<i64>> {
@@ -36,7 +33,7 @@ fn refused(world: &World, number: u64) -> String {
 #[test]
 fn each_round_continues_the_last_released_one_whatever_happens_in_between() {
     let mut world =
-        World::started(Shape { state: true, layers: 40, deadline: 5, ..Shape::default() });
+        World::started(Shape { program: "running", layers: 40, deadline: 5, ..Shape::default() });
     // A round with somebody missing has no result, and no place is taken.
     world.open(1, 600);
     [1, 3, 4].iter().for_each(|&i| world.submit(i, 1));
@@ -60,10 +57,7 @@ fn each_round_continues_the_last_released_one_whatever_happens_in_between() {
     world.links.iter().for_each(|(_, link)| link.slow(20));
     let _ = world.coordinator().close(TASK, 3);
     let coordinator = world.coordinator();
-    let deep =
-        || coordinator.status(1, TASK, 3).ok().filter(|s| s["run"]["layer"].as_u64() > Some(5));
-    until(LONG, "the run is under way", deep);
-    world.kill(2);
+    world.computes(1, 3, 5);
     world.start(2);
     world.links.iter().for_each(|(_, link)| link.heal());
     let status = world.ended(3, LONG);
@@ -76,15 +70,10 @@ fn each_round_continues_the_last_released_one_whatever_happens_in_between() {
     world.coordinator().close(TASK, 4).expect("closes");
     assert_eq!(world.ended(4, LONG)["phase"], "aborted");
     // All nodes may stop in between.
-    (0..3).for_each(|i| {
-        world.kill(i);
-        world.start(i);
-    });
+    (0..3).for_each(|i| world.start(i));
     assert_eq!(round(&world, 5, &everybody), times(3));
     // Only the last state is kept, and it is sealed.
-    let state = |node: usize, n: u64| {
-        world.folder.path().join(format!("node-{node}/data/rounds/{TASK}/{n}/state"))
-    };
+    let state = |node: usize, n: u64| world.data(node, n).join("state");
     for node in 0..3 {
         let kept = || (1..=5).filter(|n| state(node, *n).exists()).collect::<Vec<u64>>();
         until(LONG, "older ones are erased", || (kept() == [5]).then_some(()));
@@ -115,7 +104,7 @@ fn each_round_continues_the_last_released_one_whatever_happens_in_between() {
 
 #[test]
 fn a_round_that_was_aborted_is_run_again_from_the_same_state_unless_that_has_gone_on() {
-    let world = World::started(Shape { state: true, ..Shape::default() });
+    let world = World::started(Shape { program: "running", ..Shape::default() });
     let coordinator = world.coordinator();
     let everybody = [0, 1, 2, 3, 4];
     let all = |times: i64| everybody.map(|i| row(i, times));
@@ -126,10 +115,7 @@ fn a_round_that_was_aborted_is_run_again_from_the_same_state_unless_that_has_gon
         world.links.iter().for_each(|(_, link)| link.slow(300));
         everybody.iter().for_each(|&i| world.submit(i, number));
         coordinator.abort(TASK, number).expect("aborts");
-        for node in 0..3 {
-            let shown = || coordinator.status(node, TASK, number).ok();
-            until(LONG, "all know", || shown().filter(|s| s["phase"] == "aborted"));
-        }
+        world.all_know(number, "aborted");
         world.links.iter().for_each(|(_, link)| link.heal());
     }
     let retry = |number| {
@@ -148,8 +134,7 @@ fn a_round_that_was_aborted_is_run_again_from_the_same_state_unless_that_has_gon
 /// A circuit that reads who takes part has rounds without some: they keep their places, and nothing of theirs changes.
 #[test]
 fn a_task_that_reads_who_takes_part_goes_on_without_some() {
-    let world =
-        World::started(Shape { state: true, present: true, minimum: 2, ..Shape::default() });
+    let world = World::started(Shape { program: "present", minimum: 2, ..Shape::default() });
     let times = |n: [i64; 5]| (0..5u64).zip(n).map(|(i, n)| row(i, n)).collect::<Vec<_>>();
     assert_eq!(round(&world, 1, &[0, 1, 2, 3, 4]), times([1, 1, 1, 1, 1]));
     for (number, there, counts) in [

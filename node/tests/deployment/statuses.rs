@@ -1,12 +1,11 @@
 //! Every route is asked in every way that changes its answer, and each status stands in the description that nodes serve.
 
-use crate::world::{Shape, TASK, World};
+use crate::world::{LONG, Shape, TASK, World};
 use hyper::Method;
 use serde_json::Value;
 use slvr_node::client::{CallError, Caller};
 use slvr_node::config::CallerConfig;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 /// The status of an answer.
 fn status(caller: &Caller, node: usize, (method, path): (&Method, &str), body: &[u8]) -> u16 {
@@ -23,12 +22,10 @@ fn status(caller: &Caller, node: usize, (method, path): (&Method, &str), body: &
 
 #[test]
 fn every_status_of_every_route_stands_in_the_description() {
-    const LONG: Duration = Duration::from_secs(90);
-    let world = World::started(Shape { own: true, ..Shape::default() });
+    let world = World::started(Shape { program: "own", ..Shape::default() });
     let coordinator = world.coordinator();
     // 1 is released, 2 is aborted, 3 is open; 4 there is not.
-    world.open(1, 600);
-    (0..5).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2, 3, 4]);
     assert_eq!(world.ended(1, LONG)["phase"], "released");
     world.open(2, 600);
     coordinator.abort(TASK, 2).expect("aborts");

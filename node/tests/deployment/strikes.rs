@@ -10,7 +10,7 @@
 
 use crate::schedules::Draw;
 use crate::workers::{Case, Crew};
-use crate::world::{CHECK, Shape, client, until};
+use crate::world::{CHECK, Shape, client, number, until};
 use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -63,7 +63,6 @@ fn strike(crew: &mut Crew, draw: &mut Draw) -> String {
             format!("in the place of {worker} stands a client")
         }
         _ => {
-            crew.world.kill(node);
             crew.world.start(node);
             format!("node {node} is killed and comes back")
         }
@@ -124,8 +123,7 @@ fn schedule(seed: u64) -> End {
 
 #[test]
 fn a_round_ends_with_its_bits_or_a_cause_whatever_workers_do() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|n| n.parse::<u64>().ok());
-    let (first, count) = (number("SLVR_SEED").unwrap_or(0), number("SLVR_COUNT").unwrap_or(4));
+    let (first, count) = (number("SLVR_SEED", 0), number("SLVR_COUNT", 4));
     let ends: Vec<End> = (first..first + count).map(schedule).collect();
     let of = |which: fn(&End) -> bool| ends.iter().filter(|end| which(end)).count();
     let (released, failed) = (of(|e| e.released), of(|e| e.failed));
@@ -147,21 +145,14 @@ fn a_worker_that_is_killed_is_named_and_left_out() {
     crew.submit(1);
     assert!(crew.computes(1, 1), "a range is computed");
     crew.kill(1, 0);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
+    let status = crew.released(1, "after an attempt without it");
     let why = failures(&status).concat();
     assert!(why.contains("range ") && why.contains("worker 0"), "{why}");
     assert!(why.contains("node 1"), "{why}");
-    crew.case.check(&crew.values(1), "after an attempt without it");
-    for report in crew.reports(1) {
-        let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
-        let numbers: Vec<_> = work.iter().map(|w| w["worker"].as_u64()).collect();
-        assert_eq!(numbers, [Some(1)], "{report}");
-        assert_eq!(report["outcome"]["attempt"], 2);
-    }
+    assert_eq!(crew.took_part(1), [1]);
+    assert!(crew.reports(1).iter().all(|report| report["outcome"]["attempt"] == 2));
     // It has failed, and nobody who heard of it.
-    let failed = [0, 1, 2].map(|node| crew.failed(node));
-    assert_eq!(failed, [vec![0, 0], vec![1, 0], vec![0, 0]]);
+    assert_eq!(crew.all_failed(), [[0, 0], [1, 0], [0, 0]]);
 }
 
 /// The node waits for another worker at that time, which would say nothing for a long while.
@@ -174,12 +165,10 @@ fn a_worker_that_is_lost_before_its_turn_ends_the_attempt() {
     assert!(crew.computes(1, 1), "a range is computed");
     crew.signal(1, 0, "-STOP");
     crew.kill(1, 1);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
+    let status = crew.released(1, "without workers");
     let why = failures(&status).remove(0);
     assert!(why.contains("node 1: range ") && why.contains("on worker 1: "), "{why}");
     assert!(why.contains("it has ended the connection"), "{why}");
-    crew.case.check(&crew.values(1), "without workers");
     assert_eq!(crew.failed(1), [0, 1]);
 }
 
@@ -196,13 +185,11 @@ fn a_worker_that_is_lost_while_workers_connect_ends_the_attempt_everywhere() {
         assert!(crew.computes(node, 1), "node {node} waits for a range");
     }
     crew.kill(1, 1);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
+    let status = crew.released(1, "without that number");
     let first = failures(&status).remove(0);
     assert!(first.contains("node 1: range ") && first.contains("on worker 1: "), "{first}");
     assert!(first.contains("it has ended the connection"), "{first}");
-    crew.case.check(&crew.values(1), "without that number");
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0, 0], [0, 1], [0, 0]]);
+    assert_eq!(crew.all_failed(), [[0, 0], [0, 1], [0, 0]]);
 }
 
 /// The other nodes wait for a node, and this one for a worker that lives: its line is slow. No worker has failed, and the round
@@ -216,14 +203,12 @@ fn a_worker_that_is_too_slow_for_the_other_nodes_is_done_without() {
     assert!(crew.computes(0, 1), "a range is computed");
     // From node 0 to its worker.
     crew.lines[2].slow(3400);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "without workers");
+    let status = crew.released(1, "without workers");
     let all = failures(&status);
     assert!(all.len() <= 2, "{all:?}");
     let said = "the other nodes have waited for what it computes";
     assert!(all.iter().any(|why| why.contains("node 0: range ") && why.contains(said)), "{all:?}");
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0], [0], [0]]);
+    assert_eq!(crew.all_failed(), [[0], [0], [0]]);
 }
 
 /// A line between two nodes breaks while both wait for workers: these have done nothing wrong, and go on in the next attempt.
@@ -244,15 +229,10 @@ fn a_line_between_nodes_that_breaks_is_no_failure_of_a_worker() {
         between.cut();
         between.heal();
     }
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "after a line broke");
+    let status = crew.released(1, "after a line broke");
     assert_eq!(failures(&status).len(), 3, "{status}");
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0], [0], [0]]);
-    for report in crew.reports(1) {
-        let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
-        assert_eq!(work.len(), 1, "{report}");
-    }
+    assert_eq!(crew.all_failed(), [[0], [0], [0]]);
+    assert_eq!(crew.took_part(1), [0]);
 }
 
 /// Both ends of a line only hear that it is closed, and no worker says more: none has failed, and that number is left out.
@@ -264,14 +244,9 @@ fn a_line_between_workers_that_breaks_again_and_again_is_done_without() {
     crew.submit(1);
     // The first line is the one from node 1's worker to node 0's.
     crew.breaks(0, 0);
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "without workers");
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0], [0], [0]]);
-    for report in crew.reports(1) {
-        let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
-        assert!(work.is_empty(), "{report}");
-    }
+    crew.released(1, "without workers");
+    assert_eq!(crew.all_failed(), [[0], [0], [0]]);
+    assert_eq!(crew.took_part(1), [0u64; 0]);
 }
 
 /// What a node cannot read itself is not the worker's fault, and is mended as ever.
@@ -302,12 +277,7 @@ fn a_part_that_is_lost_before_it_is_handed_over_is_named_and_no_worker_is_blamed
         let caller = crew.world.client(i as u64);
         caller.submit(submission, Duration::from_secs(60), &|_, _, _| {}).expect("submits");
     }
-    let status = crew.ended(1, Duration::from_secs(200));
-    assert_eq!(status["phase"], "released", "{status}");
-    crew.case.check(&crew.values(1), "after it was mended");
-    assert_eq!([0, 1, 2].map(|node| crew.failed(node)), [[0], [0], [0]]);
-    for report in crew.reports(1) {
-        let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
-        assert_eq!(work.len(), 1, "{report}");
-    }
+    crew.released(1, "after it was mended");
+    assert_eq!(crew.all_failed(), [[0], [0], [0]]);
+    assert_eq!(crew.took_part(1), [0]);
 }

@@ -1,28 +1,33 @@
 //! What an operator does while nodes run: backups, other tasks, old rounds, a look from elsewhere, a check.
 
-use crate::attacks::call_at;
-use crate::world::{Shape, Sums, TASK, World, until};
+use crate::attacks::{call_at, says};
+use crate::world::{LONG, Shape, Sums, TASK, World, until};
 use serde_json::Value;
 use slvr_node::check::{Weight, check};
-use slvr_node::config::NodeConfig;
 use slvr_node::hex::sha256;
 use slvr_node::state::RoundKey;
-use slvr_node::store::Store;
-use slvr_node::vault::Key;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-const LONG: Duration = Duration::from_secs(90);
 
 /// Asks a node at its port for operators, on this machine; the answer with its head.
 pub fn ask(world: &World, node: usize, method: &str, path: &str, head: &str) -> String {
+    ask_as(world, (node, "localhost"), method, path, head)
+}
+
+/// The same of a host of that name.
+pub fn ask_as(
+    world: &World,
+    (node, host): (usize, &str),
+    method: &str,
+    path: &str,
+    head: &str,
+) -> String {
     let port = world.operations_ports[node];
     let mut socket = until(LONG, "connects", || TcpStream::connect(("127.0.0.1", port)).ok());
     let head =
-        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{head}\r\n");
+        format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{head}\r\n");
     socket.write_all(head.as_bytes()).expect("sends");
     let mut answer = String::new();
     socket.read_to_string(&mut answer).expect("answers");
@@ -49,18 +54,10 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Opens a folder of data as a node does.
-fn opened(world: &World, node: usize, data: &Path) -> Store {
-    let config = NodeConfig::read(&toml(world, node)).expect("a configuration");
-    let key = Key::new(config.storage_key().expect("a key"));
-    Store::open(data, key).unwrap_or_else(|e| panic!("{}: {e}", data.display()))
-}
-
 #[test]
 fn a_backup_is_what_a_crash_would_leave_and_a_node_goes_on_from_it() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..3).for_each(|i| world.submit(i, 1));
+    world.begin(1, &[0, 1, 2]);
     // A page in a browser of this machine makes none.
     assert!(ask(&world, 1, "POST", "/backup", "Origin: http://x\r\n").starts_with("HTTP/1.1 404"));
     let made = body(&ask(&world, 1, "POST", "/backup", ""));
@@ -82,8 +79,7 @@ fn a_backup_is_what_a_crash_would_leave_and_a_node_goes_on_from_it() {
     fs::rename(&kept, &data).expect("moves");
     world.start(1);
     (3..5).for_each(|i| world.submit(i, 1));
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(1, &[0, 1, 2, 3, 4]);
 }
 
 /// While rounds begin and end, every backup is one that a node starts from.
@@ -96,10 +92,8 @@ fn backups_of_any_moment_open() {
     std::thread::scope(|scope| {
         let rounds = scope.spawn(|| {
             for round in 1..=4 {
-                world.open(round, 600);
-                (0..3).for_each(|i| world.submit(i, round));
-                assert_eq!(world.ended(round, LONG)["phase"], "released");
-                assert_eq!(world.total(round), world.expected(&[0, 1, 2]));
+                world.begin(round, &[0, 1, 2]);
+                world.released(round, &[0, 1, 2]);
             }
             done.store(true, std::sync::atomic::Ordering::Relaxed);
         });
@@ -109,7 +103,7 @@ fn backups_of_any_moment_open() {
             let answer = body(&ask(&world, node, "POST", "/backup", ""));
             let kept = place.path().join(count.to_string());
             copy(Path::new(answer["folder"].as_str().expect("a folder")), &kept);
-            let store = opened(&world, node, &kept);
+            let store = world.store(node, Some(&kept));
             for round in store.rounds().expect("reads") {
                 let damaged = store.damaged_of(&round.spec.key);
                 assert!(damaged.is_empty(), "backup {count}: {damaged:?} of {}", round.spec.key);
@@ -123,30 +117,17 @@ fn backups_of_any_moment_open() {
 #[test]
 fn tasks_are_exchanged_and_an_open_round_keeps_its_circuit() {
     let mut world = World::started(Shape::default());
-    world.open(1, 600);
-    (0..2).for_each(|i| world.submit(i, 1));
-    for i in 0..3 {
-        let text = fs::read_to_string(toml(&world, i)).expect("reads");
-        assert!(text.contains("layers=4"));
-        fs::write(toml(&world, i), text.replace("layers=4", "layers=6")).expect("writes");
-        world.signal(i, "-HUP");
-        until(LONG, "the tasks are read again", || {
-            world.logged(i).contains("the tasks were read again").then_some(())
-        });
-    }
+    world.begin(1, &[0, 1]);
+    reload(&world, &[("layers=4", "layers=6")]);
     (2..5).for_each(|i| world.submit(i, 1));
-    assert_eq!(world.ended(1, LONG)["phase"], "released");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2, 3, 4]));
+    world.released(1, &[0, 1, 2, 3, 4]);
     let before = world.circuit().1;
     world.shape.layers = 6;
     assert_ne!(world.circuit().1, before);
-    world.open(2, 600);
-    (0..5).for_each(|i| world.submit(i, 2));
-    assert_eq!(world.ended(2, LONG)["phase"], "released");
-    assert_eq!(world.total(2), world.expected(&[0, 1, 2, 3, 4]));
+    world.begin(2, &[0, 1, 2, 3, 4]);
+    world.released(2, &[0, 1, 2, 3, 4]);
     // What cannot be compiled changes nothing.
-    let text = fs::read_to_string(toml(&world, 0)).expect("reads");
-    fs::write(toml(&world, 0), text.replace("\"m=5\"", "\"k=5\"")).expect("writes");
+    world.edit(0, &[("\"m=5\"", "\"k=5\"")]);
     world.signal(0, "-HUP");
     until(LONG, "it says so", || {
         world.logged(0).contains("the tasks stay as they were").then_some(())
@@ -157,16 +138,11 @@ fn tasks_are_exchanged_and_an_open_round_keeps_its_circuit() {
 /// Has all nodes read their tasks again, with something changed.
 fn reload(world: &World, changes: &[(&str, &str)]) {
     for i in 0..3 {
-        let mut text = fs::read_to_string(toml(world, i)).expect("reads");
-        for (from, to) in changes {
-            assert!(text.contains(from), "{from}: {text}");
-            text = text.replace(from, to);
-        }
-        fs::write(toml(world, i), text).expect("writes");
-        let read = |world: &World| world.logged(i).matches("the tasks were read again").count();
-        let before = read(world);
+        world.edit(i, changes);
+        let read = || world.logged(i).matches("the tasks were read again").count();
+        let before = read();
         world.signal(i, "-HUP");
-        until(LONG, "the tasks are read again", || (read(world) > before).then_some(()));
+        until(LONG, "the tasks are read again", || (read() > before).then_some(()));
     }
 }
 
@@ -186,9 +162,7 @@ fn a_round_keeps_the_task_that_it_was_opened_with() {
     reload(&world, &[("not=0", "not=3"), ("minimum = 2", "minimum = 5")]);
     world.submit(2, 1);
     coordinator.close(TASK, 1).expect("closes");
-    let status = world.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
-    assert_eq!(world.total(1), world.expected(&[0, 1, 2]));
+    world.released(1, &[0, 1, 2]);
     // Now the circuits are others, too.
     reload(&world, &[("layers=4", "layers=6")]);
     let before = world.circuit().1;
@@ -219,9 +193,7 @@ fn a_round_keeps_the_task_that_it_was_opened_with() {
     (1..5).for_each(|i| world.submit(i, 3));
     coordinator.close(TASK, 3).expect("closes");
     for (round, clients) in [(2, [0, 1, 2, 3]), (3, [1, 2, 3, 4])] {
-        let status = world.ended(round, LONG);
-        assert_eq!(status["phase"], "released", "{status}");
-        assert_eq!(world.total(round), world.expected(&clients));
+        world.released(round, &clients);
     }
     // A new one is of the new task.
     let few = coordinator.open((TASK, 4), (600, 1, Some(4)), &world.public());
@@ -239,11 +211,7 @@ fn of_old_rounds_the_number_stays_and_nothing_else() {
     world.submit(4, 1);
     assert_eq!(world.ended(1, LONG)["phase"], "released");
     world.coordinator().abort(TASK, 2).expect("is aborted");
-    until(LONG, "it is aborted everywhere", || {
-        let coordinator = world.coordinator();
-        let aborted = |n| coordinator.status(n, TASK, 2).is_ok_and(|s| s["phase"] == "aborted");
-        (0..3).all(aborted).then_some(())
-    });
+    world.all_know(2, "aborted");
     for (days, erased) in [(2, false), (4, true)] {
         for i in 0..3 {
             world.variables[i] = vec![("SLVR_NODE_SKEW", (days * 24 * 3600).to_string())];
@@ -270,15 +238,15 @@ fn of_old_rounds_the_number_stays_and_nothing_else() {
     assert!(coordinator.collect(TASK, 1).is_err(), "there is nothing to collect");
     world.open(3, 600);
     world.kill(0);
-    let store = opened(&world, 0, &world.folder.path().join("node-0/data"));
+    let store = world.store(0, None);
     for round in [1, 2] {
         let key = RoundKey { task: TASK.into(), round };
         let record = store.round(&key).expect("reads").expect("is there");
         assert!(record.erased && record.agreement.is_none());
         assert_eq!(store.submissions(&key).expect("reads").len(), 0);
         assert!(store.public(&key).is_err());
-        let folder = world.folder.path().join(format!("node-0/data/rounds/{TASK}/{round}"));
-        let left: Vec<_> = fs::read_dir(folder).expect("a folder").flatten().collect();
+        let left: Vec<_> =
+            fs::read_dir(world.data(0, round)).expect("a folder").flatten().collect();
         assert!(left.iter().all(|f| f.file_name() == "ended"), "{left:?}");
     }
     assert_eq!(store.rounds().expect("reads").len(), 3);
@@ -287,26 +255,19 @@ fn of_old_rounds_the_number_stays_and_nothing_else() {
 #[test]
 fn the_operator_may_look_from_elsewhere_with_a_token() {
     let mut world = World::new(Shape::default());
-    let text = fs::read_to_string(toml(&world, 0)).expect("reads");
-    let elsewhere = text.replace("operations = \"127.0.0.1:", "operations = \"0.0.0.0:");
-    fs::write(toml(&world, 0), &elsewhere).expect("writes");
+    world.edit(0, &[("operations = \"127.0.0.1:", "operations = \"0.0.0.0:")]);
     let wrong = check(&toml(&world, 0), &Sums, false);
     let wrong = wrong.iter().find(|f| f.weight == Weight::Wrong).expect("is refused");
     assert!(wrong.what == "operations" && wrong.said.contains("[operator]"), "{wrong:?}");
     let token = sha256(b"of the operator");
-    fs::write(toml(&world, 0), format!("{elsewhere}\n[operator]\ntokens = [\"{token}\"]\n"))
-        .expect("writes");
+    world.add(0, &format!("[operator]\ntokens = [\"{token}\"]"));
     (0..3).for_each(|i| world.start(i));
     world.open(1, 600);
     let told = |path: &str, head: &str, own: Option<&str>| {
         let tls = call_at(&world, (0, world.operations_ports[0]), own).expect("connects");
         let head = format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n{head}\r\n");
         tls.write_all(head.as_bytes(), true).expect("sends");
-        let (mut out, mut piece) = (Vec::new(), [0; 4096]);
-        while let Ok(n @ 1..) = tls.read(&mut piece) {
-            out.extend_from_slice(&piece[..n]);
-        }
-        String::from_utf8(out).expect("text")
+        says(&tls)
     };
     let with = "Authorization: Bearer of the operator\r\n";
     assert!(told("/metrics", with, None).contains("slvr_ready 1.0\n"));
@@ -341,8 +302,7 @@ fn a_check_says_everything_that_is_wrong_at_once() {
     fs::copy(world.folder.path().join("node-1/node.key"), node.join("node.key")).expect("copies");
     fs::write(node.join("storage.key"), "no key").expect("writes");
     fs::write(node.join("clients.toml"), "[[client]]\nname = \"/\"\n").expect("writes");
-    let text = fs::read_to_string(toml(&world, 0)).expect("reads");
-    fs::write(toml(&world, 0), text.replace("\"m=5\"", "\"k=5\"")).expect("writes");
+    world.edit(0, &[("\"m=5\"", "\"k=5\"")]);
     let wrong: Vec<&str> = said(&world, false).into_iter().map(|(what, _)| what).collect();
     assert_eq!(wrong, ["certificate", "storage key", "clients", "tasks"]);
 }

@@ -3,7 +3,7 @@
 //! What a round reveals is compared with the formula of its predicate, and with a run of the same circuit without workers.
 
 use crate::WORKER;
-use crate::attacks::call_at;
+use crate::attacks::{call_at, says};
 use crate::page::metrics;
 use crate::proxy::Proxy;
 use crate::schedules::Draw;
@@ -398,6 +398,29 @@ impl Crew {
         })
     }
 
+    /// Waits until a round is released, and compares what it reveals; how.
+    pub fn released(&self, round: u64, what: &str) -> Value {
+        let status = self.ended(round, LONG);
+        assert_eq!(status["phase"], "released", "{what}: {status}");
+        self.case.check(&self.values(round), what);
+        status
+    }
+
+    /// The numbers of the workers that took part in a round, the same at all nodes.
+    pub fn took_part(&self, round: u64) -> Vec<u64> {
+        let all = self.reports(round).map(|report| {
+            let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
+            work.iter().map(|w| w["worker"].as_u64().expect("a number")).collect::<Vec<_>>()
+        });
+        assert!(all[0] == all[1] && all[0] == all[2], "{all:?}");
+        all[0].clone()
+    }
+
+    /// In how many attempts each worker of each node has failed.
+    pub fn all_failed(&self) -> [Vec<u64>; 3] {
+        [0, 1, 2].map(|node| self.failed(node))
+    }
+
     /// Waits until a worker computes: its node waits for a range of it.
     pub fn computes(&self, node: usize, round: u64) -> bool {
         self.computes_in(node, round, 0)
@@ -480,8 +503,7 @@ fn exact(case: &Case, counts: &[usize]) {
 fn exact_with(case: Case, alone: &[f64], count: usize) {
     let crew = Crew::started(case, count, Shape { deadline: 120, ..Shape::default() });
     crew.submit(1);
-    let status = crew.ended(1, LONG);
-    assert_eq!(status["phase"], "released", "{status}");
+    crew.released(1, &format!("{count} workers"));
     let circuit = &crew.case.circuit;
     let predicted = cost::workers(circuit, count, &[&NetProfile::lan()]).remove(0);
     assert!(!predicted.ranges.is_empty(), "workers have something to do");
@@ -508,9 +530,7 @@ fn exact_with(case: Case, alone: &[f64], count: usize) {
         assert_eq!(outcome["bytes_sent"], sent, "node {me}");
         assert_eq!(outcome["peak_memory"], predicted.party.memory[me], "node {me}");
     }
-    let values = crew.values(1);
-    crew.case.check(&values, &format!("{count} workers"));
-    assert!(values == *alone, "{count} workers: the same bits");
+    assert!(crew.values(1) == *alone, "{count} workers: the same bits");
     crew.keeps_nothing(&format!("{count} workers"));
 }
 
@@ -563,13 +583,8 @@ fn nodes_with_different_numbers_of_workers_use_those_that_all_have() {
         fs::write(&path, &text[..last]).expect("writes");
         (0..3).for_each(|node| crew.world.start(node));
         crew.submit(round);
-        let status = crew.ended(round, LONG);
-        assert_eq!(status["phase"], "released", "{status}");
-        crew.case.check(&crew.values(round), &format!("{left} workers of node 1"));
-        for report in crew.reports(round) {
-            let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
-            assert_eq!(work.len(), left, "{report}");
-        }
+        crew.released(round, &format!("{left} workers of node 1"));
+        assert_eq!(crew.took_part(round).len(), left);
     }
 }
 
@@ -605,13 +620,8 @@ fn a_worker_takes_part_where_its_node_is_told_that_it_is() {
     };
     let round = |crew: &Crew, round: u64, workers: usize, what: &str| {
         crew.submit(round);
-        let status = crew.ended(round, LONG);
-        assert_eq!(status["phase"], "released", "{what}: {status}");
-        crew.case.check(&crew.values(round), what);
-        for report in crew.reports(round) {
-            let work = report["outcome"]["workers"].as_array().cloned().unwrap_or_default();
-            assert_eq!(work.len(), workers, "{what}: {report}");
-        }
+        crew.released(round, what);
+        assert_eq!(crew.took_part(round).len(), workers, "{what}");
     };
     round(&crew, 1, 0, "nobody has said where workers are");
     for number in [1, 2] {
@@ -662,10 +672,8 @@ fn a_worker_takes_part_where_its_node_is_told_that_it_is() {
 fn a_worker_says_itself_where_it_is_and_nothing_of_another_one() {
     let case = Case::accuracy(("8", "1", "2"), Some(1500 << 10), 9);
     let mut crew = Crew::new(case, 2, Shape::default());
-    let path = crew.world.folder.path().join("node-0/node.toml");
-    let text = fs::read_to_string(&path).expect("a configuration");
     let token = sha256(b"of the operator");
-    fs::write(&path, format!("{text}\n[operator]\ntokens = [\"{token}\"]\n")).expect("writes");
+    crew.world.add(0, &format!("[operator]\ntokens = [\"{token}\"]"));
     crew.world.start(0);
     let asks = |crew: &Crew, own: Option<&str>, head: &str, request: &str, number: u16| {
         let told = format!("{{\"number\":{number},\"address\":\"a:1\"}}");
@@ -676,11 +684,7 @@ fn a_worker_says_itself_where_it_is_and_nothing_of_another_one() {
             "{request} HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: {length}\r\n{head}\r\n{told}"
         );
         tls.write_all(head.as_bytes(), true).expect("sends");
-        let (mut out, mut piece) = (Vec::new(), [0; 4096]);
-        while let Ok(n @ 1..) = tls.read(&mut piece) {
-            out.extend_from_slice(&piece[..n]);
-        }
-        String::from_utf8_lossy(&out).chars().skip(9).take(3).collect::<String>()
+        says(&tls).chars().skip(9).take(3).collect::<String>()
     };
     let (own, operator) =
         (Some("node-0/worker-1/worker"), "Authorization: Bearer of the operator\r\n");

@@ -5,10 +5,12 @@ use crate::proxy::Proxy;
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact, text};
 use slvr_node::client::{CallError, Caller};
-use slvr_node::config::{CallerConfig, Task};
+use slvr_node::config::{CallerConfig, NodeConfig, Task};
 use slvr_node::hex::{Hash, Hex};
 use slvr_node::keys::{Plan, make};
+use slvr_node::store::Store;
 use slvr_node::submission::{Public, Signer, Submission};
+use slvr_node::vault::Key;
 use slvr_node::wire::{Answer, Ask, PROTOCOL, Purpose, SHORT, frame, read_frame};
 use slvr_node::{Circuits, Compile, Compiled, Divided, Summary};
 use slvr_runtime::link::tls::Secure;
@@ -17,7 +19,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -28,15 +30,24 @@ use tempfile::TempDir;
 /// Makes circuits that add up vectors of n numbers of m clients, in some layers.
 pub struct Sums;
 
-/// A task of m clients with n numbers each. With a state, what each of them has submitted so far is revealed.
-pub fn sums(m: u64, n: u64, layers: u64, state: bool) -> Circuit {
-    if state {
-        return running(m, n, layers, false);
-    }
+/// The circuit of a program for m clients with n numbers each.
+pub fn program(name: &str, m: u64, n: u64, layers: u64) -> Circuit {
+    let out = match name {
+        "own" => own(m, n),
+        "parts" => parts(m, n, layers),
+        "mean" => mean(m, n, layers),
+        "running" => running(m, n, layers, false),
+        "present" => running(m, n, layers, true),
+        _ => sums(m, n, layers),
+    };
+    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+}
+
+fn sums(m: u64, n: u64, layers: u64) -> String {
     let mut out = head("Sums", m, n);
     out += &format!("  %2 = sum %0 axes [0] : A64[{n}] @0\n  %3 = mul %2 %1 : A64[{n}] @0\n");
     finish(&mut out, (3, 0), &format!("[{n}]"), layers);
-    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+    out
 }
 
 /// The declarations of a task that reveals a sum.
@@ -52,7 +63,7 @@ fn head(name: &str, m: u64, n: u64) -> String {
 }
 
 /// The task of sums with the vectors of half of the clients loaded in the first layer, and those of the others in the last one.
-fn parts(m: u64, n: u64, layers: u64) -> Circuit {
+fn parts(m: u64, n: u64, layers: u64) -> String {
     let (half, shape) = (m / 2, format!("[{n}]"));
     let rest = m - half;
     let mut out = head("Parts", m, n);
@@ -66,12 +77,12 @@ fn parts(m: u64, n: u64, layers: u64) -> Circuit {
          \x20 %{both} = add %{last} %{sum} : A64{shape} @0\n  %{all} = mul %{both} %1 : A64{shape} @0\n"
     );
     finish(&mut out, (all, layers), &shape, 0);
-    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+    out
 }
 
 /// A task that reveals the mean of vectors of n numbers of m clients. A client says in a bit whether its numbers count: if it is 0
 /// they are not in range, as far as the parties can tell.
-fn mean(m: u64, n: u64, layers: u64) -> Circuit {
+fn mean(m: u64, n: u64, layers: u64) -> String {
     let mut out = format!(
         "circuit \"Mean\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
          input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [{n}] : A64[{m},{n}]\n\
@@ -86,11 +97,11 @@ fn mean(m: u64, n: u64, layers: u64) -> Circuit {
          \x20 %7 = sum %6 axes [0] : A64[{n}] @0\n  %8 = mul %7 %1 : A64[{n}] @0\n"
     );
     finish(&mut out, (8, 1), &format!("[{n}]"), layers);
-    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+    out
 }
 
 /// What each client has submitted so far; with `present` the circuit reads who takes part.
-fn running(m: u64, n: u64, layers: u64, present: bool) -> Circuit {
+fn running(m: u64, n: u64, layers: u64, present: bool) -> String {
     let (declared, read, update, next) = match present {
         true => (
             format!("input %3 \"present\" from present 0 int(0, 2) [{m}] : pub.B1[{m}]\n"),
@@ -115,12 +126,12 @@ fn running(m: u64, n: u64, layers: u64, present: bool) -> Circuit {
          layer 0:\n{read}  %{next} = mul %{update} %1 : A64[{m},{n}] @0\n  %{last} = add %2 %{next} : A64[{m},{n}] @0\n  keep %{last} state 2 @0\n"
     );
     finish(&mut out, (last, 0), &format!("[{m},{n}]"), layers);
-    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+    out
 }
 
 /// A task in which each of m clients gets its n numbers back, times the scale, and the server their sum.
-fn own(m: u64, n: u64) -> Circuit {
-    let out = format!(
+fn own(m: u64, n: u64) -> String {
+    format!(
         "circuit \"Own\"\nsize \"m\" = \"{m}\"\nparty \"Client\" {m}\nparty \"Server\" 1\n\
          input %0 \"update\" from 0 fixed(16, -8.0, 8.0) [{n}] : A64[{m},{n}]\n\
          input %1 \"scale\" from public int(0, 10) [1,1] : pub.A64[1,1]\n\
@@ -130,8 +141,7 @@ fn own(m: u64, n: u64) -> Circuit {
          layer 0:\n  %2 = mul %0 %1 : A64[{m},{n}] @0\n  %3 = sum %0 axes [0] : A64[{n}] @0\n\
          \x20 %4 = as_add3 %2 : add3.A64[{m},{n}] @0\n  %5 = as_add3 %3 : add3.A64[{n}] @0\n\
          \x20 exchange:\n  open_to %4 output 0 @0\n  open_to %5 output 1 @0\n"
-    );
-    text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
+    )
 }
 
 /// Shares a value anew in each layer from one on; the number of the last one.
@@ -175,13 +185,7 @@ impl Sums {
         if size("not") == Some(m) {
             return Err(format!("requirement does not hold: there is nothing for {m}"));
         }
-        let circuit = match (size("own"), size("mean")) {
-            (Some(1), _) => own(m, n),
-            _ if size("parts") == Some(1) => parts(m, n, size("layers").unwrap_or(4)),
-            (_, Some(1)) => mean(m, n, size("layers").unwrap_or(4)),
-            _ if size("state") == Some(2) => running(m, n, size("layers").unwrap_or(4), true),
-            _ => sums(m, n, size("layers").unwrap_or(4), size("state") == Some(1)),
-        };
+        let circuit = program(&task.program, m, n, size("layers").unwrap_or(4));
         let memory = [16 * (m + 8) * n; 3];
         Ok(Compiled { circuit, memory, divided: None })
     }
@@ -212,16 +216,10 @@ pub struct Shape {
     pub n: u64,
     /// Layers before the last.
     pub layers: u64,
-    /// Whether the task adds up what each client has submitted in all rounds, and reveals it by client.
-    pub state: bool,
-    /// Whether such a task reads who takes part.
-    pub present: bool,
-    /// Whether each client gets something of its own.
-    pub own: bool,
-    /// Whether the mean is revealed, of those whose inputs are in range.
-    pub mean: bool,
-    /// Whether vectors are loaded in parts.
-    pub parts: bool,
+    /// What is computed: `sums`; of vectors that are loaded in `parts`; the `mean` of those whose inputs are in range; `own`, each
+    /// client's numbers for itself; `running`, what each has submitted in all rounds; `present`, the same where the circuit reads
+    /// who takes part.
+    pub program: &'static str,
     /// A number of clients for which there is no circuit.
     pub not: u64,
     /// Least number of clients.
@@ -246,11 +244,7 @@ impl Default for Shape {
             m: 5,
             n: 8,
             layers: 4,
-            state: false,
-            present: false,
-            own: false,
-            mean: false,
-            parts: false,
+            program: "sums",
             not: 0,
             minimum: 3,
             deadline: 10,
@@ -287,6 +281,9 @@ pub struct World {
     pub variables: [Vec<(&'static str, String)>; 3],
 }
 
+/// How long is waited for what comes in a moment, on a machine that does much else.
+pub const LONG: Duration = Duration::from_secs(120);
+
 /// The task's name.
 pub const TASK: &str = "sums";
 
@@ -315,19 +312,16 @@ impl World {
         let p: [u16; 9] = ports();
         let clients = (0..shape.m).map(client).collect();
         let mut tasks = format!(
-            "[limits]\ndeadline_s = {}\npatience_s = {}\nidle_s = {}\n{}\n\n[[task]]\nname = \"{TASK}\"\nprogram = \"sums\"\n\
-             bindings = [\"m={}\", \"n={}\", \"layers={}\", \"state={}\", \"own={}\", \"mean={}\", \"parts={}\", \"not={}\"]\nclients = \"m\"\nminimum = 2\n",
+            "[limits]\ndeadline_s = {}\npatience_s = {}\nidle_s = {}\n{}\n\n[[task]]\nname = \"{TASK}\"\nprogram = \"{}\"\n\
+             bindings = [\"m={}\", \"n={}\", \"layers={}\", \"not={}\"]\nclients = \"m\"\nminimum = 2\n",
             shape.deadline,
             shape.patience,
             shape.idle,
             shape.limits,
+            shape.program,
             shape.m,
             shape.n,
             shape.layers,
-            u64::from(shape.state) + u64::from(shape.present),
-            u64::from(shape.own),
-            u64::from(shape.mean),
-            u64::from(shape.parts),
             shape.not
         );
         if let Some(check) = &shape.check {
@@ -381,6 +375,38 @@ impl World {
         let mut world = World::new(shape);
         (0..3).for_each(|i| world.start(i));
         world
+    }
+
+    /// Changes a node's configuration.
+    pub fn edit(&self, node: usize, changes: &[(&str, &str)]) {
+        let path = self.folder.path().join(format!("node-{node}/node.toml"));
+        let mut text = fs::read_to_string(&path).expect("a configuration");
+        for (from, to) in changes {
+            assert!(text.contains(from), "{from}: {text}");
+            text = text.replace(from, to);
+        }
+        fs::write(&path, text).expect("writes");
+    }
+
+    /// Adds lines to a node's configuration.
+    pub fn add(&self, node: usize, lines: &str) {
+        let path = self.folder.path().join(format!("node-{node}/node.toml"));
+        let text = fs::read_to_string(&path).expect("a configuration");
+        fs::write(&path, format!("{text}\n{lines}\n")).expect("writes");
+    }
+
+    /// Where a node keeps what it has of a round.
+    pub fn data(&self, node: usize, round: u64) -> PathBuf {
+        self.folder.path().join(format!("node-{node}/data/rounds/{TASK}/{round}"))
+    }
+
+    /// Opens a folder of data as a node does.
+    pub fn store(&self, node: usize, data: Option<&Path>) -> Store {
+        let path = self.folder.path().join(format!("node-{node}/node.toml"));
+        let config = NodeConfig::read(&path).expect("a configuration");
+        let key = Key::new(config.storage_key().expect("a key"));
+        let data = data.unwrap_or(&config.data);
+        Store::open(data, key).unwrap_or_else(|e| panic!("{}: {e}", data.display()))
     }
 
     pub fn log(&self, node: usize) -> PathBuf {
@@ -458,14 +484,8 @@ impl World {
     }
 
     pub fn circuit(&self) -> (Circuit, Hash) {
-        let Shape { m, n, layers, state, .. } = self.shape;
-        let circuit = match (self.shape.own, self.shape.mean) {
-            (true, _) => own(m, n),
-            (_, true) => mean(m, n, layers),
-            _ if self.shape.present => running(m, n, layers, true),
-            _ if self.shape.parts => parts(m, n, layers),
-            _ => sums(m, n, layers, state),
-        };
+        let Shape { m, n, layers, program: name, .. } = self.shape;
+        let circuit = program(name, m, n, layers);
         let hash = Hex(slvr_circuit::artifact::hash(&circuit));
         (circuit, hash)
     }
@@ -542,7 +562,7 @@ impl World {
         let signer = Signer::new(&secret.0).expect("a key");
         let mut tensors =
             BTreeMap::from([("update".to_string(), RawTensor::reals([self.shape.n], x))]);
-        if self.shape.mean {
+        if self.shape.program == "mean" {
             tensors.insert("fair".into(), RawTensor::integers([], vec![i64::from(fair)]));
         }
         Submission::new(&signer, (TASK, round, &client(i)), &circuit, hashes, &tensors)
@@ -577,6 +597,49 @@ impl World {
         })
     }
 
+    /// Opens a round, and these clients submit to it.
+    pub fn begin(&self, round: u64, clients: &[u64]) {
+        self.open(round, 600);
+        clients.iter().for_each(|&i| self.submit(i, round));
+    }
+
+    /// Waits until a node shows that of a round.
+    pub fn shows(&self, node: usize, round: u64, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+        let coordinator = self.coordinator();
+        until(LONG, what, || coordinator.status(node, TASK, round).ok().filter(&is))
+    }
+
+    /// Waits until a node computes more than so many layers of a round.
+    pub fn computes(&self, node: usize, round: u64, layers: u64) {
+        let deep = |s: &Value| s["run"]["layer"].as_u64() > Some(layers);
+        self.shows(node, round, "the run is under way", deep);
+    }
+
+    /// Waits until all nodes know that a round is in that phase.
+    pub fn all_know(&self, round: u64, phase: &str) {
+        (0..3).for_each(|node| drop(self.shows(node, round, phase, |s| s["phase"] == phase)));
+    }
+
+    /// Waits until a round is released that counts these clients.
+    pub fn released(&self, round: u64, clients: &[u64]) -> Value {
+        let status = self.ended(round, LONG);
+        assert_eq!(status["phase"], "released", "{status}");
+        assert_eq!(self.total(round), self.expected(clients), "{status}");
+        status
+    }
+
+    /// Waits until a round is aborted; why.
+    pub fn aborted(&self, round: u64) -> String {
+        let status = self.ended(round, LONG);
+        assert_eq!(status["phase"], "aborted", "{status}");
+        status["aborted"].as_str().expect("a cause").to_string()
+    }
+
+    /// Gives a node what client i submits.
+    pub fn submit_to(&self, i: u64, node: usize, made: &Submission) -> Result<Value, CallError> {
+        self.client(i).submit_to(node, made, &|_, _, _| {})
+    }
+
     /// What a released round reveals.
     pub fn values(&self, round: u64) -> Vec<f64> {
         let got = self.coordinator().collect(TASK, round).unwrap_or_else(|e| panic!("{e}"));
@@ -585,8 +648,7 @@ impl World {
 
     /// The sum that a released round reveals, rounded.
     pub fn total(&self, round: u64) -> Vec<i64> {
-        let got = self.coordinator().collect(TASK, round).unwrap_or_else(|e| panic!("{e}"));
-        got.revealed[0].values.iter().map(|v| v.round() as i64).collect()
+        self.values(round).iter().map(|v| v.round() as i64).collect()
     }
 
     /// What these clients add up to.
@@ -606,6 +668,11 @@ impl Drop for World {
             }
         }
     }
+}
+
+/// A number that a variable says for a long run.
+pub fn number(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
 /// A client's name.
