@@ -5,7 +5,7 @@
 
 use super::value::Loop;
 use crate::types::number::NumberError;
-use crate::types::{BinOp, Cond, Domain, Index, IndexOp, VarId};
+use crate::types::{Cond, Domain, Index, IndexOp, VarId};
 use std::ops::ControlFlow;
 
 /// At most this many choices of loop variables are tried for one question.
