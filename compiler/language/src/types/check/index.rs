@@ -4,7 +4,7 @@
 //! every choice of the loop variables that matter is tried in turn.
 
 use super::value::Loop;
-use crate::types::{BinOp, Cond, Domain, Index, IndexOp, VarId};
+use crate::types::{Cond, Domain, Index, IndexOp, VarId};
 use std::ops::ControlFlow;
 
 /// At most this many choices of loop variables are tried for one question.
@@ -336,6 +336,7 @@ fn entries(gens: &[Loop], at: &mut Assign, left: &mut u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::BinOp;
 
     fn range(var: u32, lo: Index, hi: Index, cond: Option<Cond>) -> Loop {
         Loop { var: VarId(var), domain: Domain::Range(lo, hi), members: 0, cond, steps: false }
