@@ -267,6 +267,7 @@ fn entries(gens: &[Loop], at: &mut Assign, left: &mut u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::types::BinOp;
 
     fn range(var: u32, lo: Index, hi: Index, cond: Option<Cond>) -> Loop {
         Loop { var: VarId(var), domain: Domain::Range(lo, hi), members: 0, cond, steps: false }

@@ -101,7 +101,7 @@ impl Values {
             Op::Select => {
                 let (c, a, b) = (operand(0), operand(1), operand(2));
                 match c.real {
-                    Some(c) if c == 0.0 => b,
+                    Some(0.0) => b,
                     Some(_) => a,
                     None => Value {
                         residue: b.residue + c.residue * (a.residue - b.residue),
