@@ -50,23 +50,26 @@ pub(super) fn random_chain(random: &mut Random) -> String {
     let all = channels * side(6) * side(7);
     // Two readers of one step: gradients must add up.
     let (end, inputs) = match below(3) {
-        0 => ("z |> global_avg_pool", channels),
-        1 => ("z |> flatten", all),
-        _ => ("(z + z) |> flatten", all),
+        0 => ("global_avg_pool", channels),
+        1 => ("flatten", all),
+        _ => ("twice |> flatten", all),
     };
     let [a, b, c] = [0; 3].map(|_| below(2));
     format!(
-        "model Net(x: fix[2, 6, 7]) -> fix[3] {{
+        "block twice(x) {{ x + x }}
+        block Residual[channels](x) {{
+            inner: conv2d[channels, channels, {inside}, bias = {b}];
+            norm: batch_norm[channels];
+            (x |> inner |> norm) + x
+        }}
+        model Net(x: fix[2, 6, 7]) -> fix[3] {{
             first: conv2d[2, {channels}, kernel = 3, stride = {stride}, pad = {pad}, dilation = {dilation}, \
                           groups = {groups}, bias = {a}];
             norm: batch_norm[{channels}];
-            inner: conv2d[{channels}, {channels}, {inside}, bias = {b}];
-            other: batch_norm[{channels}];
+            residual: Residual[{channels}];
             hidden: linear[{inputs}, 4, bias = {c}];
             last: linear[4, 3];
-            let y = x |> first {norm}|> relu;
-            let z = ((y |> inner |> other) + y) |> relu |> {pool}[{k}, {step}];
-            {end} |> hidden |> relu |> last
+            x |> first {norm}|> relu |> residual |> relu |> {pool}[{k}, {step}] |> {end} |> hidden |> relu |> last
         }}"
     )
 }

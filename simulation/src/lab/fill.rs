@@ -62,48 +62,42 @@ pub enum Role {
 }
 
 impl Role {
-    /// All that an input can be told to have by a name; any number may stand there, too.
-    pub const ALL: [Role; 13] = [
-        Role::Update,
-        Role::Images,
-        Role::Labels,
-        Role::Count,
-        Role::Global,
-        Role::Reference,
-        Role::Last,
-        Role::Direction,
-        Role::PublicImages,
-        Role::PublicLabels,
-        Role::TensorBounds,
-        Role::Round,
-        Role::Zeros,
+    /// All that an input can be told to have, and its name on the command line; any number may stand there, too.
+    const NAMES: [(Role, &str); 13] = [
+        (Role::Update, "update"),
+        (Role::Images, "images"),
+        (Role::Labels, "labels"),
+        (Role::Count, "count"),
+        (Role::Global, "global"),
+        (Role::Reference, "reference"),
+        (Role::Last, "last"),
+        (Role::Direction, "direction"),
+        (Role::PublicImages, "public-images"),
+        (Role::PublicLabels, "public-labels"),
+        (Role::TensorBounds, "tensor-bounds"),
+        (Role::Round, "round"),
+        (Role::Zeros, "zeros"),
     ];
 
-    /// Its name on the command line.
-    pub fn name(self) -> &'static str {
+    /// The names of those that hold.
+    pub fn names(holds: impl Fn(Role) -> bool) -> String {
+        let all = Role::NAMES.iter().filter(|(role, _)| holds(*role)).map(|(_, name)| *name);
+        all.collect::<Vec<_>>().join(", ")
+    }
+
+    fn name(self) -> &'static str {
+        let named = Role::NAMES.iter().find(|(role, _)| *role == self);
         match self {
-            Role::Update => "update",
-            Role::Images => "images",
-            Role::Labels => "labels",
-            Role::Count => "count",
-            Role::Global => "global",
-            Role::Reference => "reference",
-            Role::Last => "last",
-            Role::Direction => "direction",
-            Role::PublicImages => "public-images",
-            Role::PublicLabels => "public-labels",
-            Role::TensorBounds => "tensor-bounds",
-            Role::Round => "round",
-            Role::Zeros => "zeros",
-            Role::Constant(_) => "a number",
             Role::Kept => "kept",
+            _ => named.map_or("a number", |(_, name)| name),
         }
     }
 
     /// By its name; a number stands for itself.
     pub fn named(name: &str) -> Option<Role> {
         let number = || name.parse::<f64>().ok().filter(|x| x.is_finite()).map(Role::Constant);
-        Role::ALL.into_iter().find(|r| r.name() == name).or_else(number)
+        let named = Role::NAMES.iter().find(|(_, known)| *known == name);
+        named.map(|(role, _)| *role).or_else(number)
     }
 
     fn is_clients(self) -> bool {
@@ -180,12 +174,11 @@ pub fn roles(
                 fits(input, role, model, own).map_err(|why| misfit(role, why)).map(|()| role)
             }
             None => role(graph, input, model, own).ok_or_else(|| {
-                let may = |r: &Role| if own { r.is_clients() } else { r.is_servers() };
-                let names: Vec<&str> = Role::ALL.into_iter().filter(may).map(Role::name).collect();
+                let may = |r: Role| if own { r.is_clients() } else { r.is_servers() };
                 FillError::Unknown {
                     name: input.name.clone(),
                     what: describe(graph, input),
-                    roles: names.join(", "),
+                    roles: Role::names(may),
                 }
             }),
         }

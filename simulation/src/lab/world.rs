@@ -138,14 +138,19 @@ impl World {
         if each < LEAST {
             return Err(WorldError::Few { found: each, least: LEAST });
         }
-        let labels = data.train.labels();
-        let sizes = (everybody, each);
-        let parts = partition(setting.partition, labels, rest, sizes, setting.alpha, &mut random);
-        let shares: Vec<Dataset> = parts.iter().map(|part| data.train.select(part)).collect();
-        let mut test_order: Vec<usize> = (0..data.test.len()).collect();
-        random.shuffle(&mut test_order);
-        test_order.truncate(setting.test.max(1));
-        let test = data.test.select(&test_order);
+        let shared = |train: &Dataset, of: &[usize], each: usize, random: &mut Random| {
+            let (how, sizes) = (setting.partition, (everybody, each));
+            let parts = partition(how, train.labels(), of, sizes, setting.alpha, random);
+            parts.iter().map(|part| train.select(part)).collect::<Vec<Dataset>>()
+        };
+        let tests = |test: &Dataset, random: &mut Random| {
+            let mut order: Vec<usize> = (0..test.len()).collect();
+            random.shuffle(&mut order);
+            order.truncate(setting.test.max(1));
+            test.select(&order)
+        };
+        let shares = shared(&data.train, rest, each, &mut random);
+        let test = tests(&data.test, &mut random);
         let moved = |data: &Dataset, index: usize| shift::shifted(data, seed, index as u64);
         let (shifted, shifted_test) = match (setting.shift, other) {
             (None, _) => (Vec::new(), None),
@@ -161,14 +166,8 @@ impl World {
                 }
                 let mut order: Vec<usize> = (0..other.train.len()).collect();
                 random.shuffle(&mut order);
-                let (labels, sizes) = (other.train.labels(), (everybody, each));
-                let (how, alpha) = (setting.partition, setting.alpha);
-                let parts = partition(how, labels, &order, sizes, alpha, &mut random);
-                let mut tests: Vec<usize> = (0..other.test.len()).collect();
-                random.shuffle(&mut tests);
-                tests.truncate(setting.test.max(1));
-                let shares = parts.iter().map(|part| other.train.select(part)).collect();
-                (shares, Some(other.test.select(&tests)))
+                let shares = shared(&other.train, &order, each, &mut random);
+                (shares, Some(tests(&other.test, &mut random)))
             }
         };
         let mut random = Random::new(seed, Purpose::Poisoners, [0, 0]);

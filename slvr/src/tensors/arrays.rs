@@ -95,8 +95,7 @@ fn taken(
     place: &str,
     arrays: &BTreeMap<String, Array<'_>>,
 ) -> Result<(BTreeMap<String, RawTensor>, Option<String>)> {
-    let inputs = circuit.inputs.iter().filter(|i| i.from == from);
-    let expected: Vec<Expected<'_>> = inputs.flat_map(Expected::of).collect();
+    let expected = Expected::all(circuit, from);
     let Read { tensors, surplus } = expect(&mut Named(arrays), place, &expected)?;
     Ok((tensors, not_read(circuit, &[(place.into(), surplus)])))
 }

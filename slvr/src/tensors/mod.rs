@@ -92,8 +92,7 @@ pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
         }
     }
     for (s, members) in inputs.sets.iter_mut().enumerate() {
-        let own = circuit.inputs.iter().filter(|i| i.from == From::Each(s as u32));
-        let expected: Vec<Expected<'_>> = own.flat_map(Expected::of).collect();
+        let expected = Expected::all(circuit, From::Each(s as u32));
         for member in members.iter_mut().filter(|m| m.is_empty()) {
             *member = expected.iter().map(|e| (e.name.clone(), e.zeros())).collect();
         }
@@ -157,11 +156,8 @@ trait Source: Sync {
 /// Gathers what was submitted, see [`read_submitted`].
 fn submitted(circuit: &Circuit, source: &dyn Source, values: Values) -> Result<Submitted> {
     let (mut missing, mut surplus) = (Vec::new(), Vec::new());
-    let of = |from: From| -> Vec<Expected<'_>> {
-        circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect()
-    };
     let mut public = BTreeMap::new();
-    let expected = of(From::Public);
+    let expected = Expected::all(circuit, From::Public);
     if !expected.is_empty() {
         let read = source.read(Giver::Public, &expected)?;
         surplus.extend(not_read(circuit, &[(source.place(Giver::Public), read.surplus)]));
@@ -169,7 +165,7 @@ fn submitted(circuit: &Circuit, source: &dyn Source, values: Values) -> Result<S
     }
     let mut sets = Vec::new();
     for (s, set) in circuit.parties.iter().enumerate() {
-        let expected = of(From::Each(s as u32));
+        let expected = Expected::all(circuit, From::Each(s as u32));
         let mut members = Vec::new();
         if !expected.is_empty() {
             source.suits(set)?;
@@ -283,9 +279,7 @@ pub fn read_member(
     path: &Path,
     notes: Notes<'_>,
 ) -> Result<BTreeMap<String, RawTensor>> {
-    let from = From::Each(set as u32);
-    let expected: Vec<_> =
-        circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect();
+    let expected = Expected::all(circuit, From::Each(set as u32));
     let read = read_file(path, "the client's inputs", &expected)?;
     note_not_read(circuit, path, read.surplus, notes);
     Ok(read.tensors)
@@ -304,8 +298,7 @@ pub fn read_public(
     path: Option<&Path>,
     notes: Notes<'_>,
 ) -> Result<BTreeMap<String, RawTensor>> {
-    let public = circuit.inputs.iter().filter(|i| i.from == From::Public);
-    let expected: Vec<_> = public.flat_map(Expected::of).collect();
+    let expected = Expected::all(circuit, From::Public);
     match path {
         Some(path) if expected.is_empty() => {
             let why = "is not read: the program has no public inputs";
@@ -398,6 +391,11 @@ impl<'c> Expected<'c> {
             Expected { input, name, shape: &f.shape }
         };
         input.fields.iter().map(field).collect()
+    }
+
+    /// All that somebody gives.
+    fn all(circuit: &'c Circuit, from: From) -> Vec<Self> {
+        circuit.inputs.iter().filter(|i| i.from == from).flat_map(Expected::of).collect()
     }
 
     fn zeros(&self) -> RawTensor {

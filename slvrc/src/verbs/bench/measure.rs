@@ -59,6 +59,7 @@ pub enum Outcome {
     Skipped(String),
 }
 
+#[derive(Default)]
 pub struct Ran {
     pub rounds: usize,
     pub bytes: [u64; 3],
@@ -159,15 +160,7 @@ pub fn line(
     let wanted = inputs::generate(&circuit, plan.seed);
     // Another ring can have another bound on norms.
     let other = beside.as_ref().map(|c| (c, inputs::generate(c, plan.seed)));
-    let mut ran = Ran {
-        rounds: 0,
-        bytes: [0; 3],
-        peak: [0; 3],
-        seconds: Vec::new(),
-        beside: Vec::new(),
-        with_workers: Vec::new(),
-        no_beside,
-    };
+    let mut ran = Ran { no_beside, ..Ran::default() };
     for turn in 0..plan.repeats {
         bar.set_message(format!("run {} of {}", turn + 1, plan.repeats));
         let report = once(&circuit, &wanted, shape, (plan.seed, 0), bar)?;

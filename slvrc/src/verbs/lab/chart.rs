@@ -70,6 +70,11 @@ pub fn svg(results: &Results, title: &str, shifts: &[usize]) -> String {
     out + "</svg>\n"
 }
 
+/// The rounds before which data shift, where they do so every so many rounds.
+pub fn shifts(every: usize, rounds: usize) -> Vec<usize> {
+    (every.max(1)..rounds).step_by(every.max(1)).collect()
+}
+
 /// The end of a name that is too long, which tells more than its beginning.
 fn cut(name: &str, letters: usize) -> String {
     let count = name.chars().count();

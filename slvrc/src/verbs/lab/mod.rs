@@ -123,13 +123,8 @@ impl Lab {
 
     /// Writes table and plots, and prints the table.
     fn report(&self, results: &Results, seconds: f64, json: bool) -> anyhow::Result<()> {
-        let shifts: Vec<usize> = match self.shift {
-            Some(_) => (1..)
-                .map(|i| i * self.shift_every.max(1))
-                .take_while(|r| *r < self.rounds)
-                .collect(),
-            None => Vec::new(),
-        };
+        let shifts = self.shift.as_ref().map(|_| chart::shifts(self.shift_every, self.rounds));
+        let shifts = shifts.unwrap_or_default();
         let title = format!("Test accuracy (%) over rounds: {}", self.dataset);
         let plot = self.out.join(PLOT);
         files::write(&plot, chart::svg(results, &title, &shifts).as_bytes())?;
@@ -317,10 +312,9 @@ impl Lab {
             let role =
                 text.split_once('=').and_then(|(n, r)| Some((n.to_string(), Role::named(r)?)));
             role.ok_or_else(|| {
-                let all: Vec<&str> = Role::ALL.into_iter().map(Role::name).collect();
                 Usage(format!(
                     "--fill: `{text}` is not NAME=ROLE, where ROLE is one of {}, or a number",
-                    all.join(", ")
+                    Role::names(|_| true)
                 ))
                 .into()
             })

@@ -83,12 +83,8 @@ fn shifts(results: &Results) -> Vec<usize> {
     let number = |n: &str| results.setting.get(n).and_then(|v| v.parse::<usize>().ok());
     let every =
         results.setting.get("shift").and_then(|s| s.split(' ').nth(2)?.parse::<usize>().ok());
-    match (every, number("rounds")) {
-        (Some(every), Some(rounds)) if every > 0 => {
-            (1..).map(|i| i * every).take_while(|r| *r < rounds).collect()
-        }
-        _ => Vec::new(),
-    }
+    let both = every.filter(|every| *every > 0).zip(number("rounds"));
+    both.map_or_else(Vec::new, |(every, rounds)| chart::shifts(every, rounds))
 }
 
 fn section(name: &str, results: &Results) -> String {
