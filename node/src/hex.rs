@@ -34,6 +34,12 @@ impl<const N: usize> Hex<N> {
     }
 }
 
+impl<const N: usize> Default for Hex<N> {
+    fn default() -> Self {
+        Hex([0; N])
+    }
+}
+
 impl<const N: usize> fmt::Display for Hex<N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&hex(&self.0))

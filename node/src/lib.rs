@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`hex`] | hexadecimal digits, hashes |
 //! | [`clock`] | the clock of this machine |
-//! | `locks` | locks |
+//! | `locks` | locks that outlive a panic |
 //! | [`names`] | names of tasks and clients |
 //! | [`state`] | where a round stands, and which step may follow which |
 //! | [`opening`] | what a coordinator signs: openings of rounds, and orders |
@@ -22,7 +22,7 @@
 //! | [`trust`] | TLS: whose certificate is accepted where |
 //! | [`client`] | calls to nodes: submit, open, watch, collect |
 //! | | **With the feature `server`:** |
-//! | [`threads`] | threads of a node |
+//! | [`threads`] | threads of a node, and what they hold |
 //! | [`redaction`] | what others than a node's operator are told: no paths of files |
 //! | [`keys`] | makes keys, certificates and configurations of a deployment |
 //! | [`vault`] | sealed files: secrets at rest |

@@ -1,4 +1,4 @@
-//! Locks. Who panics leaves what it held as it was, since nothing is changed half: so a poisoned lock is one as any other.
+//! Locks that outlive a panic: a node goes on after a bug in one request or round, with what is there.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "server")]

@@ -132,7 +132,7 @@ impl fmt::Display for Phase {
 }
 
 /// A complete submission, as nodes compare it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     pub client: String,
     pub submission: Hex<16>,
@@ -152,7 +152,7 @@ pub struct Excluded {
 
 /// Whose submissions count, and what is computed of them. Members of the circuit's party set are the accepted clients
 /// in this order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agreement {
     /// Hash of the round's opening ([`Spec::digest`]).
     pub opening: Hash,
@@ -286,7 +286,7 @@ pub struct Work {
 }
 
 /// What a node knows of an attempt that it has finished. Nothing of it is secret.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     pub attempt: u32,
     /// The run's public name.

@@ -412,7 +412,7 @@ impl Job {
             Ok(Event::Ended) | Err(_) => return Ok(0),
         };
         let own = links.closer().map_err(|e| e.to_string())?;
-        *lock(&closer) = Some(own);
+        *lock(closer) = Some(own);
         let done = self.compute(line, &mut Cancellable::new(links, cancel), heard);
         done.map_err(|cause| match cancel.load(Ordering::Acquire) {
             // Its own link may have failed before.

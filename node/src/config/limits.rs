@@ -43,10 +43,10 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What cannot be.
-    pub(super) fn wrong(&self) -> Option<String> {
+    /// Each of them: its name, what it is, and from where to where it may be.
+    fn all(&self) -> [(&'static str, u64, u64, u64); 9] {
         const DAYS: u64 = 31 * 24 * 3600;
-        let all = [
+        [
             ("run_memory_mb", self.run_memory_mb, 1, 1 << 40),
             ("connections", self.connections as u64, 16, 1 << 20),
             ("uploads", self.uploads as u64, 1, 1 << 20),
@@ -56,9 +56,13 @@ impl Limits {
             ("patience_s", self.patience_s, 1, DAYS),
             ("attempts", self.attempts.into(), 1, 100),
             ("keep_days", self.keep_days.unwrap_or(1), 1, 36_500),
-        ];
+        ]
+    }
+
+    /// What cannot be.
+    pub(super) fn wrong(&self) -> Option<String> {
         let (name, found, low, high) =
-            all.into_iter().find(|(_, n, l, h)| !(l..=h).contains(&n))?;
+            self.all().into_iter().find(|(_, n, l, h)| !(l..=h).contains(&n))?;
         Some(format!("[limits]: `{name} = {found}` is not from {low} to {high}"))
     }
 }
@@ -74,17 +78,7 @@ mod tests {
             limits.wrong()
         };
         assert_eq!(wrong(""), None, "what is not said is as it should be");
-        for name in [
-            "run_memory_mb",
-            "connections",
-            "uploads",
-            "deadline_s",
-            "idle_s",
-            "slowest",
-            "patience_s",
-            "attempts",
-            "keep_days",
-        ] {
+        for (name, ..) in Limits::default().all() {
             let zero = wrong(&format!("{name} = 0")).expect("is refused");
             assert!(zero.contains(&format!("`{name} = 0`")), "{zero}");
             let most = if name == "attempts" { u64::from(u32::MAX) } else { i64::MAX as u64 };

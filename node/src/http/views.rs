@@ -23,9 +23,13 @@ pub(super) fn tasks(node: &Node) -> Value {
 /// A task, and what it takes.
 pub(super) fn task(node: &Node, known: &Known) -> Value {
     let (name, full) = (&known.task.name, &known.full);
+    let without = known.without().into_iter();
+    let without: Vec<Value> = without
+        .map(|(first, last, why)| json!({ "first": first, "last": last, "why": why }))
+        .collect();
     json!({
         "task": name, "predicate": full.circuit.name, "circuit": full.hash, "clients": full.clients,
-        "minimum": known.task.minimum, "without": without(known), "security": full.circuit.security.name(),
+        "minimum": known.task.minimum, "without": without, "security": full.circuit.security.name(),
         "part_bytes": part_bytes(&full.circuit, full.set, node.me()),
         "inputs": inputs(&full.circuit, full.set), "public": public_inputs(&full.circuit),
         "others": full.others.iter().map(|(set, name, size)| json!({
@@ -51,12 +55,6 @@ pub(super) fn terms(node: &Node, task: &str) -> Option<Value> {
 pub(super) fn enrolled(node: &Node) -> Value {
     let roll = read_lock(&node.roll);
     roll.clients.values().map(|c| json!({ "name": c.name, "set": c.set, "key": c.key })).collect()
-}
-
-/// The numbers of clients for which there is no circuit.
-fn without(known: &crate::tasks::Known) -> Vec<Value> {
-    let all = known.without().into_iter();
-    all.map(|(first, last, why)| json!({ "first": first, "last": last, "why": why })).collect()
 }
 
 /// What a member of a party set gives, for whoever deals it without reading the artifact.

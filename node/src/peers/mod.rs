@@ -297,43 +297,38 @@ impl Peers {
         let from = address.map_or("?".into(), |a| a.to_string());
         let greeted = self.greeted(socket);
         self.admission.greeted(number);
-        match greeted {
-            Ok((peer, tls, purpose)) => {
-                self.admission.is_node(peer, address.map(|a| a.ip()));
-                let (open, _one) = Counted::new(&self.open[peer]);
-                if open >= EACH {
-                    if let Some(unsaid) = self.admission.may_log() {
-                        tracing::warn!(
-                            peer,
-                            unsaid,
-                            "too many connections of a node: one is closed"
-                        );
-                    }
-                } else {
-                    match purpose {
-                        Purpose::Control { .. } => self.answer(peer, &tls, handler),
-                        Purpose::Run { name, hello } => {
-                            let mut arrivals = lock(&self.arrivals);
-                            if arrivals.keys().filter(|(_, p)| *p == peer).count() < EACH {
-                                arrivals.insert((name, peer), (tls, hello, Instant::now()));
-                            }
-                            drop(arrivals);
-                            self.arrived.notify_all();
-                        }
-                        Purpose::Ranges { name, deadline_s, worker, .. } => {
-                            let own = ranges.filter(|_| peer == self.me);
-                            let line = Line::new(self.clone(), tls, String::new(), deadline_s);
-                            if let Some(ranges) = own {
-                                ranges(worker, name, line);
-                            }
-                        }
-                    }
-                }
-            }
+        let (peer, tls, purpose) = match greeted {
+            Ok(greeted) => greeted,
             Err(why) => {
                 self.refused.inc();
                 if let Some(unsaid) = self.admission.may_log() {
                     tracing::warn!(from, %why, unsaid, "a caller at the port of nodes was turned away");
+                }
+                return;
+            }
+        };
+        self.admission.is_node(peer, address.map(|a| a.ip()));
+        let (open, _one) = Counted::new(&self.open[peer]);
+        if open >= EACH {
+            if let Some(unsaid) = self.admission.may_log() {
+                tracing::warn!(peer, unsaid, "too many connections of a node: one is closed");
+            }
+            return;
+        }
+        match purpose {
+            Purpose::Control { .. } => self.answer(peer, &tls, handler),
+            Purpose::Run { name, hello } => {
+                let mut arrivals = lock(&self.arrivals);
+                if arrivals.keys().filter(|(_, p)| *p == peer).count() < EACH {
+                    arrivals.insert((name, peer), (tls, hello, Instant::now()));
+                }
+                drop(arrivals);
+                self.arrived.notify_all();
+            }
+            Purpose::Ranges { name, deadline_s, worker, .. } => {
+                let line = Line::new(self.clone(), tls, String::new(), deadline_s);
+                if let Some(ranges) = ranges.filter(|_| peer == self.me) {
+                    ranges(worker, name, line);
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Connections for the messages of a run: a fresh one for each pair of nodes, which the one with the larger number opens.
 
-use super::{Peers, RETRY, Timed};
+use super::{Peers, RETRY};
 use crate::locks::lock;
 use crate::state::Cause;
 use crate::wire::{FrameError, Purpose, RunHello, RunName, SHORT, frame, read_frame};
@@ -9,7 +9,7 @@ use slvr_runtime::link::tcp::Tcp;
 use slvr_runtime::link::tls::Secure;
 use slvr_runtime::party::Origin;
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, Read};
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -42,6 +42,29 @@ impl From<LinksError> for Cause {
             LinksError::Io(_) => Origin::Own,
         };
         Cause { origin, ..e.to_string().into() }
+    }
+}
+
+/// Reads from a connection until a moment, or until there is nothing to hope for: who has ended the attempt keeps a connection
+/// for a while, and says nothing on it.
+struct Hopeful<'a, F> {
+    from: &'a Secure,
+    until: Instant,
+    goes_on: F,
+}
+
+impl<F: Fn() -> bool> Read for Hopeful<'_, F> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let soon = self.until.min(Instant::now() + PAUSE);
+            match self.from.read_until(to, soon) {
+                Err(e)
+                    if e.kind() == io::ErrorKind::TimedOut
+                        && soon < self.until
+                        && (self.goes_on)() => {}
+                done => return done,
+            }
+        }
     }
 }
 
@@ -92,7 +115,8 @@ impl Peers {
             let open = || -> Result<(Secure, RunHello), FrameError> {
                 let tls = self.call(peer, at, until)?;
                 self.write(&tls, &first, until)?;
-                let theirs = read_frame(&mut Timed { from: &tls, until }, SHORT)?;
+                let goes_on = || ended(peer).is_none();
+                let theirs = read_frame(&mut Hopeful { from: &tls, until, goes_on }, SHORT)?;
                 Ok((tls, theirs))
             };
             match open() {

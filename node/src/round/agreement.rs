@@ -231,7 +231,6 @@ fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hex::Hex;
     use crate::tasks::Compiled;
     use slvr_circuit::text;
 
@@ -259,12 +258,8 @@ mod tests {
             let enrolled = Enrolled(BTreeMap::from([(None, clients), (server.clone(), servers)]));
             for (c, s) in (0..=clients).flat_map(|c| (0..=servers).map(move |s| (c, s))) {
                 let of = |n: u64, set: &Option<String>| {
-                    let one = |i| Entry {
-                        client: format!("{i}"),
-                        submission: Hex([0; 16]),
-                        digest: Hex([0; 32]),
-                        set: set.clone(),
-                    };
+                    let one =
+                        |i| Entry { client: format!("{i}"), set: set.clone(), ..Entry::default() };
                     (0..n).map(one).collect::<Vec<_>>()
                 };
                 let all = [of(c, &None), of(s, &server)].concat();

@@ -21,34 +21,13 @@ pub(crate) fn round(n: u64) -> Round {
 }
 
 pub(crate) fn agreement(n: usize) -> Agreement {
-    let entry = |i: usize| Entry {
-        client: i.to_string(),
-        submission: Hex([0; 16]),
-        digest: Hex([0; 32]),
-        set: None,
-    };
-    Agreement {
-        opening: Hex([0; 32]),
-        accepted: (0..n).map(entry).collect(),
-        excluded: vec![],
-        circuit: Hex([0; 32]),
-        clients: n as u64,
-        places: vec![],
-        others: vec![],
-    }
+    let entry = |i: usize| Entry { client: i.to_string(), ..Entry::default() };
+    let accepted = (0..n).map(entry).collect();
+    Agreement { accepted, clients: n as u64, ..Agreement::default() }
 }
 
 fn outcome(attempt: u32) -> Outcome {
-    Outcome {
-        attempt,
-        run: Hex([0; 16]),
-        rounds: 0,
-        bytes_sent: 0,
-        peak_memory: 0,
-        workers: Vec::new(),
-        connect_seconds: 0.0,
-        seconds: 0.0,
-    }
+    Outcome { attempt, ..Outcome::default() }
 }
 
 fn verdict(attempt: u32, gone: &[usize]) -> Verdict {

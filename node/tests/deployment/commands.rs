@@ -1,6 +1,7 @@
 //! Who may command a worker, what it refuses, and what there is to find of a client at each party.
 
 use crate::attacks::dial;
+use crate::ray::memory;
 use crate::schedules::Draw;
 use crate::workers::{Case, Crew};
 use crate::world::{LONG, Reader, Shape, number, until};
@@ -22,6 +23,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::net::TcpStream;
+use std::path::Path;
 use std::sync::Arc;
 
 fn case() -> Case {
@@ -327,20 +329,11 @@ fn a_worker_says_once_why_it_stops_and_whether_that_is_its_own() {
 
 /// Which of these are somewhere in a process's memory.
 fn found(pid: u32, wanted: &[Vec<u8>]) -> BTreeSet<usize> {
-    use std::os::unix::fs::FileExt;
-    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).expect("a process");
-    let memory = fs::File::open(format!("/proc/{pid}/mem")).expect("its memory");
     let mut out = BTreeSet::new();
-    for line in maps.lines().filter(|l| l.contains(" rw")) {
-        let (from, to) = line.split(' ').next().and_then(|r| r.split_once('-')).expect("a range");
-        let [from, to] = [from, to].map(|n| u64::from_str_radix(n, 16).expect("a number"));
-        let mut bytes = vec![0; (to - from) as usize];
-        if memory.read_exact_at(&mut bytes, from).is_err() {
-            continue;
-        }
-        let new = (0..wanted.len()).filter(|n| has(&bytes, &wanted[*n])).collect::<Vec<_>>();
-        out.extend(new);
-    }
+    let read = memory(Path::new(&format!("/proc/{pid}")), false, |piece| {
+        out.extend((0..wanted.len()).filter(|n| has(piece, &wanted[*n])));
+    });
+    read.expect("a process");
     out
 }
 

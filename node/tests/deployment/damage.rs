@@ -86,8 +86,7 @@ fn a_part_that_is_lost_is_taken_again_also_once_the_round_was_aborted() {
     let whole = fs::metadata(&lost).expect("is there").len();
     fs::remove_file(&lost).expect("removes");
     world.coordinator().close(TASK, 1).expect("closes");
-    let ended = world.ended(1, LONG);
-    let why = ended["aborted"].as_str().expect("was aborted").to_string();
+    let why = world.aborted(1);
     let named = format!("node 1: damaged parts wait to be mended: clients {}", client(2));
     assert!(why.contains(&named), "{why}");
     world.all_know(1, "aborted");

@@ -8,7 +8,7 @@ use slvr_node::client::CallError;
 use slvr_node::config::token_for;
 use slvr_node::hex::Hex;
 use slvr_node::state::{
-    Agreement, Excluded, Outcome, Phase, Round, RoundKey, Signature, Spec, Step,
+    Agreement, Entry, Excluded, Outcome, Phase, Round, RoundKey, Signature, Spec, Step,
 };
 use slvr_node::store::{Left, Record};
 use slvr_node::submission::{Manifest, Public};
@@ -290,31 +290,10 @@ fn spec(n: u64) -> Spec {
 /// A round that a node has computed.
 fn computed(n: u64) -> Round {
     let gone = Excluded { client: "x".into(), why: "missing at node 1".into() };
-    let entry = |c: &str| slvr_node::state::Entry {
-        client: c.into(),
-        submission: Hex([0; 16]),
-        digest: Hex([0; 32]),
-        set: None,
-    };
-    let agreement = Agreement {
-        opening: Hex([0; 32]),
-        accepted: vec![entry("a"), entry("b")],
-        excluded: vec![gone],
-        circuit: Hex([0; 32]),
-        clients: 2,
-        places: vec![],
-        others: vec![],
-    };
-    let outcome = Outcome {
-        attempt: 1,
-        run: Hex([0; 16]),
-        rounds: 0,
-        bytes_sent: 0,
-        peak_memory: 0,
-        workers: Vec::new(),
-        connect_seconds: 0.0,
-        seconds: 0.0,
-    };
+    let entry = |c: &str| Entry { client: c.into(), ..Entry::default() };
+    let (accepted, excluded) = (vec![entry("a"), entry("b")], vec![gone]);
+    let agreement = Agreement { accepted, excluded, clients: 2, ..Agreement::default() };
+    let outcome = Outcome { attempt: 1, ..Outcome::default() };
     let mut round = Round::new(spec(n), 1);
     for step in [Step::Close, Step::Agree(agreement), Step::Start(1), Step::Compute(outcome)] {
         round.step(step, 1).expect("follows");

@@ -139,8 +139,7 @@ fn a_leader_decides_nothing_that_the_coordinator_decides() {
             .collect(),
         circuit: circuit(n as u64),
         clients: n as u64,
-        places: vec![],
-        others: vec![],
+        ..Agreement::default()
     };
     let forged = Seal::new(&[9; 32]).expect("a key").order(&spec.digest(), Order::Close, [0; 3]);
     // An order for another round, and another order for this one.

@@ -141,7 +141,7 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// Reads what a process writes to, in pieces that overlap, so that nothing lies between two of them.
-fn memory(process: &Path, own_only: bool, mut with: impl FnMut(&[u8])) -> Option<()> {
+pub fn memory(process: &Path, own_only: bool, mut with: impl FnMut(&[u8])) -> Option<()> {
     let maps = fs::read_to_string(process.join("maps")).ok()?;
     let memory = File::open(process.join("mem")).ok()?;
     let pages = File::open(process.join("pagemap")).ok()?;

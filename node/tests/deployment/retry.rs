@@ -100,7 +100,7 @@ fn a_round_that_was_aborted_is_run_again_from_its_submissions() {
     (0..4).for_each(|i| world.submit(i, 1));
     world.kill(2);
     world.coordinator().close(TASK, 1).expect("closes");
-    let cause = world.ended(1, LONG)["aborted"].as_str().expect("a cause").to_string();
+    let cause = world.aborted(1);
     // Not while a node is away, and not because node 0 says so.
     assert!(world.coordinator().retry(TASK, 1).is_err());
     let key = RoundKey { task: TASK.into(), round: 1 };
@@ -166,7 +166,7 @@ fn what_cannot_be_run_again_says_so() {
     // Too few.
     world.begin(1, &[0, 1]);
     coordinator.close(TASK, 1).expect("closes");
-    let why = world.ended(1, LONG)["aborted"].as_str().expect("a cause").to_string();
+    let why = world.aborted(1);
     let missing = [2, 3, 4].map(client).join(", ");
     assert_eq!(
         why,
@@ -186,7 +186,7 @@ fn what_cannot_be_run_again_says_so() {
         }
     }
     coordinator.close(TASK, 2).expect("closes");
-    let why = world.ended(2, LONG)["aborted"].as_str().expect("a cause").to_string();
+    let why = world.aborted(2);
     for (i, node) in [(2, 2), (3, 0), (4, 1)] {
         let named = format!("{} (missing at node {node})", client(i));
         assert!(why.contains(&named), "{why}");

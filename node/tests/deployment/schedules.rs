@@ -383,11 +383,11 @@ impl Schedule {
 fn nothing_is_lost_counted_twice_or_released_twice_whatever_fails() {
     let first = number("SLVR_SEED", 0);
     let seeds: Vec<u64> = (first..first + number("SLVR_COUNT", 20)).collect();
-    // Nodes wait for one another and for time to pass, so two deployments run at a time.
+    // Nodes wait for one another and for time to pass, so three deployments run at a time.
     let (rest, ends) = (Mutex::new(seeds.iter()), Mutex::new(Vec::new()));
     let next = || rest.lock().expect("no panic").next();
     thread::scope(|scope| {
-        for _ in 0..2 {
+        for _ in 0..3 {
             scope.spawn(|| {
                 while let Some(&seed) = next() {
                     eprintln!("schedule {seed}");

@@ -440,10 +440,7 @@ impl World {
 
     /// Sends a node a signal.
     pub fn signal(&self, i: usize, signal: &str) {
-        if let Some(child) = &self.nodes[i] {
-            let done = Command::new("kill").args([signal, &child.id().to_string()]).status();
-            assert!(done.expect("kill").success());
-        }
+        self.nodes[i].iter().for_each(|child| send(child, signal));
     }
 
     pub fn pid(&self, i: usize) -> u32 {
@@ -667,6 +664,20 @@ impl Drop for World {
                 eprintln!("--- node {i}\n{}", self.logged(i));
             }
         }
+    }
+}
+
+/// Sends a process a signal. One that is stopped has stopped afterwards, with all of its threads.
+pub fn send(child: &Child, signal: &str) {
+    let pid = child.id();
+    let done = Command::new("kill").args([signal, &pid.to_string()]).status();
+    assert!(done.expect("kill").success());
+    if signal == "-STOP" {
+        let stands = |thread: &Path| fs::read_to_string(thread.join("stat")).unwrap_or_default();
+        until(LONG, "it has stopped", || {
+            let all = fs::read_dir(format!("/proc/{pid}/task")).expect("a process").flatten();
+            all.map(|t| t.path()).all(|t| stands(&t).contains(") T ")).then_some(())
+        });
     }
 }
 
