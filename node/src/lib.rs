@@ -10,6 +10,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `draws` | numbers for tests |
 //! | [`hex`] | hexadecimal digits, hashes |
 //! | [`clock`] | the clock of this machine |
 //! | `locks` | locks that outlive a panic |
