@@ -2,7 +2,7 @@
 //!
 //! Clients, the coordinator and the other nodes are told of rounds, clients and nodes by name, of circuits by hash, and of
 //! causes. Where a node keeps its files is nobody's business but its operator's, and a cause may name a file. So every text that
-//! leaves a node goes through [`redacted`], at three places and nowhere else: errors of requests (`http::reply`), what is shown of
+//! leaves a node goes through [`redacted`], at four places and nowhere else: errors of requests (`http::reply`), receipts (`http::keep`), what is shown of
 //! a round (`http::views`), and answers to nodes (`round::follow`). The node's log has the whole text.
 
 use std::borrow::Cow;

@@ -222,7 +222,7 @@ impl Failure {
     }
 }
 
-/// Why something ended that a node or a worker did in an attempt: one that says no more than a text is its own.
+/// Why something ended that a node or a worker did in an attempt. A text alone is a cause of its own.
 #[derive(Debug)]
 pub struct Cause {
     pub why: String,
@@ -460,8 +460,25 @@ impl Round {
 
     /// What memory keeps of a round that has ended: what it was and how it ended, without its lists.
     pub fn brief(&self) -> Round {
-        let (agreement, failures, verdict, outcome) = (None, Vec::new(), None, None);
-        Round { agreement, failures, verdict, outcome, ..self.clone() }
+        Round {
+            agreement: None,
+            failures: Vec::new(),
+            verdict: None,
+            outcome: None,
+            spec: self.spec.clone(),
+            aborted: self.aborted.clone(),
+            retries: self.retries.clone(),
+            // What has no lists.
+            phase: self.phase,
+            attempt: self.attempt,
+            repeats: self.repeats,
+            times: self.times,
+            may_retry: self.may_retry,
+            permits: self.permits,
+            erased: self.erased,
+            closing: self.closing,
+            ending: self.ending,
+        }
     }
 
     /// What is left of a round that ended long ago.

@@ -46,16 +46,28 @@ impl Limits {
     /// Each of them: its name, what it is, and from where to where it may be.
     fn all(&self) -> [(&'static str, u64, u64, u64); 9] {
         const DAYS: u64 = 31 * 24 * 3600;
+        // One without a row is not used.
+        let &Limits {
+            run_memory_mb,
+            connections,
+            uploads,
+            deadline_s,
+            idle_s,
+            slowest,
+            patience_s,
+            attempts,
+            keep_days,
+        } = self;
         [
-            ("run_memory_mb", self.run_memory_mb, 1, 1 << 40),
-            ("connections", self.connections as u64, 16, 1 << 20),
-            ("uploads", self.uploads as u64, 1, 1 << 20),
-            ("deadline_s", self.deadline_s, 1, DAYS),
-            ("idle_s", self.idle_s, 1, DAYS),
-            ("slowest", self.slowest, 1, 1 << 40),
-            ("patience_s", self.patience_s, 1, DAYS),
-            ("attempts", self.attempts.into(), 1, 100),
-            ("keep_days", self.keep_days.unwrap_or(1), 1, 36_500),
+            ("run_memory_mb", run_memory_mb, 1, 1 << 40),
+            ("connections", connections as u64, 16, 1 << 20),
+            ("uploads", uploads as u64, 1, 1 << 20),
+            ("deadline_s", deadline_s, 1, DAYS),
+            ("idle_s", idle_s, 1, DAYS),
+            ("slowest", slowest, 1, 1 << 40),
+            ("patience_s", patience_s, 1, DAYS),
+            ("attempts", attempts.into(), 1, 100),
+            ("keep_days", keep_days.unwrap_or(1), 1, 36_500),
         ]
     }
 

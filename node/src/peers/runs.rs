@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use thiserror::Error;
 
-/// Most between two attempts to reach another end.
+/// Most between two attempts to reach another end, and between two looks whether there is still hope.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Why the nodes could not be connected for a run.

@@ -23,7 +23,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// How often a pause looks whether it is still wanted.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Backoff that double.
+/// Pauses that double.
 pub(super) struct Backoff(Duration);
 
 impl Backoff {

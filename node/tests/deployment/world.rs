@@ -38,7 +38,8 @@ pub fn program(name: &str, m: u64, n: u64, layers: u64) -> Circuit {
         "mean" => mean(m, n, layers),
         "running" => running(m, n, layers, false),
         "present" => running(m, n, layers, true),
-        _ => sums(m, n, layers),
+        "sums" => sums(m, n, layers),
+        other => panic!("no program `{other}`"),
     };
     text::parse(&out).unwrap_or_else(|e| panic!("{e:?}\n{out}"))
 }

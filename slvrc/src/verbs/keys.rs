@@ -67,11 +67,27 @@ pub struct Keys {
     #[arg(long, value_name = "NAME", requires = "may", conflicts_with_all = ["task", "rotate", "retire"])]
     appoint: Option<String>,
     /// What it may do: open rounds, collect results, or both.
-    #[arg(long, value_delimiter = ',', requires = "appoint", value_parser = ["open", "collect"])]
-    may: Vec<String>,
+    #[arg(long, value_enum, value_delimiter = ',', requires = "appoint")]
+    may: Vec<May>,
     /// Takes a coordinator of that name away: no node accepts it any more.
     #[arg(long, value_name = "NAME", conflicts_with_all = ["task", "rotate", "retire", "appoint"])]
     dismiss: Option<String>,
+}
+
+/// What a coordinator may do.
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum May {
+    Open,
+    Collect,
+}
+
+impl From<May> for Power {
+    fn from(may: May) -> Power {
+        match may {
+            May::Open => Power::Open,
+            May::Collect => Power::Collect,
+        }
+    }
 }
 
 /// A text between quotation marks of TOML.
@@ -81,8 +97,7 @@ fn quoted(text: &str) -> String {
 
 impl Keys {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let power = |may: &String| if may == "open" { Power::Open } else { Power::Collect };
-        let may: Vec<Power> = self.may.iter().map(power).collect();
+        let may: Vec<Power> = self.may.iter().map(|may| (*may).into()).collect();
         let coordinator = (self.appoint.as_deref(), self.dismiss.as_deref());
         let done = match (self.rotate, self.retire) {
             (None, None) if self.enrol.is_some() => self.enrolled()?,

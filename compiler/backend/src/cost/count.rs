@@ -34,7 +34,7 @@ pub struct Cost {
     pub instrs: Vec<InstrCost>,
 }
 
-/// The cost of a layer. What a [`Cost`] has, too, is that of the layer alone.
+/// The cost of a layer. Fields that a [`Cost`] has, too, say the same of the layer alone.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LayerCost {
     /// 1 if it has an exchange, and the rounds of a proof before it.

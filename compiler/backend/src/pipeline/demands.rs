@@ -221,7 +221,7 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
         Sum(_) | SortSum { .. } => {
             "a sum adds the errors of all its terms: demand less, or bound the mean instead"
         }
-        // Others pass errors on as they are, or enlarge them by a factor of the program's own.
+        // What is not named here passes errors on, or is not known to enlarge them.
         _ => ROUNDING,
     }
 }

@@ -182,8 +182,8 @@ pub fn unshaped(g: &Graph, id: NodeId) -> NodeId {
     behind(g, id, |op| matches!(op, Op::Reshape(_)))
 }
 
-/// The node behind changes of scale and what else `through` lets pass, and the power of two that its words are
-/// multiplied by.
+/// The node behind changes of scale and what else `through` lets pass, and the power of two that its value is
+/// multiplied by, in real numbers.
 pub fn rescaled(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> (NodeId, i64) {
     let mut power = 0;
     loop {

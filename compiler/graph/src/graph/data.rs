@@ -318,7 +318,7 @@ impl Graph {
         id
     }
 
-    /// Which nodes these are, or are made of, by index.
+    /// By index, whether a node is one of these, or one of these is made of it.
     pub fn made_of(&self, these: impl Fn(NodeId) -> bool) -> Vec<bool> {
         let mut found: Vec<bool> = self.ids().map(these).collect();
         for id in self.ids().rev() {

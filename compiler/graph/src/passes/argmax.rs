@@ -14,16 +14,17 @@ use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    // Inputs that are compared with an argmax, through layout operations only, and used for
-    // nothing else.
-    let classes = |i: u32| {
-        let read = graph.ids().filter(|&id| *graph.op(id) == Op::Input(i));
-        read.map(|id| only_labels(graph, id)).collect::<Option<Vec<u64>>>()?.pop()
-    };
+    // Inputs that are compared with an argmax, through layout operations only, and used for nothing else.
+    let mut classes: Vec<Result<Option<u64>, ()>> = vec![Ok(None); graph.inputs.len()];
+    for id in graph.ids() {
+        let Op::Input(i) = *graph.op(id) else { continue };
+        let found = only_labels(graph, id).map(Some).ok_or(());
+        classes[i as usize] = classes[i as usize].and(found);
+    }
     // The interface changes first: `rewrite` copies it into the new graph.
     let mut source = graph.clone();
-    for (i, input) in (0..).zip(&mut source.inputs) {
-        let Some(c) = classes(i) else { continue };
+    for (input, classes) in source.inputs.iter_mut().zip(classes) {
+        let Ok(Some(c)) = classes else { continue };
         // Labels are 0 .. c exactly when the declared range says so.
         if input.range == (0.0, c as f64 - 1.0) && input.from.set().is_some() {
             input.one_hot = Some(c);

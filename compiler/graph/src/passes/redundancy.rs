@@ -32,7 +32,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
     })
 }
 
-/// The graph without what `rewrite`, which gets an operation with its operands and its site, leaves unread.
+/// Rewrites a graph, and drops what nothing reads any more. `rewrite` gets an operation, its operands and its site.
 pub(super) fn rewritten(
     graph: &Graph,
     rewrite: impl Fn(&mut Graph, &mut ValueNumbers, &Op, &[NodeId], u32) -> Option<NodeId>,

@@ -21,7 +21,7 @@ pub struct FnId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ModelId(pub u32);
 
-/// What an element is. Where one is wanted, any that stands behind it here will do.
+/// What an element is. In this order: where one is wanted, a later one will do, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Elem {
     /// A real number, in fixed point.
@@ -36,8 +36,8 @@ pub struct Dim {
     pub size: u64,
     /// The party set whose members index it, if it is nominal.
     pub set: Option<SetId>,
-    /// The smallest over all enclosing loop variables. Less than the size (`for j in 0..i`) it is of the argument of a
-    /// reduction only.
+    /// The smallest over all enclosing loop variables. It is less than the size (`for j in 0..i`) only in
+    /// the argument of a reduction.
     pub fewest: u64,
 }
 

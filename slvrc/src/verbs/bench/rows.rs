@@ -39,7 +39,7 @@ pub struct Row {
 /// The file of a model that comes with the bench.
 const MAX_POOLING: &str = "bench/lenet5_max.slvr";
 
-/// It is named without its file.
+/// What `M` is bound to: a row names the model with max pooling without its file.
 fn bound(model: &str) -> &str {
     if model == "LeNet5Max" { "bench/lenet5_max.slvr:LeNet5Max" } else { model }
 }

@@ -48,6 +48,8 @@ pub(super) fn run(
             run = meet(run, known);
         }
         let mut cause = rules.cause(id);
+        // What it adds at any value, also where no two values are as far apart.
+        let own = cause.own;
         let mut error = cause.total();
         let mut real = (run.0 - error, run.1 + error);
         if let Some(known) = rules.program_interval(id) {
@@ -59,7 +61,7 @@ pub(super) fn run(
                 error = apart;
             }
         }
-        let mut line = rules.line(id, &cause).filter(|l| l.fixed <= error);
+        let mut line = rules.line(id, own).filter(|l| l.fixed <= error);
         if let Some(l) = line {
             let most = l.fixed + times(l.relative, size(real));
             // No better anywhere than the bound for all.
@@ -85,7 +87,7 @@ impl Rules<'_> {
     }
 
     /// A bound that grows with the value, for what is made of exponentials.
-    fn line(&self, id: NodeId, cause: &Cause) -> Option<Line> {
+    fn line(&self, id: NodeId, own: f64) -> Option<Line> {
         let view = self.view;
         let args = view.args(id);
         let of = |i: usize| self.of_line(args[i]);
@@ -130,7 +132,7 @@ impl Rules<'_> {
             }
             op => {
                 let factor = op.factor()?.abs();
-                Line { fixed: of(0).fixed * factor + cause.own, ..of(0) }
+                Line { fixed: of(0).fixed * factor + own, ..of(0) }
             }
         })
     }

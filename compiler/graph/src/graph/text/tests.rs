@@ -51,6 +51,8 @@ fn names(graph: &Graph) -> BTreeSet<&'static str> {
 #[test]
 fn handwritten_graphs_read_back() {
     assert_eq!(print(&parse(HANDWRITTEN).unwrap()), HANDWRITTEN);
+    // Damage is done to these, too.
+    assert!(parse(&examples()).is_ok());
 }
 
 #[test]

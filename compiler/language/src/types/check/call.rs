@@ -234,6 +234,7 @@ impl Checker<'_> {
                 let made = self.inside(id, &values, span, |this| {
                     this.scoped(|this| this.instantiate(env, f, types, &between)).0
                 });
+                // Also where calls are too deep: the program is refused, and says so.
                 self.instances.insert(key, made);
                 made?
             }
