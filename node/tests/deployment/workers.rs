@@ -356,6 +356,10 @@ impl Crew {
     }
 
     pub fn signal(&self, node: usize, k: usize, signal: &str) {
+        // One that has not begun to listen takes no part, stopped or not.
+        until(LONG, "a worker listens", || {
+            self.logged_by(node, k).contains("started node=").then_some(())
+        });
         self.processes.get(&(node, k)).into_iter().for_each(|child| send(child, signal));
     }
 
