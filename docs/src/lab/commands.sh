@@ -26,7 +26,7 @@ for s in evolving joining; do
     --clients 20 --samples 100 --epochs 2 --rate 0.08 --momentum 0.7 --batch 16 --alpha 0.5 --validation 5 \
     --public 1000 --test 1000 --rounds 12 --seed 40 --seeds 1 --fast
 done
-# Table 1 of the paper for MNIST with its clients and samples. Two of its columns are run, and it goes on where they end.
+# Table 1 of the paper for MNIST with its clients and samples. Some of its columns are run, and it goes on where they end.
 mkdir -p table1-mnist && cp table1-mnist.json table1-mnist/results.json
 for a in none sign-flip extreme adaptive extreme-search; do
   slvrc lab --predicate paper --attacks $a --dataset mnist --data DIR --out table1-mnist --resume \
