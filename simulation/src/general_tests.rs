@@ -46,6 +46,9 @@ fn both_ways_give_one_gradient() {
         assert!((a - b).abs() < 1e-4 * (1.0 + a.abs()), "{model}: losses {a} and {b}");
         let length = |x: &[f32]| x.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt();
         let whole = length(&one);
+        let off: Vec<f32> = one.iter().zip(&two).map(|(a, b)| a - b).collect();
+        let off = length(&off);
+        assert!(off < 1e-4 * whole, "seed {seed}, {model}: {off} of {whole}\n{text}");
         for param in &program.models[0].params {
             let at = slot(&program.models[0], param).expect("a parameter");
             let (one, two) = (&one[at.clone()], &two[at]);
