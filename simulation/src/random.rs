@@ -24,6 +24,8 @@ pub enum Purpose {
     Server = 9,
     /// Who takes part in a round.
     Present = 10,
+    /// Order of the samples before the first round.
+    Pretrain = 11,
     /// Anything of the caller's, such as public coins of a simulated round.
     Caller = 7,
 }

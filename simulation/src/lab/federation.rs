@@ -111,7 +111,7 @@ impl Cell<'_> {
         mut seen: impl FnMut(usize, f64),
     ) -> Result<Curve, FederationError<R::Error>> {
         let (world, setting) = (self.world, &self.world.setting);
-        let mut global = world.net.init(setting.seed);
+        let mut global = world.start().to_vec();
         let mut last = vec![0.0; global.len()];
         let mut curve = Curve::default();
         for round in 0..setting.rounds {

@@ -14,7 +14,7 @@ use crate::net::Net;
 use crate::partition::{Partition, partition};
 use crate::random::{Purpose, Random};
 use crate::testing::{digits_net, model};
-use crate::train::Sgd;
+use crate::train::{Sgd, descend};
 use slvr_compiler::noise::Words;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,6 +99,37 @@ fn shares_may_be_unequal_or_of_two_labels_and_are_disjoint() {
             "{how:?}"
         );
     }
+}
+
+#[test]
+fn the_global_model_is_pretrained_on_what_nobody_has() {
+    let pretrained = |pretrain| Setting { pretrain, samples: 10, ..small() };
+    let world = world(pretrained(2)).expect("a world");
+    let parts: Vec<&Dataset> = (0..5).map(|i| world.data(i, 0)).chain([&world.public]).collect();
+    let mut left: BTreeSet<usize> = (0..100).collect();
+    for part in parts {
+        (0..part.len()).for_each(|i| assert!(left.remove(&(part.image(i)[0] as usize))));
+    }
+    let left: Vec<usize> = left.into_iter().collect();
+    assert_eq!(left.len(), 100 - 20 - 5 * 10);
+    let sgd = Sgd { epochs: 2, ..world.setting.sgd };
+    let mut expected = world.net.init(world.setting.seed);
+    let mut order = Random::new(world.setting.seed, Purpose::Pretrain, [0, 0]);
+    let left = numbered(100).select(&left);
+    descend(&world.net, &mut expected, &left, &sgd, &mut order).expect("these data");
+    assert_eq!(world.start(), expected);
+    let without = self::world(pretrained(0)).expect("a world");
+    assert_eq!(without.start(), world.net.init(world.setting.seed));
+    let none =
+        self::world(Setting { pretrain: 1, samples: 16, ..small() }).expect_err("no samples");
+    assert_eq!(none, WorldError::NothingLeft);
+
+    let check = check("secure_aggregation.slvr");
+    let [fresh, trained] = [0, 8].map(|pretrain| {
+        let setting = Setting { pretrain, rounds: 1, ..setting() };
+        run(setting, &Attack::NONE, &check, |s| check.evaluate(s)).expect("a round")[0]
+    });
+    assert!(trained > fresh + 0.2, "{fresh} {trained}");
 }
 
 #[test]

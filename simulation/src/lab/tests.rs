@@ -44,6 +44,7 @@ pub(super) fn setting() -> Setting {
         validation: 5,
         public: 50,
         test: 100,
+        pretrain: 0,
         rounds: 6,
         sgd: Sgd { rate: 0.1, momentum: 0.0, batch: 10, epochs: 1 },
         shift: None,

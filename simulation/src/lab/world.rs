@@ -6,7 +6,8 @@ use crate::error::NetError;
 use crate::net::Net;
 use crate::partition::{LEAST, Partition, partition};
 use crate::random::{Purpose, Random};
-use crate::train::Sgd;
+use crate::train::{Sgd, descend};
+use std::sync::OnceLock;
 use thiserror::Error;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -28,6 +29,8 @@ pub struct Setting {
     pub public: usize,
     /// Test samples, at most.
     pub test: usize,
+    /// Passes over the samples of nobody, in which the global model is trained before the first round.
+    pub pretrain: usize,
     pub rounds: usize,
     /// Local training of a client in a round.
     pub sgd: Sgd,
@@ -82,6 +85,12 @@ pub enum WorldError {
          set, or more for each client"
     )]
     Few { found: usize, least: usize },
+    /// Nothing to pretrain with.
+    #[error(
+        "the clients and the server have all samples, and none are left to pretrain with: take fewer clients, or fewer samples for \
+         each"
+    )]
+    NothingLeft,
 }
 
 /// A set-up: the model, each client's share, the public set, the test sets, who is malicious.
@@ -89,12 +98,15 @@ pub enum WorldError {
 pub struct World {
     pub net: Net,
     pub setting: Setting,
+    start: OnceLock<Vec<f32>>,
     /// Each client's share; those that join later come last.
     shares: Vec<Dataset>,
     /// The same of clients whose data have shifted.
     shifted: Vec<Dataset>,
     /// The server's own samples.
     pub public: Dataset,
+    /// Those that neither a client nor the server has, if they are asked for.
+    left: Dataset,
     test: Dataset,
     shifted_test: Option<Dataset>,
     /// Who is malicious, ascending.
@@ -138,9 +150,11 @@ impl World {
         if each < LEAST {
             return Err(WorldError::Few { found: each, least: LEAST });
         }
-        let shared = |train: &Dataset, of: &[usize], each: usize, random: &mut Random| {
+        let parts = |train: &Dataset, of: &[usize], each: usize, random: &mut Random| {
             let (how, sizes) = (setting.partition, (everybody, each));
-            let parts = partition(how, train.labels(), of, sizes, setting.alpha, random);
+            partition(how, train.labels(), of, sizes, setting.alpha, random)
+        };
+        let held = |train: &Dataset, parts: &[Vec<usize>]| {
             parts.iter().map(|part| train.select(part)).collect::<Vec<Dataset>>()
         };
         let tests = |test: &Dataset, random: &mut Random| {
@@ -149,7 +163,8 @@ impl World {
             order.truncate(setting.test.max(1));
             test.select(&order)
         };
-        let shares = shared(&data.train, rest, each, &mut random);
+        let taken = parts(&data.train, rest, each, &mut random);
+        let shares = held(&data.train, &taken);
         let test = tests(&data.test, &mut random);
         let moved = |data: &Dataset, index: usize| shift::shifted(data, seed, index as u64);
         let (shifted, shifted_test) = match (setting.shift, other) {
@@ -166,15 +181,52 @@ impl World {
                 }
                 let mut order: Vec<usize> = (0..other.train.len()).collect();
                 random.shuffle(&mut order);
-                let shares = shared(&other.train, &order, each, &mut random);
+                let shares = held(&other.train, &parts(&other.train, &order, each, &mut random));
                 (shares, Some(tests(&other.test, &mut random)))
             }
         };
         let mut random = Random::new(seed, Purpose::Poisoners, [0, 0]);
         let mut malicious = random.choose(setting.malicious, setting.clients);
         malicious.sort_unstable();
-        let public = data.train.select(public);
-        Ok(World { net, setting, shares, shifted, public, test, shifted_test, malicious })
+        let mut left = Vec::new();
+        if setting.pretrain > 0 {
+            let mut of_nobody = vec![true; data.train.len()];
+            taken.iter().flatten().chain(public).for_each(|i| of_nobody[*i] = false);
+            left.extend((0..of_nobody.len()).filter(|i| of_nobody[*i]));
+            if left.is_empty() {
+                return Err(WorldError::NothingLeft);
+            }
+        }
+        let (public, left) = (data.train.select(public), data.train.select(&left));
+        let start = OnceLock::new();
+        Ok(World {
+            net,
+            setting,
+            start,
+            shares,
+            shifted,
+            public,
+            left,
+            test,
+            shifted_test,
+            malicious,
+        })
+    }
+
+    /// The global model before the first round; trained when it is first asked for.
+    pub fn start(&self) -> &[f32] {
+        let Setting { seed, pretrain, sgd, .. } = self.setting;
+        self.start.get_or_init(|| {
+            let mut start = self.net.init(seed);
+            if pretrain > 0 {
+                let sgd = Sgd { epochs: pretrain, ..sgd };
+                let mut order = Random::new(seed, Purpose::Pretrain, [0, 0]);
+                // All data were checked when the world was made.
+                let loss = descend(&self.net, &mut start, &self.left, &sgd, &mut order);
+                debug_assert!(loss.is_ok(), "{loss:?}");
+            }
+            start
+        })
     }
 
     /// How many clients take part in a round.

@@ -177,6 +177,7 @@ impl Demo {
             validation: SAMPLES,
             public: PUBLIC,
             test: usize::MAX,
+            pretrain: 0,
             rounds: self.rounds as usize,
             sgd: Sgd { rate: 0.1, momentum: 0.7, batch: 8, epochs: 5 },
             shift: None,

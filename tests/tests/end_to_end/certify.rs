@@ -123,6 +123,7 @@ fn setting() -> Setting {
         validation: 10,
         public: 100,
         test: usize::MAX,
+        pretrain: 0,
         rounds: 8,
         sgd: Sgd { rate: 0.1, momentum: 0.7, batch: 8, epochs: 5 },
         shift: None,

@@ -30,8 +30,13 @@ pub struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    /// Runs all cells that `results` does not have, and writes it after each.
-    pub fn run(&self, mut results: Results, bar: &ProgressBar) -> anyhow::Result<Results> {
+    /// Runs all cells that `results` does not have, and writes it after each; `world` is that of the first seed.
+    pub fn run(
+        &self,
+        mut results: Results,
+        world: World,
+        bar: &ProgressBar,
+    ) -> anyhow::Result<Results> {
         let subjects: Mutex<BTreeMap<(String, usize), Arc<Subject>>> = Mutex::default();
         let subject = |predicate: &str, clients: usize| -> anyhow::Result<Arc<Subject>> {
             let at = (predicate.to_string(), clients);
@@ -80,14 +85,28 @@ impl Grid<'_> {
         }
         results.write(&self.folder)?;
         bar.set_length((queue.len() * self.setting.rounds) as u64);
-        let (queue, results) = (Mutex::new(queue), Mutex::new(results));
+        let (queue, results) = (Mutex::new((queue, Arc::new(world))), Mutex::new(results));
+        // Cells of a seed follow each other, and share their world.
+        let next = || {
+            let (queue, world) = &mut *queue.lock().expect("no panic while it is held");
+            let (predicate, attack, seed) = queue.pop_front()?;
+            if world.setting.seed != seed {
+                let setting = Setting { seed, ..self.setting.clone() };
+                match World::new(self.trained.net.clone(), self.source, setting) {
+                    Ok(new) => *world = Arc::new(new),
+                    Err(e) => return Some((predicate, attack, Err(e))),
+                }
+            }
+            Some((predicate, attack, Ok(Arc::clone(world))))
+        };
         let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
         let work = || {
             loop {
-                let next = queue.lock().expect("no panic while it is held").pop_front();
-                let Some((predicate, attack, seed)) = next else { return };
-                let done = self.cell(&subject, (&predicate, &attack, seed), bar).and_then(|done| {
+                let Some((predicate, attack, world)) = next() else { return };
+                let done = world.map_err(anyhow::Error::from).and_then(|world| {
+                    let done = self.cell(&subject, (&predicate, &attack), &world, bar)?;
                     let Some(done) = done else { return Ok(()) };
+                    let seed = world.setting.seed;
                     // Where nobody sees a bar, a line says that something goes on.
                     if bar.is_hidden() {
                         let (at, all) = (bar.position(), bar.length().unwrap_or(0));
@@ -102,7 +121,7 @@ impl Grid<'_> {
                     results.write(&self.folder)
                 });
                 if let Err(e) = done {
-                    queue.lock().expect("no panic while it is held").clear();
+                    queue.lock().expect("no panic while it is held").0.clear();
                     let e = e.context(format!("{predicate} under {attack}"));
                     failed.lock().expect("no panic while it is held").get_or_insert(e);
                 }
@@ -129,7 +148,8 @@ impl Grid<'_> {
     fn cell(
         &self,
         subject: &(dyn Fn(&str, usize) -> anyhow::Result<Arc<Subject>> + Sync),
-        (predicate, attack, seed): (&str, &str, u64),
+        (predicate, attack): (&str, &str),
+        world: &World,
         bar: &ProgressBar,
     ) -> anyhow::Result<Option<Done>> {
         let first = subject(predicate, self.setting.in_a_round(self.setting.clients))?;
@@ -138,9 +158,7 @@ impl Grid<'_> {
             bar.inc(self.setting.rounds as u64);
             return Ok(None);
         }
-        let setting = Setting { seed, ..self.setting.clone() };
-        let rounds = setting.rounds;
-        let world = World::new(self.trained.net.clone(), self.source, setting)?;
+        let Setting { seed, rounds, .. } = world.setting;
         let subjects = |clients: usize| subject(predicate, clients);
         // The last round of every stretch, of the first seed only.
         let parties = |round: usize| {
@@ -149,7 +167,7 @@ impl Grid<'_> {
                 && ((round + 1).is_multiple_of(self.every) || round + 1 == rounds)
         };
         let (model, knows) = (&self.trained.shape, self.knows);
-        let cell = Cell { world: &world, model, attack: &chosen, knows, params: first.params() };
+        let cell = Cell { world, model, attack: &chosen, knows, params: first.params() };
         let mut rule = Aggregation::new((&subjects, first.clone()), self.fast, &parties, seed);
         let curve = cell.run(&mut rule, |_, accuracy| {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));

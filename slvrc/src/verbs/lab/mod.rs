@@ -116,7 +116,7 @@ impl Lab {
             knows: self.knows(),
             folder: self.out.clone(),
         };
-        let results = grid.run(results, &bar)?;
+        let results = grid.run(results, world, &bar)?;
         bar.finish_and_clear();
         self.report(&results, started.elapsed().as_secs_f64(), json)
     }
@@ -214,6 +214,7 @@ impl Lab {
             validation: self.validation,
             public: self.public,
             test: self.test,
+            pretrain: self.pretrain,
             rounds: self.rounds,
             sgd: Sgd {
                 rate: self.rate,

@@ -69,6 +69,10 @@ pub struct Lab {
     /// Test samples, at most.
     #[arg(long, default_value_t = 1000)]
     pub(super) test: usize,
+    /// Passes over the samples that neither a client nor the server has, in which the global model is trained before the first
+    /// round, as a client trains.
+    #[arg(long, value_name = "EPOCHS", default_value_t = 0)]
+    pub(super) pretrain: usize,
     /// Rounds.
     #[arg(long, default_value_t = 10)]
     pub(super) rounds: usize,

@@ -67,6 +67,9 @@ impl Lab {
             all.push(("shifted data", format!("{name} {}", data::digest(other))));
         }
         all.push(("files", digest(&texts)));
+        if self.pretrain > 0 {
+            all.push(("epochs before the first round", self.pretrain.to_string()));
+        }
         if let Some(shift) = &self.shift {
             all.push(("shift", format!("{shift}, every {} rounds", self.shift_every)));
         }
