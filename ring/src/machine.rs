@@ -1,5 +1,6 @@
-//! What this machine can do at best: multiply-adds, handing a message to another thread, memory.
+//! What this machine can do at best: multiply-adds, memory, random bytes, handing a message to another thread.
 
+use rayon::prelude::*;
 use std::hint::black_box;
 use std::sync::mpsc::channel;
 use std::thread;
@@ -14,14 +15,45 @@ pub struct Machine {
     pub cores: usize,
     /// Seconds from sending to receiving between two threads.
     pub handover_s: f64,
+    /// Bytes that all cores together read and write in a second, where they are in no cache.
+    pub memory_bytes_per_s: f64,
+    /// Bytes that all cores together draw in a second.
+    pub random_bytes_per_s: f64,
 }
 
 impl Machine {
-    /// Measures for about a fifth of a second.
-    pub fn measure() -> Machine {
-        let cores = thread::available_parallelism().map_or(1, usize::from);
-        Machine { macs_per_s: peak_macs_per_s(), cores, handover_s: handover_s() }
+    /// Measures for about half a second. `draw` fills bytes from the generator of masks, which is not in this crate.
+    pub fn measure(draw: impl Fn(&mut [u8]) + Sync) -> Machine {
+        // Larger than caches, and small enough for them.
+        let (much, little) = (1 << 26, 1 << 15);
+        let (mut from, mut to) = (vec![1u8; much], vec![0; much]);
+        let copy = || {
+            let pieces = to.par_chunks_mut(little).zip(from.par_chunks(little));
+            pieces.for_each(|(to, from)| to.copy_from_slice(from));
+        };
+        let memory_bytes_per_s = 2.0 * much as f64 / best(10, copy);
+        black_box(&to);
+        let random_bytes_per_s =
+            much as f64 / best(3, || from.par_chunks_mut(little).for_each(&draw));
+        black_box(&from);
+        Machine {
+            macs_per_s: peak_macs_per_s(),
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            handover_s: handover_s(),
+            memory_bytes_per_s,
+            random_bytes_per_s,
+        }
     }
+}
+
+/// Seconds of the fastest of some runs.
+fn best(runs: usize, mut run: impl FnMut()) -> f64 {
+    let seconds = |_| {
+        let start = Instant::now();
+        run();
+        start.elapsed().as_secs_f64()
+    };
+    (0..runs).map(seconds).fold(f64::INFINITY, f64::min)
 }
 
 /// Independent chains: enough vectors for the latency of a multiply-add.
@@ -90,13 +122,7 @@ pub fn peak_macs_per_s() -> f64 {
     };
     let mut x: Chains = [[0; LANES]; VECTORS];
     x.iter_mut().flatten().zip(1..).for_each(|(word, i)| *word = black_box(i));
-    let best = (0..200)
-        .map(|_| {
-            let start = Instant::now();
-            run(&mut x);
-            start.elapsed().as_secs_f64()
-        })
-        .fold(f64::INFINITY, f64::min);
+    let best = best(200, || run(&mut x));
     black_box(x);
     (STEPS * VECTORS * LANES) as f64 / best
 }
@@ -107,18 +133,14 @@ fn handover_s() -> f64 {
     let (to, there) = channel::<()>();
     let (back, from) = channel::<()>();
     let echo = thread::spawn(move || while there.recv().is_ok() && back.send(()).is_ok() {});
-    let best = (0..200)
-        .map(|_| {
-            let start = Instant::now();
-            let turns = (0..TURNS).take_while(|_| to.send(()).is_ok() && from.recv().is_ok());
-            let turns = turns.count();
-            start.elapsed().as_secs_f64() / (2 * turns.max(1)) as f64
-        })
-        .fold(f64::INFINITY, f64::min);
+    let best = best(200, || {
+        let turns = (0..TURNS).take_while(|_| to.send(()).is_ok() && from.recv().is_ok());
+        black_box(turns.count());
+    });
     drop(to);
     // The thread ends as its queue does; a panic in it would be a bug of the standard library.
     let _ = echo.join();
-    best
+    best / f64::from(2 * TURNS)
 }
 
 #[cfg(test)]
@@ -127,8 +149,8 @@ mod tests {
 
     #[test]
     fn a_machine_has_limits() {
-        let m = Machine::measure();
-        assert!(m.macs_per_s.is_finite() && m.macs_per_s > 0.0, "{m:?}");
-        assert!(m.handover_s.is_finite() && m.handover_s > 0.0 && m.cores > 0, "{m:?}");
+        let m = Machine::measure(|bytes| bytes.fill(3));
+        let all = [m.macs_per_s, m.handover_s, m.memory_bytes_per_s, m.random_bytes_per_s];
+        assert!(all.iter().all(|x| x.is_finite() && *x > 0.0) && m.cores > 0, "{m:?}");
     }
 }

@@ -8,7 +8,7 @@ use slvr_circuit::traffic::{Traffic, sent};
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Layer, Op};
 
 /// The cost of a circuit. Arrays of three are by party.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Cost {
     /// Layers with an exchange.
     pub rounds: usize,

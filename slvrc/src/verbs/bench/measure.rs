@@ -131,7 +131,7 @@ pub fn line(
         macs: cost.macs,
         peak: cost.peak_memory,
         estimate: cost.seconds(net).total,
-        floor: floor(cost.rounds, cost.bytes, cost.macs, &effective(net, machine), machine),
+        floor: floor(cost, &effective(net, machine), machine),
     };
     let cost = Cost::of(&circuit);
     let known = known_of(&cost);
@@ -233,6 +233,7 @@ fn once(
 mod tests {
     use super::*;
     use crate::verbs::bench::job::Job;
+    use crate::verbs::bench::network::MACHINE;
 
     #[test]
     fn medians() {
@@ -244,7 +245,6 @@ mod tests {
     /// Counted is predicted, or `line` fails.
     #[test]
     fn small_rows_run() {
-        let machine = Machine { macs_per_s: 1e10, cores: 2, handover_s: 1e-6 };
         let bar = ProgressBar::hidden();
         for security in Security::ALL {
             let workers = if security.is_malicious() { 0 } else { 2 };
@@ -253,7 +253,7 @@ mod tests {
                 let model = (job != Job::TopK).then(|| "DigitsNet".to_string());
                 let row = Row { job, model, m: 5 };
                 let line =
-                    line(&row, &NetProfile::loopback(), plan, &machine, &bar).expect("a row");
+                    line(&row, &NetProfile::loopback(), plan, &MACHINE, &bar).expect("a row");
                 let Outcome::Ran(ran) = line.outcome else { panic!("{job:?} was skipped") };
                 let beside = if security.is_malicious() { 2 } else { 0 };
                 assert_eq!((ran.seconds.len(), ran.beside.len()), (2, beside), "{job:?}");

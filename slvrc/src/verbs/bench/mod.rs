@@ -28,6 +28,8 @@ use crate::fail::{self, misuse, say, say_json};
 use crate::progress::bar;
 use indicatif::MultiProgress;
 use measure::{Outcome, Plan};
+use rand_chacha::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng};
 use rows::{How, Row};
 use slvr_compiler::cost::NetProfile;
 use slvr_ring::machine::Machine;
@@ -106,7 +108,8 @@ impl Bench {
         let memory = self.blocks.unwrap_or(how.memory);
         let how = How { memory, speculate: workers == 0, ..how };
         let plan = Plan { repeats: self.repeats as usize, seed: self.seed, how, workers };
-        let machine = Machine::measure();
+        // The generator of masks.
+        let machine = Machine::measure(|bytes| ChaCha12Rng::from_seed([0; 32]).fill_bytes(bytes));
         let malicious = rows.iter().any(|r| r.security(security).is_malicious());
         let style = table::Style { memory: self.memory, malicious, workers };
         if !json {

@@ -1,7 +1,7 @@
 //! What stands between the parties of a row.
 
 use crate::parties::line;
-use slvr_compiler::cost::NetProfile;
+use slvr_compiler::cost::{Cost, NetProfile};
 use slvr_ring::machine::Machine;
 use slvr_runtime::link::shaped::Line;
 
@@ -13,12 +13,21 @@ pub struct Floor {
     pub network: f64,
     /// The multiply-accumulates of the three parties on all cores at their peak.
     pub arithmetic: f64,
+    /// What they draw for masks, on all cores at their peak.
+    pub random: f64,
+    /// What their instructions read and write, operations on bits with them, as fast as memory is.
+    pub memory: f64,
 }
 
 impl Floor {
-    /// The larger of the two: a perfect run would overlap them.
+    /// The larger of network and arithmetic: a perfect run would overlap them.
     pub fn seconds(&self) -> f64 {
         self.network.max(self.arithmetic)
+    }
+
+    /// The same with all that cores do.
+    pub fn whole(&self) -> f64 {
+        self.network.max(self.arithmetic + self.random + self.memory)
     }
 }
 
@@ -40,21 +49,26 @@ pub fn effective(net: &NetProfile, machine: &Machine) -> NetProfile {
     }
 }
 
-/// The floor of a circuit with these rounds, bytes sent and multiply-accumulates of each party.
-pub fn floor(
-    rounds: usize,
-    bytes: [u64; 3],
-    macs: [u64; 3],
-    net: &NetProfile,
-    machine: &Machine,
-) -> Floor {
-    let busiest = bytes.into_iter().max().unwrap_or(0) as f64;
-    let all: f64 = macs.into_iter().map(|n| n as f64).sum();
+/// The floor of a circuit of this cost.
+pub fn floor(cost: &Cost, net: &NetProfile, machine: &Machine) -> Floor {
+    let busiest = cost.bytes.into_iter().max().unwrap_or(0) as f64;
+    let all = |of: [u64; 3]| of.into_iter().map(|n| n as f64).sum::<f64>();
     Floor {
-        network: rounds as f64 * net.rtt_s / 2.0 + busiest * 8.0 / net.bandwidth_bits_per_s,
-        arithmetic: all / (machine.macs_per_s * machine.cores as f64),
+        network: cost.rounds as f64 * net.rtt_s / 2.0 + busiest * 8.0 / net.bandwidth_bits_per_s,
+        arithmetic: all(cost.macs) / (machine.macs_per_s * machine.cores as f64),
+        random: all(cost.random) / machine.random_bytes_per_s,
+        memory: all(cost.touched) / machine.memory_bytes_per_s,
     }
 }
+
+#[cfg(test)]
+pub const MACHINE: Machine = Machine {
+    macs_per_s: 1e9,
+    cores: 2,
+    handover_s: 1e-5,
+    memory_bytes_per_s: 1e10,
+    random_bytes_per_s: 5e9,
+};
 
 #[cfg(test)]
 mod tests {
@@ -62,14 +76,23 @@ mod tests {
 
     #[test]
     fn a_floor_is_the_larger_part() {
-        let machine = Machine { macs_per_s: 1e9, cores: 2, handover_s: 1e-5 };
         let wan = NetProfile::wan();
-        // 100 rounds of 10 ms, 25 MB at 25 MB/s; 6 G at 2 G/s.
-        let f = floor(100, [25_000_000, 1, 0], [2_000_000_000; 3], &wan, &machine);
-        assert_eq!((f.network, f.arithmetic, f.seconds()), (2.0, 3.0, 3.0));
-        let memory = effective(&NetProfile::loopback(), &machine);
-        let f = floor(100, [u64::MAX; 3], [0; 3], &memory, &machine);
+        // 100 rounds of 10 ms, 25 MB at 25 MB/s; 6 G at 2 G/s; 15 G at 5 G/s; 60 G at 10 G/s.
+        let cost = Cost {
+            rounds: 100,
+            bytes: [25_000_000, 1, 0],
+            macs: [2_000_000_000; 3],
+            random: [5_000_000_000; 3],
+            touched: [20_000_000_000; 3],
+            ..Cost::default()
+        };
+        let f = floor(&cost, &wan, &MACHINE);
+        assert_eq!((f.network, f.arithmetic, f.random, f.memory), (2.0, 3.0, 3.0, 6.0));
+        assert_eq!((f.seconds(), f.whole()), (3.0, 12.0));
+        let memory = effective(&NetProfile::loopback(), &MACHINE);
+        let cost = Cost { bytes: [u64::MAX; 3], macs: [0; 3], ..cost };
+        let f = floor(&cost, &memory, &MACHINE);
         assert!((f.seconds() - 1e-3).abs() < 1e-12, "{f:?}");
-        assert_eq!(effective(&wan, &machine), wan);
+        assert_eq!(effective(&wan, &MACHINE), wan);
     }
 }

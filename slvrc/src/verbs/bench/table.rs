@@ -1,6 +1,7 @@
 //! The lines as Markdown and as JSON.
 
 use super::measure::{Known, Line, Outcome, Plan, Ran, median};
+use super::network::Floor;
 use super::peers::Origin;
 use super::rows::SAMPLES;
 use serde_json::{Value, json};
@@ -69,18 +70,26 @@ pub fn head(machine: &Machine, plan: Plan, style: Style) -> String {
     };
     let mut out = format!(
         "This machine: {} cores, {:.1} billion 64-bit multiply-adds per second in one, {:.1} us from \
-         thread to thread. {runs}; {SAMPLES} samples of each committee member. Paper and MP-SPDZ were \
+         thread to thread; all cores move {:.1} GB of memory and draw {:.1} GB of masks in a second. {runs}; {SAMPLES} samples of each committee member. Paper and MP-SPDZ were \
          measured elsewhere, MP-SPDZ on a similar machine.\n\n",
         machine.cores,
         machine.macs_per_s / 1e9,
         machine.handover_s * 1e6,
+        machine.memory_bytes_per_s / 1e9,
+        machine.random_bytes_per_s / 1e9,
     );
     let mut columns =
         vec!["row", "network", "rounds", "MB sent by a party (most)", "MB sent by all"];
     if style.memory {
         columns.push("MB of values in a party (most)");
     }
-    columns.extend(["s", "floor, s", "times the floor"]);
+    columns.extend([
+        "s",
+        "floor, s",
+        "times the floor",
+        "floor with masks and memory, s",
+        "times it",
+    ]);
     columns.extend(style.columns());
     let with = format!("with {} workers, s", style.workers);
     if style.workers > 0 {
@@ -107,7 +116,7 @@ pub fn line(line: &Line, style: Style) -> String {
     if style.memory {
         cells.push(of(|k| megabytes(most(k.peak))));
     }
-    let floor = known.map(|k| k.floor.seconds());
+    let floors = [Floor::seconds, Floor::whole].map(|of| known.map(|k| of(&k.floor)));
     let (ran, seconds) = match &line.outcome {
         Outcome::Ran(ran) => (Some(ran), three(ran.median())),
         // Whatever the compiler says must not end a cell.
@@ -118,8 +127,10 @@ pub fn line(line: &Line, style: Style) -> String {
         }
     };
     cells.push(seconds);
-    cells.push(number(floor));
-    cells.push(number(ran.and_then(|r| floor.map(|f| r.median() / f)).filter(|x| x.is_finite())));
+    for floor in floors {
+        let times = ran.zip(floor).map(|(r, f)| r.median() / f);
+        cells.extend([number(floor), number(times.filter(|x| x.is_finite()))]);
+    }
     if style.malicious {
         let other = ran.filter(|r| !r.beside.is_empty());
         let said = ran.and_then(|r| r.no_beside.clone());
@@ -159,6 +170,8 @@ pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
             "cores": machine.cores,
             "macs_per_s": machine.macs_per_s,
             "handover_s": machine.handover_s,
+            "memory_bytes_per_s": machine.memory_bytes_per_s,
+            "random_bytes_per_s": machine.random_bytes_per_s,
         },
         "rows": rows,
     })
@@ -208,8 +221,12 @@ fn one(line: &Line, plan: Plan) -> Value {
             "network": k.floor.network,
             "arithmetic": k.floor.arithmetic,
             "larger": k.floor.seconds(),
+            "random": k.floor.random,
+            "memory": k.floor.memory,
+            "whole": k.floor.whole(),
         })),
         "times_the_floor": ran.zip(known).map(|(r, k)| r.median() / k.floor.seconds()),
+        "times_the_whole_floor": ran.zip(known).map(|(r, k)| r.median() / k.floor.whole()),
         "semi_honest_missing": ran.and_then(|r| r.no_beside.as_ref()),
         "semi_honest": line.beside.as_ref().map(|b| json!({
             "rounds": b.rounds,
