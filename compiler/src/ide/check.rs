@@ -166,16 +166,7 @@ impl Typed {
         }
         let text = sources.text(file);
         for stmt in &program.body {
-            let defined = match stmt {
-                Stmt::Let { var, .. }
-                | Stmt::Input { var, .. }
-                | Stmt::State { var, .. }
-                | Stmt::Sample { var, .. }
-                | Stmt::Noise { var, .. } => std::slice::from_ref(var),
-                Stmt::Tuple { vars, .. } => vars.as_slice(),
-                Stmt::Store { .. } | Stmt::Reveal { .. } => &[],
-            };
-            let of_file = defined.iter().filter_map(|v| program.vars.get(v.0 as usize));
+            let of_file = stmt.defines().iter().filter_map(|v| program.vars.get(v.0 as usize));
             for var in of_file.filter(|v| v.span.file == file) {
                 let before = text.get(..var.span.start as usize).unwrap_or("");
                 let line = before.matches('\n').count() as u32 + 1;

@@ -73,12 +73,7 @@ fn named_value(
     var: VarId,
     Compiled { coarse, optimised, stated, .. }: &Compiled,
 ) -> Result<Option<Shown>, Vec<Diagnostic>> {
-    let defines = |s: &Stmt| {
-        matches!(s, Stmt::Input { var: d, .. } | Stmt::Let { var: d, .. } | Stmt::Sample { var: d, .. }
-            | Stmt::Noise { var: d, .. } if *d == var)
-            || matches!(s, Stmt::Tuple { vars, .. } if vars.contains(&var))
-    };
-    if !program.body.iter().any(defines) {
+    if !program.body.iter().any(|s| s.defines().contains(&var)) {
         return Ok(None);
     }
     let mut alone = program.clone();

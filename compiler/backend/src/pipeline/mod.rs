@@ -13,6 +13,8 @@ mod malicious;
 mod precision;
 mod privacy;
 mod segments;
+#[cfg(test)]
+mod tests;
 mod written;
 
 use crate::cost;

@@ -309,11 +309,8 @@ impl Lines<'_> {
             Stmt::Reveal { value, name, span, .. } if name == step => {
                 Some((Some(value.span), *span))
             }
-            Stmt::Input { var: v, .. }
-            | Stmt::State { var: v, .. }
-            | Stmt::Sample { var: v, .. }
-            | Stmt::Noise { var: v, .. } => var(v).map(|s| (None, s)),
-            _ => None,
+            Stmt::Let { .. } | Stmt::Tuple { .. } => None,
+            given => given.defines().iter().find_map(var).map(|s| (None, s)),
         });
         let Some((value, span)) = stands else { return (None, 0) };
         // The builder opens a step with the statement's span; without it, by the step's name.

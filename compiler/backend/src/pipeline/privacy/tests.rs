@@ -1,11 +1,9 @@
 use crate::pipeline;
+use crate::pipeline::tests::{refused, typed};
 use slvr_graph::analysis::guard;
 use slvr_graph::analysis::privacy::*;
 use slvr_graph::analysis::ranges::Ranges;
 use slvr_graph::graph::eval;
-use slvr_language::diagnostic::render::render;
-use slvr_language::syntax::{LoadError, Sources};
-use slvr_language::types::{self, Options};
 
 fn privacy(text: &str) -> Privacy {
     compiled(text).0
@@ -19,22 +17,6 @@ fn compiled(text: &str) -> (Privacy, pipeline::Compiled) {
     let places = crate::cost::places(&program, &compiled.optimised, &sources);
     let line = |site: u32| places.get(site as usize).copied().unwrap_or(0);
     (Privacy::of(compiled.words(), &line, 0.0).expect("noise"), compiled)
-}
-
-fn typed(text: &str) -> (Sources, types::Program) {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut load = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &Options::default(), &mut load);
-    let program = checked.unwrap_or_else(|d| panic!("{text}: {d:?}")).program;
-    (sources, program)
-}
-
-/// What is said of a program that is refused; nothing of one that compiles.
-fn refused(text: &str) -> String {
-    let (sources, program) = typed(text);
-    let compiled = pipeline::compile(&program, &sources);
-    compiled.map_or_else(|d| render(&d, &sources, false), |_| String::new())
 }
 
 /// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a norm;
