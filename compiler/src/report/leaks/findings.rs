@@ -24,8 +24,6 @@ pub enum What {
     Coins,
     /// Which members' inputs were replaced by zeros, and the coins that this was found out with.
     Check,
-    /// Another value that the protocol opens to the three parties.
-    Open,
     PublicInput,
     /// Sizes, models and parameters.
     Sizes,
@@ -155,7 +153,7 @@ impl LeakReport {
         for l in &self.learned {
             let rank = match l.what {
                 What::Reveal => 0,
-                What::Coins | What::Check | What::Open => 1,
+                What::Coins | What::Check => 1,
                 What::PublicInput | What::Sizes | What::Timing => 2,
             };
             by.entry((rank, &l.to)).or_default().push(l);
