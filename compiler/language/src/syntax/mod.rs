@@ -22,6 +22,7 @@
 //! | `sizes.rs` | the comment that says for which sizes an editor looks at a file |
 //! | `comments.rs` | attaches doc comments to the tree |
 //! | `walk.rs` | the expressions inside an expression |
+//! | `scopes.rs` | which names are known where |
 //! | `print/` | tree to text |
 
 mod actions;
@@ -36,6 +37,7 @@ mod mend;
 mod message;
 mod parse;
 mod print;
+pub mod scopes;
 mod sizes;
 pub mod token;
 mod walk;
