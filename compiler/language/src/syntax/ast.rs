@@ -435,6 +435,17 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// Operators between operands that are expressions, from the tightest to the loosest.
+    pub const INFIX: &[BinaryOp] = {
+        use BinaryOp::*;
+        &[Mul, Div, Rem, Add, Sub, Range, Eq, Ne, Le, Ge, Lt, Gt, And, Or, Pipe]
+    };
+
+    /// Whether `a o b o c` is `(a o b) o c`, rather than an error as of comparisons and ranges.
+    pub fn chains(self) -> bool {
+        !matches!(self.level(), 3 | 4)
+    }
+
     /// Its text, and how strongly it binds: the larger, the tighter.
     fn row(self) -> (&'static str, u8) {
         use BinaryOp::*;

@@ -52,7 +52,7 @@ pub use print::{format, print, print_expr, print_type, signature};
 pub use sizes::{Given, SIZES, given};
 pub use token::{KEYWORDS, is_name};
 
-/// Source of the parser, which the page of the grammar is made of.
+/// Source of the parser, which the page of the grammar shows.
 pub const GRAMMAR: &str = include_str!("grammar.lalrpop");
 
 /// Source of the tokens, likewise.
