@@ -3,6 +3,7 @@
 mod html;
 mod json;
 mod report;
+mod rows;
 mod text;
 mod workers;
 
