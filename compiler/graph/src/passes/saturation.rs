@@ -203,12 +203,7 @@ impl Plan<'_> {
 
 /// The nodes of a graph that are secret gates of networks, or depend on one.
 fn networks(graph: &Graph, gates: &[bool]) -> Vec<bool> {
-    let mut found: Vec<bool> = Vec::with_capacity(graph.len());
-    for id in graph.ids() {
-        let own = gates[id.index()] && graph.site(id).network;
-        found.push(own || graph.args(id).iter().any(|a| found[a.index()]));
-    }
-    found
+    graph.depends_on(|id| gates[id.index()] && graph.site(id).network)
 }
 
 fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {

@@ -82,11 +82,7 @@ pub(super) fn one(
             (times(e, 1.0 - nearest * nearest).min(2.0), size((low, high)).tanh())
         }
     };
-    let units = match function {
-        Function::Exp | Function::ExpNonPositive => stated.units + cut,
-        Function::Recip | Function::Sqrt | Function::Log | Function::Tanh => stated.units,
-    };
-    let own = units * ulp + times(stated.relative, result);
+    let own = (stated.units + cut) * ulp + times(stated.relative, result);
     Effect { own, passed, passed_divisor: 0.0 }
 }
 
@@ -147,7 +143,7 @@ pub(super) fn quotient(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::stated::CUT;
+    use crate::analysis::stated::cut;
     use proptest::prelude::*;
 
     const NOTHING: Stated = Stated { units: 0.0, relative: 0.0 };
@@ -192,7 +188,7 @@ mod tests {
             let ulp = (-16f64).exp2();
             for &function in Function::ALL {
                 let values = Values { real: (lo, hi), run: (lo, hi) };
-                let cut = if e > 0.0 { CUT } else { 0.0 };
+                let cut = if e > 0.0 { cut(function) } else { 0.0 };
                 let effect = one((function, NOTHING, cut), ulp, (values, e, Line::flat(e)));
                 let bound = effect.own + effect.passed;
                 for &x in &start {
