@@ -41,21 +41,6 @@ impl Facts<'_> {
         self.rings.operand(self.graph, self.ranges, id, i)
     }
 
-    /// Fraction bits of a value.
-    pub fn frac(&self, id: NodeId) -> u32 {
-        self.graph.ty(id).frac.unwrap_or(0)
-    }
-
-    /// Whether a value is an output.
-    pub fn is_output(&self, id: NodeId) -> bool {
-        self.graph.outputs.iter().any(|o| o.node == id)
-    }
-
-    /// Whether one node reads a value, and nothing else does.
-    pub fn has_one_reader(&self, id: NodeId) -> bool {
-        self.graph.users(id).len() == 1 && !self.is_output(id)
-    }
-
     /// Bits that hold the difference of a comparison's operands.
     pub fn difference_bits(&self, id: NodeId) -> u32 {
         let (a, b) = (self.graph.arg(id, 0), self.graph.arg(id, 1));

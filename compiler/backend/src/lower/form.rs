@@ -260,7 +260,7 @@ impl<'a> Values<'a> {
         let g = self.facts.graph;
         (self.facts.is_bit(id) || self.facts.ring(id) >= k)
             && g.elements(reader) <= g.elements(id)
-            && self.facts.has_one_reader(id)
+            && self.facts.graph.only_user(id).is_some()
     }
 
     /// The additive form in a ring of k bits, if the value was made in it and this reader may take it.

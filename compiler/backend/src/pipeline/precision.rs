@@ -192,7 +192,7 @@ impl Weight {
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
         let talks = |id: &NodeId| {
             let secrets = graph.args(*id).iter().filter(|a| secret(a)).count();
-            let opened = graph.outputs.iter().any(|o| o.node == *id);
+            let opened = graph.is_output(*id);
             opened || matches!(graph.op(*id), Op::Input(_)) || graph.op(*id).talks(secrets)
         };
         let words = |id: NodeId| graph.elements(id) * u64::from(rings.of(id));
