@@ -441,7 +441,7 @@ mod tests {
         let (_, text) = PREDICATES.iter().find(|(n, _)| n.starts_with("slvr_conf")).expect("one");
         let bound = [("M", "Mlp[9,hidden=4]"), ("m", "5"), ("c", "1"), ("b", "2")];
         let (program, sources, compiled) = compiled(text, &bound);
-        assert_eq!(compiled.stated, crate::lower::stated::DEALER);
+        assert_eq!(compiled.stated, crate::lower::stated::STATED);
         let places = places(&program, &compiled.optimised, &sources);
         let certified = |change: &dyn Fn(&mut StatedErrors)| {
             let mut compiled = compiled.clone();

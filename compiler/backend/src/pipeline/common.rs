@@ -17,7 +17,8 @@
 
 use super::encoding::{Encoding, apart, bits_of};
 use super::precision::{How, finest};
-use super::{Options, compile_encoded, distinct, unseen};
+use super::{Options, compile_encoded, distinct, unseen, weight};
+use crate::lower::stated::STATED;
 use rayon::prelude::*;
 use slvr_graph::analysis::guard::Long;
 use slvr_graph::analysis::ranges::Basis;
@@ -61,7 +62,7 @@ struct Front {
 impl Front {
     fn of((program, sources): Sized<'_>) -> Result<Front, Vec<Diagnostic>> {
         let graph = graph::build::build(program, sources)?;
-        let front = passes::unscaled(&graph, |_, _| {}).map_err(|d| vec![*d])?;
+        let front = passes::unscaled(&graph, |_, _| {});
         let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
         Ok(Front { front, coarse })
     }
@@ -104,7 +105,7 @@ pub type Served = Result<(), Vec<Diagnostic>>;
 /// The encoding that the programs for all numbers of clients can take, and why some cannot: these are left out of it. The
 /// last program is the one for all clients. Nothing if there is no program that fits.
 pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Vec<Served>) {
-    let stated = options.target.stated();
+    let stated = STATED;
     let mut fronts: Vec<Result<Front, Vec<Diagnostic>>> =
         programs.par_iter().map(|p| Front::of(*p)).collect();
     // The inputs are those of the largest number that there is.
@@ -144,7 +145,7 @@ pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Ve
         let cost = |encoding: &Encoding| {
             let (program, sources) = programs[last];
             let made = compile_encoded(program, sources, options, Some(encoding), unseen).ok()?;
-            Some(made.weight(options))
+            Some(weight(made.cut, &made.circuit, options))
         };
         let [a, b] = [a, b].map(|e| cost(e).unwrap_or((u32::MAX, u64::MAX)));
         if b < a {

@@ -39,13 +39,8 @@ const FACTOR: u32 = 24;
 /// No untruncated value has more.
 const LIMIT: u32 = 40;
 
-/// Every value has [`FRACTION`] fraction bits.
-pub(super) fn run(graph: &Graph) -> Graph {
-    run_at(graph, &Level::COARSE)
-}
-
 /// Values of which precision is wanted have more fraction bits before they are multiplied, up to this level.
-pub(super) fn run_at(graph: &Graph, level: &Level) -> Graph {
+pub(super) fn run(graph: &Graph, level: &Level) -> Graph {
     let precision = Precision::of(graph, level);
     let mut source = graph.clone();
     source.frac = Some(FRACTION);
