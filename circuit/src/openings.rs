@@ -112,6 +112,7 @@ pub fn coins(circuit: &Circuit) -> Vec<Coins> {
 mod tests {
     use super::*;
     use crate::verify::tests::{all_ops, small};
+    use crate::{Instr, Layer, SplitPart, ValueId};
 
     #[test]
     fn every_opening_is_listed_with_who_learns_it() {
@@ -135,8 +136,21 @@ mod tests {
     }
     #[test]
     fn every_coin_is_listed_with_what_is_made_of_it() {
-        let found = coins(&all_ops());
-        println!("{found:?}");
-        assert_eq!(found, []);
+        let mut circuit = small();
+        let instr = |op, out: u32| Instr { op, site: out, out: Some(ValueId(out)) };
+        let coin = |out: u32| instr(Op::Coin, out);
+        let (n, k) = (5, 2);
+        let project =
+            Op::Project { x: ValueId(9), coin: ValueId(2), tests: 6, part: SplitPart::Whole };
+        circuit.layers = vec![
+            Layer { exchange: vec![coin(1), coin(2), coin(3)], ..Layer::default() },
+            Layer {
+                local: vec![instr(Op::Committee { coin: ValueId(1), n, k }, 4), instr(project, 5)],
+                ..Layer::default()
+            },
+        ];
+        let of = |site, lots, tests| Coins { site, lots, tests };
+        let drawn = Some(Lots::committees(n, k));
+        assert_eq!(coins(&circuit), [of(1, drawn, false), of(2, None, true), of(3, None, false)]);
     }
 }
