@@ -30,7 +30,8 @@ impl Report {
         html::page(self)
     }
 
-    /// Of a program with noise: states epsilon at this delta and for these numbers of rounds, instead of the usual ones.
+    /// Of a program with noise: states epsilon at this delta and for these numbers of rounds, instead of the usual
+    /// ones.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use crate::units::{bound, bytes, count, error, network, per_party, seconds, shar
 use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
+use slvr_compiler::cost::{LineRow, mean, most, most_expensive_first};
 use slvr_compiler::report::certificate::Certificate;
 use std::fmt::Write;
 use std::path::Path;
@@ -126,8 +126,8 @@ fn heading(certified: bool) -> String {
     aligned(&names, certified)
 }
 
-/// What stands behind a line in an editor: the rounds that wait for it, bytes, range and error as in the listing. Nothing
-/// of a line of which there is none of these to say.
+/// What stands behind a line in an editor: the rounds that wait for it, bytes, range and error as in the listing.
+/// Nothing of a line of which there is none of these to say.
 pub fn beside(row: &LineRow) -> Option<String> {
     let mut parts = Vec::new();
     if row.critical > 0 {
@@ -167,7 +167,7 @@ fn listing(out: &mut String, r: &Report) {
 /// The most expensive rows.
 fn table(out: &mut String, title: &str, r: &Report, rows: &[LineRow]) {
     let mut rows = rows.to_vec();
-    dearest_first(&mut rows);
+    most_expensive_first(&mut rows);
     let all: u64 = r.cost.bytes.iter().sum();
     let _ = writeln!(out, "\n{title}\n  {:>6}  {}  line", "share", heading(false));
     let rest = rows.split_off(rows.len().min(SHOWN));
