@@ -67,13 +67,13 @@ pub struct Cohort {
 }
 
 impl Cohort {
-    /// Reads what was submitted to a circuit that was loaded so, and leaves out who submitted nothing, unless zeros are to
-    /// stand in.
+    /// Reads what was submitted to a circuit that was loaded so, and leaves out who submitted nothing, unless zeros are
+    /// to stand in.
     ///
     /// # Errors
     ///
-    /// [`Error::Input`](crate::Error::Input) of public inputs, of a set without any, and of a program that cannot do without
-    /// those who are missing; what [`load`](crate::program::load) says of the program for the others.
+    /// [`Error::Input`](crate::Error::Input) of public inputs, of a set without any, and of a program that cannot do
+    /// without those who are missing; what [`load`](crate::program::load) says of the program for the others.
     pub fn read(
         build: &Build,
         loaded: Loaded,
@@ -253,7 +253,8 @@ fn staying<T>(set: usize, all: Vec<T>, gone: &BTreeSet<(usize, usize)>) -> Vec<T
     numbered.filter(|(m, _)| !gone.contains(&(set, *m))).map(|(_, one)| one).collect()
 }
 
-/// Of each set that has fewer members without some: its number, the size that says how many it has, and how many are left.
+/// Of each set that has fewer members without some: its number, the size that says how many it has, and how many are
+/// left.
 fn left(source: &Source, named: &str, out: &[Out]) -> Result<Vec<(usize, String, u64)>> {
     let parties = &source.checked.program.parties;
     let sets: BTreeSet<usize> = out.iter().map(|(s, ..)| *s).collect();

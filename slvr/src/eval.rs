@@ -12,7 +12,6 @@ use slvr_runtime::share::encode::{Encoded, Inputs};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
 
-/// In what arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum How {
     /// In floating point, where quotients and functions are as in a circuit; of a compiled artifact as [`How::Exact`].

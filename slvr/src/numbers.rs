@@ -1,8 +1,8 @@
 //! A program for every number of clients that the rounds of a task may have.
 //!
 //! Clients encode their inputs before it is known how many of them come, so all circuits of a task take the same words
-//! ([`slvr_compiler::pipeline::common`]). What a deployment builds is found here, for its nodes and for `--clients`, so that
-//! both build the same.
+//! ([`slvr_compiler::pipeline::common`]). What a deployment builds is found here, for its nodes and for `--clients`, so
+//! that both build the same.
 
 use crate::build::Build;
 use crate::checked::{Checked, Sizes, check_again, check_bound};
@@ -16,8 +16,9 @@ use slvr_compiler::syntax::ast::Secrecy;
 use slvr_compiler::types::{Program, Stmt};
 use std::collections::BTreeMap;
 
-/// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a name. Where
-/// several sets give inputs and have a size of their own, only whoever calls it says which: how large they are here says nothing.
+/// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a
+/// name. Where several sets give inputs and have a size of their own, only whoever calls it says which: how large they
+/// are here says nothing.
 pub fn named(program: &Program) -> Option<(String, u64)> {
     let mut all = sized(program);
     let (_, size, clients) = all.next()?;

@@ -10,14 +10,12 @@ use std::collections::BTreeMap;
 /// Index into [`Names::defs`].
 pub type DefId = usize;
 
-/// A definition.
 #[derive(Clone, Debug)]
 pub struct Def {
     pub kind: DefKind,
     pub name: String,
     /// Where the name stands.
     pub at: Span,
-    /// The whole definition.
     pub whole: Span,
     /// The comment above it.
     pub doc: String,
@@ -119,7 +117,6 @@ pub struct Builtin {
     pub name: &'static str,
     /// How it is written.
     pub usage: String,
-    /// What it is.
     pub about: &'static str,
 }
 

@@ -88,7 +88,6 @@ pub struct KeepRow {
     pub bits: u64,
     /// So many are as in the program in every run.
     pub certain: u64,
-    /// The others.
     pub uncertain: Vec<KeepBit>,
 }
 
@@ -127,7 +126,6 @@ pub struct Decided {
 /// A certificate with what else a run on these inputs says.
 #[derive(Clone, Debug)]
 pub struct OnInputs {
-    /// What is proven.
     pub certificate: GivenCertificate,
     /// All decisions, in order.
     pub decisions: Vec<Decided>,
@@ -341,8 +339,8 @@ fn keep(
 
 /// Bytes of what is held at one time, about.
 pub fn memory(c: &Compiled) -> u64 {
-    // A value, its two bounds, the three parts of its noise and the two bounds of the program's own value, of operands and
-    // of what is made of them; and what is added up of these.
+    // A value, its two bounds, the three parts of its noise and the two bounds of the program's own value, of operands
+    // and of what is made of them; and what is added up of these.
     given::peak(&c.optimised).saturating_mul(9 * 8)
 }
 

@@ -80,8 +80,8 @@ impl Missing {
     }
 }
 
-/// Has zeros stand in for all inputs of members that gave none: class 0 of labels, and where a range has no 0 the end that
-/// is nearest to it.
+/// Has zeros stand in for all inputs of members that gave none: class 0 of labels, and where a range has no 0 the end
+/// that is nearest to it.
 pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
     for input in &circuit.inputs {
         if let From::Present(set) = input.from {
@@ -102,7 +102,6 @@ pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
 pub struct Submitted {
     /// Of everybody; nothing of who is missing.
     pub inputs: Inputs,
-    /// Who submitted nothing.
     pub missing: Vec<Missing>,
     /// What is said of tensors that no input asks for.
     pub surplus: Vec<String>,

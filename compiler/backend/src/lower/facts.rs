@@ -12,9 +12,7 @@ use slvr_language::types::Elem;
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     pub graph: &'a Graph,
-    /// Proven ranges.
     pub ranges: &'a Ranges,
-    /// Chosen rings.
     pub rings: &'a Rings,
     /// T1 if all nodes are of it. Of T2, each node is of either.
     pub family: Family,

@@ -34,7 +34,6 @@ pub trait InputChecks {
     fn admit(&self, e: &mut Emit, good: Vec<Self::Good>) -> ValueId;
 }
 
-/// What dealing gives.
 pub struct Dealt {
     /// By index of the input, its value after checks.
     pub values: Vec<ValueId>,

@@ -51,8 +51,8 @@ impl Budgeted<'_> {
         }
     }
 
-    /// Bytes that are enough, where `budget` is not and `least` is what was found: a circuit was made that takes no more.
-    /// Not always the fewest bytes that are, because not all circuits are tried.
+    /// Bytes that are enough, where `budget` is not and `least` is what was found: a circuit was made that takes no
+    /// more. Not always the fewest bytes that are, because not all circuits are tried.
     fn enough(&self, whole: &Circuit, budget: u64, least: u64) -> Option<u64> {
         let t1 = Options { target: Target::Malicious(Family::T1), ..self.options };
         let other = self.options.target.masked().and_then(|_| self.make(1, t1).ok());
@@ -140,8 +140,8 @@ fn within(
     }
 }
 
-/// The circuit if a party's values take no more than `budget` bytes: as it is, or with its large inputs loaded in parts, which
-/// takes no rounds.
+/// The circuit if a party's values take no more than `budget` bytes: as it is, or with its large inputs loaded in
+/// parts, which takes no rounds.
 ///
 /// # Errors
 ///

@@ -51,8 +51,8 @@ pub struct Options {
     pub enforce: bool,
     /// One ring width for all values instead of the smallest for each.
     pub ring: Option<u32>,
-    /// What one of the parties may do, and the family of protocols. Against a malicious party T2 stands for the family that
-    /// takes less time.
+    /// What one of the parties may do, and the family of protocols. Against a malicious party T2 stands for the family
+    /// that takes less time.
     pub target: Target,
     /// The most bytes of values that a party may hold at one time: work is done in as many blocks
     /// as that takes. Without it all is one block.
@@ -62,8 +62,8 @@ pub struct Options {
     /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs
     /// ([`Checks::Last`]): a client that fails can then make a run take twice as long.
     pub speculate: bool,
-    /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks. Without it
-    /// the one with fewer rounds. For comparison, and for tests.
+    /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks.
+    /// Without it the one with fewer rounds. For comparison, and for tests.
     pub checks: Option<Checks>,
     /// Which values may have more fraction bits than others ([`slvr_graph::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
@@ -289,8 +289,8 @@ pub fn compile_encoded(
 
 fn unseen(_: &Pass, _: &Graph) {}
 
-/// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation in
-/// the clear: what a predicate keeps secret would be open in a run.
+/// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation
+/// in the clear: what a predicate keeps secret would be open in a run.
 ///
 /// # Errors
 ///

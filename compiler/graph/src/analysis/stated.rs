@@ -57,8 +57,8 @@ pub struct StatedErrors {
     pub div: Stated,
 }
 
-/// Errors of the size that protocols state, for tests of analyses: each function has another one, so that none is taken for
-/// another.
+/// Errors of the size that protocols state, for tests of analyses: each function has another one, so that none is taken
+/// for another.
 #[cfg(test)]
 pub const TESTED: StatedErrors = {
     const fn stated(units: f64, bits: u32) -> Stated {

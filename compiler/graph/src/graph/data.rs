@@ -127,7 +127,6 @@ pub struct Compared {
 /// Where an input comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Giver {
-    /// Everybody knows it.
     Public,
     /// Each member of the set with this index in [`Graph::parties`] gives one. The value's first axis ranges over the
     /// members.
@@ -153,13 +152,11 @@ impl Giver {
     }
 }
 
-/// A declared input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     pub name: String,
     /// Where it comes from.
     pub from: Giver,
-    /// Element as declared.
     pub elem: Elem,
     /// Smallest and largest allowed value, both included.
     pub range: (f64, f64),
@@ -173,7 +170,6 @@ pub struct Input {
     pub frac: Option<u32>,
 }
 
-/// A revealed value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     /// Name after `as`.
@@ -205,7 +201,6 @@ pub struct Graph {
     pub parties: Vec<(String, u64)>,
     /// Inputs; [`Op::Input`] names one by index.
     pub inputs: Vec<Input>,
-    /// Reveals, in order.
     pub outputs: Vec<Output>,
     /// Places in the source.
     pub sites: Vec<Site>,

@@ -3,7 +3,6 @@
 
 use super::ast::*;
 
-/// What is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefKind {
     /// The item with this index in the file.
@@ -199,8 +198,8 @@ pub trait Scopes {
         }
     }
 
-    /// `failure`, `cut` and `epsilon(..)` are words of a demand unless something local is called so, and `error(x)` always
-    /// is, whatever functions there are.
+    /// `failure`, `cut` and `epsilon(..)` are words of a demand unless something local is called so, and `error(x)`
+    /// always is, whatever functions there are.
     fn require(&mut self, cond: &Expr) {
         let ExprKind::Binary(BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt, a, b) =
             &cond.kind

@@ -50,7 +50,6 @@ pub struct Learned {
     pub(super) span: Option<Span>,
 }
 
-/// Kinds of warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeakKind {
@@ -87,7 +86,6 @@ pub enum Level {
 }
 
 impl LeakKind {
-    /// For people.
     pub fn title(self) -> &'static str {
         match self {
             LeakKind::MaskedSum => "this sum may hold a single client",

@@ -172,8 +172,8 @@ fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
     out
 }
 
-/// What a circuit alone tells of its leaks: all that is learned, no warnings. Its openings to the three parties are those of
-/// checks, or the verifier refuses it.
+/// What a circuit alone tells of its leaks: all that is learned, no warnings. Its openings to the three parties are
+/// those of checks, or the verifier refuses it.
 pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
     let set = |i: u32| circuit.parties.get(i as usize).map_or(("?", 0), |p| (&*p.name, p.size));
     let learned = |what, to: &str, name: String, text: String| Learned {

@@ -9,15 +9,15 @@ use slvr_graph::graph::{Function, Graph, NodeId, Op};
 /// A protocol for a function of one node's operand.
 #[derive(Clone, Debug)]
 pub enum Protocol {
-    /// e^x for x <= 0, of an operand of so many fraction bits, with this smallest raw value, in so many bits with its sign
-    /// and what is added. It leaves a pair, in the ring of the result.
+    /// e^x for x <= 0, of an operand of so many fraction bits, with this smallest raw value, in so many bits with its
+    /// sign and what is added. It leaves a pair, in the ring of the result.
     Exponential((u32, f64, u32)),
     /// By polynomials on pieces of an interval. It leaves a split, in the ring of the pieces.
     Pieces(Pieces),
 }
 
-/// The protocol for a node, if there is one that takes less time than that of family T1, and the ring that its operand is
-/// read in.
+/// The protocol for a node, if there is one that takes less time than that of family T1, and the ring that its operand
+/// is read in.
 pub fn choose(
     facts: &Facts<'_>,
     id: NodeId,

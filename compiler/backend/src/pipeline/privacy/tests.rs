@@ -19,8 +19,8 @@ fn compiled(text: &str) -> (Privacy, pipeline::Compiled) {
     (Privacy::of(compiled.words(), &line, 0.0).expect("noise"), compiled)
 }
 
-/// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a norm;
-/// and how many times as long proven weights may be as those in the declared range.
+/// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a
+/// norm; and how many times as long proven weights may be as those in the declared range.
 fn projected(mut c: pipeline::Compiled) -> (f64, f64) {
     c.guards = guard::guards(&c.optimised, Some(guard::Long::Project(25)));
     let inputs = guard::bounds(&c.optimised, &c.guards);
@@ -284,8 +284,8 @@ fn seen(c: &pipeline::Compiled, tries: u32, seed: u64) -> (f64, f64) {
     (l2, l1)
 }
 
-/// By brute force: inputs at the ends of ranges, small ones, single large entries. What noise is added to never changes by
-/// more than is stated, and what is stated is at most so many times what was seen.
+/// By brute force: inputs at the ends of ranges, small ones, single large entries. What noise is added to never changes
+/// by more than is stated, and what is stated is at most so many times what was seen.
 #[test]
 fn no_input_changes_a_sum_by_more_than_is_stated() {
     let few =
@@ -414,7 +414,8 @@ fn no_epsilon_says_that_a_clip_is_missing() {
     );
 }
 
-/// A demand that holds is silent; one that does not is refused with the epsilon that follows, or with why there is none.
+/// A demand that holds is silent; one that does not is refused with the epsilon that follows, or with why there is
+/// none.
 #[test]
 fn demands_on_epsilon() {
     let with = |demand: &str, v: &str| {

@@ -3,8 +3,8 @@
 //! A run computes g(x') with g the function saturated as in [`domain`], and a protocol whose own error
 //! is stated ([`StatedErrors`]); the program has g(x). So the error is that of the macro and the largest
 //! |g(x') - g(x)| with |x' - x| at most the operand's error: where it is not cut, each g is monotone, and convex or
-//! concave, so that is reached at an end of the interval; cutting brings two values no further apart. The hyperbolic tangent
-//! is neither, and its bound is its largest slope, which is where the operand is nearest to 0.
+//! concave, so that is reached at an end of the interval; cutting brings two values no further apart. The hyperbolic
+//! tangent is neither, and its bound is its largest slope, which is where the operand is nearest to 0.
 
 use super::value::{Line, Values};
 use super::view::times;
@@ -23,8 +23,8 @@ pub(super) struct Effect {
     pub passed_divisor: f64,
 }
 
-/// A function of one number, whose operand has the error `e`, with what its protocol states and how many units more it is
-/// off by where it is cut to 0.
+/// A function of one number, whose operand has the error `e`, with what its protocol states and how many units more it
+/// is off by where it is cut to 0.
 pub(super) fn one(
     (function, stated, cut): (Function, Stated, f64),
     ulp: f64,

@@ -27,8 +27,8 @@ pub struct Flips<'a> {
     indices: BTreeMap<NodeId, Arc<Vec<f64>>>,
 }
 
-/// The bits that outputs are chosen by, or made of: the last ones before them. `depended_on` says of each node whether an
-/// output depends on it otherwise than by a choice between near values ([`crate::analysis::errors::Errors`]).
+/// The bits that outputs are chosen by, or made of: the last ones before them. `depended_on` says of each node whether
+/// an output depends on it otherwise than by a choice between near values ([`crate::analysis::errors::Errors`]).
 pub fn keeping(g: &Graph, depended_on: &[bool]) -> Vec<NodeId> {
     let mut seen = vec![false; g.len()];
     let mut open: Vec<NodeId> = g.outputs.iter().map(|o| o.node).collect();

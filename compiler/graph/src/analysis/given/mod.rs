@@ -10,16 +10,16 @@
 //!
 //! - **worst**: as if every rounding went as far as it can, in the worst direction.
 //! - **noise + rest**: the circuit's value minus the program's is written as L + R. L is a linear form of single
-//!   roundings with coefficients that only the program's values determine. The roundings in it are bounded
-//!   martingale differences (the file `masks` says which), so L is sub-Gaussian, and by the inequality of Azuma and
-//!   Hoeffding |L| <= t s, except with a probability that is added up over all entries ([`FAILURE_LOG2`]). R is what is
-//!   not linear: products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
+//!   roundings with coefficients that only the program's values determine. The roundings in it are bounded martingale
+//!   differences (the file `masks` says which), so L is sub-Gaussian, and by the inequality of Azuma and Hoeffding |L|
+//!   <= t s, except with a probability that is added up over all entries ([`FAILURE_LOG2`]). R is what is not linear:
+//!   products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
 //!   bounded for the case that all of these bounds on L hold.
 //!
-//! Let e_1, e_2, ... be the rounding errors in L, in units, in the order in which they come about. Each takes one of two
-//! values that are one unit apart. If its mean is 0 given all that came before, then by the lemma of Hoeffding
-//! E(exp(t e_k) | e_1 .. e_(k-1)) <= exp(t^2 / 8), so the sum of g_k e_k is sub-Gaussian with variance proxy
-//! s^2 = sum g_k^2 / 4, and P(|L| > t s) <= 2 exp(-t^2 / 2). Each entry has two numbers in place of all coefficients: the
+//! Let e_1, e_2, ... be the rounding errors in L, in units, in the order in which they come about. Each takes one of
+//! two values that are one unit apart. If its mean is 0 given all that came before, then by the lemma of Hoeffding
+//! E(exp(t e_k) | e_1 .. e_(k-1)) <= exp(t^2 / 8), so the sum of g_k e_k is sub-Gaussian with variance proxy s^2 = sum
+//! g_k^2 / 4, and P(|L| > t s) <= 2 exp(-t^2 / 2). Each entry has two numbers in place of all coefficients: the
 //! variance proxy of its *fresh* errors, which no other entry has, and the size s of what it *carries* from further up
 //! and may share with others. Fresh errors of different entries add up as squares. What is shared adds up as it is: a
 //! sum of sub-Gaussian variables with sizes s_1 and s_2 has the size s_1 + s_2 at most, however they depend on one
@@ -30,9 +30,9 @@
 //! where nothing but factors differs. A bound is the sum of the two.
 //!
 //! Whatever the operands, a run's value is in the interval that [`super::ranges`] proves of its node: it is no further
-//! from v than the far end of this interval. So what a loop keeps in a declared range is never off by more than this range is
-//! wide. The program, which has other factors, need not be in the interval, but it keeps values in declared ranges as a
-//! run does.
+//! from v than the far end of this interval. So what a loop keeps in a declared range is never off by more than this
+//! range is wide. The program, which has other factors, need not be in the interval, but it keeps values in declared
+//! ranges as a run does.
 //!
 //! No rule takes for granted that a comparison falls as in the program: a bit that may differ has a deviation
 //! of 1, and what is chosen by it deviates as far as the choice says. So bounds hold without conditions, and

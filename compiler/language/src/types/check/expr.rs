@@ -481,8 +481,8 @@ impl Checker<'_> {
     }
 }
 
-/// The text with every divisor a real number: an integer as a decimal, anything else times 1.0. `None` if nothing is divided
-/// in it.
+/// The text with every divisor a real number: an integer as a decimal, anything else times 1.0. `None` if nothing is
+/// divided in it.
 fn with_real(text: &str) -> Option<String> {
     let (before, after) = text.split_once('/')?;
     let divisor = after.trim_start();
