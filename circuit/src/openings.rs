@@ -4,7 +4,8 @@
 //! For circuits of strangers: what a party or a receiver learns is worth at most the bits that are listed
 //! here (the verifier's `masks` shows why), whatever names the circuit gives them.
 
-use crate::{Circuit, Op, Shape};
+use crate::{Circuit, Lots, Op, Shape};
+use std::collections::BTreeMap;
 
 /// Who learns a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,10 +75,44 @@ pub fn openings(circuit: &Circuit) -> Vec<Opening> {
     all
 }
 
+/// Public coins: the three parties learn them, once all inputs are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Coins {
+    /// Index of the instruction's site.
+    pub site: u32,
+    /// What is drawn with them.
+    pub lots: Option<Lots>,
+    /// Whether random tests of declared ranges are made of them.
+    pub tests: bool,
+}
+
+/// All coins of a circuit, in the order of its layers.
+pub fn coins(circuit: &Circuit) -> Vec<Coins> {
+    let mut all: Vec<Coins> = Vec::new();
+    let mut by_value = BTreeMap::new();
+    for instr in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
+        match instr.op {
+            Op::Coin => {
+                by_value.insert(instr.out, all.len());
+                all.push(Coins { site: instr.site, lots: None, tests: false });
+            }
+            Op::Committee { coin, .. } | Op::Draw { coin, .. } | Op::Project { coin, .. } => {
+                if let Some(&at) = by_value.get(&Some(coin)) {
+                    all[at].lots = all[at].lots.or(Lots::of(&instr.op));
+                    all[at].tests |= matches!(instr.op, Op::Project { .. });
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::verify::tests::{all_ops, small};
+    use crate::{Instr, Layer, SplitPart, ValueId};
 
     #[test]
     fn every_opening_is_listed_with_who_learns_it() {
@@ -98,5 +133,24 @@ mod tests {
         let mut stranger = all_ops();
         stranger.checks.truncate(1);
         assert_eq!(of(&stranger)[0].3, Opened::Other);
+    }
+    #[test]
+    fn every_coin_is_listed_with_what_is_made_of_it() {
+        let mut circuit = small();
+        let instr = |op, out: u32| Instr { op, site: out, out: Some(ValueId(out)) };
+        let coin = |out: u32| instr(Op::Coin, out);
+        let (n, k) = (5, 2);
+        let project =
+            Op::Project { x: ValueId(9), coin: ValueId(2), tests: 6, part: SplitPart::Whole };
+        circuit.layers = vec![
+            Layer { exchange: vec![coin(1), coin(2), coin(3)], ..Layer::default() },
+            Layer {
+                local: vec![instr(Op::Committee { coin: ValueId(1), n, k }, 4), instr(project, 5)],
+                ..Layer::default()
+            },
+        ];
+        let of = |site, lots, tests| Coins { site, lots, tests };
+        let drawn = Some(Lots::committees(n, k));
+        assert_eq!(coins(&circuit), [of(1, drawn, false), of(2, None, true), of(3, None, false)]);
     }
 }

@@ -36,7 +36,6 @@ pub(crate) fn merge(
     }
 }
 
-/// Copies n bits.
 pub(crate) fn copy(dst: &mut [u64], to: usize, src: &[u64], from: usize, n: usize) {
     if to.is_multiple_of(64) && from.is_multiple_of(64) {
         let (d, s, whole) = (to / 64, from / 64, n / 64);
@@ -61,7 +60,6 @@ pub(crate) fn fill(dst: &mut [u64], to: usize, n: usize, value: bool) {
     }
 }
 
-/// Bit i.
 #[inline(always)]
 pub(crate) fn get(src: &[u64], i: usize) -> bool {
     src[i / 64] >> (i % 64) & 1 == 1

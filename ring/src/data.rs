@@ -26,7 +26,6 @@ impl Data {
         }
     }
 
-    /// Number of elements.
     pub fn len(&self) -> usize {
         match self {
             Data::Ring(w) => w.len(),
@@ -39,7 +38,6 @@ impl Data {
         self.len() == 0
     }
 
-    /// The domain.
     pub fn dom(&self) -> Dom {
         match self {
             Data::Ring(w) => Dom::Ring(w.bits()),
@@ -89,7 +87,6 @@ impl Data {
         (0..self.len()).all(|i| self.get_u128(i) == 1)
     }
 
-    /// self += o.
     pub fn add_assign(&mut self, o: &Data) {
         match (self, o) {
             (Data::Ring(a), Data::Ring(b)) => zip_words!((a, b), (a, b) => {

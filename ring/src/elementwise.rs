@@ -24,7 +24,6 @@ pub(super) fn copy<T: Word>(a: &mut [T], b: &[T]) {
     }
 }
 
-/// a_i = f(a_i).
 pub(super) fn map_assign<T: Word>(a: &mut [T], f: impl Fn(T) -> T + Sync) {
     if a.len() < PARALLEL {
         simd::map(a, &f);

@@ -6,7 +6,6 @@ use super::simd::{Clmul, FACTORS, Matrix, Products, reduce, summed};
 use super::threads;
 use std::ops::Range;
 
-/// The product.
 pub fn mul(a: u64, b: u64) -> u64 {
     reduce(Clmul::best().product(a, b))
 }
@@ -166,16 +165,6 @@ pub fn fold_bits(c: &[u64], blocks: &[&[u64]]) -> Vec<u64> {
     out
 }
 
-/// a_i := a_i b_i for every i.
-///
-/// # Panics
-///
-/// On vectors of different lengths.
-pub fn times(a: &mut [u64], b: &[u64]) {
-    assert_eq!(a.len(), b.len(), "vectors of one length");
-    Clmul::best().times(a, b);
-}
-
 /// Element 64 i + l times c_i X^l, for each of the n coefficients c.
 ///
 /// # Panics
@@ -225,7 +214,6 @@ pub fn inverse(a: u64) -> u64 {
     out
 }
 
-/// X times a.
 pub fn times_x(a: u64) -> u64 {
     a << 1 ^ if a >> 63 == 1 { 0x1b } else { 0 }
 }
@@ -278,7 +266,7 @@ mod tests {
             let want = v.iter().fold(0, |s, x| s ^ mul(x.0, x.1));
             prop_assert_eq!(dot(&a, &b), want);
             let mut products = a.clone();
-            times(&mut products, &b);
+            Clmul::best().times(&mut products, &b);
             prop_assert_eq!(products, v.iter().map(|x| mul(x.0, x.1)).collect::<Vec<_>>());
             let factors = &c[..c.len().min(3)];
             if !factors.is_empty() {

@@ -1,8 +1,8 @@
 //! Vectors of 2^m blocks as values of polynomials in m variables, of degree 1 in each: block b is the value where the
 //! variables are the bits of b, the highest bit the first variable. The product of two such polynomials has degree 2 in
 //! each variable, so it is known from its values at 3^m points, where each variable is 0, 1 or *high*: there the
-//! coefficient of its highest power counts. A value with a variable at high is the difference of those at 1 and at 0. So
-//! values at all points take no products (Karatsuba and Ofman 1962, in each variable).
+//! coefficient of its highest power counts. A value with a variable at high is the difference of those at 1 and at 0.
+//! So values at all points take no products (Karatsuba and Ofman 1962, in each variable).
 //!
 //! Points are numbered in base 3, with digits 0, 1 and 2 for high, the first variable in the highest place.
 

@@ -59,13 +59,11 @@ impl Planes {
         self.n.div_ceil(64)
     }
 
-    /// Plane j.
     pub fn plane(&self, j: usize) -> &[u64] {
         let s = self.stride();
         &self.words[j * s..(j + 1) * s]
     }
 
-    /// Plane j.
     pub fn plane_mut(&mut self, j: usize) -> &mut [u64] {
         let s = self.stride();
         &mut self.words[j * s..(j + 1) * s]

@@ -1,7 +1,7 @@
 //! Fields of p elements, for a prime p between 2^60 and 2^61 that is found at random, and vectors over them.
 //!
-//! An element is a number below p. A [`Weight`] is what elements and words are multiplied by: the number times 2^64, so that
-//! a product is one reduction (Montgomery 1985).
+//! An element is a number below p. A [`Weight`] is what elements and words are multiplied by: the number times 2^64, so
+//! that a product is one reduction (Montgomery 1985).
 
 use super::grid::{COLUMNS, LEAF, Visit, in_shares, points, walk};
 use super::simd::{minus_modulo, modulo, versions};
@@ -43,7 +43,6 @@ versions! {
     }
 }
 
-/// A factor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weight(u64);
 
@@ -77,7 +76,6 @@ impl Prime {
         Prime { p, inverse, square: (once * once % u128::from(p)) as u64 }
     }
 
-    /// p.
     pub fn modulus(&self) -> u64 {
         self.p
     }
@@ -106,21 +104,18 @@ impl Prime {
         Some(u64::from_le_bytes(bytes)).filter(|x| *x < self.p)
     }
 
-    /// a + b.
     #[inline]
     pub fn add(&self, a: u64, b: u64) -> u64 {
         let sum = a + b;
         sum.min(sum.wrapping_sub(self.p))
     }
 
-    /// a - b.
     #[inline]
     pub fn sub(&self, a: u64, b: u64) -> u64 {
         let less = a.wrapping_sub(b);
         less.min(less.wrapping_add(self.p))
     }
 
-    /// a b.
     #[inline]
     pub fn mul(&self, a: u64, b: u64) -> u64 {
         self.times(self.weight(a), b)

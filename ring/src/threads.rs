@@ -74,8 +74,8 @@ pub fn map<T: Send, R: Send>(
     out.into_iter().filter_map(|(_, x)| result(x)).collect()
 }
 
-/// As many workers as there are threads take the numbers below n, in any order. Each has a state of its own, and these are
-/// the results.
+/// As many workers as there are threads take the numbers below n, in any order. Each has a state of its own, and these
+/// are the results.
 pub fn workers<S: Send>(
     n: usize,
     new: &(dyn Fn() -> S + Sync),

@@ -27,7 +27,8 @@ impl Data {
         }
     }
 
-    /// Overwrites the n elements from `at` on with those of exactly [`wire_len`] bytes. `None` as of [`Data::from_wire`].
+    /// Overwrites the n elements from `at` on with those of exactly [`wire_len`] bytes. `None` as of
+    /// [`Data::from_wire`].
     pub fn put_wire(&mut self, at: usize, n: usize, bytes: &[u8]) -> Option<()> {
         match self {
             Data::Ring(words) if bytes.len() == wire_len(Dom::Ring(words.bits()), n) => {

@@ -5,11 +5,8 @@ use std::ops::Range;
 
 /// An element of Z_2^k: an unsigned integer with wrapping arithmetic.
 pub trait Word: Copy + Send + Sync + Default + Eq + 'static {
-    /// k.
     const BITS: u32;
-    /// 0.
     const ZERO: Self;
-    /// 1.
     const ONE: Self;
 
     /// self + o mod 2^k.
@@ -47,15 +44,10 @@ pub trait Word: Copy + Send + Sync + Default + Eq + 'static {
 /// A vector of words of one width.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Words {
-    /// Z_2^8.
     W8(Vec<u8>),
-    /// Z_2^16.
     W16(Vec<u16>),
-    /// Z_2^32.
     W32(Vec<u32>),
-    /// Z_2^64.
     W64(Vec<u64>),
-    /// Z_2^128.
     W128(Vec<u128>),
 }
 
@@ -212,7 +204,6 @@ impl Words {
         with_width!(k, T => T::wrap(vec![T::ZERO; n]))
     }
 
-    /// k.
     pub fn bits(&self) -> u32 {
         fn bits<T: Word>(_: &[T]) -> u32 {
             T::BITS
@@ -220,7 +211,6 @@ impl Words {
         each_word!(self, v => bits(v))
     }
 
-    /// Number of words.
     pub fn len(&self) -> usize {
         each_word!(self, v => v.len())
     }
@@ -249,11 +239,8 @@ impl Words {
 /// Words of up to 64 bits where they lie.
 #[derive(Clone, Copy)]
 pub enum Run<'a> {
-    /// Z_2^8.
     W8(&'a [u8]),
-    /// Z_2^16.
     W16(&'a [u16]),
-    /// Z_2^32.
     W32(&'a [u32]),
     /// Z_2^64, or other numbers.
     W64(&'a [u64]),
@@ -283,7 +270,6 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Number of words.
     pub fn len(self) -> usize {
         each_run!(self, x => x.len())
     }

@@ -135,8 +135,8 @@ impl Build {
     }
 }
 
-/// The adversary of this name, one of those that the command line and the configuration of a node admit. Of another name,
-/// the stronger one.
+/// The adversary of this name, one of those that the command line and the configuration of a node admit. Of another
+/// name, the stronger one.
 pub fn security(name: &str) -> Security {
     Security::ALL.into_iter().find(|s| s.name() == name).unwrap_or(Security::Malicious)
 }

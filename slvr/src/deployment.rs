@@ -50,8 +50,8 @@ pub struct Made {
     pub submission: Submission,
 }
 
-/// Makes a client's submission to a round, from tensors that `read` gives for the circuit and a number of the party set.
-/// `expected` is what the client has made up its mind to submit to.
+/// Makes a client's submission to a round, from tensors that `read` gives for the circuit and a number of the party
+/// set. `expected` is what the client has made up its mind to submit to.
 ///
 /// # Errors
 ///
@@ -140,13 +140,13 @@ pub struct Terms {
     pub context: Option<[u8; 32]>,
 }
 
-/// Opens a round on all three nodes, with public inputs that `read` gives for the circuit. Returns it with the circuit and
-/// what node 0 says of the round.
+/// Opens a round on all three nodes, with public inputs that `read` gives for the circuit. Returns it with the circuit
+/// and what node 0 says of the round.
 ///
 /// # Errors
 ///
-/// [`Error::Call`]; [`Error::Input`] of public inputs that are not as declared, and of a round that was opened before and
-/// has gone on.
+/// [`Error::Call`]; [`Error::Input`] of public inputs that are not as declared, and of a round that was opened before
+/// and has gone on.
 pub fn open(
     caller: &Caller,
     (task, round): (&str, u64),

@@ -87,7 +87,6 @@ impl Display for Rejected {
 
 impl std::error::Error for Rejected {}
 
-/// A wrong use.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct Usage(pub String);
@@ -110,7 +109,6 @@ macro_rules! refuse {
 }
 pub(crate) use refuse;
 
-/// A wrong use.
 macro_rules! misuse {
     ($($said:tt)*) => { return Err($crate::error::Usage(format!($($said)*)).into()) };
 }

@@ -1,10 +1,9 @@
 //! Evaluation in the clear, in floating point or in the circuit's own ring arithmetic.
 
-use crate::clear_states;
+use crate::clear_states::{self, States};
 use crate::coins::committees;
 use crate::error::{Error, Result, refuse};
 use crate::program::Loaded;
-use crate::tensors::States;
 use slvr_circuit::Circuit;
 use slvr_compiler::noise::Words;
 use slvr_compiler::types::eval::{Arithmetic, EvalInputs, Tensor, trace_with};
@@ -13,7 +12,6 @@ use slvr_runtime::share::encode::{Encoded, Inputs};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;
 
-/// In what arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum How {
     /// In floating point, where quotients and functions are as in a circuit; of a compiled artifact as [`How::Exact`].

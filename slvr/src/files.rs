@@ -79,8 +79,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes, false)?.commit()
 }
 
-/// Writes another text into a file that somebody wrote: one that is read-only is refused, its byte order mark stays, and so
-/// does what else it is named.
+/// Writes another text into a file that somebody wrote: one that is read-only is refused, its byte order mark stays,
+/// and so does what else it is named.
 ///
 /// # Errors
 ///
@@ -152,8 +152,8 @@ impl Drop for Prepared {
     }
 }
 
-/// Writes a file whole under another name beside it, as [`write()`] does before it renames it; `secret` if nobody but its owner
-/// may read what was not there.
+/// Writes a file whole under another name beside it, as [`write()`] does before it renames it; `secret` if nobody but
+/// its owner may read what was not there.
 pub fn prepare(path: &Path, bytes: &[u8], secret: bool) -> Result<Prepared> {
     let failed = || format!("{}: cannot be written", path.display());
     let there = fs::metadata(path).ok();

@@ -1,9 +1,9 @@
 //! The library under `slvrc`: from a `.slvr` file, or its text, to what a run reveals.
 //!
-//! A [`Build`] names a program and says how it is compiled. [`program::load`] makes its circuit, [`explain`] says what it
-//! costs and leaks, [`eval`] computes it in the clear, [`certify`] says what is proven for given inputs, [`run`] runs it
-//! among three parties, and [`deployment`] submits to nodes that do. Nothing here prints: what is said beside a result goes
-//! to [`notes::Notes`].
+//! A [`Build`] names a program and says how it is compiled. [`program::load`] makes its circuit, [`explain`] says what
+//! it costs and leaks, [`eval`] computes it in the clear, [`certify`] says what is proven for given inputs, [`run`]
+//! runs it among three parties, and [`deployment`] submits to nodes that do. Nothing here prints: what is said beside a
+//! result goes to [`notes::Notes`].
 //!
 //! | room | does |
 //! |---|---|

@@ -14,8 +14,6 @@ pub enum Note<'a> {
     Warnings(&'a [Diagnostic], &'a Sources),
 }
 
-/// Who is told.
 pub type Notes<'a> = &'a (dyn Fn(Note<'_>) + Sync);
 
-/// Tells nobody.
 pub fn silent(_: Note<'_>) {}

@@ -1,8 +1,8 @@
 //! A program for every number of clients that the rounds of a task may have.
 //!
 //! Clients encode their inputs before it is known how many of them come, so all circuits of a task take the same words
-//! ([`slvr_compiler::pipeline::common`]). What a deployment builds is found here, for its nodes and for `--clients`, so that
-//! both build the same.
+//! ([`slvr_compiler::pipeline::common`]). What a deployment builds is found here, for its nodes and for `--clients`, so
+//! that both build the same.
 
 use crate::build::Build;
 use crate::checked::{Checked, Sizes, check_again, check_bound};
@@ -16,8 +16,9 @@ use slvr_compiler::syntax::ast::Secrecy;
 use slvr_compiler::types::{Program, Stmt};
 use std::collections::BTreeMap;
 
-/// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a name. Where
-/// several sets give inputs and have a size of their own, only whoever calls it says which: how large they are here says nothing.
+/// The size that is the number of clients, and how many there are; nothing if the program writes it otherwise than as a
+/// name. Where several sets give inputs and have a size of their own, only whoever calls it says which: how large they
+/// are here says nothing.
 pub fn named(program: &Program) -> Option<(String, u64)> {
     let mut all = sized(program);
     let (_, size, clients) = all.next()?;
@@ -83,9 +84,9 @@ impl Numbers {
         range: &Range,
         keep: impl Fn(&Compiled) -> T + Sync,
     ) -> Result<(Numbers, BTreeMap<u64, T>)> {
-        let Range { size, least, all } = &range.clone().counted().map_err(Usage)?;
+        let Range { size, least, all } = range.clone().counted().map_err(Usage)?;
         let size = match size {
-            Some(size) => size.clone(),
+            Some(size) => size,
             None => {
                 let program = check_bound(build, Sizes::Required)?.program;
                 let Some((size, _)) = named(&program) else {
@@ -94,72 +95,47 @@ impl Numbers {
                 size
             }
         };
-        let numbers: Vec<u64> = (*least..=*all).collect();
-        let checked: Vec<Result<Checked>> = numbers
-            .par_iter()
-            .map(|&n| check_bound(&build.with(&size, n), Sizes::Required))
-            .collect();
-        // The set of that size; of a size that it follows from otherwise, the largest where all come.
-        let set = checked.iter().rev().flatten().find_map(|c| {
-            let all = &c.program.parties;
-            let named = all.iter().position(|p| p.named.as_ref() == Some(&size));
-            named.or_else(|| (0..all.len()).rev().max_by_key(|&s| all[s].size))
-        });
-        let mut without = BTreeMap::new();
-        let mut left: Vec<(u64, Checked)> = Vec::new();
-        for (n, checked) in numbers.into_iter().zip(checked) {
-            match checked {
-                Ok(c) if set.is_some_and(|s| c.program.parties[s].size == n) => left.push((n, c)),
-                Ok(_) => {
-                    drop(without.insert(n, format!("with {size} = {n} there are not {n} clients")))
-                }
-                Err(e) => drop(without.insert(n, e.to_string())),
-            }
-        }
+        let (mut left, mut without) = all_checked(build, &size, (least..=all).collect());
         loop {
             let Some((_, one)) = left.last() else {
                 let why = without.into_iter().next_back().map(|(_, why)| why);
                 return Err(Error::Input(why.unwrap_or_default()));
             };
-            let programs: Vec<_> = left.iter().map(|(_, c)| (&c.program, &c.sources)).collect();
-            let (encoding, fits) = common(&programs, one.how);
+            let (encoding, fits) = common(&programs(&left), one.how);
             let before = left.len();
-            let mut refused: BTreeMap<u64, String> = BTreeMap::new();
-            for ((n, checked), fit) in left.iter().zip(fits) {
-                if let Err(d) = fit {
-                    refused.insert(*n, checked.rejected(d).to_string());
+            let mut fits = fits.into_iter();
+            left.retain(|(n, checked)| match fits.next() {
+                Some(Err(d)) => {
+                    without.insert(*n, checked.rejected(d).to_string());
+                    false
                 }
-            }
-            left.retain(|(n, _)| !refused.contains_key(n));
-            without.append(&mut refused);
+                _ => true,
+            });
             let Some(encoding) = encoding else { continue };
-            let made: Vec<(u64, std::result::Result<T, String>)> = left
+            let made: Vec<std::result::Result<T, String>> = left
                 .par_iter()
-                .map(|(n, checked)| {
+                .map(|(_, checked)| {
                     let made = checked.stages(Some(&encoding));
-                    (*n, made.map(|c| keep(&c)).map_err(|d| checked.rejected(d).to_string()))
+                    made.map(|c| keep(&c)).map_err(|d| checked.rejected(d).to_string())
                 })
                 .collect();
-            let mut kept = BTreeMap::new();
-            for (n, made) in made {
-                match made {
-                    Ok(made) => drop(kept.insert(n, made)),
-                    Err(why) => drop(without.insert(n, why)),
+            let (mut made, mut kept) = (made.into_iter(), BTreeMap::new());
+            left.retain(|(n, _)| match made.next() {
+                Some(Ok(made)) => kept.insert(*n, made).is_none(),
+                Some(Err(why)) => {
+                    without.insert(*n, why);
+                    false
                 }
-            }
-            left.retain(|(n, _)| kept.contains_key(n));
+                None => false,
+            });
             // What does not compile has no say in how the others are encoded.
-            let again = left.len() < before && {
-                let programs: Vec<_> = left.iter().map(|(_, c)| (&c.program, &c.sources)).collect();
-                !programs.is_empty()
-                    && common(&programs, left[0].1.how).0.as_ref() != Some(&encoding)
-            };
-            if !again && !kept.is_empty() {
-                let (build, range) = (build.clone(), (*least, *all));
-                let texts = left.last().map_or_else(Sources::new, |(_, one)| one.sources.clone());
-                let coarser = left.last().map_or(Vec::new(), |(_, all)| coarser(all, &encoding));
-                let clients = Clients { size, range, without, coarser };
-                return Ok((Numbers { build, texts, encoding, clients }, kept));
+            let same = || common(&programs(&left), left[0].1.how).0.as_ref() == Some(&encoding);
+            if let Some((_, one)) = left.last()
+                && (left.len() == before || same())
+            {
+                let (texts, coarser) = (one.sources.clone(), coarser(one, &encoding));
+                let clients = Clients { size, range: (least, all), without, coarser };
+                return Ok((Numbers { build: build.clone(), texts, encoding, clients }, kept));
             }
         }
     }
@@ -190,4 +166,37 @@ fn coarser(all: &Checked, encoding: &Encoding) -> Vec<(String, u32, u32)> {
     let bits = alone.bits().iter().zip(encoding.bits());
     let both = named.zip(bits).filter(|(_, (alone, bits))| bits < alone);
     both.map(|(name, (alone, bits))| (name, *alone, *bits)).collect()
+}
+
+/// The programs for these numbers of clients, and of the other numbers why there is none.
+fn all_checked(
+    build: &Build,
+    size: &str,
+    numbers: Vec<u64>,
+) -> (Vec<(u64, Checked)>, BTreeMap<u64, String>) {
+    let one = |&n: &u64| check_bound(&build.with(size, n), Sizes::Required);
+    let checked: Vec<Result<Checked>> = numbers.par_iter().map(one).collect();
+    // The set of that size; of a size that it follows from otherwise, the largest where all come.
+    let set = checked.iter().rev().flatten().find_map(|c| {
+        let all = &c.program.parties;
+        let named = all.iter().position(|p| p.named.as_deref() == Some(size));
+        named.or_else(|| (0..all.len()).rev().max_by_key(|&s| all[s].size))
+    });
+    let (mut left, mut without) = (Vec::new(), BTreeMap::new());
+    for (n, checked) in numbers.into_iter().zip(checked) {
+        let why = match checked {
+            Ok(c) if set.is_some_and(|s| c.program.parties[s].size == n) => {
+                left.push((n, c));
+                continue;
+            }
+            Ok(_) => format!("with {size} = {n} there are not {n} clients"),
+            Err(e) => e.to_string(),
+        };
+        without.insert(n, why);
+    }
+    (left, without)
+}
+
+fn programs(of: &[(u64, Checked)]) -> Vec<(&Program, &Sources)> {
+    of.iter().map(|(_, c)| (&c.program, &c.sources)).collect()
 }

@@ -124,7 +124,8 @@ pub fn load(build: &Build, notes: Notes<'_>) -> Result<Loaded> {
 ///
 /// # Errors
 ///
-/// [`Error::Input`](crate::Error::Input) of bytes that are none, [`Error::Usage`](crate::Error::Usage) of another adversary.
+/// [`Error::Input`](crate::Error::Input) of bytes that are none, [`Error::Usage`](crate::Error::Usage) of another
+/// adversary.
 pub fn artifact_of(build: &Build, bytes: &[u8]) -> Result<Loaded> {
     let circuit = match artifact::read(bytes) {
         Ok(circuit) => circuit,

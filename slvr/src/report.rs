@@ -2,9 +2,9 @@
 
 use crate::units::{bound, bytes};
 use serde_json::{Value, json};
-use slvr_circuit::openings::{self, Learns, Opened, Opening};
+use slvr_circuit::openings::{self, Coins, Learns, Opened, Opening};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Lots, Op, ValueId, artifact};
+use slvr_circuit::{Circuit, Lots, artifact};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_runtime::party::session::Report;
@@ -67,28 +67,15 @@ pub fn opened(circuit: &Circuit, o: &Opening) -> String {
 
 /// What public coins draw, in words, in the order of the layers: coins are opened, too.
 fn drawn(circuit: &Circuit) -> Vec<String> {
-    let instrs = || circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
-    let one = |coin: ValueId, name: &str| {
-        let tests = instrs().any(|i| matches!(i.op, Op::Project { coin: c, .. } if c == coin));
-        let lots = instrs().find_map(|i| match i.op {
-            Op::Committee { coin: c, .. } | Op::Draw { coin: c, .. } if c == coin => {
-                Lots::of(&i.op)
-            }
-            _ => None,
-        });
-        match lots {
+    let one = |coins: Coins| {
+        let name = circuit.sites.get(coins.site as usize).map_or("?", |s| s.name.as_str());
+        match coins.lots {
             Some(Lots { rows, k, .. }) => format!("{name} [{rows}, {k}]"),
-            None if tests => format!("random tests of {name}"),
+            None if coins.tests => format!("random tests of {name}"),
             None => name.to_string(),
         }
     };
-    instrs()
-        .filter(|i| i.op == Op::Coin)
-        .filter_map(|i| {
-            let name = circuit.sites.get(i.site as usize).map_or("?", |s| s.name.as_str());
-            i.out.map(|coin| one(coin, name))
-        })
-        .collect()
+    openings::coins(circuit).into_iter().map(one).collect()
 }
 
 /// The report as the contract of `--json` has it.

@@ -8,8 +8,8 @@ use slvr_runtime::party::session::{self, Options, Report};
 use slvr_runtime::party::{Replaced, RunError};
 use slvr_runtime::share::encode::InputError;
 
-/// Runs those who take part by `compute`, and again without those whom the parties leave out. `locate` says in which file
-/// an input is that does not fit the circuit.
+/// Runs those who take part by `compute`, and again without those whom the parties leave out. `locate` says in which
+/// file an input is that does not fit the circuit.
 ///
 /// # Errors
 ///

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 /// Where states are, and which round it is.
 #[derive(Clone, Debug)]
 pub struct Rounds {
-    /// A directory of party0.state, party1.state, party2.state: read before the round, if it is not the first, and written
-    /// after it.
+    /// A directory of party0.state, party1.state, party2.state: read before the round, if it is not the first, and
+    /// written after it.
     pub dir: PathBuf,
     /// Which round it is, from 1.
     pub round: u64,

@@ -1,5 +1,5 @@
-//! What all charts share: text that is safe in HTML and SVG, the beginning of a file that needs nothing else, and the shapes
-//! that they are drawn of. Places are in pixels.
+//! What all charts share: text that is safe in HTML and SVG, the beginning of a file that needs nothing else, and the
+//! shapes that they are drawn of. Places are in pixels.
 
 use std::fmt::Write;
 

@@ -42,7 +42,8 @@ impl Compile for Compiler {
     }
 }
 
-/// What a node that has this task says of its numbers of clients when it starts; nothing of one that is for all of them only.
+/// What a node that has this task says of its numbers of clients when it starts; nothing of one that is for all of them
+/// only.
 pub fn clients(task: &Task) -> Result<Option<Clients>> {
     let build = build(task)?;
     let (range, ..) = numbers_of(task, &build)?;
@@ -122,8 +123,8 @@ mod tests {
     use slvr_circuit::speculation::Speculation;
     use std::fs;
 
-    /// A node that has read a program makes the circuits of that program, whatever becomes of its files: rounds that were
-    /// opened with it are run with it.
+    /// A node that has read a program makes the circuits of that program, whatever becomes of its files: rounds that
+    /// were opened with it are run with it.
     #[test]
     fn circuits_for_fewer_clients_are_those_of_the_files_as_they_were_read() {
         let folder = tempfile::tempdir().expect("a folder");

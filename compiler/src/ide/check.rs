@@ -65,7 +65,8 @@ impl Document {
         typed
     }
 
-    /// Types what is in the file with what is bound of the names of each predicate; other sizes are the smallest that fit.
+    /// Types what is in the file with what is bound of the names of each predicate; other sizes are the smallest that
+    /// fit.
     pub fn types(&self, bindings: &[(String, String)], loader: &mut dyn Loader) -> Typed {
         if self.has_syntax_errors() || self.library || self.text.len() > MAX_TEXT {
             return Typed::default();
@@ -156,8 +157,8 @@ impl Typed {
         self.problems.sort_by_key(|p| p.range);
     }
 
-    /// Notes what is known of each statement's line of a predicate before it runs: the interval and the error of its values,
-    /// and what it costs.
+    /// Notes what is known of each statement's line of a predicate before it runs: the interval and the error of its
+    /// values, and what it costs.
     pub fn certify(&mut self, of: &Predicate, known: &Certificate, rows: &[LineRow]) {
         let Predicate { program, sources, file, .. } = of;
         let file = *file;
@@ -166,16 +167,7 @@ impl Typed {
         }
         let text = sources.text(file);
         for stmt in &program.body {
-            let defined = match stmt {
-                Stmt::Let { var, .. }
-                | Stmt::Input { var, .. }
-                | Stmt::State { var, .. }
-                | Stmt::Sample { var, .. }
-                | Stmt::Noise { var, .. } => std::slice::from_ref(var),
-                Stmt::Tuple { vars, .. } => vars.as_slice(),
-                Stmt::Store { .. } | Stmt::Reveal { .. } => &[],
-            };
-            let of_file = defined.iter().filter_map(|v| program.vars.get(v.0 as usize));
+            let of_file = stmt.defines().iter().filter_map(|v| program.vars.get(v.0 as usize));
             for var in of_file.filter(|v| v.span.file == file) {
                 let before = text.get(..var.span.start as usize).unwrap_or("");
                 let line = before.matches('\n').count() as u32 + 1;

@@ -33,7 +33,6 @@ pub enum CompletionKind {
 /// Something that may stand at a place.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Completion {
-    /// What it is.
     pub kind: CompletionKind,
     /// What it is found by, and what is shown.
     pub label: String,
@@ -50,7 +49,6 @@ const ITEMS: &[&str] = &["block", "const", "fn", "model", "predicate", "use"];
 /// Words that begin a statement of a predicate.
 const STATEMENTS: &[&str] =
     &["input", "let", "parties", "require", "reveal", "sample", "state", "store"];
-/// Words of expressions.
 const EXPRESSIONS: &[&str] = &["for", "if", "in", "iterate", "weights"];
 const TYPES: &[&str] = &["bit", "fix", "int", "public", "secret", "weights"];
 /// What follows a point.
@@ -78,7 +76,6 @@ enum Place {
     Field,
     /// A name that is imported.
     Import,
-    /// A party set.
     Party,
     /// A new name: nothing is known of it.
     New,
@@ -86,7 +83,6 @@ enum Place {
     Expression,
 }
 
-/// A token.
 #[derive(Clone, Copy)]
 struct Word<'t> {
     text: &'t str,

@@ -20,8 +20,8 @@ pub struct Document {
     pub(super) names: Names,
     /// Whether it is a file of `std`. Such files see each other's items and have no predicate.
     pub(super) library: bool,
-    /// What a comment `// slvr: M=DigitsNet m=10 net=lan` says, in which every word is a name, `=` and a value: for which
-    /// sizes and which network the file is looked at.
+    /// What a comment `// slvr: M=DigitsNet m=10 net=lan` says, in which every word is a name, `=` and a value: for
+    /// which sizes and which network the file is looked at.
     pub given: Vec<Given>,
 }
 

@@ -1,5 +1,5 @@
-//! What is wrong with the comment of sizes: names that nothing has, twice, or without a value. What is wrong with a value,
-//! the check says that takes it.
+//! What is wrong with the comment of sizes: names that nothing has, twice, or without a value. What is wrong with a
+//! value, the check says that takes it.
 
 use super::document::Document;
 use crate::cost::NetProfile;

@@ -24,7 +24,6 @@ pub struct LibraryFile {
 
 #[derive(Clone, Copy, Debug)]
 pub struct LibraryItem {
-    /// Where it stands.
     pub file: &'static LibraryFile,
     pub item: &'static Item,
     pub name: &'static Ident,

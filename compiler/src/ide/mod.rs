@@ -5,9 +5,9 @@
 //! is the rule, so nothing here fails or panics because of what a text says. May not live here: the
 //! language server protocol and I/O (the binary's `lsp` verb), and rules of the language.
 //!
-//! A [`Document`] is what parsing alone tells, at once. [`Document::types`] types the predicates and models in it, which
-//! takes longer, and [`Typed::certify`] learns from the compiled ones, which takes longest; what they find makes answers
-//! better but is not needed for them.
+//! A [`Document`] is what parsing alone tells, at once. [`Document::types`] types the predicates and models in it,
+//! which takes longer, and [`Typed::certify`] learns from the compiled ones, which takes longest; what they find makes
+//! answers better but is not needed for them.
 //!
 //! | file | does |
 //! |---|---|

@@ -1,6 +1,8 @@
 //! What each name in a file refers to. It also works on incomplete text: unresolved names are left out.
 
 use super::library::{self, LibraryItem, Shelf};
+pub use crate::syntax::scopes::DefKind;
+use crate::syntax::scopes::{Depth, Scopes, Used};
 use crate::syntax::{Given, ast::*};
 use crate::types::layer::Rule;
 use std::collections::BTreeMap;
@@ -8,39 +10,12 @@ use std::collections::BTreeMap;
 /// Index into [`Names::defs`].
 pub type DefId = usize;
 
-/// What is defined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DefKind {
-    /// The item with this index in the file.
-    Item(usize),
-    /// A size, or a model, in brackets.
-    Size,
-    /// A parameter in parentheses; the input of a block.
-    Param,
-    Parties,
-    Input,
-    Let,
-    State,
-    Sample,
-    /// The variable of a `for`.
-    Loop,
-    /// A value that an `iterate` carries.
-    Carried,
-    /// A named layer of a block or model.
-    Layer,
-    /// The name of a reveal.
-    Reveal,
-}
-
-/// A definition.
 #[derive(Clone, Debug)]
 pub struct Def {
-    /// What it is.
     pub kind: DefKind,
     pub name: String,
     /// Where the name stands.
     pub at: Span,
-    /// The whole definition.
     pub whole: Span,
     /// The comment above it.
     pub doc: String,
@@ -142,7 +117,6 @@ pub struct Builtin {
     pub name: &'static str,
     /// How it is written.
     pub usage: String,
-    /// What it is.
     pub about: &'static str,
 }
 
@@ -187,6 +161,9 @@ pub fn resolve(tree: &File, library: bool, given: &[Given]) -> Names {
         r.block = matches!(item.kind, ItemKind::Block(_));
         let before = r.names.defs.len();
         r.item(item);
+        for (name, span) in std::mem::take(&mut r.late) {
+            r.name(&name, span);
+        }
         r.scope.clear();
         let own = r.names.defs.iter().enumerate().skip(before);
         let sizes = own.filter(|(_, d)| {
@@ -240,22 +217,6 @@ impl Resolver {
         target
     }
 
-    fn define(&mut self, kind: DefKind, name: &Ident, whole: Span, doc: &str) {
-        let target = self.note(kind, name, whole, doc);
-        // The name of a reveal cannot be used in the program.
-        if kind == DefKind::Reveal {
-            return;
-        }
-        // What a block computes may have the name of a size.
-        let hides = |t: &Target| {
-            let Target::Here(def) = t else { return false };
-            kind == DefKind::Layer && self.names.defs[*def].kind == DefKind::Size
-        };
-        let before = self.scope.iter().rev().find(|(n, _)| *n == name.name);
-        self.names.twice += usize::from(before.is_some_and(|(_, t)| !hides(t)));
-        self.scope.push((name.name.clone(), target));
-    }
-
     /// An item or an import; of two of one name the first counts, but nobody calls a predicate.
     fn visible(&mut self, name: &str, target: Target) {
         let predicate = |t: &Target| matches!(t, Target::Here(d) if self.predicates.contains(d));
@@ -307,10 +268,6 @@ impl Resolver {
         }
     }
 
-    fn ident(&mut self, name: &Ident) {
-        self.name(&name.name, name.span);
-    }
-
     fn import(&mut self, tree: &UseTree, shelf: Option<Shelf>) {
         let one = |name: &Ident| {
             if let Some(item) = shelf.and_then(|s| library::get(s, &name.name)) {
@@ -327,208 +284,59 @@ impl Resolver {
             }
         }
     }
+}
 
-    fn item(&mut self, item: &Item) {
-        match &item.kind {
-            ItemKind::Use(_) => {}
-            ItemKind::Const { value, .. } => self.expr(value),
-            ItemKind::Fn(f) => {
-                self.sizes(&f.sizes);
-                self.params(&f.params);
-                self.ty(&f.result);
-                if let Some(body) = &f.body {
-                    body.requires.iter().for_each(|r| self.expr(&r.cond));
-                    self.lets(&body.lets);
-                    self.expr(&body.value);
-                }
-            }
-            ItemKind::Block(b) => {
-                self.sizes(&b.sizes);
-                self.params(&b.params);
-                b.result.iter().for_each(|ty| self.ty(ty));
-                b.body.requires.iter().for_each(|r| self.expr(&r.cond));
-                // No layer knows another.
-                b.layers.iter().for_each(|l| self.expr(&l.value));
-                for l in &b.layers {
-                    l.names.iter().for_each(|n| self.define(DefKind::Layer, n, l.span(), ""));
-                }
-                self.lets(&b.body.lets);
-                self.expr(&b.body.value);
-            }
-            ItemKind::Predicate(p) => {
-                self.sizes(&p.sizes);
-                self.params(&p.params);
-                p.body.iter().for_each(|s| self.stmt(s));
-                for (name, span) in std::mem::take(&mut self.late) {
-                    self.name(&name, span);
-                }
-            }
+impl Scopes for Resolver {
+    fn define(&mut self, kind: DefKind, name: &Ident, whole: Span, doc: &str) {
+        let target = self.note(kind, name, whole, doc);
+        if kind == DefKind::Reveal {
+            return;
         }
-    }
-
-    fn sizes(&mut self, sizes: &[Size]) {
-        for size in sizes {
-            size.default.iter().for_each(|e| self.expr(e));
-            let whole = size.default.as_ref().map_or(size.name.span, |d| size.name.span.to(d.span));
-            self.define(DefKind::Size, &size.name, whole, "");
-        }
-    }
-
-    fn params(&mut self, params: &[Param]) {
-        for param in params {
-            param.ty.iter().for_each(|ty| self.ty(ty));
-            param.default.iter().for_each(|e| self.expr(e));
-        }
-        for param in params {
-            let ends = param.ty.iter().map(|ty| ty.span);
-            let ends = ends.chain(param.default.iter().map(|e| e.span));
-            let whole = ends.fold(param.name.span, Span::to);
-            self.define(DefKind::Param, &param.name, whole, "");
-        }
-    }
-
-    fn lets(&mut self, lets: &[Let]) {
-        for l in lets {
-            self.expr(&l.value);
-            l.names.iter().for_each(|name| self.define(DefKind::Let, name, l.span(), ""));
-        }
-    }
-
-    fn stmt(&mut self, stmt: &Stmt) {
-        let define = |this: &mut Self, kind, name| this.define(kind, name, stmt.span, &stmt.doc);
-        match &stmt.kind {
-            StmtKind::Require(r) => self.require(&r.cond),
-            StmtKind::Parties { name, size } => {
-                size.iter().for_each(|e| self.expr(e));
-                define(self, DefKind::Parties, name);
-            }
-            StmtKind::Input { name, ty, range, from } => {
-                self.ty(ty);
-                range.iter().for_each(|e| self.expr(e));
-                from.iter().for_each(|g| self.ident(&g.set));
-                define(self, DefKind::Input, name);
-            }
-            StmtKind::Let(l) => {
-                self.expr(&l.value);
-                l.names.iter().for_each(|name| define(self, DefKind::Let, name));
-            }
-            StmtKind::State { name, ty, range, start } => {
-                self.ty(ty);
-                range.iter().for_each(|e| self.expr(e));
-                self.expr(start);
-                define(self, DefKind::State, name);
-            }
-            StmtKind::Store { value, name } => {
-                self.expr(value);
-                self.ident(name);
-            }
-            StmtKind::Sample { name, counts, of, each } => {
-                counts.iter().for_each(|e| self.expr(e));
-                self.expr(of);
-                each.iter().for_each(|each| self.ident(each));
-                define(self, DefKind::Sample, name);
-            }
-            StmtKind::Noise { name, ty, law, scale } => {
-                self.ty(ty);
-                self.names.refs.push((law.span, Target::Word(Word::Law)));
-                self.expr(scale);
-                define(self, DefKind::Sample, name);
-            }
-            StmtKind::Reveal { value, to, member, name } => {
-                let outside = self.scope.len();
-                if let Some(m) = member {
-                    self.define(DefKind::Loop, m, m.span, "");
-                }
-                self.expr(value);
-                self.scope.truncate(outside);
-                self.ident(to);
-                self.define(DefKind::Reveal, name, stmt.span, &stmt.doc);
-            }
-            StmtKind::Error => {}
-        }
-    }
-
-    /// `failure`, `cut` and `epsilon(..)` are words of a demand unless something local is called so, and `error(x)` always
-    /// is, as for the checker, whatever functions there are. x may be what a later line defines.
-    fn require(&mut self, cond: &Expr) {
-        let ExprKind::Binary(BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt, a, b) =
-            &cond.kind
-        else {
-            return self.expr(cond);
+        // What a block computes may have the name of a size.
+        let hides = |t: &Target| {
+            let Target::Here(def) = t else { return false };
+            kind == DefKind::Layer && self.names.defs[*def].kind == DefKind::Size
         };
-        let (head, args) = match &a.kind {
-            ExprKind::Call(f, args) => (&**f, Some(args)),
-            _ => (&**a, None),
-        };
-        let ExprKind::Name(word) = &head.kind else { return self.expr(cond) };
-        let local = self.scope.iter().any(|(name, _)| name == word);
-        let demands = match word.as_str() {
-            "error" => args.is_some(),
-            "failure" | "cut" => args.is_none() && !local,
-            "epsilon" => !local,
-            _ => false,
-        };
-        let Some(word) = builtin(word).filter(|_| demands) else { return self.expr(cond) };
-        self.names.refs.push((head.span, Target::Builtin(word.name)));
-        for arg in args.into_iter().flatten() {
-            match &arg.kind {
-                ExprKind::Name(name) if word.name == "error" => {
-                    self.late.push((name.clone(), arg.span));
-                }
-                _ => self.expr(arg),
-            }
-        }
-        self.expr(b);
+        let before = self.scope.iter().rev().find(|(n, _)| *n == name.name);
+        self.names.twice += usize::from(before.is_some_and(|(_, t)| !hides(t)));
+        self.scope.push((name.name.clone(), target));
     }
 
-    fn ty(&mut self, ty: &Type) {
-        match &ty.kind {
-            TypeKind::Weights { model, .. } => self.ident(model),
-            TypeKind::Tensor { base, .. } => {
-                let found = builtin(&base.name).filter(|_| !base.span.range().is_empty());
-                let found = found.map(|b| (base.span, Target::Builtin(b.name)));
-                self.names.refs.extend(found);
-            }
-            TypeKind::Tuple(all) => return all.iter().for_each(|ty| self.ty(ty)),
-        }
-        ty.sizes().into_iter().for_each(|e| self.expr(e));
+    fn used(&mut self, name: &str, span: Span, _: Used) {
+        self.name(name, span);
     }
 
-    fn gens(&mut self, value: &Expr, gens: &[Gen]) {
-        let outside = self.scope.len();
-        self.loops(gens);
-        self.expr(value);
-        self.scope.truncate(outside);
+    fn is_local(&self, name: &str) -> bool {
+        self.scope.iter().any(|(n, _)| n == name)
     }
 
-    fn loops(&mut self, gens: &[Gen]) {
-        for g in gens {
-            self.expr(&g.domain);
-            self.define(DefKind::Loop, &g.var, g.var.span.to(g.domain.span), "");
-            g.cond.iter().for_each(|c| self.expr(c));
-        }
+    fn depth(&self) -> Depth {
+        (self.scope.len(), 0)
     }
 
-    /// What is carried is known in the steps, and where it begins is outside of them.
-    fn iterate(&mut self, i: &Iterate) {
-        let outside = self.scope.len();
-        for c in &i.carried {
-            c.ty.iter().for_each(|ty| self.ty(ty));
-            c.range.iter().for_each(|e| self.expr(e));
-            self.expr(&c.start);
-        }
-        self.loops(&i.gens);
-        for c in &i.carried {
-            self.define(DefKind::Carried, &c.name, c.name.span.to(c.start.span), "");
-        }
-        self.lets(&i.body.lets);
-        self.expr(&i.body.value);
-        self.scope.truncate(outside);
+    fn leave(&mut self, (known, _): Depth) {
+        self.scope.truncate(known);
+    }
+
+    fn bounded(&mut self, name: &str, span: Span) {
+        self.late.push((name.to_owned(), span));
+    }
+
+    fn element(&mut self, base: &Ident) {
+        let found = builtin(&base.name).filter(|_| !base.span.range().is_empty());
+        self.names.refs.extend(found.map(|b| (base.span, Target::Builtin(b.name))));
+    }
+
+    fn demand(&mut self, word: &str, at: Span) {
+        self.names.refs.extend(builtin(word).map(|b| (at, Target::Builtin(b.name))));
+    }
+
+    fn law(&mut self, law: &Ident) {
+        self.names.refs.push((law.span, Target::Word(Word::Law)));
     }
 
     fn expr(&mut self, e: &Expr) {
         match &e.kind {
-            ExprKind::Name(name) => self.name(name, e.span),
             ExprKind::Path(head, name) => {
                 let shelf = library::shelf(&head.name);
                 self.names.refs.extend(shelf.map(|_| (head.span, Target::Word(Word::Library))));
@@ -554,13 +362,6 @@ impl Resolver {
                     self.expr(&arg.value);
                 }
             }
-            ExprKind::Weights(model) => self.ident(model),
-            ExprKind::Iterate(i) => self.iterate(i),
-            ExprKind::Comp(value, gens) => self.gens(value, gens),
-            ExprKind::CallGen(f, value, gens) => {
-                self.expr(f);
-                self.gens(value, gens);
-            }
             ExprKind::Field(a, field) => {
                 self.expr(a);
                 let target = match field.name.as_str() {
@@ -570,7 +371,7 @@ impl Resolver {
                 let target = target.map_or(Target::Word(Word::Field), |b| Target::Builtin(b.name));
                 self.names.refs.push((field.span, target));
             }
-            _ => e.children().into_iter().for_each(|e| self.expr(e)),
+            _ => self.inside(e),
         }
     }
 }

@@ -13,7 +13,6 @@ pub struct Position {
 /// From one place up to another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Range {
-    /// The first place.
     pub start: Position,
     /// The place behind the last.
     pub end: Position,

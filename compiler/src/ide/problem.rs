@@ -23,7 +23,6 @@ pub struct Problem {
 /// Edits that do what a hint says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// What they do.
     pub title: String,
     /// All of them at once.
     pub edits: Vec<Edit>,
@@ -32,13 +31,11 @@ pub struct Fix {
 /// A place in some file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Where that is.
     pub file: Where,
     /// The place in it.
     pub range: Range,
 }
 
-/// A file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Where {
     /// The one asked about.

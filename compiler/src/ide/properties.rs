@@ -1,4 +1,5 @@
-//! What must hold of the answers about every program that comes with the compiler: at each word of it, not at chosen ones.
+//! What must hold of the answers about every program that comes with the compiler: at each word of it, not at chosen
+//! ones.
 
 use super::names::{DefKind, Target};
 use super::*;
@@ -34,7 +35,8 @@ fn bytes(d: &Document, r: Range) -> std::ops::Range<usize> {
     d.offset(r.start)..d.offset(r.end)
 }
 
-/// Words follow one another, do not overlap, and each name of the text is one of them, whose kind is that of its definition.
+/// Words follow one another, do not overlap, and each name of the text is one of them, whose kind is that of its
+/// definition.
 #[test]
 fn every_name_is_coloured_once_as_what_it_is() {
     for (name, text) in files() {
@@ -174,8 +176,8 @@ fn expressions(item: &Item) -> Vec<&Expr> {
     }
 }
 
-/// At the beginning of each argument of each call: its function, and the parameter that it is, also by a name, behind a pipe, and
-/// where the text ends there.
+/// At the beginning of each argument of each call: its function, and the parameter that it is, also by a name, behind a
+/// pipe, and where the text ends there.
 #[test]
 fn signatures_say_which_argument_it_is() {
     let mut seen = 0;
@@ -260,8 +262,8 @@ fn edited(d: &Document, edits: &[Edit]) -> String {
     out
 }
 
-/// A definition that is renamed, or not and why: what is renamed builds to the same circuit, in which, where the rename says
-/// so, the one name stands in the place of the other. Names are new ones, and names that the text has.
+/// A definition that is renamed, or not and why: what is renamed builds to the same circuit, in which, where the rename
+/// says so, the one name stands in the place of the other. Names are new ones, and names that the text has.
 #[test]
 fn renamed_programs_are_the_same_or_it_is_said_why_not() {
     let (count, seed) = (number("SLVR_COUNT", 30), number("SLVR_SEED", 1));

@@ -12,7 +12,6 @@ pub struct Fold {
     pub first: u32,
     /// The last that goes.
     pub last: u32,
-    /// They are comments.
     pub comment: bool,
 }
 

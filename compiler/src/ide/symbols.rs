@@ -7,7 +7,6 @@ use crate::source::Span;
 use crate::syntax::ast::ItemKind;
 use crate::syntax::signature;
 
-/// What is defined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SymbolKind {
     Predicate,
@@ -18,10 +17,8 @@ pub enum SymbolKind {
     Constant,
     /// A value of the run: an input, a `let`, a state, a draw.
     Value,
-    /// A party set.
     Parties,
     Layer,
-    /// What is revealed.
     Reveal,
 }
 
@@ -29,11 +26,9 @@ pub enum SymbolKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     pub name: String,
-    /// What it is.
     pub kind: SymbolKind,
     /// Its signature, if it is an item.
     pub detail: String,
-    /// All of it.
     pub whole: Range,
     /// Its name.
     pub at: Range,

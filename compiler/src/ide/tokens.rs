@@ -24,11 +24,9 @@ pub enum TokenKind {
     Class,
     /// A size or a parameter.
     Parameter,
-    /// A value.
     Variable,
     /// A layer of a model, or a field.
     Property,
-    /// A library.
     Namespace,
 }
 
@@ -49,12 +47,10 @@ impl TokenKind {
     ];
 }
 
-/// A word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     /// Where, on one line.
     pub range: Range,
-    /// What it is.
     pub kind: TokenKind,
 }
 

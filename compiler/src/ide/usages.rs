@@ -1,7 +1,7 @@
 //! Where a name is used, and what renames it.
 //!
-//! A name is renamed where it is certain what means it. Whether another name would do is not guessed from the names that
-//! there are: the renamed text is resolved again, and each place must mean what it meant.
+//! A name is renamed where it is certain what means it. Whether another name would do is not guessed from the names
+//! that there are: the renamed text is resolved again, and each place must mean what it meant.
 
 use super::document::{Document, Edit};
 use super::names::{Def, DefKind, Names, Target};
@@ -14,7 +14,6 @@ use crate::syntax::lexer::lex;
 /// A place where a name stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Where.
     pub range: Range,
     /// It is defined there.
     pub defines: bool,

@@ -45,8 +45,8 @@ pub struct Certificate {
     /// Values of `relu` saturate at this and products with a reciprocal at half of it, those that the declared ranges
     /// alone do not bound: in models so that what is made of them fits words of 64 bits, elsewhere so that it fits any.
     pub saturates_at: Option<f64>,
-    /// Cuts that the proven intervals do not exclude. Errors and decisions are stated for inputs for which the program's
-    /// values stay within; a value that does not is the end of the cut in a run.
+    /// Cuts that the proven intervals do not exclude. Errors and decisions are stated for inputs for which the
+    /// program's values stay within; a value that does not is the end of the cut in a run.
     pub assumed: Vec<CutRow>,
     /// Values with more fraction bits than others.
     pub precision: Vec<PrecisionRow>,
@@ -101,7 +101,6 @@ pub struct LineRow {
     pub rounding_inputs: f64,
 }
 
-/// A comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionRow {
     pub line: u32,
@@ -164,7 +163,8 @@ impl SaturationRow {
 }
 
 impl Certificate {
-    /// Of the comparisons of which something is proven, the one with the largest margin, for inputs as they are encoded.
+    /// Of the comparisons of which something is proven, the one with the largest margin, for inputs as they are
+    /// encoded.
     pub fn widest(&self) -> Option<&DecisionRow> {
         let proven = self.decisions.iter().filter(|d| !d.says_nothing);
         proven.max_by(|a, b| a.margin.total_cmp(&b.margin))
@@ -175,7 +175,8 @@ impl Certificate {
         self.decisions.iter().filter(|d| d.says_nothing).count()
     }
 
-    /// Of all comparisons of which something is proven, the most that rounding the inputs may move the two sides towards one another.
+    /// Of all comparisons of which something is proven, the most that rounding the inputs may move the two sides
+    /// towards one another.
     pub fn widest_rounding(&self) -> f64 {
         let proven = self.decisions.iter().filter(|d| !d.says_nothing);
         proven.map(|d| d.rounding_inputs).fold(0.0, f64::max)
@@ -441,7 +442,7 @@ mod tests {
         let (_, text) = PREDICATES.iter().find(|(n, _)| n.starts_with("slvr_conf")).expect("one");
         let bound = [("M", "Mlp[9,hidden=4]"), ("m", "5"), ("c", "1"), ("b", "2")];
         let (program, sources, compiled) = compiled(text, &bound);
-        assert_eq!(compiled.stated, crate::lower::stated::DEALER);
+        assert_eq!(compiled.stated, crate::lower::stated::STATED);
         let places = places(&program, &compiled.optimised, &sources);
         let certified = |change: &dyn Fn(&mut StatedErrors)| {
             let mut compiled = compiled.clone();

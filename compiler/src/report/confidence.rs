@@ -16,8 +16,8 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The interval of Clopper and Pearson (1934): whatever the true share of independent draws is, the interval that is
-    /// computed from them contains it with at least this confidence. Nothing seen of nothing says nothing: 0 to 1.
+    /// The interval of Clopper and Pearson (1934): whatever the true share of independent draws is, the interval that
+    /// is computed from them contains it with at least this confidence. Nothing seen of nothing says nothing: 0 to 1.
     pub fn clopper_pearson(seen: u64, of: u64, confidence: f64) -> Measured {
         let seen = seen.min(of);
         let tail = (1.0 - confidence) / 2.0;

@@ -8,7 +8,7 @@ use super::confidence::Measured;
 use crate::analysis::errors::{errors, input_errors};
 use crate::analysis::given::{self, FAILURE_LOG2, Flips, MOST, Running, Verdict, encoded, keeping};
 use crate::graph::eval::{Coin, EvalError, Inputs};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Output};
 use crate::pipeline::Compiled;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -88,7 +88,6 @@ pub struct KeepRow {
     pub bits: u64,
     /// So many are as in the program in every run.
     pub certain: u64,
-    /// The others.
     pub uncertain: Vec<KeepBit>,
 }
 
@@ -127,7 +126,6 @@ pub struct Decided {
 /// A certificate with what else a run on these inputs says.
 #[derive(Clone, Debug)]
 pub struct OnInputs {
-    /// What is proven.
     pub certificate: GivenCertificate,
     /// All decisions, in order.
     pub decisions: Vec<Decided>,
@@ -156,12 +154,7 @@ impl OnInputs {
         bounds(c, inputs, coin, &mut |id, x, operands| {
             flips.see(id, x);
             if at.contains(&id) {
-                let decided = |i: usize| match g.op(id) {
-                    Op::Gate => f64::from(u8::from(operands[1].value[i] >= 0.0)),
-                    _ => x.value[i],
-                };
-                let verdicts = given::verdicts(g, id, operands).into_iter().enumerate();
-                seen.verdicts.insert(id, verdicts.map(|(i, v)| (decided(i), v)).collect());
+                seen.decisions.insert(id, decided(g, id, x, operands));
             }
             if bits.contains(&id) {
                 let bits = (0..x.value.len()).map(|i| (x.value[i] != 0.0, x.bound(i) > 0.0));
@@ -177,72 +170,89 @@ impl OnInputs {
             }
         })?;
         let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
-        let mut total = Share::default();
-        let mut counts = vec![0u64; ENDS.len() + 1];
-        let mut all = Vec::new();
+        let mut decisions: Vec<Decided> = Vec::new();
         let mut lines: BTreeMap<(u32, String), GivenLine> = BTreeMap::new();
         for (id, site) in &nodes {
-            let Some(verdicts) = seen.verdicts.get(id) else { continue };
+            let Some(decided) = seen.decisions.get(id) else { continue };
             let (line, step) = (line_of(*site), g.sites[*site as usize].name.clone());
-            let set = rows(g, *id);
-            let members = set.map_or(0, |set| set.1);
-            let row = lines.entry((line, step.clone())).or_insert_with(|| GivenLine {
-                line,
-                step,
-                of: Share::default(),
-                least_ratio: None,
-                of_set: set.map(|set| set.0.clone()),
-                members: vec![Share::default(); members as usize],
-            });
-            for (i, (program, verdict)) in verdicts.iter().enumerate() {
-                total.count(verdict);
-                row.of.count(verdict);
-                if members > 0 && row.members.len() as u64 == members {
-                    let each = verdicts.len() as u64 / members;
-                    row.members[(i as u64 / each.max(1)) as usize].count(verdict);
-                }
-                let ratio = verdict.ratio();
-                let least = row.least_ratio.unwrap_or(f64::INFINITY);
-                row.least_ratio = Some(least.min(ratio)).filter(|r| r.is_finite());
-                // At the very end of the first bucket a decision may be certified: of equal sides, say.
-                let ratio = if verdict.certified { ratio.max(1.0) } else { ratio.min(0.999) };
-                counts[ENDS.iter().take_while(|&&end| ratio >= end).count()] += 1;
-                all.push(Decided {
-                    node: *id,
-                    entry: i as u64,
-                    program: *program,
-                    verdict: *verdict,
-                });
-            }
+            let row = lines.entry((line, step.clone()));
+            row.or_insert_with(|| GivenLine::new(line, step, rows(g, *id)))
+                .count(decided, rows(g, *id).map_or(0, |set| set.1));
+            decisions.extend(decided);
         }
-        let starts = [0.0].into_iter().chain(ENDS);
-        let bucket = |(i, from): (usize, f64)| Bucket {
-            from,
-            to: ENDS.get(i).copied(),
-            decisions: counts[i],
+        let mut total = Share::default();
+        decisions.iter().for_each(|d| total.count(&d.verdict));
+        let reveal = |o: &Output| {
+            let factor = (o.factor / o.divisor).abs();
+            let off = seen.off.get(&o.node).copied().unwrap_or(0.0);
+            let off = if off == 0.0 { 0.0 } else { off * factor };
+            GivenReveal { name: o.name.clone(), off }
         };
         let certificate = GivenCertificate {
             failure_log2: FAILURE_LOG2,
             total,
             lines: lines.into_values().collect(),
-            histogram: starts.enumerate().map(bucket).collect(),
-            keep: keep(g, &bits, &seen, &flips, &all, &line_of)?,
-            reveals: (g.outputs.iter())
-                .map(|o| {
-                    let factor = (o.factor / o.divisor).abs();
-                    let off = seen.off.get(&o.node).copied().unwrap_or(0.0);
-                    let off = if off == 0.0 { 0.0 } else { off * factor };
-                    GivenReveal { name: o.name.clone(), off }
-                })
-                .collect(),
+            histogram: histogram(&decisions),
+            keep: keep(g, &bits, &seen, &flips, &decisions, &line_of)?,
+            reveals: g.outputs.iter().map(reveal).collect(),
         };
-        Ok(OnInputs { certificate, decisions: all })
+        Ok(OnInputs { certificate, decisions })
     }
+}
+
+/// The decisions of a node's entries.
+fn decided(g: &Graph, node: NodeId, x: &Running, operands: &[&Running]) -> Vec<Decided> {
+    let program = |i: usize| match g.op(node) {
+        Op::Gate => f64::from(u8::from(operands[1].value[i] >= 0.0)),
+        _ => x.value[i],
+    };
+    let verdicts = given::verdicts(g, node, operands).into_iter().enumerate();
+    let one = |(i, verdict)| Decided { node, entry: i as u64, program: program(i), verdict };
+    verdicts.map(one).collect()
+}
+
+impl GivenLine {
+    fn new(line: u32, step: String, set: Option<&(String, u64)>) -> GivenLine {
+        GivenLine {
+            line,
+            step,
+            of: Share::default(),
+            least_ratio: None,
+            of_set: set.map(|set| set.0.clone()),
+            members: vec![Share::default(); set.map_or(0, |set| set.1) as usize],
+        }
+    }
+
+    /// Adds the decisions of a node with rows for so many members.
+    fn count(&mut self, decisions: &[Decided], members: u64) {
+        for Decided { entry, verdict, .. } in decisions {
+            self.of.count(verdict);
+            if members > 0 && self.members.len() as u64 == members {
+                let each = decisions.len() as u64 / members;
+                self.members[(entry / each.max(1)) as usize].count(verdict);
+            }
+            let least = self.least_ratio.unwrap_or(f64::INFINITY);
+            self.least_ratio = Some(least.min(verdict.ratio())).filter(|r| r.is_finite());
+        }
+    }
+}
+
+fn histogram(decisions: &[Decided]) -> Vec<Bucket> {
+    let mut counts = [0u64; ENDS.len() + 1];
+    for Decided { verdict, .. } in decisions {
+        let ratio = verdict.ratio();
+        // At the very end of the first bucket a decision may be certified: of equal sides, say.
+        let ratio = if verdict.certified { ratio.max(1.0) } else { ratio.min(0.999) };
+        counts[ENDS.iter().take_while(|&&end| ratio >= end).count()] += 1;
+    }
+    let starts = [0.0].into_iter().chain(ENDS).zip(counts).enumerate();
+    let bucket = |(i, (from, decisions))| Bucket { from, to: ENDS.get(i).copied(), decisions };
+    starts.map(bucket).collect()
 }
 
 #[derive(Default)]
 struct Seen {
-    verdicts: BTreeMap<NodeId, Vec<(f64, Verdict)>>,
+    decisions: BTreeMap<NodeId, Vec<Decided>>,
     /// What the program has, and whether it may differ.
     bits: BTreeMap<NodeId, Vec<(bool, bool)>>,
     off: BTreeMap<NodeId, f64>,
@@ -329,8 +339,8 @@ fn keep(
 
 /// Bytes of what is held at one time, about.
 pub fn memory(c: &Compiled) -> u64 {
-    // A value, its two bounds, the three parts of its noise and the two bounds of the program's own value, of operands and
-    // of what is made of them; and what is added up of these.
+    // A value, its two bounds, the three parts of its noise and the two bounds of the program's own value, of operands
+    // and of what is made of them; and what is added up of these.
     given::peak(&c.optimised).saturating_mul(9 * 8)
 }
 

@@ -161,7 +161,6 @@ pub fn and_many(
     })
 }
 
-/// What [`and_many`] has.
 struct Given<'a> {
     open: Strips<'a>,
     mask: Strips<'a>,

@@ -48,7 +48,6 @@ impl Scalar for u128 {
     }
 }
 
-/// 0.
 pub const fn zero<T: Scalar>() -> Element<T> {
     [T::ZERO; DEGREE]
 }
@@ -65,18 +64,15 @@ pub fn point<T: Scalar>(i: u64) -> Element<T> {
     std::array::from_fn(|j| T::from_u64(i >> j & 1))
 }
 
-/// a + b.
 pub fn add<T: Scalar>(a: &Element<T>, b: &Element<T>) -> Element<T> {
     std::array::from_fn(|i| a[i].wadd(b[i]))
 }
 
-/// a - b.
 pub fn sub<T: Scalar>(a: &Element<T>, b: &Element<T>) -> Element<T> {
     std::array::from_fn(|i| a[i].wsub(b[i]))
 }
 
 versions! {
-    /// a b.
     pub fn mul<[T] [T: Scalar]>(a: &Element<T>, b: &Element<T>) -> Element<T> {
         let mut wide = [T::ZERO; 2 * DEGREE];
         for (i, &x) in a.iter().enumerate() {
@@ -117,7 +113,6 @@ pub fn inverse<T: Scalar>(a: &Element<T>) -> Element<T> {
     out
 }
 
-/// X times a.
 fn times_x<T: Scalar>(a: &Element<T>) -> Element<T> {
     let top = a[DEGREE - 1];
     let mut out: Element<T> = std::array::from_fn(|i| if i == 0 { T::ZERO } else { a[i - 1] });

@@ -46,7 +46,6 @@ impl<T: Scalar> Vector<T> {
         (rows.len() == n.checked_mul(DEGREE)?).then_some(Vector { n, rows })
     }
 
-    /// Number of elements.
     pub fn len(&self) -> usize {
         self.n
     }
@@ -66,12 +65,10 @@ impl<T: Scalar> Vector<T> {
         &self.rows
     }
 
-    /// Element t.
     pub fn get(&self, t: usize) -> Element<T> {
         std::array::from_fn(|i| self.rows[i * self.n + t])
     }
 
-    /// Sets element t.
     pub fn set(&mut self, t: usize, x: &Element<T>) {
         x.iter().enumerate().for_each(|(i, &x)| self.rows[i * self.n + t] = x);
     }
@@ -222,8 +219,8 @@ pub fn cross<T: Scalar>(u: &Vector<T>, v: &Vector<T>, blocks: usize) -> Vec<Elem
         let (u, v) = all.map(|(a, b)| (u.get(a), v.get(b))).unzip::<_, _, Vec<_>, Vec<_>>();
         return products(&u, &v);
     }
-    // Of each part and each block of u, for each block of v in turn the coefficient of X^0, then for each that of X^1: so
-    // a row is added as it stands.
+    // Of each part and each block of u, for each block of v in turn the coefficient of X^0, then for each that of X^1:
+    // so a row is added as it stands.
     let each = 2 * QUARTER * blocks;
     let mut sums = vec![T::ZERO; PARTS.len() * blocks * each];
     let columns = QUARTER * blocks;

@@ -94,10 +94,11 @@ fn plus<T: Scalar>(to: &mut Sums<T>, x: &Sums<T>) {
 /// The values at the points of a grid of inner products of vectors of words with coefficients, added up over several
 /// vectors.
 ///
-/// A vector of 2^m blocks is read as the values of polynomials in m variables, of degree 1 in each: block b is the value
-/// where the variables are the bits of b, the highest bit the first variable. Products of two such polynomials are known
-/// from 3^m *points*, where each variable is 0, 1 or high: where it is high, the coefficient of its highest power
-/// counts. Points are numbered in base 3, with the digits 0, 1, and 2 for high, the first variable in the highest place.
+/// A vector of 2^m blocks is read as the values of polynomials in m variables, of degree 1 in each: block b is the
+/// value where the variables are the bits of b, the highest bit the first variable. Products of two such polynomials
+/// are known from 3^m *points*, where each variable is 0, 1 or high: where it is high, the coefficient of its highest
+/// power counts. Points are numbered in base 3, with the digits 0, 1, and 2 for high, the first variable in the highest
+/// place.
 pub struct Grid<T = u64> {
     variables: u32,
     sums: Vec<Sums<T>>,

@@ -139,7 +139,6 @@ pub(super) struct Left<'a, T> {
     pub data: &'a [T],
     /// Distance of its rows.
     pub stride: usize,
-    /// Number of rows.
     pub rows: usize,
 }
 

@@ -80,7 +80,6 @@ impl<const N: usize> Walk<N> {
         (self.dims[last], self.strides[last])
     }
 
-    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.dims[..self.dims.len() - 1].iter().product()
     }

@@ -19,7 +19,6 @@ pub(crate) enum Clmul {
 /// Four products of polynomials, lower word first, whose sum counts.
 pub(crate) type Products = [u64; 8];
 
-/// Their sum.
 pub(crate) fn summed(x: &Products) -> u128 {
     let (pairs, _) = x.as_chunks::<2>();
     pairs.iter().fold(0, |s, x| s ^ (u128::from(x[1]) << 64 | u128::from(x[0])))
@@ -31,7 +30,6 @@ pub(crate) fn summed(x: &Products) -> u128 {
 pub(crate) struct Detected(());
 
 impl Clmul {
-    /// The widest.
     #[inline]
     pub(crate) fn best() -> Self {
         #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
@@ -79,8 +77,8 @@ impl Clmul {
     }
 
     /// Of 2^m blocks of each of K vectors of bits, values of polynomials in m variables, adds at the 3^m points of the
-    /// [grid](crate::grid) the sum of c[i] times word i of the sum of the products of the first two, and of the next two.
-    /// `scratch` has as many blocks for each.
+    /// [grid](crate::grid) the sum of c[i] times word i of the sum of the products of the first two, and of the next
+    /// two. `scratch` has as many blocks for each.
     pub(crate) fn add_grid<const N: usize, const K: usize>(
         self,
         sums: &mut [Products],

@@ -12,7 +12,6 @@ pub(crate) struct Avx512(());
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Avx2(());
 
-/// Any processor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Portable;
 
@@ -71,7 +70,6 @@ pub(crate) enum Isa {
 }
 
 impl Isa {
-    /// The widest.
     #[inline(always)]
     pub(crate) fn best() -> Self {
         if let Some(x) = Avx512::detect() {

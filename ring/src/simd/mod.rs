@@ -177,8 +177,8 @@ versions! {
 }
 
 versions! {
-    /// Of four blocks of two vectors, values of polynomials in two variables, adds the products at the nine points of the
-    /// grid.
+    /// Of four blocks of two vectors, values of polynomials in two variables, adds the products at the nine points of
+    /// the grid.
     pub(crate) fn nine_products<[T, N] [T: Word, const N: usize]>(
         out: &mut [[T; N]; 9], u: &[[T; N]; 4], v: &[[T; N]; 4],
     ) {
@@ -287,14 +287,12 @@ versions! {
 }
 
 versions! {
-    /// a[i] = f(a[i]).
     pub(super) fn map<[T, F] [T: Word, F: Fn(T) -> T]>(a: &mut [T], f: F) {
         a.iter_mut().for_each(|x| *x = f(*x));
     }
 }
 
 versions! {
-    /// out[i] = f(a[i]).
     pub(super) fn convert<[T, U, F] [T: Word, U: Word, F: Fn(T) -> U]>(out: &mut [U], a: &[T], f: F) {
         for (o, &x) in out.iter_mut().zip(a) {
             *o = f(x);

@@ -87,8 +87,8 @@ fn picked<T: Word>(sums: &mut [[T; LANES]; DEGREE], tables: &Subsets<T>, picks: 
     }
 }
 
-/// As [`picked`], of words of 64 bits. In vector instructions, because the compiler makes many sums at a time of it, and
-/// gathers for them word by word what stands side by side.
+/// As [`picked`], of words of 64 bits. In vector instructions, because the compiler makes many sums at a time of it,
+/// and gathers for them word by word what stands side by side.
 fn picked_words(sums: &mut [[u64; LANES]; DEGREE], tables: &Subsets<u64>, picks: &Picks) {
     #[cfg(all(target_arch = "x86_64", feature = "avx512"))]
     if crate::simd::Avx512::detect().is_some() {

@@ -102,7 +102,7 @@ fn these_inputs(out: &mut String, r: &Report<'_>) {
     let p = &r.proven;
     let _ = writeln!(
         out,
-        "\nproven for these inputs, as they are encoded, but for a probability of 2^{:.0}",
+        "\nproven for these inputs, as they are encoded, except with probability 2^{:.0}",
         p.failure_log2
     );
     if p.total.decisions == 0 {

@@ -3,6 +3,7 @@
 mod html;
 mod json;
 mod report;
+mod rows;
 mod text;
 mod workers;
 
@@ -29,7 +30,8 @@ impl Report {
         html::page(self)
     }
 
-    /// Of a program with noise: states epsilon at this delta and for these numbers of rounds, instead of the usual ones.
+    /// Of a program with noise: states epsilon at this delta and for these numbers of rounds, instead of the usual
+    /// ones.
     ///
     /// # Errors
     ///

@@ -21,7 +21,7 @@ pub struct Report {
     pub cost: Cost,
     /// By line, in order; of an artifact by statement.
     pub lines: Vec<LineRow>,
-    /// By step, dearest first.
+    /// By step, the most expensive first.
     pub steps: Vec<LineRow>,
     /// By site of the circuit, its line in the predicate's file.
     pub places: Vec<u32>,
@@ -38,7 +38,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// The family of a circuit's protocols against a malicious party: only in T2 two parties open words to each other under a mask.
+    /// The family of a circuit's protocols against a malicious party: only in T2 two parties open words to each other
+    /// under a mask.
     pub fn family(&self) -> &'static str {
         let mut sent = self.circuit.layers.iter().flat_map(|l| &l.exchange);
         if sent.any(|i| matches!(i.op, Op::OpenMasked { .. })) { "t2" } else { "t1" }

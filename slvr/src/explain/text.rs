@@ -1,14 +1,14 @@
 //! The report as text.
 
 use super::report::Report;
+use super::rows::{self, certified, columns, figures};
 use crate::report;
-use crate::units::{bound, bytes, count, error, network, per_party, range, seconds, share, taken};
+use crate::units::{bound, bytes, count, error, network, per_party, seconds, share};
 use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::cost::{LineRow, dearest_first, mean, most};
+use slvr_compiler::cost::{LineRow, mean, most, most_expensive_first};
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::report::precision::PrecisionRow;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -114,18 +114,20 @@ fn times(out: &mut String, r: &Report) {
     }
 }
 
-/// Whether any row has a range or an error: otherwise there are no columns for them.
-fn certified(rows: &[LineRow]) -> bool {
-    rows.iter().any(|r| r.range.is_some() || r.error.is_some())
+/// Cells below their columns.
+fn aligned(cells: &[String], certified: bool) -> String {
+    let columns = columns(certified).iter().zip(cells);
+    let all: Vec<String> = columns.map(|(c, cell)| format!("{cell:>0$}", c.width)).collect();
+    all.join("  ")
 }
 
 fn heading(certified: bool) -> String {
-    let more = if certified { format!("  {:>16}  {:>8}", "range", "error") } else { String::new() };
-    format!("{:>6}  {:>5}  {:>8}  {:>8}  {:>8}{more}", "rounds", "waits", "bytes", "MACs", "memory")
+    let names: Vec<String> = columns(certified).iter().map(|c| c.name.into()).collect();
+    aligned(&names, certified)
 }
 
-/// What stands behind a line in an editor: the rounds that wait for it, bytes, range and error as in the listing. Nothing
-/// of a line of which there is none of these to say.
+/// What stands behind a line in an editor: the rounds that wait for it, bytes, range and error as in the listing.
+/// Nothing of a line of which there is none of these to say.
 pub fn beside(row: &LineRow) -> Option<String> {
     let mut parts = Vec::new();
     if row.critical > 0 {
@@ -143,26 +145,6 @@ pub fn beside(row: &LineRow) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" · "))
 }
 
-fn columns(row: &LineRow, certified: bool) -> String {
-    // What is nothing is left blank, so that what is something stands out.
-    let some = |n: u64, text: String| if n == 0 { String::new() } else { text };
-    let macs = mean(row.macs);
-    let mut out = format!(
-        "{:>6}  {:>5}  {:>8}  {:>8}  {:>8}",
-        some(row.rounds as u64, row.rounds.to_string()),
-        some(row.critical as u64, row.critical.to_string()),
-        some(mean(row.bytes), per_party(row.bytes)),
-        some(macs, count(macs, "")),
-        some(row.memory, bytes(row.memory)),
-    );
-    if certified {
-        let range = row.range.as_deref().unwrap_or("");
-        let error = row.error.map_or(String::new(), error);
-        let _ = write!(out, "  {range:>16}  {error:>8}");
-    }
-    out
-}
-
 /// The source, with what each line costs beside it.
 fn listing(out: &mut String, r: &Report) {
     let certified = certified(&r.lines);
@@ -173,18 +155,19 @@ fn listing(out: &mut String, r: &Report) {
         heading(certified),
         r.file
     );
-    let blank = columns(&LineRow::default(), certified);
+    let cells = |row: &LineRow| aligned(&figures(row), certified);
+    let blank = cells(&LineRow::default());
     for (n, text) in r.source.lines().enumerate().map(|(i, t)| (i as u32 + 1, t)) {
         let row = r.lines.iter().find(|l| l.line == n);
-        let cells = row.map_or_else(|| blank.clone(), |row| columns(row, certified));
+        let cells = row.map_or_else(|| blank.clone(), cells);
         let _ = writeln!(out, "{}", format!("  {cells} | {n:>3} {text}").trim_end());
     }
 }
 
-/// The dearest rows.
+/// The most expensive rows.
 fn table(out: &mut String, title: &str, r: &Report, rows: &[LineRow]) {
     let mut rows = rows.to_vec();
-    dearest_first(&mut rows);
+    most_expensive_first(&mut rows);
     let all: u64 = r.cost.bytes.iter().sum();
     let _ = writeln!(out, "\n{title}\n  {:>6}  {}  line", "share", heading(false));
     let rest = rows.split_off(rows.len().min(SHOWN));
@@ -195,7 +178,7 @@ fn table(out: &mut String, title: &str, r: &Report, rows: &[LineRow]) {
             out,
             "  {:>6}  {}  {line:>4} {}",
             share(sum, all),
-            columns(row, false),
+            aligned(&figures(row), false),
             row.text.trim()
         );
     }
@@ -207,121 +190,11 @@ fn table(out: &mut String, title: &str, r: &Report, rows: &[LineRow]) {
 
 /// What is proven, for all inputs.
 fn certificate(out: &mut String, c: &Certificate) {
-    let failure = match c.failure_log2 {
-        Some(p) => format!("at most 2^{p:.1}, proven"),
-        None => "nothing can fail".to_string(),
-    };
-    let _ = writeln!(out, "\ncertificate\n  failure       {failure}");
-    for t in &c.failure.terms {
-        let _ = writeln!(out, "                2^{:.1}: {}", t.log2, t.what);
-    }
-    for i in &c.inputs {
-        let _ = writeln!(
-            out,
-            "  input         {} in {}: {}; enforced {}",
-            i.name,
-            range(i.declared),
-            i.how,
-            range(i.enforced)
-        );
-        if let Some(n) = i.norm {
-            let enforced = i.enforced_norm.map_or_else(
-                || "the parties do not enforce it".to_string(),
-                |e| format!("the parties enforce {e:.0}"),
-            );
-            let _ = writeln!(
-                out,
-                "                a client's own software keeps its Euclidean norm to at most {n:.0}; {enforced}"
-            );
+    out.push_str("\ncertificate\n");
+    for (kind, lines) in rows::certificate(c) {
+        for (i, line) in lines.iter().enumerate() {
+            let _ = writeln!(out, "  {:<13} {line}", if i == 0 { kind } else { "" });
         }
-    }
-    for e in &c.error {
-        let (kind, name, within) = (e.kind(), &e.name, range(e.range));
-        if e.says_nothing() {
-            let _ = writeln!(
-                out,
-                "  {kind:<13} {name} in {within}; of its error nothing is proven for all inputs: narrower ranges may give a\n\
-                 \x20               bound, and `slvrc certify` proves one for inputs at hand"
-            );
-            continue;
-        }
-        let _ = writeln!(
-            out,
-            "  {kind:<13} {name} in {within}, off by at most {}, proven for all inputs as they are encoded\n\
-             \x20               rounding the inputs changes it by at most {}",
-            error(e.proven),
-            error(e.rounding_inputs)
-        );
-    }
-    if c.error.iter().any(|e| e.state) {
-        out.push_str(
-            "  states        errors are those of one round, from the states as they are kept; what rounding has made of states\n\
-             \x20               may grow from round to round, and no figure here counts it\n",
-        );
-    }
-    for p in &c.precision {
-        let PrecisionRow { line, step, fraction, added, bits } = p;
-        let step = if step.is_empty() { String::new() } else { format!(" {step}") };
-        let _ = writeln!(
-            out,
-            "  precision     line {line}:{step} has {fraction} fraction bits, {added} more than others; \
-             {bits} bits in all"
-        );
-    }
-    for k in &c.kept {
-        let _ =
-            writeln!(out, "  precision     {} has 16 fraction bits, as others: {}", k.input, k.why);
-    }
-    for (i, line) in c.privacy.iter().flat_map(|p| p.lines()).enumerate() {
-        let _ = writeln!(out, "  {:<13} {line}", if i == 0 { "noise" } else { "" });
-    }
-    let rings: Vec<String> =
-        c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, ""))).collect();
-    let _ = writeln!(out, "  rings         {}", rings.join(", "));
-    if let Some(top) = c.saturates_at {
-        let half = top / 2.0;
-        let _ = writeln!(
-            out,
-            "  saturates     results of relu at {top}, products with a reciprocal at {half}, where values do not fit"
-        );
-    }
-    for cut in &c.assumed {
-        let _ = writeln!(out, "  cut           line {}: {}", cut.line, taken(cut));
-    }
-    if !c.assumed.is_empty() {
-        let _ = writeln!(
-            out,
-            "                errors and decisions are stated for inputs whose values stay within these cuts"
-        );
-    }
-    for a in &c.saturations {
-        let _ = writeln!(out, "  saturates     line {}: {} {}", a.line, a.function, a.said());
-    }
-    let unproven = c.unproven();
-    if let Some(widest) = c.widest() {
-        let _ = writeln!(
-            out,
-            "  decisions     {} comparisons; as in the program unless both sides are within {} of one \
-             another,\n                the most in line {}, proven for all inputs as they are encoded\n\
-             \x20               rounding the inputs may decide otherwise where they are within {}",
-            c.decisions.len() - unproven,
-            error(widest.margin),
-            widest.line,
-            error(c.widest_rounding())
-        );
-    }
-    if unproven > 0 {
-        let _ = writeln!(
-            out,
-            "  decisions     {unproven} comparisons of which nothing is proven for all inputs: `slvrc certify` says which \
-             fall as in\n                the program for inputs at hand"
-        );
-    }
-    if !c.decisions.is_empty() {
-        let _ = writeln!(
-            out,
-            "                the errors of reveals above are those where no decision falls otherwise"
-        );
     }
 }
 

@@ -40,8 +40,8 @@ impl Arrays<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Input`] of public inputs, of a set that the circuit does not have, or has with other members, and of one in
-    /// which nobody gives what is declared.
+    /// [`Error::Input`] of public inputs, of a set that the circuit does not have, or has with other members, and of
+    /// one in which nobody gives what is declared.
     pub fn submitted(&self, circuit: &Circuit, values: Values) -> Result<Submitted> {
         let known: Vec<&str> = circuit.parties.iter().map(|set| set.name.as_str()).collect();
         if let Some(other) = self.sets.keys().find(|name| !known.contains(&name.as_str())) {

@@ -73,7 +73,8 @@ impl Elements<'_> {
         }
     }
 
-    /// Appends them to others. Of two types of real numbers it becomes the longer one. Whether both are real, or neither.
+    /// Appends them to others. Of two types of real numbers it becomes the longer one. Whether both are real, or
+    /// neither.
     pub fn append_to(&self, all: &mut RawData) -> bool {
         match (&mut *all, self) {
             (RawData::F32(all), Elements::F32(more)) => all.extend_from_slice(more),

@@ -28,7 +28,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use stored::{ENDS, File, Tensors, path_of};
 pub use written::write_own;
-use written::{Named, put_f64, put_i64, write_described};
+pub(crate) use written::{Named, put_f64, put_i64, write_described};
 pub use written::{can_make, named, prepare_outputs, write_file, write_outputs};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
@@ -80,8 +80,8 @@ impl Missing {
     }
 }
 
-/// Has zeros stand in for all inputs of members that gave none: class 0 of labels, and where a range has no 0 the end that
-/// is nearest to it.
+/// Has zeros stand in for all inputs of members that gave none: class 0 of labels, and where a range has no 0 the end
+/// that is nearest to it.
 pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
     for input in &circuit.inputs {
         if let From::Present(set) = input.from {
@@ -102,7 +102,6 @@ pub fn stand_in(circuit: &Circuit, inputs: &mut Inputs) {
 pub struct Submitted {
     /// Of everybody; nothing of who is missing.
     pub inputs: Inputs,
-    /// Who submitted nothing.
     pub missing: Vec<Missing>,
     /// What is said of tensors that no input asks for.
     pub surplus: Vec<String>,
@@ -451,17 +450,40 @@ struct Read {
 }
 
 fn read_file(path: &Path, holds: &str, expected: &[Expected<'_>]) -> Result<Read> {
+    let bytes = bytes_of(path, holds, expected)?;
+    tensors_of(path, &bytes, expected)
+}
+
+fn bytes_of(path: &Path, holds: &str, expected: &[Expected<'_>]) -> Result<Vec<u8>> {
     let at = path.display();
-    let bytes = crate::files::read(path, most_bytes(expected)).map_err(|e| {
+    crate::files::read(path, most_bytes(expected)).map_err(|e| {
         let names: Vec<&str> = expected.iter().map(|e| e.name.as_str()).collect();
         let names = listed(&names);
         Error::Input(match e.kind() {
             ErrorKind::NotFound => format!("{at}: no such file; it should hold {holds}: {names}"),
             _ => format!("{at}: cannot be read: {e}"),
         })
-    })?;
-    let mut file = File::open(path, &bytes).about(|| at.to_string())?;
-    expect(&mut file, &at.to_string(), expected)
+    })
+}
+
+fn tensors_of(path: &Path, bytes: &[u8], expected: &[Expected<'_>]) -> Result<Read> {
+    let at = path.display().to_string();
+    let mut file = File::open(path, bytes).about(|| at.clone())?;
+    expect(&mut file, &at, expected)
+}
+
+/// The tensors of some inputs, and what their file says of itself: of an npz file that is nothing.
+pub(crate) fn read_described<'c>(
+    path: &Path,
+    holds: &str,
+    inputs: impl Iterator<Item = &'c Input>,
+) -> Result<(BTreeMap<String, RawTensor>, BTreeMap<String, String>)> {
+    let expected: Vec<Expected<'_>> = inputs.flat_map(Expected::of).collect();
+    let bytes = bytes_of(path, holds, &expected)?;
+    let read = tensors_of(path, &bytes, &expected)?;
+    let header = SafeTensors::read_metadata(&bytes).ok();
+    let about = header.and_then(|(_, m)| m.metadata().clone()).into_iter().flatten();
+    Ok((read.tensors, about.collect()))
 }
 
 /// Takes the tensors that are expected.
@@ -611,67 +633,4 @@ pub fn frac(input: &Input) -> u32 {
         Encoding::Fixed { frac, .. } => frac,
         Encoding::Int { .. } | Encoding::OneHot { .. } => 0,
     }
-}
-
-/// The states that an evaluation in the clear begins with.
-#[derive(Default)]
-pub struct States {
-    /// By name.
-    pub values: BTreeMap<String, Vec<f64>>,
-    /// Rounds before.
-    pub rounds: u64,
-}
-
-/// What the number of rounds is called in the file's own description.
-const ROUNDS: &str = "slvr.rounds";
-/// What the predicate with its sizes and parameters is called there: a state belongs to one.
-const PROGRAM: &str = "slvr.program";
-
-/// A predicate with its sizes and parameters.
-fn program(circuit: &Circuit) -> String {
-    let sizes = circuit.sizes.iter().map(|(name, value)| format!(" {name}={value}"));
-    format!("{}{}", circuit.name, sizes.collect::<String>())
-}
-
-/// What states an evaluation in the clear begins with: those of a file, if it is there.
-pub fn read_states(circuit: &Circuit, file: &Path) -> Result<States> {
-    if !file.exists() {
-        return Ok(States::default());
-    }
-    let expected: Vec<Expected<'_>> =
-        circuit.states().flat_map(|(_, input)| Expected::of(input)).collect();
-    let read = read_file(file, "the states", &expected)?;
-    let values = read.tensors.into_iter().map(|(name, t)| (name, t.data.to_f64())).collect();
-    // Of a file that says nothing of rounds there has been one.
-    let bytes = crate::files::read(file, most_bytes(&expected)).unwrap_or_default();
-    let header = SafeTensors::read_metadata(&bytes).ok();
-    let about = header.and_then(|(_, m)| m.metadata().clone()).unwrap_or_default();
-    if let Some(of) = about.get(PROGRAM).filter(|of| **of != program(circuit)) {
-        refuse!(
-            "{}: the states are those of {}, and this is {}: a state belongs to one predicate with its sizes and \
-             parameters. Begin another file",
-            file.display(),
-            shown(of),
-            program(circuit)
-        );
-    }
-    let said = about.get(ROUNDS).and_then(|n| n.parse::<u64>().ok());
-    Ok(States { values, rounds: said.unwrap_or(1) })
-}
-
-/// Writes the states of the next round.
-pub fn write_states(circuit: &Circuit, file: &Path, states: &States) -> Result<()> {
-    let mut named = Named::new();
-    for (_, input) in circuit.states() {
-        let data = states.values.get(&input.name).map_or(&[][..], Vec::as_slice);
-        match input.encoding {
-            Encoding::Fixed { .. } => put_f64(&mut named, &input.name, &input.shape, data),
-            _ => {
-                let whole: Vec<i64> = data.iter().map(|&x| x as i64).collect();
-                put_i64(&mut named, &input.name, &input.shape, &whole);
-            }
-        }
-    }
-    let about = [(ROUNDS, states.rounds.to_string()), (PROGRAM, program(circuit))];
-    write_described(file, &named, &about)
 }

@@ -17,7 +17,6 @@ pub enum File<'b> {
     Npz(Npz<'b>),
 }
 
-/// Tensors by name.
 pub trait Tensors {
     /// Their names, in order.
     fn names(&self) -> Vec<String>;

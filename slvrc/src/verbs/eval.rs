@@ -3,13 +3,14 @@
 use crate::fail::{print, say};
 use crate::target::{Invalid, Target};
 use serde_json::{Value, json};
+use slvr::clear_states::{self, States};
 use slvr::cohort::Cohort;
 use slvr::coins::coins;
 use slvr::eval::{self, How};
 use slvr::files::Prepared;
 use slvr::memory;
 use slvr::program;
-use slvr::tensors::{self, States, Values};
+use slvr::tensors::{self, Values};
 use slvr_compiler::cost;
 use slvr_runtime::share::encode::Encoded;
 use std::path::PathBuf;
@@ -74,13 +75,13 @@ impl Eval {
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
         tensors::stand_in(circuit, &mut inputs);
         let mut states = match &self.state {
-            Some(file) => tensors::read_states(circuit, file)?,
+            Some(file) => clear_states::read(circuit, file)?,
             None => States::default(),
         };
         let (given, drawn) = ((&inputs, encoded), (coins.as_slice(), self.seed));
         let outputs = eval::evaluate(&cohort.loaded, how, given, drawn, &mut states)?;
         if let Some(file) = &self.state {
-            tensors::write_states(circuit, file, &states)?;
+            clear_states::write(circuit, file, &states)?;
         }
         if let Some(dir) = &self.outputs {
             let members = Some(cohort.members.as_slice());

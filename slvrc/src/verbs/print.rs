@@ -37,9 +37,9 @@ impl Print {
             misuse!("--after and --dot go with --stage graph");
         }
         if let Some(after) = &self.after {
-            let known = after == "build" || passes::PIPELINE.iter().any(|p| p.name == after);
+            let known = after == "build" || passes::pipeline().any(|p| p.name == after);
             if !known {
-                let names: Vec<&str> = passes::PIPELINE.iter().map(|p| p.name).collect();
+                let names: Vec<&str> = passes::pipeline().map(|p| p.name).collect();
                 let names = names.join(", ");
                 misuse!("no pass `{after}`; there are build, {names}");
             }
@@ -66,8 +66,8 @@ impl Print {
                     };
                     // What fits no ring is printed all the same.
                     let level = checked.compile(&print).map_or(passes::Level::COARSE, |c| c.level);
-                    let last = passes::unscaled(&built, &mut see)
-                        .and_then(|front| passes::scaled(&front, &level, &mut see));
+                    let front = passes::unscaled(&built, &mut see);
+                    let last = passes::scaled(&front, &level, &mut see);
                     let last = last.map_err(|d| checked.rejected(vec![*d]))?;
                     if self.after.is_none() {
                         chosen = last;

@@ -64,7 +64,7 @@ fn a_small_folder() {
                     rounding the inputs changes it by at most 0
       decisions     the largest margin is 7.4e-4, in line 11
 
-    proven for these inputs, as they are encoded, but for a probability of 2^-60
+    proven for these inputs, as they are encoded, except with probability 2^-60
       decisions     3 of 4 (75.0 %) certified: every run takes them as the program does
                     line 11, keep: 3 of 4 (75.0 %); the smallest gap is 0.00 of its bound
                       of members that do not attack: 2 of 3 (66.6 %)

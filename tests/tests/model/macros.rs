@@ -9,7 +9,7 @@ use slvr_compiler::graph::ranks::First;
 use slvr_compiler::lower::common::lookup;
 use slvr_compiler::lower::common::masked::{self, Pair, Split};
 use slvr_compiler::lower::malicious::{self, location, one_hots};
-use slvr_compiler::lower::stated::{DEALER, SYMMETRIC};
+use slvr_compiler::lower::stated::STATED;
 use slvr_compiler::lower::t1::saturation::Ends;
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
 use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
@@ -227,7 +227,7 @@ fn functions() -> Vec<Macro> {
             64,
             &positive,
             Box::new(move |e, x| elementary::recip(e, operand(x[0], 4096, true))),
-            SYMMETRIC.recip,
+            STATED.recip,
             |x| 1.0 / x[0],
         ),
         function(
@@ -238,7 +238,7 @@ fn functions() -> Vec<Macro> {
                 let (x, y) = (operand(x[0], 0, false), operand(x[1], 0, false));
                 elementary::divide(e, x, y)
             }),
-            SYMMETRIC.div,
+            STATED.div,
             |x| x[0] / x[1],
         ),
         function(
@@ -246,7 +246,7 @@ fn functions() -> Vec<Macro> {
             64,
             &positive,
             Box::new(move |e, x| elementary::sqrt(e, operand(x[0], 4096, true))),
-            SYMMETRIC.sqrt,
+            STATED.sqrt,
             |x| x[0].sqrt(),
         ),
         function(
@@ -254,7 +254,7 @@ fn functions() -> Vec<Macro> {
             64,
             &positive,
             Box::new(move |e, x| elementary::log(e, operand(x[0], 4096, true))),
-            SYMMETRIC.log,
+            STATED.log,
             |x| x[0].ln(),
         ),
         function(
@@ -262,7 +262,7 @@ fn functions() -> Vec<Macro> {
             64,
             &negative,
             Box::new(|e, x| exponential::non_positive(e, x[0], FRAC)),
-            SYMMETRIC.exp_non_positive,
+            STATED.exp_non_positive,
             |x| if x[0] < domain::EXP_LOW { 0.0 } else { x[0].exp() },
         ),
         function(
@@ -270,7 +270,7 @@ fn functions() -> Vec<Macro> {
             64,
             &any,
             Box::new(|e, x| exponential::any(e, x[0], FRAC)),
-            SYMMETRIC.exp,
+            STATED.exp,
             |x| x[0].exp(),
         ),
         function(
@@ -278,7 +278,7 @@ fn functions() -> Vec<Macro> {
             64,
             &any,
             Box::new(|e, x| exponential::tanh(e, x[0], FRAC, 20)),
-            SYMMETRIC.tanh,
+            STATED.tanh,
             |x| x[0].tanh(),
         ),
     ]
@@ -864,7 +864,7 @@ fn dealer() -> Vec<Macro> {
                 let y = t2::exponential::exp_non_positive(e, &x, of, 64, tuning());
                 of_pair(e, y)
             }),
-            DEALER.exp_non_positive,
+            STATED.exp_non_positive,
             |x| if x[0] < domain::EXP_LOW { 0.0 } else { x[0].exp() },
         ),
         function(
@@ -880,7 +880,7 @@ fn dealer() -> Vec<Macro> {
                 let y = pieces.eval(e, &x);
                 of_split(e, &y)
             }),
-            DEALER.tanh,
+            STATED.tanh,
             |x| x[0].tanh(),
         ),
     ]);

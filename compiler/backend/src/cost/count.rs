@@ -62,11 +62,11 @@ pub struct ProofCost {
     pub bytes: [u64; 3],
     /// Seconds that a party computes: an estimate.
     pub seconds: f64,
-    /// Bytes that values and the vectors of a party take while it proves, at the party with most. Other figures of memory are
-    /// those of values alone.
+    /// Bytes that values and the vectors of a party take while it proves, at the party with most. Other figures of
+    /// memory are those of values alone.
     pub memory: u64,
-    /// The site of what waits for it: of the opening that it stands before. Of a proof that stands where no opening is, so
-    /// that what is kept fits a budget of memory, that of the round that comes after it.
+    /// The site of what waits for it: of the opening that it stands before. Of a proof that stands where no opening is,
+    /// so that what is kept fits a budget of memory, that of the round that comes after it.
     pub site: u32,
 }
 
@@ -122,7 +122,6 @@ impl Kind {
         })
     }
 
-    /// For people.
     pub fn label(self) -> &'static str {
         match self {
             Kind::Products => "products of numbers",
@@ -227,7 +226,6 @@ fn instruction(circuit: &Circuit, layer: usize, instr: &Instr, memory: [u64; 3])
     }
 }
 
-/// Adds by party.
 pub(super) fn add(to: &mut [u64; 3], more: [u64; 3]) {
     for (t, m) in to.iter_mut().zip(more) {
         *t = t.saturating_add(m);

@@ -12,12 +12,11 @@ pub struct LineRow {
     pub line: u32,
     /// The line's text; of a step its name.
     pub text: String,
-    /// Rounds in which it sends something. Lines share rounds: these do not add up. A proof counts for the line whose opening
-    /// waits for it, here, in `critical` and in `bytes`.
+    /// Rounds in which it sends something. Lines share rounds: these do not add up. A proof counts for the line whose
+    /// opening waits for it, here, in `critical` and in `bytes`.
     pub rounds: usize,
     /// Rounds of the longest chain that wait for it: these add up to the rounds of a run.
     pub critical: usize,
-    /// Bytes sent.
     #[serde(rename = "bytes_sent")]
     pub bytes: [u64; 3],
     /// Multiply-accumulates.
@@ -82,14 +81,14 @@ pub fn rows_by_line(cost: &Cost, places: &[u32], text: &str) -> Vec<LineRow> {
     })
 }
 
-/// By step and line, dearest first (by bytes of all parties, then by name).
+/// By step and line, the most expensive first (by bytes of all parties, then by name).
 pub fn rows_by_step(circuit: &Circuit, cost: &Cost, places: &[u32]) -> Vec<LineRow> {
     let mut rows = grouped(cost, |site| {
         let name = circuit.sites.get(site as usize).map_or("", |s| &s.name);
         let line = places.get(site as usize).copied().unwrap_or(0);
         ((name, line), LineRow { line, text: name.to_string(), ..LineRow::default() })
     });
-    dearest_first(&mut rows);
+    most_expensive_first(&mut rows);
     rows
 }
 
@@ -112,7 +111,7 @@ pub fn rows_by_statement(circuit: &Circuit, cost: &Cost) -> Vec<LineRow> {
 }
 
 /// Sorts by bytes of all parties, then multiply-accumulates, most first; ties keep their order.
-pub fn dearest_first(rows: &mut [LineRow]) {
+pub fn most_expensive_first(rows: &mut [LineRow]) {
     let weight = |r: &LineRow| (r.bytes.iter().sum::<u64>(), r.macs.iter().sum::<u64>());
     rows.sort_by_key(|r| std::cmp::Reverse(weight(r)));
 }

@@ -44,7 +44,7 @@ mod workers;
 
 pub use count::{Cost, InstrCost, Kind, LayerCost, ProofCost, mean, most};
 pub use critical::critical;
-pub use lines::{LineRow, dearest_first, rows_by_line, rows_by_statement, rows_by_step};
+pub use lines::{LineRow, most_expensive_first, rows_by_line, rows_by_statement, rows_by_step};
 pub use memory::{
     by_layer as memory_by_layer, by_layer_repeated as memory_by_layer_repeated,
     peak as peak_memory, peak_in_the_clear,

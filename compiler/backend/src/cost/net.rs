@@ -9,7 +9,6 @@ use thiserror::Error;
 pub struct NetProfile {
     /// Its name, or the file it came from.
     pub name: String,
-    /// Bits per second.
     pub bandwidth_bits_per_s: f64,
     /// Round-trip time in seconds.
     pub rtt_s: f64,
@@ -22,11 +21,7 @@ pub enum NetError {
     #[error(
         "line {line}: expected `bandwidth_mbit = NUMBER` or `rtt_ms = NUMBER`, found `{found}`"
     )]
-    Line {
-        line: usize,
-        /// What stands there.
-        found: String,
-    },
+    Line { line: usize, found: String },
     /// A key that means nothing here.
     #[error("line {line}: unknown key `{key}`; a profile has `bandwidth_mbit` and `rtt_ms`")]
     Key { line: usize, key: String },
@@ -38,7 +33,6 @@ pub enum NetError {
     Number {
         line: usize,
         key: &'static str,
-        /// What stands there.
         found: String,
         /// What it must be.
         must: &'static str,
@@ -93,8 +87,8 @@ impl NetProfile {
         NetProfile::all().into_iter().find(|p| p.name == name)
     }
 
-    /// From the text of a TOML file with the keys `bandwidth_mbit` (0.001 to 1e9) and `rtt_ms` (0 to 1e6), both numbers; comments
-    /// and blank lines may stand anywhere. So every time that is predicted is a number.
+    /// From the text of a TOML file with the keys `bandwidth_mbit` (0.001 to 1e9) and `rtt_ms` (0 to 1e6), both
+    /// numbers; comments and blank lines may stand anywhere. So every time that is predicted is a number.
     ///
     /// # Errors
     ///

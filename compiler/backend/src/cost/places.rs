@@ -64,10 +64,7 @@ fn statement<'p>(program: &'p Program, s: &'p Stmt, name: &str) -> Option<(Span,
         }
         Stmt::Reveal { value, name: n, span, .. } => (n == name).then_some((*span, vec![value])),
         Stmt::Store { state, value, span } => var(state).map(|_| (*span, vec![value])),
-        Stmt::Input { var: v, .. }
-        | Stmt::State { var: v, .. }
-        | Stmt::Sample { var: v, .. }
-        | Stmt::Noise { var: v, .. } => var(v).map(|v| (v.span, Vec::new())),
+        given => given.defines().iter().find_map(var).map(|v| (v.span, Vec::new())),
     }
 }
 

@@ -4,10 +4,10 @@ use slvr_circuit::Circuit;
 use slvr_circuit::proof::{Barrier, Folds, KINDS, Kind, Shape, barriers};
 use std::collections::BTreeMap;
 
-/// Seconds in which a party does its three parts in the proof of one word of 64 bits or less in a Galois ring, of 64 bits,
-/// of one word of 128 bits, and of a lifted word. As they are counted here: the columns of all
-/// statements of a prover. Circuits are chosen and times are estimated by them. Measured with three parties on two cores:
-/// the committee of LeNet-5, a million comparisons, and a million products of words of 128 bits.
+/// Seconds in which a party does its three parts in the proof of one word of 64 bits or less in a Galois ring, of 64
+/// bits, of one word of 128 bits, and of a lifted word. As they are counted here: the columns of all statements of a
+/// prover. Circuits are chosen and times are estimated by them. Measured with three parties on two cores: the committee
+/// of LeNet-5, a million comparisons, and a million products of words of 128 bits.
 const SECONDS: [f64; KINDS] = [1.5e-7, 0.35e-7, 6.7e-7, 0.75e-7];
 
 /// Seconds of a proof of however little. Measured with the ranking of ten numbers, on links in memory.
@@ -33,8 +33,8 @@ pub fn proof_work(circuit: &Circuit) -> f64 {
     all.iter().map(|barrier| worked(&Shape::of(circuit, barrier))).sum()
 }
 
-/// Seconds of each proof, and bytes of its vectors, by the layer before which it stands; nothing of a circuit for parties that
-/// follow the protocol.
+/// Seconds of each proof, and bytes of its vectors, by the layer before which it stands; nothing of a circuit for
+/// parties that follow the protocol.
 pub(super) fn work_by_layer(circuit: &Circuit) -> BTreeMap<usize, (f64, u64)> {
     if !circuit.security.is_malicious() {
         return BTreeMap::new();

@@ -89,13 +89,13 @@ impl Cost {
     }
 }
 
-/// Seconds that an instruction takes besides, however few elements it has. So chosen that of LeNet-5's committee against a malicious
-/// party the family is taken that took less time on loopback, where it was a tenth; on LAN both took as long as each other within
-/// what runs differ.
+/// Seconds that an instruction takes besides, however few elements it has. So chosen that of LeNet-5's committee
+/// against a malicious party the family is taken that took less time on loopback, where it was a tenth; on LAN both
+/// took as long as each other within what runs differ.
 const INSTRUCTION: f64 = 0.7e-6;
 
-/// Seconds of a run on a network for which circuits are chosen, memory and proofs included: by this, circuits against a malicious
-/// party are compared.
+/// Seconds of a run on a network for which circuits are chosen, memory and proofs included: by this, circuits against a
+/// malicious party are compared.
 pub fn whole(circuit: &Circuit, tuning: Tuning) -> f64 {
     let net = NetProfile::of(tuning);
     let Estimate { latency, total, .. } = Cost::of(circuit).seconds(&net);

@@ -20,7 +20,6 @@ pub struct WorkersCost {
     pub ranges: Vec<RangeCost>,
     /// Seconds from the first layer to the last.
     pub seconds: f64,
-    /// Without workers.
     pub seconds_alone: f64,
     /// What the end waits for, in order: ranges by number, and the party in between.
     pub critical: Vec<Waits>,

@@ -11,13 +11,11 @@ pub struct Emit {
     /// Type of every value.
     pub types: Vec<Type>,
     pub instrs: Vec<Instr>,
-    /// Constant tables.
     pub consts: Vec<Const>,
     /// Where the next instructions come from.
     pub site: u32,
     /// What macros are chosen by.
     pub target: Target,
-    /// Masks so far.
     masks: u32,
     /// Looked up, never iterated: order does not depend on it.
     known: HashMap<Op, ValueId>,
@@ -27,7 +25,6 @@ pub struct Emit {
 /// A circuit before scheduling.
 #[derive(Clone)]
 pub struct Draft {
-    /// Instructions and values.
     pub emit: Emit,
     /// The block of each instruction, from 1; 0 for none.
     pub blocks: Vec<u32>,
@@ -145,7 +142,6 @@ impl Emit {
         out
     }
 
-    /// An input's value.
     pub fn input(&mut self, secret: bool, dom: Dom, shape: Shape) -> ValueId {
         let hold = if secret { Hold::Rep } else { Hold::Public };
         self.declare(Type::new(hold, dom, shape))

@@ -12,9 +12,7 @@ use slvr_language::types::Elem;
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     pub graph: &'a Graph,
-    /// Proven ranges.
     pub ranges: &'a Ranges,
-    /// Chosen rings.
     pub rings: &'a Rings,
     /// T1 if all nodes are of it. Of T2, each node is of either.
     pub family: Family,
@@ -39,21 +37,6 @@ impl Facts<'_> {
     /// The ring in which a node reads its operand number `i`.
     pub fn operand_ring(&self, id: NodeId, i: usize) -> u32 {
         self.rings.operand(self.graph, self.ranges, id, i)
-    }
-
-    /// Fraction bits of a value.
-    pub fn frac(&self, id: NodeId) -> u32 {
-        self.graph.ty(id).frac.unwrap_or(0)
-    }
-
-    /// Whether a value is an output.
-    pub fn is_output(&self, id: NodeId) -> bool {
-        self.graph.outputs.iter().any(|o| o.node == id)
-    }
-
-    /// Whether one node reads a value, and nothing else does.
-    pub fn has_one_reader(&self, id: NodeId) -> bool {
-        self.graph.users(id).len() == 1 && !self.is_output(id)
     }
 
     /// Bits that hold the difference of a comparison's operands.

@@ -41,7 +41,6 @@ use std::collections::BTreeMap;
 /// One form of a value.
 #[derive(Clone, Copy, Debug)]
 pub enum Form {
-    /// Known to all.
     Public(ValueId),
     /// Replicated among the three.
     Replicated(ValueId),
@@ -129,7 +128,6 @@ pub struct Values<'a> {
     pub searches: Searches,
     /// What bits are of earlier bits.
     pub functions: Functions<'a>,
-    /// Instructions so far.
     pub emit: Emit,
     forms: Vec<Forms>,
 }
@@ -254,13 +252,13 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Whether a reader takes a value as it was made, in a ring of k bits: nobody else will convert it, and what is made
-    /// of it is not larger, because exchanges cost by size.
+    /// Whether a reader takes a value as it was made, in a ring of k bits: nobody else will convert it, and what is
+    /// made of it is not larger, because exchanges cost by size.
     fn hands_over(&self, id: NodeId, reader: NodeId, k: u32) -> bool {
         let g = self.facts.graph;
         (self.facts.is_bit(id) || self.facts.ring(id) >= k)
             && g.elements(reader) <= g.elements(id)
-            && self.facts.has_one_reader(id)
+            && self.facts.graph.only_user(id).is_some()
     }
 
     /// The additive form in a ring of k bits, if the value was made in it and this reader may take it.

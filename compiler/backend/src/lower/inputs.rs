@@ -34,7 +34,6 @@ pub trait InputChecks {
     fn admit(&self, e: &mut Emit, good: Vec<Self::Good>) -> ValueId;
 }
 
-/// What dealing gives.
 pub struct Dealt {
     /// By index of the input, its value after checks.
     pub values: Vec<ValueId>,
@@ -147,11 +146,7 @@ fn dealt_input(
         _ if input.elem == Elem::Bit => (Dom::Bits(1), 0),
         _ => (Dom::Ring(64), 0),
     };
-    let mut shape: Vec<u64> =
-        input.from.set().map(|s| g.parties[s as usize].1).into_iter().collect();
-    shape.extend(&input.shape);
-    shape.extend(input.one_hot);
-    let value = e.input(input.from.is_secret(), dom, shape);
+    let value = e.input(input.from.is_secret(), dom, g.input_shape(input));
     let encoding = match (input.one_hot, input.elem) {
         (Some(classes), _) => Encoding::OneHot { classes },
         (None, Elem::Fix) => {

@@ -107,7 +107,7 @@ pub fn lower(
             to: o.to,
             shape: graph.shape(o.node).to_vec(),
             ring: rings.of(o.node),
-            frac: graph.ty(o.node).frac.unwrap_or(0),
+            frac: graph.frac_of(o.node),
             factor: o.factor,
             divisor: o.divisor,
             fields: inputs::fields(&o.fields),

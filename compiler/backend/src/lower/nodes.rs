@@ -1,9 +1,9 @@
 //! Lowers nodes: each by family T2 where that has a protocol for it and something speaks for it, else by family T1.
 //!
-//! What is chosen for a node depends on the graph, on what is proven of its values, on the forms in which earlier nodes were
-//! made, and on the one cost model of the compiler ([`crate::cost::Tuning`]). Without a network to choose for, all nodes are
-//! of T1. Values stay split with the same dealers as long as operations go shard by shard, because the dealer of what is
-//! made of a replicated value learns its part only when the value is there.
+//! What is chosen for a node depends on the graph, on what is proven of its values, on the forms in which earlier nodes
+//! were made, and on the one cost model of the compiler ([`crate::cost::Tuning`]). Without a network to choose for, all
+//! nodes are of T1. Values stay split with the same dealers as long as operations go shard by shard, because the dealer
+//! of what is made of a replicated value learns its part only when the value is there.
 
 use super::form::{Form, Values};
 use super::search::Searches;
@@ -15,7 +15,8 @@ use slvr_graph::graph::ranks::{PAIRED, Ranks};
 use slvr_graph::graph::{Graph, NodeId, Op, Site};
 use slvr_language::diagnostic::{Diagnostic, codes};
 
-/// Refuses the sorts that passes have left: those of long vectors, of which all entries are used. No protocol computes one.
+/// Refuses the sorts that passes have left: those of long vectors, of which all entries are used. No protocol computes
+/// one.
 pub fn refuse_sorts(g: &Graph) -> Result<(), Vec<Diagnostic>> {
     let length = |id: NodeId| g.shape(id).last().copied().unwrap_or(0);
     let sort = g.ids().find(|&id| *g.op(id) == Op::Sort);

@@ -55,7 +55,7 @@ fn search(facts: &Facts<'_>, id: NodeId) -> Option<(NodeId, Search)> {
     let g = facts.graph;
     let (at, _) = wanted(g, id)?;
     let ranks = Ranks::of(g, at)?;
-    if facts.is_output(at) || !facts.is_secret(ranks.of) {
+    if facts.graph.is_output(at) || !facts.is_secret(ranks.of) {
         return None;
     }
     let (lo, hi) = facts.ranges.raw[ranks.of.index()];

@@ -1,10 +1,9 @@
-//! What the two families of protocols state of their errors.
+//! What the protocols state of their errors.
 //!
-//! These tables are what certificates take for granted ([`slvr_graph::analysis::errors`]). Tests of the
+//! This table is what certificates take for granted ([`slvr_graph::analysis::errors`]). Tests of the
 //! protocols hold measured errors against them. A change of a protocol that makes an error larger changes
-//! the table of its family, and with it every certificate.
+//! the table, and with it every certificate.
 
-use super::{Family, Target};
 use slvr_graph::analysis::stated::{Stated, StatedErrors};
 
 /// An error of so many units in the last place, and of a power of two relative to the result.
@@ -17,8 +16,10 @@ const fn part(n: u32) -> f64 {
     1.0 / (1u64 << n) as f64
 }
 
-/// The errors of family T1: [`super::t1::truncation`], [`super::t1::exponential`], [`super::t1::elementary`].
-pub const SYMMETRIC: StatedErrors = StatedErrors {
+/// The errors of both families. Those of T1 are of [`super::t1::truncation`], [`super::t1::exponential`] and
+/// [`super::t1::elementary`]. What family T2 computes differently (truncation, exponentials of operands that are at
+/// most 0, reciprocals and hyperbolic tangents by tables) is no further off.
+pub const STATED: StatedErrors = StatedErrors {
     truncation: 1.0,
     exp: stated(1.5, part(30)),
     exp_non_positive: stated(1.5, 0.0),
@@ -29,19 +30,4 @@ pub const SYMMETRIC: StatedErrors = StatedErrors {
     div: stated(2.0, part(19)),
 };
 
-/// The errors of family T2: the same as those of family T1. It states the same for what it computes
-/// differently (truncation, exponentials of operands that are at most 0, reciprocals and hyperbolic tangents
-/// by tables), and takes the other functions from family T1.
-pub const DEALER: StatedErrors = SYMMETRIC;
-
-const _: () = assert!(SYMMETRIC.within_most() && DEALER.within_most());
-
-impl Target {
-    /// What the protocols state of their errors.
-    pub fn stated(self) -> StatedErrors {
-        match self.lowered_by() {
-            Family::T1 => SYMMETRIC,
-            Family::T2(_) => DEALER,
-        }
-    }
-}
+const _: () = assert!(STATED.within_most());

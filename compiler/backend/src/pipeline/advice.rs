@@ -153,7 +153,6 @@ pub(super) fn bounded_loops(program: &Program, sources: &Sources, how: &How<'_>)
 /// Whether a graph compiles.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fit {
-    /// It does.
     Well,
     /// A value fits no ring.
     TooWide,

@@ -1,23 +1,24 @@
 //! How inputs are encoded, decided once for a task in whose rounds some of the clients may be missing.
 //!
-//! Clients deal their inputs before anybody knows how many of them will come. So the circuits for each number of clients
-//! have to take the same words. Three things in how an input is dealt may depend on that number:
+//! Clients deal their inputs before anybody knows how many of them will come. So the circuits for each number of
+//! clients have to take the same words. Three things in how an input is dealt may depend on that number:
 //!
 //! - its fraction bits: as many as cost the circuit nothing (`precision`);
-//! - for long vectors of weights, the means by which their range is enforced: those that are lifted are dealt in another
-//!   ring ([`Guard::Lift`](slvr_graph::analysis::guard::Guard::Lift));
+//! - for long vectors of weights, the means by which their range is enforced: those that are lifted are dealt in
+//!   another ring ([`Guard::Lift`](slvr_graph::analysis::guard::Guard::Lift));
 //! - its shape and its range, if the program says so.
 //!
-//! For the first two [`common`] finds what all circuits take. Each input has the most fraction bits that are within what
-//! every number admits, which is a fixed point: with fewer bits for one input, a circuit may admit other ones for the
-//! next. A long vector is dealt in the way that serves most numbers. What the program itself makes depend on the number
-//! cannot be helped: there is no circuit for these numbers. All other words are dealt in 64 bits, and each circuit
-//! narrows them to what it computes in. The alternatives were uploads in all encodings, and another round of messages
-//! with every client.
+//! For the first two [`common`] finds what all circuits take. Each input has the most fraction bits that are within
+//! what every number admits, which is a fixed point: with fewer bits for one input, a circuit may admit other ones for
+//! the next. A long vector is dealt in the way that serves most numbers. What the program itself makes depend on the
+//! number cannot be helped: there is no circuit for these numbers. All other words are dealt in 64 bits, and each
+//! circuit narrows them to what it computes in. The alternatives were uploads in all encodings, and another round of
+//! messages with every client.
 
 use super::encoding::{Encoding, apart, bits_of};
 use super::precision::{How, finest};
-use super::{Options, compile_encoded, distinct, unseen};
+use super::{Options, compile_encoded, distinct, unseen, weight};
+use crate::lower::stated::STATED;
 use rayon::prelude::*;
 use slvr_graph::analysis::guard::Long;
 use slvr_graph::analysis::ranges::Basis;
@@ -61,7 +62,7 @@ struct Front {
 impl Front {
     fn of((program, sources): Sized<'_>) -> Result<Front, Vec<Diagnostic>> {
         let graph = graph::build::build(program, sources)?;
-        let front = passes::unscaled(&graph, |_, _| {}).map_err(|d| vec![*d])?;
+        let front = passes::unscaled(&graph, |_, _| {});
         let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
         Ok(Front { front, coarse })
     }
@@ -101,10 +102,10 @@ impl Front {
 /// Whether an encoding serves a program; if not, why.
 pub type Served = Result<(), Vec<Diagnostic>>;
 
-/// The encoding that the programs for all numbers of clients can take, and why some cannot: these are left out of it. The
-/// last program is the one for all clients. Nothing if there is no program that fits.
+/// The encoding that the programs for all numbers of clients can take, and why some cannot: these are left out of it.
+/// The last program is the one for all clients. Nothing if there is no program that fits.
 pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Vec<Served>) {
-    let stated = options.target.stated();
+    let stated = STATED;
     let mut fronts: Vec<Result<Front, Vec<Diagnostic>>> =
         programs.par_iter().map(|p| Front::of(*p)).collect();
     // The inputs are those of the largest number that there is.
@@ -144,7 +145,7 @@ pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Ve
         let cost = |encoding: &Encoding| {
             let (program, sources) = programs[last];
             let made = compile_encoded(program, sources, options, Some(encoding), unseen).ok()?;
-            Some(made.weight(options))
+            Some(weight(made.cut, &made.circuit, options))
         };
         let [a, b] = [a, b].map(|e| cost(e).unwrap_or((u32::MAX, u64::MAX)));
         if b < a {

@@ -45,10 +45,5 @@ pub(super) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
 
 /// The nodes of a graph that depend on layers of a network.
 fn networks(g: &Graph) -> Vec<bool> {
-    let mut found: Vec<bool> = Vec::with_capacity(g.len());
-    for id in g.ids() {
-        let own = g.op(id).class() == Class::Bilinear && g.site(id).network;
-        found.push(own || g.args(id).iter().any(|a| found[a.index()]));
-    }
-    found
+    g.depends_on(|id| g.op(id).class() == Class::Bilinear && g.site(id).network)
 }

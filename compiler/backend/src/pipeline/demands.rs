@@ -1,9 +1,9 @@
 //! Demands on the error of a named value: `require error(score) <= 2^-8`.
 //!
-//! The value is compiled alone, as the only thing that is revealed, with inputs guarded as in the
-//! predicate; its bound is [`slvr_graph::analysis::errors`]' proven one for the inputs as they were given, before they are
-//! rounded. What is not proven is an error that says where the bound comes from. Of a value that a model computes it is
-//! a warning: no proof covers every weight in its range, and `slvrc certify` proves bounds for inputs at hand.
+//! The value is compiled alone, as the only thing that is revealed, with inputs guarded as in the predicate; its bound
+//! is [`slvr_graph::analysis::errors`]' proven one for the inputs as they were given, before they are rounded. What is
+//! not proven is an error that says where the bound comes from. Of a value that a model computes it is a warning: no
+//! proof covers every weight in its range, and `slvrc certify` proves bounds for inputs at hand.
 
 use super::Compiled;
 use slvr_graph::analysis::errors::{Dominant, Errors, errors, input_errors};
@@ -73,12 +73,7 @@ fn named_value(
     var: VarId,
     Compiled { coarse, optimised, stated, .. }: &Compiled,
 ) -> Result<Option<Shown>, Vec<Diagnostic>> {
-    let defines = |s: &Stmt| {
-        matches!(s, Stmt::Input { var: d, .. } | Stmt::Let { var: d, .. } | Stmt::Sample { var: d, .. }
-            | Stmt::Noise { var: d, .. } if *d == var)
-            || matches!(s, Stmt::Tuple { vars, .. } if vars.contains(&var))
-    };
-    if !program.body.iter().any(defines) {
+    if !program.body.iter().any(|s| s.defines().contains(&var)) {
         return Ok(None);
     }
     let mut alone = program.clone();
@@ -108,8 +103,8 @@ fn reveal(program: &Program, var: VarId) -> Stmt {
     }
 }
 
-/// The graph of the whole program that in the end reveals one variable, too, which does not ask for more fraction bits by
-/// that; `None` if it has other inputs than the compiled one, or does not fit.
+/// The graph of the whole program that in the end reveals one variable, too, which does not ask for more fraction bits
+/// by that; `None` if it has other inputs than the compiled one, or does not fit.
 fn within_program(
     program: &Program,
     sources: &Sources,
@@ -124,7 +119,7 @@ fn within_program(
     }
     whole.body.push(looked_at);
     let built = build::build(&whole, sources).ok()?;
-    let front = passes::unscaled(&built, |_, _| {}).ok()?;
+    let front = passes::unscaled(&built, |_, _| {});
     let level = Level { unasked: true, ..level.clone() };
     let graph = passes::scaled(&front, &level, |_, _| {}).ok()?;
     let same = graph.inputs.iter().map(|i| i.frac).eq(optimised.inputs.iter().map(|i| i.frac));

@@ -1,9 +1,7 @@
 //! The rooms in a row: from source text to a verified circuit.
 
-pub use encoding::Encoding;
-pub use precision::Fine;
-use precision::Scaled;
 mod advice;
+mod budget;
 pub mod common;
 mod cut;
 mod decisions;
@@ -13,12 +11,20 @@ mod malicious;
 mod precision;
 mod privacy;
 mod segments;
+#[cfg(test)]
+mod tests;
 mod written;
 
+pub use encoding::Encoding;
+pub use precision::Fine;
+
 use crate::cost;
+use crate::lower::stated::STATED;
 use crate::lower::{Family, Target};
-use crate::schedule::{Checks, Loads};
+use crate::schedule::Checks;
 use crate::{lower, schedule};
+use budget::{within_budget, within_parts};
+use precision::Scaled;
 use slvr_circuit::Circuit;
 use slvr_circuit::proof::{Unproven, WIDE_PRODUCT};
 use slvr_circuit::verify::{VerifyError, verify};
@@ -29,7 +35,7 @@ use slvr_graph::analysis::ranges::{Basis, Ranges};
 use slvr_graph::analysis::rings::Rings;
 use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{self, Graph, NodeId, Op, Output};
-use slvr_graph::passes::blocks::{self, Blocked};
+use slvr_graph::passes::blocks::Blocked;
 use slvr_graph::passes::saturation::{Cut, Fitted};
 use slvr_graph::passes::{self, Level, Pass};
 use slvr_language::diagnostic::{Diagnostic, Severity, codes};
@@ -45,8 +51,8 @@ pub struct Options {
     pub enforce: bool,
     /// One ring width for all values instead of the smallest for each.
     pub ring: Option<u32>,
-    /// What one of the parties may do, and the family of protocols. Against a malicious party T2 stands for the family that
-    /// takes less time.
+    /// What one of the parties may do, and the family of protocols. Against a malicious party T2 stands for the family
+    /// that takes less time.
     pub target: Target,
     /// The most bytes of values that a party may hold at one time: work is done in as many blocks
     /// as that takes. Without it all is one block.
@@ -56,8 +62,8 @@ pub struct Options {
     /// takes no more blocks, or more proofs. Against a malicious party the part may be all but the outputs
     /// ([`Checks::Last`]): a client that fails can then make a run take twice as long.
     pub speculate: bool,
-    /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks. Without it
-    /// the one with fewer rounds. For comparison, and for tests.
+    /// Against a malicious party, of the circuits that do not wait, only the one with this placement of the checks.
+    /// Without it the one with fewer rounds. For comparison, and for tests.
     pub checks: Option<Checks>,
     /// Which values may have more fraction bits than others ([`slvr_graph::passes::FRACTION`]): small updates are then
     /// aggregated as precisely as large ones.
@@ -99,12 +105,6 @@ fn distinct(ways: &[Option<Long>], graph: &Graph) -> Vec<(Option<Long>, Vec<Guar
     found
 }
 
-/// Circuits of more blocks are not tried.
-const MOST_BLOCKS: u64 = 128;
-
-/// Budgets that are tried where one is too small, each twice as large as the one before.
-const DOUBLED: u32 = 8;
-
 /// A predicate at every stage.
 #[derive(Clone, Debug)]
 pub struct Compiled {
@@ -142,13 +142,31 @@ impl Compiled {
     pub fn words(&self) -> Words<'_> {
         Words { graph: &self.optimised, ranges: &self.ranges, stated: &self.stated }
     }
+}
 
-    /// What alternatives are compared by: how far values are cut, and then nanoseconds on the network that protocols are
-    /// chosen for.
-    fn weight(&self, options: Options) -> (u32, u64) {
-        let tuning = options.target.family().tuning();
-        (u32::MAX - self.cut.map_or(u32::MAX, |c| c.top), cost::effort(&self.circuit, tuning))
+/// A program with one way to enforce long vectors.
+struct Alternative {
+    scaled: Scaled,
+    /// [`Compiled::coarse`].
+    coarse: Vec<Guard>,
+    circuit: Circuit,
+}
+
+impl Alternative {
+    fn of(scaled: Scaled, coarse: Vec<Guard>, options: Options) -> Result<Self, Vec<Diagnostic>> {
+        let fitted = &scaled.fitted;
+        let whole = Blocked::whole(&fitted.graph);
+        let circuit = circuit(&whole, &fitted.ranges, &scaled.guards, options)?;
+        well_formed(&fitted.graph, &circuit)?;
+        Ok(Alternative { scaled, coarse, circuit })
     }
+}
+
+/// What alternatives are compared by: how far values are cut, and then nanoseconds on the network that protocols are
+/// chosen for.
+fn weight(cut: Option<Cut>, circuit: &Circuit, options: Options) -> (u32, u64) {
+    let tuning = options.target.family().tuning();
+    (u32::MAX - cut.map_or(u32::MAX, |c| c.top), cost::effort(circuit, tuning))
 }
 
 /// Compiles a typed program.
@@ -188,33 +206,33 @@ pub fn compile_encoded(
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
-    let front = passes::unscaled(&graph, &mut see).map_err(|d| vec![*d])?;
+    let front = passes::unscaled(&graph, &mut see);
     let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
     // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
     // higher cut, or none; of equals, what takes less time to send and to compute.
-    let stated = options.target.stated();
+    let stated = STATED;
     let basis = Basis::new(&coarse, &stated);
     let ways = options.ways(encoding);
     let caps = encoding.map_or(&[][..], Encoding::bits);
-    let mut best: Option<((u32, u64), Compiled)> = None;
+    let mut best: Option<((u32, u64), Alternative)> = None;
     let mut refused = Vec::new();
     for (long, guards) in distinct(&ways, &coarse) {
         let how = precision::How { long, options, caps };
         let scaled = precision::finest(&front, &basis, how)
             .and_then(|s| encoding.map_or(Ok(()), |e| e.holds(program, &s)).map(|()| s));
-        match scaled.and_then(|scaled| back(&graph, scaled, guards, options)) {
-            Ok(compiled) => {
-                let weight = compiled.weight(options);
+        match scaled.and_then(|scaled| Alternative::of(scaled, guards, options)) {
+            Ok(found) => {
+                let weight = weight(found.scaled.fitted.cut, &found.circuit, options);
                 if best.as_ref().is_none_or(|(least, _)| weight < *least) {
-                    best = Some((weight, compiled));
+                    best = Some((weight, found));
                 }
             }
             Err(why) => refused = why,
         }
     }
-    let level = best.as_ref().map_or(Level::COARSE, |(_, c)| c.level.clone());
+    let level = best.as_ref().map_or(Level::COARSE, |(_, found)| found.scaled.level.clone());
     passes::scaled(&front, &level, see).map_err(|d| vec![*d])?;
-    let Some((_, mut compiled)) = best else {
+    let Some((_, Alternative { scaled, coarse: before, circuit })) = best else {
         // The smallest change that helps: one input's range, by a power of two.
         let most = options.ring.unwrap_or(128);
         let how = advice::How { ways: &ways, most, stated: &stated };
@@ -228,22 +246,37 @@ pub fn compile_encoded(
         }
         return Err(refused);
     };
-    let kept = |&i: &usize| compiled.optimised.inputs[i].frac.is_none();
-    compiled.variances = passes::variances(&front).into_iter().filter(kept).collect();
-    compiled.kept = match options.fine {
-        Fine::Nothing => Vec::new(),
-        Fine::Short | Fine::All => passes::wanted_inputs(&front).into_iter().filter(kept).collect(),
-    };
-    if let Some(budget) = options.memory {
+    let Scaled { fitted: Fitted { graph: optimised, ranges, cut }, guards, level } = scaled;
+    let circuit = match options.memory {
         // Last: a budget changes rounds, never values.
-        compiled.circuit = within_budget(&compiled, budget, options)?;
-    }
+        Some(budget) => within_budget((&optimised, &guards), circuit, budget, options)?,
+        None => circuit,
+    };
+    let kept = |i: &usize| optimised.inputs[*i].frac.is_none();
+    let wanted = match options.fine {
+        Fine::Nothing => Vec::new(),
+        Fine::Short | Fine::All => passes::wanted_inputs(&front),
+    };
+    let compiled = Compiled {
+        kept: wanted.into_iter().filter(kept).collect(),
+        variances: passes::variances(&front).into_iter().filter(kept).collect(),
+        graph,
+        optimised,
+        ranges,
+        guards,
+        coarse: before,
+        level,
+        stated,
+        cut,
+        circuit,
+        fine: options.fine,
+        warnings: Vec::new(),
+    };
     let (broken, warnings): (Vec<_>, Vec<_>) = demands(program, sources, &compiled)
         .into_iter()
         .partition(|d| d.severity == Severity::Error);
-    compiled.warnings = warnings;
     if broken.is_empty() {
-        return Ok(compiled);
+        return Ok(Compiled { warnings, ..compiled });
     }
     if matches!(options.target, Target::Malicious(_)) && options.speculate {
         // Where layers may be repeated, a proof counts twice: less may fail without.
@@ -256,8 +289,8 @@ pub fn compile_encoded(
 
 fn unseen(_: &Pass, _: &Graph) {}
 
-/// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation in
-/// the clear: what a predicate keeps secret would be open in a run.
+/// The same circuit with more reveals: the values of these nodes of the optimised graph, after its own. For evaluation
+/// in the clear: what a predicate keeps secret would be open in a run.
 ///
 /// # Errors
 ///
@@ -282,34 +315,6 @@ pub fn probed(
         graph.outputs.push(output);
     }
     anew(&Blocked::whole(&graph), &compiled.guards, Options { memory: None, ..options })
-}
-
-/// From the graph after all passes to a circuit; `coarse` is how inputs would be enforced with the same fraction bits
-/// for all values.
-fn back(
-    graph: &Graph,
-    scaled: Scaled,
-    coarse: Vec<Guard>,
-    options: Options,
-) -> Result<Compiled, Vec<Diagnostic>> {
-    let Scaled { fitted: Fitted { graph: fitted, ranges, cut }, guards, level } = scaled;
-    let circuit = circuit(&Blocked::whole(&fitted), &ranges, &guards, options)?;
-    well_formed(&fitted, &circuit)?;
-    Ok(Compiled {
-        graph: graph.clone(),
-        optimised: fitted,
-        ranges,
-        guards,
-        coarse,
-        level,
-        kept: Vec::new(),
-        variances: Vec::new(),
-        fine: options.fine,
-        stated: options.target.stated(),
-        cut,
-        circuit,
-        warnings: Vec::new(),
-    })
 }
 
 /// Holds a circuit against the rules of its format.
@@ -378,7 +383,7 @@ fn named_ring(d: &mut Diagnostic, bits: u32) {
 /// The circuit of a graph whose intervals are not known yet.
 fn anew(blocked: &Blocked, guards: &[Guard], options: Options) -> Result<Circuit, Vec<Diagnostic>> {
     let inputs = guard::bounds(&blocked.graph, guards);
-    let ranges = Ranges::of(&blocked.graph, &inputs, &options.target.stated());
+    let ranges = Ranges::of(&blocked.graph, &inputs, &STATED);
     circuit(blocked, &ranges, guards, options)
 }
 
@@ -404,195 +409,6 @@ fn circuit(
         |c: &Circuit| options.memory.is_none_or(|budget| within_parts(c.clone(), budget).is_ok());
     let better = |c: &Circuit| c.rounds() < waiting.rounds() && fits(c);
     Ok(ahead.filter(better).unwrap_or(waiting))
-}
-
-/// A graph that is built for a budget of memory.
-struct Budgeted<'a> {
-    graph: &'a Graph,
-    guards: &'a [Guard],
-    options: Options,
-}
-
-impl Budgeted<'_> {
-    /// The circuit in so many blocks.
-    fn make(&self, count: u64, options: Options) -> Result<Circuit, Unfit> {
-        anew(&blocks::run(self.graph, count), self.guards, options).map_err(Unfit::Refused)
-    }
-
-    /// A circuit in which a party takes no more than `budget`, given the one in one block for this budget.
-    fn fitting(&self, whole: Circuit, budget: u64) -> Result<Circuit, Unfit> {
-        let options = Options { memory: Some(budget), ..self.options };
-        let most = blocks::most(self.graph);
-        let fitting =
-            |whole, options| within(whole, budget, most, |count| self.make(count, options));
-        match (fitting(whole, options), options.target.masked()) {
-            // T1 keeps fewer values until they are proven.
-            (Err(Unfit::Memory(least)), Some(_)) => {
-                let options = Options { target: Target::Malicious(Family::T1), ..options };
-                match self.make(1, options).and_then(|whole| fitting(whole, options)) {
-                    Err(Unfit::Memory(other)) => Err(Unfit::Memory(least.min(other))),
-                    Err(Unfit::Refused(_)) => Err(Unfit::Memory(least)),
-                    fits => fits,
-                }
-            }
-            (blocked, _) => blocked,
-        }
-    }
-
-    /// Bytes that are enough, where `budget` is not and `least` is what was found: a circuit was made that takes no more.
-    /// Not always the fewest bytes that are, because not all circuits are tried.
-    fn enough(&self, whole: &Circuit, budget: u64, least: u64) -> Option<u64> {
-        let t1 = Options { target: Target::Malicious(Family::T1), ..self.options };
-        let other = self.options.target.masked().and_then(|_| self.make(1, t1).ok());
-        let mut fewer = least;
-        for circuit in [Some(whole), other.as_ref()].into_iter().flatten() {
-            fewer = segments::fewest(circuit, budget, fewer);
-        }
-        let doubled = (0..DOUBLED).map(|n| least.saturating_mul(1 << n));
-        let is_enough = |&bytes: &u64| {
-            let options = Options { memory: Some(bytes), ..self.options };
-            let whole = self.make(1, options);
-            whole.and_then(|whole| self.fitting(whole, bytes)).is_ok()
-        };
-        // What it takes without a budget is enough, where no vectors of proofs are counted beside values.
-        let without = self.make(1, Options { memory: None, ..self.options });
-        let without = without.map_or(fewer, |circuit| cost::most(cost::peak_memory(&circuit)));
-        let tried = [fewer, without].into_iter().chain(doubled);
-        let mut tried: Vec<u64> = tried.map(rounded).collect();
-        tried.sort_unstable();
-        tried.into_iter().filter(|&bytes| bytes > budget).find(is_enough)
-    }
-}
-
-/// The circuit of a compiled program within a budget of memory.
-fn within_budget(
-    Compiled { optimised, guards, circuit: whole, .. }: &Compiled,
-    budget: u64,
-    options: Options,
-) -> Result<Circuit, Vec<Diagnostic>> {
-    let at = optimised.outputs.first().map(|o| optimised.sites[o.site as usize].span);
-    let budgeted = Budgeted { graph: optimised, guards, options };
-    let blocked = budgeted.fitting(whole.clone(), budget).map_err(|unfit| match unfit {
-        Unfit::Memory(least) => {
-            let enough = budgeted.enough(whole, budget, least);
-            let refused = beyond(options.target, budget, enough, at.unwrap_or_default());
-            vec![refused.hint(left(whole))]
-        }
-        Unfit::Refused(why) => why,
-    })?;
-    well_formed(optimised, &blocked)?;
-    Ok(blocked)
-}
-
-/// Why there is no circuit within a budget.
-enum Unfit {
-    /// The least bytes that were found.
-    Memory(u64),
-    /// It cannot be made.
-    Refused(Vec<Diagnostic>),
-}
-
-/// The circuit in the fewest blocks, of those tried, in which a party's values take no more than
-/// `budget` bytes at any time; given the one in one block. Against a malicious party more proofs are tried before more
-/// blocks.
-fn within(
-    whole: Circuit,
-    budget: u64,
-    most: u64,
-    make: impl Fn(u64) -> Result<Circuit, Unfit>,
-) -> Result<Circuit, Unfit> {
-    let mut circuit = whole;
-    let mut count = 1u64;
-    let mut least = u64::MAX;
-    let mut in_vain = 0;
-    loop {
-        let peak = match within_parts(circuit, budget) {
-            Ok(circuit) => return Ok(circuit),
-            Err(least) => least,
-        };
-        // What more blocks do not make smaller is not in blocks.
-        let smaller = peak < least - least / 100;
-        in_vain = if smaller { 0 } else { in_vain + 1 };
-        least = least.min(peak);
-        // Half as many more at least: circuits grow with the number of blocks.
-        count += (count / 2).max(1);
-        if in_vain == 3 || count > most.min(MOST_BLOCKS) {
-            return Err(Unfit::Memory(least));
-        }
-        circuit = make(count)?;
-    }
-}
-
-/// The circuit if a party's values take no more than `budget` bytes: as it is, or with its large inputs loaded in parts, which
-/// takes no rounds.
-///
-/// # Errors
-///
-/// The least bytes that were found.
-fn within_parts(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
-    let loads = Loads::of(&circuit);
-    let most = loads.most();
-    let mut fits = segments::fitting(circuit.clone(), budget);
-    let mut count = 1;
-    while let Err(least) = fits {
-        count = most.min(2 * count).max(count + 1);
-        let parts = if count > most { None } else { loads.in_parts(count) };
-        // A proof may be about a whole of what is in parts here.
-        let Some(parts) = parts.filter(|c| verify(c).is_ok()) else { return Err(least) };
-        fits = segments::fitting(parts, budget).map_err(|other| least.min(other));
-    }
-    fits
-}
-
-/// No circuit was found for a budget; `enough` bytes are, if that is known.
-fn beyond(target: Target, budget: u64, enough: Option<u64>, at: Span) -> Diagnostic {
-    let what = match target {
-        Target::SemiHonest(_) => "the values of a party",
-        Target::Malicious(_) => "the values of a party, with the vectors of its proofs,",
-    };
-    let enough = enough.map_or(String::new(), |bytes| format!("; {} is enough", sized(bytes)));
-    Diagnostic::error(
-        codes::SIZE,
-        format!("no circuit was found in which {what} take at most {}{enough}", sized(budget)),
-        at,
-        "to compute this",
-    )
-    .hint("give a larger --memory, or use smaller sizes: fewer clients, samples or weights")
-}
-
-/// Where most of the values are made that a party holds at the peak, with as little as possible of the inputs.
-fn left(whole: &Circuit) -> String {
-    let loads = Loads::of(whole);
-    let parts = loads.in_parts(loads.most());
-    let circuit = parts.filter(|c| verify(c).is_ok()).unwrap_or_else(|| whole.clone());
-    let held = cost::Cost::of(&circuit).peak_by_site;
-    let most = held.iter().zip(&circuit.sites).max_by_key(|(bytes, _)| **bytes);
-    let (bytes, site) = most.map_or((0, "nothing".into()), |(bytes, site)| {
-        (*bytes, format!("`{}`, line {}", site.name, site.line))
-    });
-    format!("in one block, most of the values at the peak are of {site}: {}", sized(bytes))
-}
-
-/// The unit in which so many bytes are said, to ten units at least, and its logarithm.
-fn unit(bytes: u64) -> (u32, &'static str) {
-    if bytes < 10 << 10 {
-        (0, "bytes")
-    } else if bytes < 10 << 20 {
-        (10, "KiB")
-    } else {
-        (20, "MiB")
-    }
-}
-
-/// Bytes as they are said: whole units, and no more than there are.
-fn sized(bytes: u64) -> String {
-    let (shift, unit) = unit(bytes);
-    format!("{} {unit}", bytes >> shift)
-}
-
-/// The next number of bytes that is said as it is.
-fn rounded(bytes: u64) -> u64 {
-    bytes.next_multiple_of(1 << unit(bytes).0)
 }
 
 /// What there is to say of the program's demands on its certificate: errors, and warnings where a

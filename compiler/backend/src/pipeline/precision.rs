@@ -1,8 +1,9 @@
 //! How many fraction bits the values get of which precision is wanted ([`slvr_graph::passes::precision`]): as many as
 //! cost nothing that the program did not pay with [`FRACTION`] bits for all.
 //!
-//! One number of bits for all values would drown small updates, or make the words of networks longer. Levels are few, so
-//! whole circuits are compared, and nothing is chosen for single values. From the finest level down, the first is taken
+//! One number of bits for all values would drown small updates, or make the words of networks longer. Levels are few,
+//! so whole circuits are compared, and nothing is chosen for single values. From the finest level down, the first is
+//! taken
 //!
 //! - for which every value fits a ring, and no more values take words of 128 bits;
 //! - at which activations are cut no lower;
@@ -28,7 +29,6 @@ const PART: u64 = 50;
 /// ([`slvr_graph::passes`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fine {
-    /// None.
     Nothing,
     /// Those for which no long vector is sent in longer words, nor truncated for a network.
     #[default]
@@ -192,7 +192,7 @@ impl Weight {
         let secret = |id: &NodeId| graph.ty(*id).secrecy == Secrecy::Secret;
         let talks = |id: &NodeId| {
             let secrets = graph.args(*id).iter().filter(|a| secret(a)).count();
-            let opened = graph.outputs.iter().any(|o| o.node == *id);
+            let opened = graph.is_output(*id);
             opened || matches!(graph.op(*id), Op::Input(_)) || graph.op(*id).talks(secrets)
         };
         let words = |id: NodeId| graph.elements(id) * u64::from(rings.of(id));

@@ -4,8 +4,8 @@ use slvr_graph::analysis::privacy::{Privacy, Words, at_most};
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::types::{Bounded, Demand, Program};
 
-/// An error for every demand on epsilon that does not follow. `places` gives the source line of each site, and `failure`
-/// is the probability that a run is wrong by more than the certificate says.
+/// An error for every demand on epsilon that does not follow. `places` gives the source line of each site, and
+/// `failure` is the probability that a run is wrong by more than the certificate says.
 pub fn check(
     program: &Program,
     words: Words<'_>,

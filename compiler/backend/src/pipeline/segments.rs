@@ -1,8 +1,8 @@
 //! Proofs between openings, so that what is kept until it is proven fits a budget.
 //!
 //! Against a malicious party the words of every message are kept until the next proof, and without more, the next proof
-//! stands before the next opening: of a large network that is all there is. A proof is put in front of the last layer at
-//! which what is kept still fits, together with the vectors that the proof itself takes
+//! stands before the next opening: of a large network that is all there is. A proof is put in front of the last layer
+//! at which what is kept still fits, together with the vectors that the proof itself takes
 //! ([`Shape::working`](slvr_circuit::proof::Shape::working)). It costs the rounds of a proof, and no other bytes than
 //! its own.
 

@@ -1,10 +1,10 @@
 //! Large inputs in parts, for a memory budget.
 //!
 //! An input of many members is often read in two ways only: each member's part becomes something small (a norm, random
-//! projections), and a sum over the members is made of all of them. Neither needs more than one member's part at a time.
-//! So a scheduled circuit is rewritten: the members are cut into parts, and in each layer that reads the input, each part
-//! is loaded ([`Op::Load`]), worked on and forgotten before the next one. What is made of the parts is put together again,
-//! one part behind the other or added up.
+//! projections), and a sum over the members is made of all of them. Neither needs more than one member's part at a
+//! time. So a scheduled circuit is rewritten: the members are cut into parts, and in each layer that reads the input,
+//! each part is loaded ([`Op::Load`]), worked on and forgotten before the next one. What is made of the parts is put
+//! together again, one part behind the other or added up.
 //!
 //! Everything that is rewritten is local, so neither rounds nor bytes change. All values are the same words as before:
 //! local instructions work member by member, and sums in a ring are exact. Of random projections both components are
@@ -18,8 +18,8 @@ use slvr_circuit::{Circuit, From, Hold, Instr, Layer, Op, SplitPart, Type, Value
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-/// Inputs that have less than a part in so many of the elements of the largest one stay as they are, as does what has less
-/// than that of the input it is made of.
+/// Inputs that have less than a part in so many of the elements of the largest one stay as they are, as does what has
+/// less than that of the input it is made of.
 const SMALL: u64 = 16;
 
 /// What becomes of a local instruction that reads parts.
@@ -75,7 +75,6 @@ impl<'a> Loads<'a> {
         Some(new)
     }
 
-    /// Of a circuit.
     pub fn of(circuit: &'a Circuit) -> Loads<'a> {
         let secret = circuit.inputs.iter().filter(|i| matches!(i.from, From::Each(_)));
         let size = |v: ValueId| circuit.ty(v).elements();
@@ -144,11 +143,12 @@ impl<'a> Loads<'a> {
     }
 }
 
-/// How an instruction works member by member, and operands that are not in parts and have something for each member, with
-/// the axis.
+/// How an instruction works member by member, and operands that are not in parts and have something for each member,
+/// with the axis.
 type Way = (Made, Vec<(ValueId, usize)>);
 
-/// How an instruction of which some operands have the members along an axis works member by member; none if it does not.
+/// How an instruction of which some operands have the members along an axis works member by member; none if it does
+/// not.
 fn way(circuit: &Circuit, instr: &Instr, axis: &BTreeMap<ValueId, usize>) -> Option<Way> {
     let out = circuit.ty(instr.out?);
     let shape = |v: ValueId| &circuit.ty(v).shape[..];

@@ -14,6 +14,8 @@
 
 mod loads;
 mod speculation;
+#[cfg(test)]
+mod tests;
 mod together;
 
 pub use loads::Loads;

@@ -6,9 +6,9 @@
 //! an instruction to a later layer, which may move others and with them R and L: instructions are
 //! placed again until nothing is left to move.
 //!
-//! Against a malicious party a proof stands before L, and another one before the outputs, all in one layer, if anything is
-//! sent between ([`Checks`]). Where nothing is, the layers that may be repeated are all from R to the outputs: a client that fails makes
-//! the parties compute and prove all of it once more, in place of the layers up to its check.
+//! Against a malicious party a proof stands before L, and another one before the outputs, all in one layer, if anything
+//! is sent between ([`Checks`]). Where nothing is, the layers that may be repeated are all from R to the outputs: a
+//! client that fails makes the parties compute and prove all of it once more, in place of the layers up to its check.
 
 use super::settled;
 use super::together::{is_final, last_of};
@@ -23,7 +23,8 @@ pub enum Checks {
     AsKnown,
     /// All in one layer, as soon as all are known: one proof stands before them, another one before the outputs.
     AtOnce,
-    /// All in one layer, after everything else has been sent: one proof is enough, but all is repeated if a client fails.
+    /// All in one layer, after everything else has been sent: one proof is enough, but all is repeated if a client
+    /// fails.
     Last,
 }
 

@@ -1,10 +1,11 @@
 //! Layers for a draft against a malicious party that waits for the checks of its inputs.
 //!
 //! A proof stands before each layer that opens something, unless nothing was sent since the one before it, and takes
-//! several rounds. So the bits of all checks that something waits for are opened in one layer, as soon as all are known,
-//! and everything else in the last layer that opens any of it: the outputs, and bits of checks that nothing waits for.
-//! That is one proof before the outputs, and another one before the bits if there are any. What is opened later may move
-//! what waits for it, and with that the last layer: instructions are placed again until nothing is left to move.
+//! several rounds. So the bits of all checks that something waits for are opened in one layer, as soon as all are
+//! known, and everything else in the last layer that opens any of it: the outputs, and bits of checks that nothing
+//! waits for. That is one proof before the outputs, and another one before the bits if there are any. What is opened
+//! later may move what waits for it, and with that the last layer: instructions are placed again until nothing is left
+//! to move.
 
 use super::settled;
 use crate::lower::Draft;

@@ -11,8 +11,8 @@ use crate::graph::{Function, Graph, NodeId, Op};
 /// Cuts whose operand may leave them by its interval, in the order of nodes. `raw` is by index, in units of the last
 /// place.
 ///
-/// A cut at 1 is none of these: what is cut there is at most 1 in real numbers. Neither is one that only functions read that
-/// do not change beyond it.
+/// A cut at 1 is none of these: what is cut there is at most 1 in real numbers. Neither is one that only functions read
+/// that do not change beyond it.
 pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
     let leaves = |id: &NodeId| match graph.op(*id) {
         Op::Saturate(0) => false,
@@ -33,8 +33,8 @@ fn is_harmless(graph: &Graph, id: NodeId, top: u32) -> bool {
     !graph.is_output(id) && !users.is_empty() && users.iter().all(|&u| is_steady(graph.op(u), top))
 }
 
-/// Whether a function has the same value for all operands beyond 2^top, and for all below -2^top: an exponential that saturates,
-/// or a tangent that is 1 to all its bits.
+/// Whether a function has the same value for all operands beyond 2^top, and for all below -2^top: an exponential that
+/// saturates, or a tangent that is 1 to all its bits.
 pub fn is_steady(op: &Op, top: u32) -> bool {
     match op {
         Op::Function(Function::Exp | Function::ExpNonPositive | Function::Tanh) => top >= 5,

@@ -1,11 +1,11 @@
 //! How likely it is that anything in a run is wrong by more than its stated error.
 //!
-//! Sharing, multiplication, truncation, comparison and every function built from them are exact
-//! within their stated error, always: no term. What is left are the projections that prove the norm
-//! of a long vector ([`super::projection`]): a client whose vector is too long may pass, and an honest
-//! client at the limit may fail. Both are counted for all clients, by the union bound. Against a malicious party there is a
-//! third term: its proof of something false may pass ([`slvr_circuit::proof`]). That the
-//! pseudorandom functions behave like random ones is assumed, not counted.
+//! Sharing, multiplication, truncation, comparison and every function built from them are exact within their stated
+//! error, always: no term. What is left are the projections that prove the norm of a long vector
+//! ([`super::projection`]): a client whose vector is too long may pass, and an honest client at the limit may fail.
+//! Both are counted for all clients, by the union bound. Against a malicious party there is a third term: its proof of
+//! something false may pass ([`slvr_circuit::proof`]). That the pseudorandom functions behave like random ones is
+//! assumed, not counted.
 
 use super::guard::Guard;
 use crate::graph::{Graph, Op};

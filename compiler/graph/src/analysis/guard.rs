@@ -71,7 +71,6 @@ pub struct Bound {
 /// How one input is enforced.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Guard {
-    /// Known to all.
     Public,
     /// Stored by the parties in an earlier round, which kept it in its range.
     Kept,
@@ -178,8 +177,8 @@ pub fn bound(graph: &Graph, input: &Input, guard: &Guard) -> Bound {
 pub enum Entries {
     /// What a run enforces, whoever gave them: for rewrites, which must be right for whatever is admitted.
     Enforced,
-    /// What is declared, which of long vectors is less than what is enforced: for choices of scales. Intervals of what is
-    /// enforced hold the values that these make to words.
+    /// What is declared, which of long vectors is less than what is enforced: for choices of scales. Intervals of what
+    /// is enforced hold the values that these make to words.
     Declared,
 }
 
@@ -193,9 +192,9 @@ impl Entries {
     }
 }
 
-/// What a run enforces of the entries of an input, in real units, in whichever way long vectors are enforced and however
-/// many fraction bits there are. With more of them ends are rounded by less, and slack for rounding is less; a plan that
-/// then proves nothing leaves values that fit no word.
+/// What a run enforces of the entries of an input, in real units, in whichever way long vectors are enforced and
+/// however many fraction bits there are. With more of them ends are rounded by less, and slack for rounding is less; a
+/// plan that then proves nothing leaves values that fit no word.
 fn enforced(graph: &Graph, input: &Input) -> Interval {
     let coarse = Input { frac: Some(FRACTION), ..input.clone() };
     let real = |long: Long| {
@@ -215,8 +214,8 @@ mod tests {
     use super::*;
     use crate::graph::text::parse;
 
-    /// However many fraction bits an input has and however it is enforced, no entry that passes is beyond what passes rest on;
-    /// and entries of a long vector may be beyond what is declared.
+    /// However many fraction bits an input has and however it is enforced, no entry that passes is beyond what passes
+    /// rest on; and entries of a long vector may be beyond what is declared.
     #[test]
     fn what_is_enforced_holds_all_that_is_admitted() {
         for (range, elements) in

@@ -18,8 +18,8 @@ use std::collections::HashMap;
 /// What rounding adds to a quotient by a norm, or by the sum of weights.
 const ROUNDED: f64 = 1.125;
 
-/// Bounds of the nodes of a graph, made once each. Nodes never change, so a pass may ask of the graph that it makes, while
-/// it is growing.
+/// Bounds of the nodes of a graph, made once each. Nodes never change, so a pass may ask of the graph that it makes,
+/// while it is growing.
 pub struct Magnitudes {
     entries: Entries,
     known: RefCell<HashMap<NodeId, f64>>,

@@ -1,16 +1,17 @@
 //! Weighted means: what is divided is the sum of products with the terms of the divisor.
 //!
-//! `sum(b[i] * u[i]) / sum(b)` lies within the values u if no weight b is negative, and so does
-//! `sum(b[i] / sum(b) * u[i])`. Both are read entry by entry: which words are added up for each entry of the divisor,
-//! and by which the products are made. So it does not matter how a program has written the sums, nor what has moved or copied
-//! their entries since.
+//! `sum(b[i] * u[i]) / sum(b)` lies within the values u if no weight b is negative, and so does `sum(b[i] / sum(b) *
+//! u[i])`. Both are read entry by entry: which words are added up for each entry of the divisor, and by which the
+//! products are made. So it does not matter how a program has written the sums, nor what has moved or copied their
+//! entries since.
 //!
 //! A cosine is cut instead (`passes/unit.rs`): it is one number for each pair of clients, where a mean has as many
 //! entries as a model has weights.
 //!
 //! Sums and products of words are exact in a run. So the dividend is a mean of words of u times a sum of words of b,
-//! except for its truncations, each of which is off by less than a unit; and where the sum of words is 0 all its words are,
-//! and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says so.
+//! except for its truncations, each of which is off by less than a unit; and where the sum of words is 0 all its words
+//! are, and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says
+//! so.
 
 use super::layout::{Layout, aligned, operand_blocks, rescaled, summed};
 use crate::graph::{Graph, NodeId, Op};
@@ -43,7 +44,6 @@ pub struct Mean {
 pub struct Blend {
     /// The mean; its dividend is exact.
     pub mean: Mean,
-    /// The quotients.
     pub shares: Vec<NodeId>,
     /// How many of them are added up.
     pub terms: u64,
@@ -60,7 +60,8 @@ type Word = (NodeId, u64, i64);
 /// The words that an entry adds up, in order, and what their sum may be off by.
 type Divisor = Rc<(Vec<Word>, f64)>;
 
-/// What has been read of a graph's quotients and products: each is read once, whatever is known of the signs of weights.
+/// What has been read of a graph's quotients and products: each is read once, whatever is known of the signs of
+/// weights.
 #[derive(Default)]
 pub struct Means {
     quotients: RefCell<HashMap<(NodeId, NodeId), Vec<Mean>>>,
@@ -68,7 +69,8 @@ pub struct Means {
 }
 
 impl Means {
-    /// Whether x / y is a weighted mean, entry by entry. `positive` says of a node whether none of its entries is negative.
+    /// Whether x / y is a weighted mean, entry by entry. `positive` says of a node whether none of its entries is
+    /// negative.
     pub fn quotient(
         &self,
         g: &Graph,
@@ -402,7 +404,8 @@ impl Mean {
     }
 }
 
-/// Whether all words are terms, up to one power of two by which they are more; this power, and whether there are other terms.
+/// Whether all words are terms, up to one power of two by which they are more; this power, and whether there are other
+/// terms.
 fn matched(mut words: Vec<Word>, terms: &[Word]) -> Option<(i64, bool)> {
     words.sort_unstable();
     let &(id, at, power) = words.first()?;

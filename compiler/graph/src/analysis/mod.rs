@@ -1,14 +1,14 @@
 //! What is known of a graph's values before it runs: nothing here rewrites one.
 //!
-//! How declared input ranges are enforced ([`guard`], [`projection`]) and how likely that is to go wrong
-//! ([`failure`]); which interval every value is in once they are ([`ranges`]), which ring holds it
-//! ([`rings`]), how far a run may be from the program in real numbers ([`errors`]) if its protocols
-//! are off by no more than they state ([`stated`]), and where
-//! that holds for the program as it is cut ([`cuts`]), and what noise promises each client ([`privacy`]). Before scales are known: how large a value can get
-//! ([`magnitudes`]), also of what is divided by its norm ([`norms`]) or by the sum of its weights ([`means`]), which numbers are not negative ([`signs`]) or positive ([`positive`]), and which dividends are 0 where their divisor is
-//! ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where moved entries come from
-//! ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and
-//! what bits are of earlier bits ([`truth_tables`]).
+//! How declared input ranges are enforced ([`guard`], [`projection`]) and how likely that is to go wrong ([`failure`]);
+//! which interval every value is in once they are ([`ranges`]), which ring holds it ([`rings`]), how far a run may be
+//! from the program in real numbers ([`errors`]) if its protocols are off by no more than they state ([`stated`]), and
+//! where that holds for the program as it is cut ([`cuts`]), and what noise promises each client ([`privacy`]). Before
+//! scales are known: how large a value can get ([`magnitudes`]), also of what is divided by its norm ([`norms`]) or by
+//! the sum of its weights ([`means`]), which numbers are not negative ([`signs`]) or positive ([`positive`]), and which
+//! dividends are 0 where their divisor is ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where
+//! moved entries come from ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and what
+//! bits are of earlier bits ([`truth_tables`]).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), words for people
 //! (`slvr_compiler::report`).

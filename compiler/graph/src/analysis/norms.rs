@@ -36,8 +36,8 @@ fn inner(g: &Graph, id: NodeId) -> Option<[Rows; 2]> {
     (paired && g.elements(id) == a.count).then_some([a, b])
 }
 
-/// The rows that a value has the norms of, times a power of two. Nothing was rounded before the root was taken, nor after
-/// it.
+/// The rows that a value has the norms of, times a power of two. Nothing was rounded before the root was taken, nor
+/// after it.
 fn norms(g: &Graph, id: NodeId) -> Option<(Rows, i64)> {
     let (root, outer) = behind(g, id);
     let Op::Function(Function::Sqrt) = g.op(root) else { return None };

@@ -1,9 +1,9 @@
 //! Which ring each value is computed in: the smallest that holds it.
 //!
-//! A value that fits k bits may be computed modulo 2^k whatever its operands' size: narrowing a share
-//! is local and exact. The other way, from a smaller ring to a larger one, takes the exact lift (2
-//! rounds, `slvr_backend::lower::t1::truncation::lift`). So up to 64 bits a value is made in the largest ring that anybody
-//! asks for; to 128 bits, only sums and layouts of inputs, constants and bits are.
+//! A value that fits k bits may be computed modulo 2^k whatever its operands' size: narrowing a share is local and
+//! exact. The other way, from a smaller ring to a larger one, takes the exact lift (2 rounds,
+//! `slvr_backend::lower::t1::truncation::lift`). So up to 64 bits a value is made in the largest ring that anybody asks
+//! for; to 128 bits, only sums and layouts of inputs, constants and bits are.
 //!
 //! Counts take 8, 16 or 32 bits, reals 32, 64 or 128.
 
@@ -77,9 +77,9 @@ fn edge(graph: &Graph, gate: NodeId) -> Option<u32> {
     }
 }
 
-/// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what was truncated or
-/// is 0, so it is kept by its own sign exactly where it is kept by the other's; at an edge both are at it. Its low bits are
-/// there as early, and they are fewer.
+/// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what was truncated
+/// or is 0, so it is kept by its own sign exactly where it is kept by the other's; at an edge both are at it. Its low
+/// bits are there as early, and they are fewer.
 pub fn cheaper_sign(graph: &Graph, value: NodeId, condition: NodeId) -> NodeId {
     let truncated = matches!(graph.op(value), Op::Trunc(_)) && graph.arg(value, 0) == condition;
     if truncated { value } else { condition }
@@ -92,8 +92,8 @@ pub fn bits_to_edge(graph: &Graph, ranges: &Ranges, x: NodeId, top: u32) -> u32 
     signed_bits((lo.min(lo - edge), hi.max(hi - edge)))
 }
 
-/// Of a gate that nothing but a saturation reads, the number that is compared with 0 and with the edge, and the bits that
-/// both comparisons take: these may be more than the number has.
+/// Of a gate that nothing but a saturation reads, the number that is compared with 0 and with the edge, and the bits
+/// that both comparisons take: these may be more than the number has.
 pub fn compared(graph: &Graph, ranges: &Ranges, gate: NodeId) -> Option<(NodeId, u32)> {
     let top = edge(graph, gate)?;
     let x = cheaper_sign(graph, graph.arg(gate, 0), graph.arg(gate, 1));
@@ -101,9 +101,9 @@ pub fn compared(graph: &Graph, ranges: &Ranges, gate: NodeId) -> Option<(NodeId,
 }
 
 impl Rings {
-    /// Chooses; with `fixed` every value has that many bits. In family T2, and against a malicious party (`dealer`), values that fit 32
-    /// bits stay there until a product wants more: a lift takes one round and costs less than what is
-    /// saved, all the more if values are pooled first.
+    /// Chooses; with `fixed` every value has that many bits. In family T2, and against a malicious party (`dealer`),
+    /// values that fit 32 bits stay there until a product wants more: a lift takes one round and costs less than what
+    /// is saved, all the more if values are pooled first.
     pub fn new(graph: &Graph, ranges: &Ranges, fixed: Option<u32>, dealer: bool) -> Rings {
         let mut rings = Rings { of: vec![fixed.unwrap_or(0); graph.len()], fixed };
         if fixed.is_some() {

@@ -25,8 +25,8 @@ pub(in crate::analysis) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<So
     Some(Softmax { exp, x: view.args(exp)[0], z: view.args(difference)[0], factor })
 }
 
-/// Whether a value is e^(c (x - max x)) and the axes contain the one of the maximum: by how many truncations the operand
-/// of the largest entry may be off.
+/// Whether a value is e^(c (x - max x)) and the axes contain the one of the maximum: by how many truncations the
+/// operand of the largest entry may be off.
 pub(in crate::analysis) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> Option<f64> {
     // What a difference is off by is multiplied, and the product may be truncated again.
     let truncations = |factor: f64| match factor == 1.0 {

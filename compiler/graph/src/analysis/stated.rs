@@ -10,6 +10,14 @@ pub use slvr_language::types::function::Function;
 /// them.
 pub(in crate::analysis) const CUT: f64 = 0.5;
 
+/// The same of any function: only exponentials are cut.
+pub(in crate::analysis) fn cut(of: Function) -> f64 {
+    match of {
+        Function::Exp | Function::ExpNonPositive => CUT,
+        Function::Recip | Function::Sqrt | Function::Log | Function::Tanh => 0.0,
+    }
+}
+
 /// The largest difference between what a protocol computes and the exact function of its operand,
 /// which has a value everywhere ([`crate::graph::domain`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,8 +57,8 @@ pub struct StatedErrors {
     pub div: Stated,
 }
 
-/// Errors of the size that protocols state, for tests of analyses: each function has another one, so that none is taken for
-/// another.
+/// Errors of the size that protocols state, for tests of analyses: each function has another one, so that none is taken
+/// for another.
 #[cfg(test)]
 pub const TESTED: StatedErrors = {
     const fn stated(units: f64, bits: u32) -> Stated {

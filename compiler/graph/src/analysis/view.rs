@@ -73,8 +73,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Whether a value is max(x, 0) to within so many units of x. None, if it is something else. The sign may be that of what x
-    /// was truncated from: where that is negative, x is at most 0. And x may be what was truncated.
+    /// Whether a value is max(x, 0) to within so many units of x. None, if it is something else. The sign may be that
+    /// of what x was truncated from: where that is negative, x is at most 0. And x may be what was truncated.
     pub fn relu_of(&self, id: NodeId, x: NodeId) -> Option<f64> {
         let is_cut = |part: NodeId, of: NodeId, by: u32| {
             *self.op(part) == Op::Trunc(by) && self.args(part)[0] == of

@@ -127,7 +127,6 @@ pub struct Compared {
 /// Where an input comes from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Giver {
-    /// Everybody knows it.
     Public,
     /// Each member of the set with this index in [`Graph::parties`] gives one. The value's first axis ranges over the
     /// members.
@@ -153,13 +152,11 @@ impl Giver {
     }
 }
 
-/// A declared input.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Input {
     pub name: String,
     /// Where it comes from.
     pub from: Giver,
-    /// Element as declared.
     pub elem: Elem,
     /// Smallest and largest allowed value, both included.
     pub range: (f64, f64),
@@ -173,7 +170,6 @@ pub struct Input {
     pub frac: Option<u32>,
 }
 
-/// A revealed value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Output {
     /// Name after `as`.
@@ -205,7 +201,6 @@ pub struct Graph {
     pub parties: Vec<(String, u64)>,
     /// Inputs; [`Op::Input`] names one by index.
     pub inputs: Vec<Input>,
-    /// Reveals, in order.
     pub outputs: Vec<Output>,
     /// Places in the source.
     pub sites: Vec<Site>,
@@ -327,6 +322,43 @@ impl Graph {
             }
         }
         found
+    }
+
+    /// The shape of an input's value: members, its own, classes.
+    pub fn input_shape(&self, input: &Input) -> Vec<u64> {
+        let members = input.from.set().map(|set| self.parties[set as usize].1);
+        members.into_iter().chain(input.shape.iter().copied()).chain(input.one_hot).collect()
+    }
+
+    /// By index, whether a node is one of these, or is made of one.
+    pub fn depends_on(&self, these: impl Fn(NodeId) -> bool) -> Vec<bool> {
+        let mut found: Vec<bool> = Vec::with_capacity(self.len());
+        for id in self.ids() {
+            found.push(these(id) || self.args(id).iter().any(|a| found[a.index()]));
+        }
+        found
+    }
+
+    /// By index, whether these nodes or an output take a value; and the values that a node is the last to read, where
+    /// `reads` are those that one reads.
+    pub fn last_uses(
+        &self,
+        these: impl Fn(NodeId) -> bool,
+        reads: impl Fn(NodeId) -> Vec<NodeId>,
+    ) -> (Vec<bool>, Vec<Vec<NodeId>>) {
+        let mut read: Vec<bool> = self.ids().map(these).collect();
+        self.outputs.iter().for_each(|o| read[o.node.index()] = true);
+        let mut last = vec![Vec::new(); self.len()];
+        for id in self.ids().rev() {
+            let args = if read[id.index()] { reads(id) } else { Vec::new() };
+            for arg in args {
+                // The first reader met from the end is the last one.
+                if !std::mem::replace(&mut read[arg.index()], true) {
+                    last[id.index()].push(arg);
+                }
+            }
+        }
+        (read, last)
     }
 
     /// Whether an output hands out a node's value.

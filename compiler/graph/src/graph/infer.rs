@@ -17,7 +17,10 @@ pub fn infer(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Type, String> {
     let count = facts.operands.unwrap_or(args.len().max(1));
     need(args.len() == count, || format!("takes {count} operands, got {}", args.len()))?;
     let shapes: Vec<&[u64]> = args.iter().map(|t| t.shape.as_slice()).collect();
-    let shape = shape_of(op, &shapes, |i| input_shape(graph, i))?;
+    let shape = shape_of(op, &shapes, |i| {
+        let input = graph.inputs.get(i as usize).ok_or_else(|| format!("no input {i}"))?;
+        Ok(graph.input_shape(input))
+    })?;
     need(
         shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).is_some_and(|n| n < MAX_ELEMENTS),
         || format!("shape {shape:?} is too large"),
@@ -29,17 +32,6 @@ pub fn infer(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Type, String> {
     let secrecy = args.iter().map(|t| t.secrecy).max().unwrap_or(own);
     let frac = frac_of(graph, facts.scale, args, elem)?;
     Ok(Type { elem, shape, secrecy, frac })
-}
-
-fn input_shape(graph: &Graph, i: u32) -> Result<Vec<u64>, String> {
-    let input = graph.inputs.get(i as usize).ok_or_else(|| format!("no input {i}"))?;
-    let mut shape = Vec::new();
-    if let Some(set) = input.from.set() {
-        shape.push(graph.parties[set as usize].1);
-    }
-    shape.extend(&input.shape);
-    shape.extend(input.one_hot);
-    Ok(shape)
 }
 
 fn elem_of(graph: &Graph, rule: ElemRule, args: &[&Type]) -> Result<Elem, String> {

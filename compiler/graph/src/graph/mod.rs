@@ -5,10 +5,9 @@
 //! or samples becomes a leading axis of every tensor computed inside it, so the graph does not grow
 //! with the number of clients or samples.
 //!
-//! Lives here: the data structure ([`Graph`]), the operations and the table of
-//! facts about them ([`Op`]), the typing rule ([`infer`]), the builder from
-//! a typed program ([`build`]), text ([`text`]), the verifier ([`verify`]) and evaluation ([`eval`]). May not: rewriting ([`crate::passes`]), protocols
-//! (`slvr_backend::lower`).
+//! Lives here: the data structure ([`Graph`]), the operations and the table of facts about them ([`Op`]), the typing
+//! rule ([`infer`]), the builder from a typed program ([`build`]), text ([`text`]), the verifier ([`verify`]) and
+//! evaluation ([`eval`]). May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`).
 //!
 //! Node ids ascend in topological order, always: a pass makes a new graph by walking an old one
 //! ([`Graph::rewrite`]) and a node can only be added after its operands.

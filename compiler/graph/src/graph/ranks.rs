@@ -21,7 +21,6 @@ pub const MOST: u64 = 1 << 24;
 /// A node that holds ranks along its last axis, as [`ranks`] makes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ranks {
-    /// Of what.
     pub of: NodeId,
     /// Which entries come first.
     pub first: First,

@@ -59,7 +59,8 @@ enum Role {
 }
 
 fn contract(g: &mut Graph, a: NodeId, b: NodeId, axes: &[u64], site: u32) -> NodeId {
-    // A repeated operand of an aligned product need not be repeated, unless the other one, as it is then, is too short as well.
+    // A repeated operand of an aligned product need not be repeated, unless the other one, as it is then, is too short
+    // as well.
     let a = narrow(g, a, b);
     let b = narrow(g, b, a);
     let out = crate::graph::infer::align(g.shape(a), g.shape(b)).unwrap_or_default();

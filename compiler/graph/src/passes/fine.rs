@@ -185,7 +185,6 @@ impl Scales<'_> {
         (self.at_most_to(x, dividend), self.at_most_to(y, divisor))
     }
 
-    /// 1 / y.
     pub(super) fn fine_reciprocal(&mut self, y: NodeId) -> NodeId {
         if self.frac(y) <= RECIP {
             let y = self.operand(y);

@@ -1,14 +1,14 @@
 //! Reciprocals of roots: what normalisations multiply by.
 //!
-//! 1 / sqrt(v + eps) is wanted relative to its own size, however small v is and however large: beside an eps of 1e-5 a unit
-//! of 2^-16 is most of the sum, and beside a variance of 1e4 it is a part of the reciprocal that shows. All of it is computed
-//! once for a channel or a vector, so bits cost little:
+//! 1 / sqrt(v + eps) is wanted relative to its own size, however small v is and however large: beside an eps of 1e-5 a
+//! unit of 2^-16 is most of the sum, and beside a variance of 1e4 it is a part of the reciprocal that shows. All of it
+//! is computed once for a channel or a vector, so bits cost little:
 //!
-//! - an **input** that is a variance has [`VARIANCE`] fraction bits, if it is short: whatever else is made of it takes it with as
-//!   many as it would have otherwise;
+//! - an **input** that is a variance has [`VARIANCE`] fraction bits, if it is short: whatever else is made of it takes
+//!   it with as many as it would have otherwise;
 //! - the **sum** with eps has [`SUM`] fraction bits, or more for a smaller eps, as far as a word holds them;
-//! - the **root** is taken of them as they are ([`super::fine`]), and the **reciprocal** is a quotient of 1, with as many more
-//!   fraction bits as the largest root takes off;
+//! - the **root** is taken of them as they are ([`super::fine`]), and the **reciprocal** is a quotient of 1, with as
+//!   many more fraction bits as the largest root takes off;
 //! - what is **multiplied** by it, and what that makes, is truncated to [`FACTOR`] fraction bits before it is a factor.
 
 use crate::analysis::layout::behind;

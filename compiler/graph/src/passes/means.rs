@@ -1,8 +1,8 @@
 //! Divisors of weighted means lose their bits before they are added up.
 //!
-//! `sum(b[i] * u[i]) / sum(b)` is within the values u only as long as the dividend is made of the words that the divisor
-//! adds up ([`crate::analysis::means`]): of a divisor that is truncated to 0 the quotient may be any. So where the
-//! divisor is to have fewer bits the weights are truncated, and both sums are made of what is left.
+//! `sum(b[i] * u[i]) / sum(b)` is within the values u only as long as the dividend is made of the words that the
+//! divisor adds up ([`crate::analysis::means`]): of a divisor that is truncated to 0 the quotient may be any. So where
+//! the divisor is to have fewer bits the weights are truncated, and both sums are made of what is left.
 
 use super::scaling::Scales;
 use crate::analysis::guard::Entries;
@@ -12,8 +12,8 @@ use crate::graph::{NodeId, Op, ScaleRule};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scales<'_> {
-    /// Dividend and divisor of a weighted mean, where the divisor has at most so many fraction bits; none if it has no more, or
-    /// if this is no mean.
+    /// Dividend and divisor of a weighted mean, where the divisor has at most so many fraction bits; none if it has no
+    /// more, or if this is no mean.
     pub(super) fn reweighted(
         &mut self,
         x: NodeId,

@@ -1,6 +1,6 @@
 //! Rewrites of the graph: one file per pass, each opening with what holds before and after it.
 //!
-//! The pipeline is data ([`PIPELINE`]): one can print, time, skip or verify between any two passes.
+//! The pipeline is data ([`pipeline`]): one can print, time, skip or verify between any two passes.
 //! A pass is a pure function from graph to graph, and states what holds after it as a function that
 //! debug builds and tests call ([`Pass::check`]). A pass asks for the class and the facts of an
 //! operation ([`crate::graph::Op::facts`]); it names operations only to rewrite them, and leaves all
@@ -65,19 +65,15 @@ pub struct Pass {
     pub after: fn(&Graph) -> Kept,
 }
 
-/// The pass by which scales are known.
-const SCALES: &str = "scales";
-
 /// One row for each pass: its name, the module that has its `run` and its `after`, and what it does.
-macro_rules! pipeline {
+macro_rules! passes {
     ($($name:expr, $module:ident, $what:expr;)*) => {
-        /// The pipeline, in order.
-        pub const PIPELINE: &[Pass] =
-            &[$(Pass { name: $name, what: $what, run: $module::run, after: $module::after }),*];
+        &[$(Pass { name: $name, what: $what, run: $module::run, after: $module::after }),*]
     };
 }
 
-pipeline! {
+/// The passes before scales are known, in order.
+const FRONT: &[Pass] = passes! {
     "fold", fold, "constants are computed, identities removed";
     "cse", cse, "equal nodes become one, dead ones go";
     "absolute", absolute, "of a value and its negative one absolute value is computed";
@@ -100,9 +96,25 @@ pipeline! {
     "unit", unit, "cosines and entries of unit vectors are cut at 1";
     "fold-again", fold, "as fold";
     "cse-again", cse, "as cse";
-    SCALES, scales, "fixed-point scales, truncations";
+};
+
+/// The pass by which scales are known.
+const SCALES: Pass = Pass {
+    name: "scales",
+    what: "fixed-point scales, truncations",
+    run: |graph| scales::run(graph, &Level::COARSE),
+    after: scales::after,
+};
+
+/// The passes on what has scales, in order.
+const BACK: &[Pass] = passes! {
     "slices", slices, "what is read in slices is computed in slices";
     "cse-last", cse, "as cse";
+};
+
+/// The pipeline, in order.
+pub fn pipeline() -> impl Iterator<Item = &'static Pass> {
+    FRONT.iter().chain([&SCALES]).chain(BACK)
 }
 
 impl Pass {
@@ -113,27 +125,32 @@ impl Pass {
         let kept = verified.and_then(|()| (self.after)(graph));
         kept.map_err(|why| format!("after the pass `{}`: {why}", self.name))
     }
+    /// Shows the graph after this pass. Debug builds check it ([`Pass::check`]) and stop at the first pass that breaks
+    /// its promise, which is a bug of the compiler.
+    fn made(&self, graph: Graph, see: &mut impl FnMut(&Pass, &Graph)) -> Graph {
+        if cfg!(debug_assertions)
+            && let Err(why) = self.check(&graph)
+        {
+            panic!("{why}");
+        }
+        see(self, &graph);
+        graph
+    }
 }
 
-/// Runs the pipeline, with [`FRACTION`] fraction bits for every value; `see` gets every pass with the graph after it. Debug builds check every pass
-/// ([`Pass::check`]) and stop at the first that breaks its promise, which is a bug of the compiler.
+/// Runs the pipeline, with [`FRACTION`] fraction bits for every value; `see` gets every pass with the graph after it.
 ///
 /// # Errors
 ///
 /// A constant that the run would lose.
 pub fn run(graph: &Graph, mut see: impl FnMut(&Pass, &Graph)) -> Result<Graph, Box<Diagnostic>> {
-    let graph = unscaled(graph, &mut see)?;
-    scaled(&graph, &Level::COARSE, see)
+    scaled(&unscaled(graph, &mut see), &Level::COARSE, see)
 }
 
-/// The first passes: those before scales are known.
-///
-/// # Errors
-///
-/// As [`run`].
-pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, Box<Diagnostic>> {
-    let passes = PIPELINE.iter().take_while(|pass| pass.name != SCALES);
-    run_some(graph, passes, |pass, graph| (pass.run)(graph), see)
+/// The passes before scales are known.
+pub fn unscaled(graph: &Graph, mut see: impl FnMut(&Pass, &Graph)) -> Graph {
+    let next = |graph: Graph, pass: &Pass| pass.made((pass.run)(&graph), &mut see);
+    FRONT.iter().fold(graph.clone(), next)
 }
 
 /// The passes from scales on, on what [`unscaled`] made. Values of which precision is wanted have fraction bits up to a
@@ -145,34 +162,10 @@ pub fn unscaled(graph: &Graph, see: impl FnMut(&Pass, &Graph)) -> Result<Graph, 
 pub fn scaled(
     graph: &Graph,
     level: &Level,
-    see: impl FnMut(&Pass, &Graph),
-) -> Result<Graph, Box<Diagnostic>> {
-    let passes = PIPELINE.iter().skip_while(|pass| pass.name != SCALES);
-    let run = |pass: &Pass, graph: &Graph| match pass.name {
-        SCALES => scales::run_at(graph, level),
-        _ => (pass.run)(graph),
-    };
-    run_some(graph, passes, run, see)
-}
-
-fn run_some(
-    graph: &Graph,
-    passes: impl Iterator<Item = &'static Pass>,
-    run: impl Fn(&Pass, &Graph) -> Graph,
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Graph, Box<Diagnostic>> {
-    let mut graph = graph.clone();
-    for pass in passes {
-        graph = run(pass, &graph);
-        if pass.name == SCALES {
-            constants::check(&graph)?;
-        }
-        if cfg!(debug_assertions)
-            && let Err(why) = pass.check(&graph)
-        {
-            panic!("{why}");
-        }
-        see(pass, &graph);
-    }
-    Ok(graph)
+    let graph = scales::run(graph, level);
+    constants::check(&graph)?;
+    let graph = SCALES.made(graph, &mut see);
+    Ok(BACK.iter().fold(graph, |graph, pass| pass.made((pass.run)(&graph), &mut see)))
 }

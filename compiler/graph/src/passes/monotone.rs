@@ -1,12 +1,12 @@
 //! Roots and scale factors move towards their users and cancel in comparisons.
 //!
-//! Before: any graph without scales. After: no sum and no negation reads an [`Op::Scale`]. A layout
-//! operation or a single order statistic that read a root or a factor reads what is behind it, unless it is a largest root that
-//! is subtracted from the roots ([`rising::centres`]); of several behind one another it passes one. A comparison of two roots compares their squares; a
-//! positive factor common to both sides of a comparison is gone.
+//! Before: any graph without scales. After: no sum and no negation reads an [`Op::Scale`]. A layout operation or a
+//! single order statistic that read a root or a factor reads what is behind it, unless it is a largest root that is
+//! subtracted from the roots ([`rising::centres`]); of several behind one another it passes one. A comparison of two
+//! roots compares their squares; a positive factor common to both sides of a comparison is gone.
 //!
-//! Exact in real numbers: sqrt is increasing on [0, inf), and the root of what is negative is 0, which no root is below. So of two roots
-//! the left operand is compared with the right one, or 0 if it is negative.
+//! Exact in real numbers: sqrt is increasing on [0, inf), and the root of what is negative is 0, which no root is
+//! below. So of two roots the left operand is compared with the right one, or 0 if it is negative.
 //!
 //! ```text
 //! %3 = sqrt %1 ; %4 = sqrt %2 ; %5 = scale 1.5 %4 ; %6 = lt %3 %5

@@ -1,12 +1,13 @@
 //! Which values of a graph without scales gain by more than [`FRACTION`] fraction bits.
 //!
-//! A receiver of an aggregate reads it relative to its own size: an update of norm 1e-4 has nothing left of it in
-//! units of 2^-16. A comparison does not: it has a margin, and the certificate states it. So precision is wanted
-//! where a value is *revealed*, and by what a revealed value is made of: sums, choices, products, quotients and
-//! roots ask for it of their operands. Comparisons, and sums of products that are only compared, take what is
-//! there as it is. What is rounded on its way to a comparison, such as products of products, keeps more bits
-//! where that is asked for ([`Level::compared`]): small products have none left otherwise. Activations of networks, what is compared of them, and the functions that have a domain of their own
-//! (exponentials, logarithms, tangents) have entries near 1, for which [`FRACTION`] is enough.
+//! A receiver of an aggregate reads it relative to its own size: an update of norm 1e-4 has nothing left of it in units
+//! of 2^-16. A comparison does not: it has a margin, and the certificate states it. So precision is wanted where a
+//! value is *revealed*, and by what a revealed value is made of: sums, choices, products, quotients and roots ask for
+//! it of their operands. Comparisons, and sums of products that are only compared, take what is there as it is. What is
+//! rounded on its way to a comparison, such as products of products, keeps more bits where that is asked for
+//! ([`Level::compared`]): small products have none left otherwise. Activations of networks, what is compared of them,
+//! and the functions that have a domain of their own (exponentials, logarithms, tangents) have entries near 1, for
+//! which [`FRACTION`] is enough.
 //!
 //! An input of which precision is wanted is *fine*: it is encoded with as many fraction bits as its declared range
 //! leaves in a word, up to a level that the pipeline chooses. A long input that a network reads, too, is fine only if
@@ -114,8 +115,8 @@ impl Precision {
         }
     }
 
-    /// Short inputs that are variances, and long ones if that is asked for, have enough fraction bits for reciprocals of
-    /// their roots.
+    /// Short inputs that are variances, and long ones if that is asked for, have enough fraction bits for reciprocals
+    /// of their roots.
     fn choose_variances(&mut self, g: &Graph, level: &Level) {
         for &i in &self.inverse.inputs {
             let input = &g.inputs[i as usize];
@@ -162,9 +163,9 @@ impl Precision {
         if self.compared[id.index()] { self.fine.max(COMPARISON) } else { self.fine }
     }
 
-    /// The fraction bits with which a node takes its operand number `i`, if the operand, or what it is a sum of, has more.
-    /// What is made of short vectors alone is taken as it is: products are truncated by more instead. Variances have more
-    /// for nothing but their roots.
+    /// The fraction bits with which a node takes its operand number `i`, if the operand, or what it is a sum of, has
+    /// more. What is made of short vectors alone is taken as it is: products are truncated by more instead. Variances
+    /// have more for nothing but their roots.
     pub fn cut(&self, g: &Graph, id: NodeId, i: usize) -> Option<u32> {
         let of = self.linear[g.arg(id, i).index()].as_ref()?;
         let coarse = self.asked(g, id, i) == Want::Coarse;
@@ -235,8 +236,8 @@ pub fn variances(g: &Graph) -> Vec<usize> {
     Inverse::of(g).inputs.into_iter().map(|i| i as usize).collect()
 }
 
-/// Values that comparisons of products of products are made of, and these comparisons. Quotients and roots are none: their
-/// protocols have errors relative to the result, and equal ones would be told apart by these.
+/// Values that comparisons of products of products are made of, and these comparisons. Quotients and roots are none:
+/// their protocols have errors relative to the result, and equal ones would be told apart by these.
 fn compared(g: &Graph, networks: &Networks) -> Vec<bool> {
     // How often a value has been multiplied.
     let mut products = vec![0u32; g.len()];

@@ -1,9 +1,10 @@
 //! Where a function rises with its first operand, saturated as it is: the one rule by which passes leave a function out
 //! of what only asks for the order of values, or exchange it with what does.
 //!
-//! Every function has a value for every operand, and beyond some ends the same one ([`slvr_language::types::domain`]). So a
-//! function that rises in the reals may have equal values of different operands: of two exponentials of less than
-//! [`domain::EXP_LOW`] neither is less, and the first largest of two quotients that are cut is the first. A rewrite asks
+//! Every function has a value for every operand, and beyond some ends the same one ([`slvr_language::types::domain`]).
+//! So a function that rises in the reals may have equal values of different operands: of two exponentials of less than
+//! [`domain::EXP_LOW`] neither is less, and the first largest of two quotients that are cut is the first. A rewrite
+//! asks
 //!
 //! | what is done | what must hold | asked by |
 //! |---|---|---|
@@ -12,8 +13,8 @@
 //! | f(a) < f(b) or that place, where f has one value for all operands below where it begins to rise, becomes that of operands of which those are one | f rises strictly from there on | [`cut`] |
 //! | x / y < b becomes x < b y | the quotient is not cut, or b is closer to 0 than where it is | [`quotient_compares`] |
 //!
-//! Exact in real numbers. Sizes are those of what a run enforces of inputs ([`sizes`]), which of long vectors is more than
-//! what is declared.
+//! Exact in real numbers. Sizes are those of what a run enforces of inputs ([`sizes`]), which of long vectors is more
+//! than what is declared.
 
 use crate::analysis::guard::Entries;
 use crate::analysis::layout::{self, unshaped};
@@ -188,9 +189,9 @@ fn axis_of_max(g: &Graph, mut id: NodeId) -> Option<u64> {
     None
 }
 
-/// Maxima that are subtracted from what they are taken of, as in a softmax of `x - 1`. They stay where they are, so that
-/// the difference is known to be of at most 0: in a run, too, such a maximum is one of the entries, but for truncations. The
-/// root of the largest entry and the largest root are each off by what is stated of roots.
+/// Maxima that are subtracted from what they are taken of, as in a softmax of `x - 1`. They stay where they are, so
+/// that the difference is known to be of at most 0: in a run, too, such a maximum is one of the entries, but for
+/// truncations. The root of the largest entry and the largest root are each off by what is stated of roots.
 pub(super) fn centres(g: &Graph) -> BTreeSet<NodeId> {
     let differences = g.ids().filter(|&id| below_its_max(g, id));
     let maxima = differences.map(|id| unshaped(g, g.arg(id, 1)));

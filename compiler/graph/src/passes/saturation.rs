@@ -1,12 +1,12 @@
 //! Whether every value fits a ring, and what is done where it does not.
 //!
-//! First as it is. If a value may leave the largest ring, as in deep networks whose weights are a
-//! client's (a product of twenty layers' bounds), gates and quotients are cut: [`Op::Saturate`] after
-//! each that may be larger and that this value is made of, at the largest power of two for which all fits.
-//! (To refuse such programs would be to refuse ResNet, and to trust activations would let a client wrap them.)
-//! In a network the same where a value would need more than 64 bits: words of 128 cost more than the few comparisons.
-//! There honest activations are far below it; elsewhere a value that fits some word is left as it is. The certificate says
-//! where cuts are. What still does not fit is refused.
+//! First as it is. If a value may leave the largest ring, as in deep networks whose weights are a client's (a product
+//! of twenty layers' bounds), gates and quotients are cut: [`Op::Saturate`] after each that may be larger and that this
+//! value is made of, at the largest power of two for which all fits. (To refuse such programs would be to refuse
+//! ResNet, and to trust activations would let a client wrap them.) In a network the same where a value would need more
+//! than 64 bits: words of 128 cost more than the few comparisons. There honest activations are far below it; elsewhere
+//! a value that fits some word is left as it is. The certificate says where cuts are. What still does not fit is
+//! refused.
 
 use super::partial_products;
 use crate::analysis::cuts;
@@ -89,8 +89,8 @@ pub fn fit(basis: &Basis<'_>, guards: &[Guard], most: u32) -> Result<Fitted, Box
     }
 }
 
-/// The graph with operands cut at 2^[`STEADY`] that have no words otherwise, of functions that are as they are there for all
-/// that is larger; none, if there is no such operand.
+/// The graph with operands cut at 2^[`STEADY`] that have no words otherwise, of functions that are as they are there
+/// for all that is larger; none, if there is no such operand.
 fn steady(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
     let large = |id: NodeId| {
         let operand = || ranges.raw[graph.arg(id, 0).index()];
@@ -203,12 +203,7 @@ impl Plan<'_> {
 
 /// The nodes of a graph that are secret gates of networks, or depend on one.
 fn networks(graph: &Graph, gates: &[bool]) -> Vec<bool> {
-    let mut found: Vec<bool> = Vec::with_capacity(graph.len());
-    for id in graph.ids() {
-        let own = gates[id.index()] && graph.site(id).network;
-        found.push(own || graph.args(id).iter().any(|a| found[a.index()]));
-    }
-    found
+    graph.depends_on(|id| gates[id.index()] && graph.site(id).network)
 }
 
 fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {
@@ -289,7 +284,8 @@ fn cut_where(graph: &Graph, gates: &[bool], top: u32, which: &[bool]) -> (Graph,
     (cut, nodes)
 }
 
-/// Whether a value is a reciprocal, behind moves of its elements. One of many fraction bits is a quotient of a constant.
+/// Whether a value is a reciprocal, behind moves of its elements. One of many fraction bits is a quotient of a
+/// constant.
 fn reciprocal(graph: &Graph, id: NodeId) -> bool {
     let id = behind(graph, id, Op::is_layout);
     match graph.op(id) {

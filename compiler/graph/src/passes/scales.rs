@@ -3,19 +3,18 @@
 //! Before: any graph without scales. After: every number has its fraction bits; an [`Op::Scale`] is
 //! by an integer; an [`Op::Relu`] is an [`Op::Gate`].
 //!
-//! A product of two numbers with f fraction bits has 2 f. It is truncated back *late*: sums,
-//! biases, residuals, comparisons and signs take it as it is, so a sum of products is truncated once,
-//! a comparison not at all, and the sign of a ReLU is taken from the untruncated value, beside the
-//! truncation. Only what is there for a maximum or minimum to choose from is truncated before: what is compared
-//! and what is chosen are then shorter, and most truncated values fit words of half the length. A product with bits keeps the scale of its other factor, so that it is truncated after
-//! it is summed. A truncation moves below whatever only copies or masks, and below a choice among copies: each value is
-//! truncated once, and what was equal still is.
-//! All that only as long as the value cannot grow too large for a word with so many fraction bits
-//! ([`crate::analysis::magnitudes`]). Division by a power of two raises the fraction bits and moves nothing; the next
-//! truncation is longer by as much. Other constants are folded as an odd integer times a power of
-//! two, with at most 16 significant bits. An integer times an integer stays as it is, however many bits the two have: what
-//! a program counts, compares for equality and indexes by is never rounded. Times another constant it becomes a fraction
-//! first, so an [`Op::Scale`] of an integer is always exact.
+//! A product of two numbers with f fraction bits has 2 f. It is truncated back *late*: sums, biases, residuals,
+//! comparisons and signs take it as it is, so a sum of products is truncated once, a comparison not at all, and the
+//! sign of a ReLU is taken from the untruncated value, beside the truncation. Only what is there for a maximum or
+//! minimum to choose from is truncated before: what is compared and what is chosen are then shorter, and most truncated
+//! values fit words of half the length. A product with bits keeps the scale of its other factor, so that it is
+//! truncated after it is summed. A truncation moves below whatever only copies or masks, and below a choice among
+//! copies: each value is truncated once, and what was equal still is. All that only as long as the value cannot grow
+//! too large for a word with so many fraction bits ([`crate::analysis::magnitudes`]). Division by a power of two raises
+//! the fraction bits and moves nothing; the next truncation is longer by as much. Other constants are folded as an odd
+//! integer times a power of two, with at most 16 significant bits. An integer times an integer stays as it is, however
+//! many bits the two have: what a program counts, compares for equality and indexes by is never rounded. Times another
+//! constant it becomes a fraction first, so an [`Op::Scale`] of an integer is always exact.
 //!
 //! ```text
 //! %3 = conv2d %1 %2 ; %5 = add %3 %4 ; %6 = relu %5
@@ -39,13 +38,8 @@ const FACTOR: u32 = 24;
 /// No untruncated value has more.
 const LIMIT: u32 = 40;
 
-/// Every value has [`FRACTION`] fraction bits.
-pub(super) fn run(graph: &Graph) -> Graph {
-    run_at(graph, &Level::COARSE)
-}
-
 /// Values of which precision is wanted have more fraction bits before they are multiplied, up to this level.
-pub(super) fn run_at(graph: &Graph, level: &Level) -> Graph {
+pub(super) fn run(graph: &Graph, level: &Level) -> Graph {
     let precision = Precision::of(graph, level);
     let mut source = graph.clone();
     source.frac = Some(FRACTION);
@@ -214,8 +208,8 @@ impl Scales<'_> {
         (copies && self.g.elements(args[0]) <= self.g.elements(id)).then(|| args.to_vec())
     }
 
-    /// Whether a choice is among copies of fewer entries: each of them is truncated once, so that what is equal before is
-    /// equal afterwards, and choices of the same entries in other places share the truncation.
+    /// Whether a choice is among copies of fewer entries: each of them is truncated once, so that what is equal before
+    /// is equal afterwards, and choices of the same entries in other places share the truncation.
     fn chooses_copies(&self, id: NodeId) -> bool {
         let entries = |i: usize| {
             let mut at = self.g.arg(id, i);

@@ -15,7 +15,7 @@ fn graph(body: &str) -> Graph {
 }
 
 pub(super) fn pass(name: &str) -> &'static super::Pass {
-    super::PIPELINE.iter().find(|p| p.name == name).expect("a pass of the pipeline")
+    super::pipeline().find(|p| p.name == name).expect("a pass of the pipeline")
 }
 
 /// The body of the graph after a pass (and after dead code is gone), beside the one before.

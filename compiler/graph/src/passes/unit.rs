@@ -9,8 +9,8 @@
 //! %4 = div (dot %0 %1) (norm %0 * norm %1)   ->   %5 = saturate %4 top=0
 //! ```
 //!
-//! Rows and norms are followed entry by entry, through whatever moves or copies them: a cosine may be taken of each pair once, be
-//! looked up by an index, or be of vectors of one entry, whose sums are products.
+//! Rows and norms are followed entry by entry, through whatever moves or copies them: a cosine may be taken of each
+//! pair once, be looked up by an index, or be of vectors of one entry, whose sums are products.
 //!
 //! Where only a relu reads the quotient the cut follows the relu: both are one step among the parties.
 

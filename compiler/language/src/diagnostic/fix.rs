@@ -1,8 +1,8 @@
 //! What a hint says to write, as edits of a text.
 //!
 //! A hint that spells out what to write in a place is made together with the edit that writes it ([`Hint::write`],
-//! [`Hint::meant`]), so that neither says what the other does not. Hints without edits are advice: an example, or a choice
-//! that is the author's.
+//! [`Hint::meant`]), so that neither says what the other does not. Hints without edits are advice: an example, or a
+//! choice that is the author's.
 
 use crate::source::Span;
 

@@ -1,9 +1,9 @@
 //! One small structure renders every message of the compiler: a code, a title, labels that point at
 //! the source, and hints that say what to write instead.
 //!
-//! Lives here: [`Diagnostic`], the edits that hints name ([`fix`]), the table of error codes ([`codes`]), what each of them means
-//! ([`explain`]), near names ([`near`]), text fit for a terminal ([`plain`]) and rendering ([`render`]). May not live here: the decision what
-//! is an error. Each room makes its own diagnostics.
+//! Lives here: [`Diagnostic`], the edits that hints name ([`fix`]), the table of error codes ([`codes`]), what each of
+//! them means ([`explain`]), near names ([`near`]), text fit for a terminal ([`plain`]) and rendering ([`render`]). May
+//! not live here: the decision what is an error. Each room makes its own diagnostics.
 
 pub mod codes;
 pub mod explain;

@@ -54,7 +54,6 @@ impl Exact {
         Exact((&self.0 << BITS) / &other.0)
     }
 
-    /// e^-x.
     pub fn exp_neg(&self) -> Exact {
         // x is halved until it is below 2^-8, and the result squared as often.
         let halvings = (self.0.bits() + 8).saturating_sub(BITS);

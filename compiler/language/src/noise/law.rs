@@ -20,7 +20,6 @@ pub enum Law {
 }
 
 impl Law {
-    /// All of them.
     pub const ALL: [Law; 2] = [Law::Gaussian, Law::Laplace];
 
     /// Its name in programs.

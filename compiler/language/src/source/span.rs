@@ -13,7 +13,6 @@ pub struct FileId(pub u32);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Span {
     pub file: FileId,
-    /// First byte.
     pub start: u32,
     /// One past the last byte.
     pub end: u32,

@@ -44,7 +44,6 @@ impl Item {
         }
     }
 
-    /// Its size parameters.
     pub fn sizes(&self) -> &[Size] {
         match &self.kind {
             ItemKind::Use(_) | ItemKind::Const { .. } => &[],
@@ -177,7 +176,6 @@ pub struct Block {
     pub result: Option<Type>,
     /// Named layers and parameters, in order.
     pub layers: Vec<Let>,
-    /// What it computes.
     pub body: Body,
 }
 
@@ -185,7 +183,6 @@ pub struct Block {
 pub struct Predicate {
     pub name: Ident,
     pub sizes: Vec<Size>,
-    /// Run parameters.
     pub params: Vec<Param>,
     pub body: Vec<Stmt>,
 }
@@ -243,7 +240,6 @@ pub enum StmtKind {
     Noise {
         name: Ident,
         ty: Type,
-        /// Of which distribution.
         law: Ident,
         scale: Expr,
     },
@@ -267,7 +263,6 @@ pub struct Giver {
     pub set: Ident,
 }
 
-/// `public` or `secret`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Secrecy {
     /// Known to everybody.
@@ -435,6 +430,17 @@ pub enum BinaryOp {
 }
 
 impl BinaryOp {
+    /// Operators between operands that are expressions, from the tightest to the loosest.
+    pub const INFIX: &[BinaryOp] = {
+        use BinaryOp::*;
+        &[Mul, Div, Rem, Add, Sub, Range, Eq, Ne, Le, Ge, Lt, Gt, And, Or, Pipe]
+    };
+
+    /// Whether `a o b o c` is `(a o b) o c`, rather than an error as of comparisons and ranges.
+    pub fn chains(self) -> bool {
+        !matches!(self.level(), 3 | 4)
+    }
+
     /// Its text, and how strongly it binds: the larger, the tighter.
     fn row(self) -> (&'static str, u8) {
         use BinaryOp::*;

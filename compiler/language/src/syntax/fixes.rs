@@ -1,15 +1,15 @@
 //! What hints say to write, as edits that leave everything else of a text as it is.
 //!
-//! What reads a text to say what is wrong with it sees tokens; who edits it sees comments, lines and their ends, too. Here
-//! edits are made fit for that: no comment is lost, and what is taken out leaves no hole.
+//! What reads a text to say what is wrong with it sees tokens; who edits it sees comments, lines and their ends, too.
+//! Here edits are made fit for that: no comment is lost, and what is taken out leaves no hole.
 
 use super::lexer::lex;
 use crate::diagnostic::{Diagnostic, Edit, Hint};
 use crate::source::{FileId, Span};
 use std::ops::Range;
 
-/// The hints of a message that can be done by edits of one file, whose text this is: each with what it does in words. One
-/// whose edits would take a comment away is left out.
+/// The hints of a message that can be done by edits of one file, whose text this is: each with what it does in words.
+/// One whose edits would take a comment away is left out.
 pub fn fixes<'d>(d: &'d Diagnostic, file: FileId, text: &str) -> Vec<(&'d str, Vec<Edit>)> {
     let here = |h: &&Hint| !h.edits.is_empty() && h.edits.iter().all(|e| e.at.file == file);
     let hints: Vec<&Hint> = d.hints.iter().filter(here).collect();
@@ -70,8 +70,8 @@ fn fitted(text: &str, edit: &Edit) -> Edit {
     Edit { at, text: String::new() }
 }
 
-/// The edits of groups, and how many groups: one that overlaps an earlier one is left out as a whole. `at` is where an edit
-/// is.
+/// The edits of groups, and how many groups: one that overlaps an earlier one is left out as a whole. `at` is where an
+/// edit is.
 pub fn apart<'e, E, P: PartialOrd>(
     groups: impl IntoIterator<Item = &'e [E]>,
     at: impl Fn(&E) -> Range<P>,

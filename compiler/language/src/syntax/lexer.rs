@@ -40,12 +40,10 @@ impl<'s> Comment<'s> {
     }
 }
 
-/// What [`lex`] finds.
 #[derive(Debug, Default)]
 pub struct Lexed<'s> {
     /// Tokens with their first byte and one past the last, in order.
     pub tokens: Vec<(usize, Token<'s>, usize)>,
-    /// Comments in order.
     pub comments: Vec<Comment<'s>>,
     /// Unknown characters, numbers out of range, bad strings.
     pub diagnostics: Vec<Diagnostic>,

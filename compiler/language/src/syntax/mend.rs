@@ -15,7 +15,6 @@ pub(super) enum Mend<'s> {
     Insert(usize, Token<'s>),
     /// Put a token in its place.
     Replace(usize, Token<'s>),
-    /// Leave it out.
     Delete(usize),
 }
 
@@ -255,7 +254,6 @@ impl<'s> Context<'_, 's> {
         })
     }
 
-    /// A missing semicolon.
     fn semicolon(&self, found: &Found<'_, 's>) -> Option<(Mend<'s>, Diagnostic)> {
         let plausible = match found.token {
             None | Some(Token::RBrace) => true,

@@ -240,14 +240,18 @@ pub(super) fn written(token: &Token) -> Option<&'static str> {
     KEYWORDS.iter().chain(SIGNS).find(is).copied()
 }
 
+/// Words that items begin with.
+const ITEM: &[&str] = &["use", "const", "fn", "extern", "block", "model", "predicate"];
+/// Words that statements begin with.
+const STATEMENT: &[&str] =
+    &["let", "reveal", "input", "parties", "sample", "require", "state", "store"];
+
 pub(super) fn starts_item(token: &Token) -> bool {
-    use Token::*;
-    matches!(token, Use | Const | Fn | Block | Model | Predicate | Extern)
+    written(token).is_some_and(|word| ITEM.contains(&word))
 }
 
 pub(super) fn starts_statement(token: &Token) -> bool {
-    use Token::*;
-    matches!(token, Let | Require | Parties | Input | State | Store | Sample | Reveal)
+    written(token).is_some_and(|word| STATEMENT.contains(&word))
 }
 
 /// Expected tokens in the language's words: each once, at most six, what ends something first.
@@ -268,9 +272,6 @@ pub(super) fn words(found: &Found) -> Vec<String> {
         "..",
     ];
     const TYPE: &[&str] = &["identifier", "public", "secret", "weights", "("];
-    const ITEM: &[&str] = &["use", "const", "fn", "extern", "block", "model", "predicate"];
-    const STATEMENT: &[&str] =
-        &["let", "reveal", "input", "parties", "sample", "require", "state", "store"];
     const OPERATOR: &[&str] = &[
         "|>", "||", "&&", "==", "!=", "<=", ">=", "<", ">", "..", "+", "-", "*", "/", "%", "^",
         "(", "[", ".", "::",

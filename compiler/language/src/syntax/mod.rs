@@ -22,6 +22,7 @@
 //! | `sizes.rs` | the comment that says for which sizes an editor looks at a file |
 //! | `comments.rs` | attaches doc comments to the tree |
 //! | `walk.rs` | the expressions inside an expression |
+//! | `scopes.rs` | which names are known where |
 //! | `print/` | tree to text |
 
 mod actions;
@@ -36,6 +37,7 @@ mod mend;
 mod message;
 mod parse;
 mod print;
+pub mod scopes;
 mod sizes;
 pub mod token;
 mod walk;
@@ -50,7 +52,7 @@ pub use print::{format, print, print_expr, print_type, signature};
 pub use sizes::{Given, SIZES, given};
 pub use token::{KEYWORDS, is_name};
 
-/// Source of the parser, which the page of the grammar is made of.
+/// Source of the parser, which the page of the grammar shows.
 pub const GRAMMAR: &str = include_str!("grammar.lalrpop");
 
 /// Source of the tokens, likewise.

@@ -162,7 +162,6 @@ pub enum Index {
     Binary(IndexOp, Box<Index>, Box<Index>),
 }
 
-/// Arithmetic on indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexOp {
     Add,
@@ -216,7 +215,6 @@ pub enum Domain {
     /// A sampled committee: row `at` of a [`Stmt::Sample`](super::Stmt::Sample) variable.
     Sampled {
         sample: VarId,
-        /// Whose committee.
         at: Index,
         /// How many members it has.
         count: u64,

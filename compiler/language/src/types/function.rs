@@ -33,8 +33,8 @@ pub struct FunctionFacts {
     pub magnitude: fn(f64) -> f64,
 }
 
-/// For which operands a function rises strictly, saturated. It has one value for all below these, which is no more, and one
-/// for all above, which is no less.
+/// For which operands a function rises strictly, saturated. It has one value for all below these, which is no more, and
+/// one for all above, which is no less.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rises {
     /// The least of them.
@@ -56,14 +56,12 @@ pub enum NotNegative {
 /// The enum, the list of all its variants and the facts of each, from one table.
 macro_rules! functions {
     ($($(#[$doc:meta])* $name:ident => $facts:expr;)*) => {
-        /// An elementary function.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Function {
             $($(#[$doc])* $name,)*
         }
 
         impl Function {
-            /// All of them.
             pub const ALL: &'static [Function] = &[$(Function::$name),*];
 
             /// What is known of it.
@@ -77,7 +75,6 @@ macro_rules! functions {
 }
 
 functions! {
-    /// e^x.
     Exp => FunctionFacts {
         name: "exp",
         intrinsic: true,
@@ -103,7 +100,6 @@ functions! {
         interval: |lo, hi| (domain::exp(lo.min(0.0)), domain::exp(hi.min(0.0))),
         magnitude: |_| 1.0,
     };
-    /// 1 / x.
     Recip => FunctionFacts {
         name: "recip",
         intrinsic: true,
@@ -124,7 +120,6 @@ functions! {
         },
         magnitude: |_| power(domain::QUOTIENT_TOP),
     };
-    /// Square root.
     Sqrt => FunctionFacts {
         name: "sqrt",
         intrinsic: true,
@@ -137,7 +132,6 @@ functions! {
         interval: |lo, hi| (domain::sqrt(lo), domain::sqrt(hi)),
         magnitude: |x| x.max(1.0).sqrt(),
     };
-    /// Natural logarithm.
     Log => FunctionFacts {
         name: "log",
         intrinsic: true,
@@ -150,7 +144,6 @@ functions! {
         interval: |lo, hi| (domain::log(lo), domain::log(hi)),
         magnitude: |x| x.max(1.0).ln().max(-domain::log(0.0)),
     };
-    /// Hyperbolic tangent.
     Tanh => FunctionFacts {
         name: "tanh",
         intrinsic: true,

@@ -80,7 +80,6 @@ pub struct Rule {
 /// A function of one real number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Elementwise {
-    /// max(x, 0).
     Relu,
     Abs,
     Function(Function),

@@ -41,17 +41,21 @@ pub enum Layer {
         /// Added to the variance.
         eps: f64,
     },
-    /// max(x, 0).
     Relu,
     /// Mean over k x k windows, `stride` apart, without padding.
-    AvgPool { k: u64, stride: u64 },
+    AvgPool {
+        k: u64,
+        stride: u64,
+    },
     /// Maximum over k x k windows, `stride` apart, without padding.
-    MaxPool { k: u64, stride: u64 },
+    MaxPool {
+        k: u64,
+        stride: u64,
+    },
     /// Mean over height and width: `[C, H, W]` to `[C]`.
     GlobalAvgPool,
     /// All entries as one vector.
     Flatten,
-    /// The operand itself.
     Identity,
 }
 
@@ -259,9 +263,7 @@ impl Rule {
 /// Why a layer does not take an input: what it takes, and what is wrong with this one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
-    /// What it takes.
     pub wanted: String,
-    /// What is wrong.
     pub why: String,
 }
 

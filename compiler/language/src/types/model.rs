@@ -54,7 +54,6 @@ pub enum StepKind {
     /// A layer of the compiler.
     Layer {
         layer: Layer,
-        /// Its operand.
         x: StepId,
         /// Its parameters, in the order of [`Layer::params`].
         params: Vec<ParamId>,

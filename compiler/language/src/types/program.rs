@@ -37,8 +37,8 @@ pub struct Program {
 pub struct PartySet {
     pub name: String,
     pub size: u64,
-    /// The size of the predicate that is this number, if the declaration names one: binding another number to it makes the
-    /// same check for another number of members.
+    /// The size of the predicate that is this number, if the declaration names one: binding another number to it makes
+    /// the same check for another number of members.
     pub named: Option<String>,
     pub span: Span,
 }
@@ -98,11 +98,9 @@ pub enum Stmt {
         value: Expr,
         span: Span,
     },
-    /// Public coins choose.
     Sample {
         /// The variable: public integers, in as many rows as are drawn.
         var: VarId,
-        /// What they choose.
         lots: Lots,
     },
     /// Noise that nobody knows: each entry by itself.

@@ -1,6 +1,6 @@
 //! Walking typed expressions.
 
-use super::expr::{Body, Definition, Expr, ExprKind, FnId, Iterate, Source};
+use super::expr::{Body, Definition, Expr, ExprKind, FnId, Iterate, Source, VarId};
 use super::model::StepKind;
 use super::program::{Program, Stmt};
 
@@ -69,6 +69,21 @@ impl Definition {
             Source::Iterate(i) => {
                 i.carried.iter().map(|c| &c.start).chain(i.body.children()).collect()
             }
+        }
+    }
+}
+
+impl Stmt {
+    /// The variables that it defines.
+    pub fn defines(&self) -> &[VarId] {
+        match self {
+            Stmt::Let { var, .. }
+            | Stmt::Input { var, .. }
+            | Stmt::State { var, .. }
+            | Stmt::Sample { var, .. }
+            | Stmt::Noise { var, .. } => std::slice::from_ref(var),
+            Stmt::Tuple { vars, .. } => vars,
+            Stmt::Store { .. } | Stmt::Reveal { .. } => &[],
         }
     }
 }

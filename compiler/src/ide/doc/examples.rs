@@ -1,8 +1,8 @@
 //! Examples of the library's functions and of layers, as data: pages show them, tests run them.
 //!
-//! An example of a function is a line `// Example: max([1, 3, 2]) == 3` of the comment above it, and one of a layer says
-//! what it makes of what: `linear[2, 1, bias = 0] with weight = [[1, 2]] makes [11] of [3, 4]`. What a file cannot say of itself, because it has to stay as it was given, is in `NOTES`. `==` is exact;
-//! `≈` means within [`ABOUT`].
+//! An example of a function is a line `// Example: max([1, 3, 2]) == 3` of the comment above it, and one of a layer
+//! says what it makes of what: `linear[2, 1, bias = 0] with weight = [[1, 2]] makes [11] of [3, 4]`. What a file cannot
+//! say of itself, because it has to stay as it was given, is in `NOTES`. `==` is exact; `≈` means within [`ABOUT`].
 
 use super::super::library::{self, LibraryItem};
 use crate::syntax::ast::ItemKind;
@@ -86,7 +86,6 @@ pub struct Layer {
     pub name: &'static str,
     /// How it is written.
     pub usage: String,
-    /// What it does.
     pub about: String,
     /// What it makes of what; every layer has one.
     pub examples: Vec<LayerExample>,

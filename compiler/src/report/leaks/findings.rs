@@ -24,8 +24,6 @@ pub enum What {
     Coins,
     /// Which members' inputs were replaced by zeros, and the coins that this was found out with.
     Check,
-    /// Another value that the protocol opens to the three parties.
-    Open,
     PublicInput,
     /// Sizes, models and parameters.
     Sizes,
@@ -52,7 +50,6 @@ pub struct Learned {
     pub(super) span: Option<Span>,
 }
 
-/// Kinds of warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeakKind {
@@ -89,7 +86,6 @@ pub enum Level {
 }
 
 impl LeakKind {
-    /// For people.
     pub fn title(self) -> &'static str {
         match self {
             LeakKind::MaskedSum => "this sum may hold a single client",
@@ -155,7 +151,7 @@ impl LeakReport {
         for l in &self.learned {
             let rank = match l.what {
                 What::Reveal => 0,
-                What::Coins | What::Check | What::Open => 1,
+                What::Coins | What::Check => 1,
                 What::PublicInput | What::Sizes | What::Timing => 2,
             };
             by.entry((rank, &l.to)).or_default().push(l);

@@ -1,6 +1,6 @@
 //! The leak report: what anybody learns of a run, and what an author may not have meant to reveal.
 //!
-//! What is learned is complete: every reveal, everything that is opened to the parties, and what is
+//! What is learned is complete: every reveal, the bits of checks and public coins, and what is
 //! public from the start. Warnings come from two analyses of the graph as built from the source, for each
 //! receiver, whose own inputs it knows:
 //!
@@ -29,8 +29,9 @@ use crate::graph::{Graph, NodeId, Op as GraphOp};
 use crate::noise::Noise;
 use crate::syntax::ast::Span;
 use crate::types::{Lots, Program, Stmt};
+use slvr_circuit::openings::{self, Coins};
 use slvr_circuit::speculation::Speculation;
-use slvr_circuit::{Circuit, Encoding, From, Op, ValueId};
+use slvr_circuit::{Check, Circuit, Encoding, From, Input, Output};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -43,7 +44,7 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
     for learned in &mut report.learned {
         let (span, line) = match learned.what {
             What::Reveal | What::PublicInput | What::Coins | What::Check => lines.of(&learned.name),
-            What::Open | What::Sizes | What::Timing => (None, learned.line),
+            What::Sizes | What::Timing => (None, learned.line),
         };
         (learned.span, learned.line) = (span, line);
         let of_name = || graph.outputs.iter().position(|o| o.name == learned.name);
@@ -171,124 +172,89 @@ fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
     out
 }
 
-/// What a circuit alone tells of its leaks: all that is learned, no warnings.
+/// What a circuit alone tells of its leaks: all that is learned, no warnings. Its openings to the three parties are
+/// those of checks, or the verifier refuses it.
 pub fn leaks_of_circuit(circuit: &Circuit) -> LeakReport {
-    let mut learned = Vec::new();
-    let set = |i: u32| circuit.parties.get(i as usize);
-    let name = |i: u32| set(i).map_or("?", |p| p.name.as_str());
-    let all = "the three parties".to_string();
-    let site = |i: u32| circuit.sites.get(i as usize);
-    let other = |what, name: String, line, shape: &[u64], text: String| Learned {
+    let set = |i: u32| circuit.parties.get(i as usize).map_or(("?", 0), |p| (&*p.name, p.size));
+    let learned = |what, to: &str, name: String, text: String| Learned {
         what,
         name,
-        to: all.clone(),
-        shape: shape.to_vec(),
-        line,
+        to: to.into(),
+        shape: Vec::new(),
+        line: 0,
         expression: String::new(),
         text,
         span: None,
     };
-    for o in &circuit.outputs {
-        let each = set(o.to).is_some_and(|set| set.size > 1);
-        let entries = if each { "one entry to each member, " } else { "" };
+    let parties = "the three parties";
+    let reveal = |o: &Output| {
+        let (to, size) = set(o.to);
+        let entries = if size > 1 { "one entry to each member, " } else { "" };
         let text = format!("{entries}revealed after the computation, to nobody else");
-        let one = other(What::Reveal, o.name.clone(), 0, &o.shape, text);
-        learned.push(Learned { to: name(o.to).to_string(), ..one });
-    }
-    let instrs = || circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
-    // What is opened for a check is part of the check.
-    let mut checked = BTreeSet::new();
-    for check in &circuit.checks {
-        let (who, size) = set(check.set).map_or(("?", 0), |p| (p.name.as_str(), p.size));
+        let shape = o.shape.clone();
+        Learned { shape, ..learned(What::Reveal, to, o.name.clone(), text) }
+    };
+    let check = |check: &Check| {
+        let (who, size) = set(check.set);
         let text = "one bit for each member: whether its inputs are in their declared ranges. The parties \
                     see which members fail. The program is then run for the others; or zeros take the place of \
-                    all inputs of such a member, with `--invalid zeros` and where a state keeps its place"
-            .into();
-        learned.push(other(What::Check, format!("{who} in range"), 0, &[size], text));
-        checked.insert(check.value);
-    }
-    for instr in instrs() {
-        let (step, line) = site(instr.site).map_or(("?", 0), |s| (s.name.as_str(), s.line));
-        match (&instr.op, instr.out) {
-            (Op::Coin, Some(coin)) => {
-                let drawn = instrs().find_map(|i| match i.op {
-                    Op::Committee { coin: c, .. } | Op::Draw { coin: c, .. } if c == coin => {
-                        Lots::of(&i.op)
-                    }
-                    _ => None,
-                });
-                let of = match drawn {
-                    Some(Lots { n, k, others: true, .. }) => {
-                        format!(": which {k} others each of {n} members gets is public")
-                    }
-                    Some(Lots { n, k, .. }) if n == k => {
-                        format!(": the order in which all {n} stand is public")
-                    }
-                    Some(Lots { n, k, .. }) => format!(": which {k} of {n} are drawn is public"),
-                    None => String::new(),
-                };
-                let shape = drawn.map_or_else(Vec::new, |lots| vec![lots.rows, lots.k]);
-                let text = format!("public coins, drawn once all inputs are in{of}");
-                // Coins for the tests of ranges are part of what is public about these.
-                let tests =
-                    instrs().any(|i| matches!(i.op, Op::Project { coin: c, .. } if c == coin));
-                let (what, text) = if tests {
-                    (What::Check, format!("{text}, for random tests of its declared range"))
-                } else {
-                    (What::Coins, text)
-                };
-                learned.push(other(what, step.to_string(), line, &shape, text));
-            }
-            (Op::Open(x), Some(out)) if !feeds(circuit, out, &checked) => {
-                let ty = circuit.ty(*x);
-                let text = format!("opened by the protocol in the step {step}: {ty}");
-                learned.push(other(What::Open, step.to_string(), line, &ty.shape, text));
-            }
-            _ => {}
-        }
-    }
-    for input in circuit.inputs.iter().filter(|i| i.from == From::Public) {
+                    all inputs of such a member, with `--invalid zeros` and where a state keeps its place";
+        let name = format!("{who} in range");
+        Learned { shape: vec![size], ..learned(What::Check, parties, name, text.into()) }
+    };
+    let coins = |coins: Coins| {
+        let site = circuit.sites.get(coins.site as usize);
+        let (step, line) = site.map_or(("?", 0), |s| (s.name.as_str(), s.line));
+        // Coins for the tests of ranges are part of what is public about these.
+        let (what, tests) = match coins.tests {
+            true => (What::Check, ", for random tests of its declared range"),
+            false => (What::Coins, ""),
+        };
+        let of = coins.lots.map_or(String::new(), drawn);
+        let text = format!("public coins, drawn once all inputs are in{of}{tests}");
+        let shape = coins.lots.map_or(Vec::new(), |lots| vec![lots.rows, lots.k]);
+        Learned { shape, line, ..learned(what, parties, step.into(), text) }
+    };
+    let public = |input: &Input| {
         let text = "a public input: known before the run".into();
-        let one = other(What::PublicInput, input.name.clone(), 0, &input.shape, text);
-        learned.push(Learned { to: "everybody".into(), ..one });
-    }
+        let shape = input.shape.clone();
+        Learned { shape, ..learned(What::PublicInput, "everybody", input.name.clone(), text) }
+    };
+    let mut all: Vec<Learned> = circuit.outputs.iter().map(reveal).collect();
+    all.extend(circuit.checks.iter().map(check));
+    all.extend(openings::coins(circuit).into_iter().map(coins));
+    all.extend(circuit.inputs.iter().filter(|i| i.from == From::Public).map(public));
     let sizes: Vec<String> = circuit.sizes.iter().map(|(n, v)| format!("{n}={v}")).collect();
     let sets: Vec<String> =
         circuit.parties.iter().map(|p| format!("{} {}", p.size, p.name)).collect();
-    let public = |what, name: &str, text: String| Learned {
-        to: "everybody".into(),
-        ..other(what, name.into(), 0, &[], text)
-    };
     let text = format!("{}; participants: {}", sizes.join(" "), sets.join(", "));
-    learned.push(public(What::Sizes, "sizes", text));
-    let text = match Speculation::of(circuit) {
+    all.push(learned(What::Sizes, "everybody", "sizes".into(), text));
+    all.push(learned(What::Timing, "everybody", "timing".into(), timing(circuit).into()));
+    LeakReport { learned: all, warnings: Vec::new() }
+}
+
+/// What is public of a draw, in words.
+fn drawn(Lots { n, k, others, .. }: Lots) -> String {
+    match (n == k, others) {
+        (_, true) => format!(": which {k} others each of {n} members gets is public"),
+        (true, false) => format!(": the order in which all {n} stand is public"),
+        (false, false) => format!(": which {k} of {n} are drawn is public"),
+    }
+}
+
+/// What messages depend on, in words.
+fn timing(circuit: &Circuit) -> &'static str {
+    match Speculation::of(circuit) {
         None => {
             "the number and length of all messages follow from the sizes alone, and so does the \
-                arithmetic: no branch depends on a secret (lookups index memory by a party's own words)"
+             arithmetic: no branch depends on a secret (lookups index memory by a party's own words)"
         }
         Some(_) => {
             "the number and length of all messages follow from the sizes and from whether all members \
-                are in range (if not, some rounds are repeated), and so does the arithmetic: no other \
-                branch depends on a secret (lookups index memory by a party's own words)"
+             are in range (if not, some rounds are repeated), and so does the arithmetic: no other \
+             branch depends on a secret (lookups index memory by a party's own words)"
         }
     }
-    .into();
-    learned.push(public(What::Timing, "timing", text));
-    LeakReport { learned, warnings: Vec::new() }
-}
-
-/// Whether one of these values follows from `opened` without anything else being opened.
-fn feeds(circuit: &Circuit, opened: ValueId, targets: &BTreeSet<ValueId>) -> bool {
-    let mut reached = BTreeSet::from([opened]);
-    for layer in &circuit.layers {
-        // What an exchange opens is read from the next layer on.
-        for instr in &layer.local {
-            if instr.op.operands().iter().any(|v| reached.contains(v)) {
-                reached.extend(instr.out);
-            }
-        }
-    }
-    reached.iter().any(|v| targets.contains(v))
 }
 
 /// Where statements stand.
@@ -309,11 +275,8 @@ impl Lines<'_> {
             Stmt::Reveal { value, name, span, .. } if name == step => {
                 Some((Some(value.span), *span))
             }
-            Stmt::Input { var: v, .. }
-            | Stmt::State { var: v, .. }
-            | Stmt::Sample { var: v, .. }
-            | Stmt::Noise { var: v, .. } => var(v).map(|s| (None, s)),
-            _ => None,
+            Stmt::Let { .. } | Stmt::Tuple { .. } => None,
+            given => given.defines().iter().find_map(var).map(|s| (None, s)),
         });
         let Some((value, span)) = stands else { return (None, 0) };
         // The builder opens a step with the statement's span; without it, by the step's name.

@@ -57,7 +57,8 @@ pub(super) fn in_a_row(graph: &Graph) -> Graph {
     new
 }
 
-/// The number that a member of a set has in the program: in a graph as one member sees it, those behind it have moved up.
+/// The number that a member of a set has in the program: in a graph as one member sees it, those behind it have moved
+/// up.
 pub(super) fn number(graph: &Graph, set: u32, member: u64) -> u64 {
     let name = graph.parties.get(set as usize).map(|p| format!("{} ", p.0));
     let own = graph.parties.last().filter(|_| set as usize + 1 < graph.parties.len());

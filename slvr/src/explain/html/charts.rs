@@ -5,7 +5,7 @@ use super::markup::legend;
 use crate::explain::Report;
 use crate::svg::escape;
 use crate::units::{bytes, bytes_unit, count, network, seconds};
-use slvr_compiler::cost::{LineRow, dearest_first, mean};
+use slvr_compiler::cost::{LineRow, mean, most_expensive_first};
 use std::fmt::Write;
 
 /// Bars of one chart.
@@ -75,7 +75,7 @@ fn sent(out: &mut String, rows: &[LineRow]) {
 /// Bytes by line and by step, rounds by line.
 pub fn rows(out: &mut String, r: &Report) {
     let mut rows = r.lines.clone();
-    dearest_first(&mut rows);
+    most_expensive_first(&mut rows);
     let what = if r.source.is_empty() { "statement" } else { "line" };
     open(out, &format!("Bytes by {what}"), "Sent by one party, the mean of the three.");
     sent(out, &rows);

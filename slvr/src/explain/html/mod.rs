@@ -7,7 +7,7 @@
 //! | `bars.rs` | a bar for each row, with an axis |
 //! | `charts.rs` | times; bytes and rounds by line and step |
 //! | `timeline.rs` | bytes of each round, by kind |
-//! | `tables.rs` | the listing, steps, who learns what, warnings |
+//! | `tables.rs` | the certificate, the listing, steps, who learns what, warnings |
 
 mod bars;
 mod charts;

@@ -1,6 +1,6 @@
-//! Exponentials ([`crate::lower::t1::exponential`]) of which every message has a proof: nothing is dealt that only its owner
-//! can compute. All bits of t are shared, each two neighbours u and v of them choose one of four factors,
-//! c0 + c1 u + c2 v + c3 u v, and a tree of products with 29 fraction bits (61 in words of 128) multiplies the factors.
+//! Exponentials ([`crate::lower::t1::exponential`]) of which every message has a proof: nothing is dealt that only its
+//! owner can compute. All bits of t are shared, each two neighbours u and v of them choose one of four factors, c0 + c1
+//! u + c2 v + c3 u v, and a tree of products with 29 fraction bits (61 in words of 128) multiplies the factors.
 
 use crate::lower::Emit;
 use crate::lower::common::words;

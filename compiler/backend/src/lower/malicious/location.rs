@@ -1,9 +1,9 @@
-//! On which side of 0 and of a power of two a value lies, from one comparison: against a malicious party, where its owner knows
-//! its part ahead (`masked`).
+//! On which side of 0 and of a power of two a value lies, from one comparison: against a malicious party, where its
+//! owner knows its part ahead (`masked`).
 //!
-//! As in family T2 ([`crate::lower::t2::saturation`]): with x = a + b on w bits and the edge 2^e, let c be the carry of the low e bits, (G, P)
-//! whether the bits above, without the top one, generate and propagate a carry, and E whether a and b - 2^e propagate
-//! one in all of these, which they do where a + b is 0 there. Then
+//! As in family T2 ([`crate::lower::t2::saturation`]): with x = a + b on w bits and the edge 2^e, let c be the carry of
+//! the low e bits, (G, P) whether the bits above, without the top one, generate and propagate a carry, and E whether a
+//! and b - 2^e propagate one in all of these, which they do where a + b is 0 there. Then
 //!
 //! ```text
 //! inside = E + (E + P) c,    large = 1 + top_a + top_b + G + E + E c
@@ -11,7 +11,8 @@
 //!
 //! Both are the last level of a carry tree over the low blocks, with (E, E + P) or (G + E, E) for its top node.
 //!
-//! **Functionality.** On any sharing of x with x and x - 2^e in w bits, whether 0 <= x < 2^e and whether 2^e <= x, exactly.
+//! **Functionality.** On any sharing of x with x and x - 2^e in w bits, whether 0 <= x < 2^e and whether 2^e <= x,
+//! exactly.
 //!
 //! **Simulation.** `input` and `reshare_two`, each uniform to its receiver.
 
@@ -23,8 +24,8 @@ use slvr_circuit::low_mask;
 use slvr_circuit::tables::thermometer_planes;
 use slvr_circuit::{Op, ValueId};
 
-/// Whether a value is inside and whether it is large, of its parts in words of at least w bits; none where there is no low or no
-/// high part, or where the high one is long.
+/// Whether a value is inside and whether it is large, of its parts in words of at least w bits; none where there is no
+/// low or no high part, or where the high one is long.
 pub fn locate(e: &mut Emit, (a, b): (ValueId, ValueId), w: u32, edge: u32) -> Option<[ValueId; 2]> {
     let tuning = e.target.masked()?;
     let n = w.checked_sub(1)?;

@@ -1,10 +1,10 @@
-//! From a draft of family T1 that can be proven (`statements`) to one in which owners know their parts of what is exchanged
-//! before it is exchanged: family T2 against a malicious party.
+//! From a draft of family T1 that can be proven (`statements`) to one in which owners know their parts of what is
+//! exchanged before it is exchanged: family T2 against a malicious party.
 //!
-//! A `reshare_two` becomes an `open_masked` under a fresh mask, and a `reshare` of a product of each element becomes what
-//! the owner inputs of its product and an `open_masked` of the rest. Both take as many rounds and bits as before. But the
-//! owner's part of the result is made of masks, so that what it inputs of this part for the next step is on its way
-//! beside the exchange, and not a round later.
+//! A `reshare_two` becomes an `open_masked` under a fresh mask, and a `reshare` of a product of each element becomes
+//! what the owner inputs of its product and an `open_masked` of the rest. Both take as many rounds and bits as before.
+//! But the owner's part of the result is made of masks, so that what it inputs of this part for the next step is on its
+//! way beside the exchange, and not a round later.
 //!
 //! | before | here | bits in all, for a word of k |
 //! |---|---|---|
@@ -14,15 +14,16 @@
 //! | `reshare` of a product of matrices z_0 + z_1 + z_2 | `input` of z_r, `open_masked` of the other two words | 3 k |
 //!
 //! A value is the sum of its *core*, whose part a the owner knows ahead, and of what two parties know. Linear
-//! instructions act on both, and on the owner's part of the core: so there is a replicated value with that part, which is
-//! what statements are about. Constants go to what two parties know. Sums and layouts within a group of elements do so, too
-//! (`shards`), and what is only summed within groups is exchanged as sums. Other sums and layouts, and inner products that
-//! are proven one by one, are as they were: their results are known to nobody ahead.
+//! instructions act on both, and on the owner's part of the core: so there is a replicated value with that part, which
+//! is what statements are about. Constants go to what two parties know. Sums and layouts within a group of elements do
+//! so, too (`shards`), and what is only summed within groups is exchanged as sums. Other sums and layouts, and inner
+//! products that are proven one by one, are as they were: their results are known to nobody ahead.
 //!
 //! **Functionality, simulation.** Those of the draft; `open_masked` is a `reshare_two` whose mask is drawn by itself.
 
 use super::rewrite::{self, rewritten};
 use super::shards::Shards;
+use crate::lower::common::words::sum_of;
 use crate::lower::{Draft, Emit};
 use slvr_circuit::proof::Inner;
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId};
@@ -41,7 +42,6 @@ enum Form {
     Late(ValueId, Option<Box<Form>>),
 }
 
-/// A sum.
 #[derive(Clone)]
 struct Split {
     /// A replicated value.
@@ -75,12 +75,12 @@ fn wanted(old: &Emit, shards: Shards) -> Vec<bool> {
     wanted
 }
 
-/// Most products that are added up to one word before they are exchanged: a statement has a column for each of them, and long
-/// columns of few words take longer to prove than their bytes take to send.
+/// Most products that are added up to one word before they are exchanged: a statement has a column for each of them,
+/// and long columns of few words take longer to prove than their bytes take to send.
 const POOLED: u64 = 64;
 
-/// The values that only a sum within groups reads, in whatever shape and after whatever is added to them: what two parties
-/// exchange for them they add up first, and exchange the sums.
+/// The values that only a sum within groups reads, in whatever shape and after whatever is added to them: what two
+/// parties exchange for them they add up first, and exchange the sums.
 fn late(draft: &Draft, shards: Shards) -> Vec<bool> {
     let (instrs, types) = (&draft.emit.instrs, &draft.emit.types);
     let mut readers = vec![0u32; types.len()];
@@ -158,7 +158,6 @@ struct Owners {
     made: Vec<Option<Made>>,
 }
 
-/// What is reshared.
 #[derive(Clone, Copy)]
 enum Made {
     /// A product of each element.
@@ -225,7 +224,6 @@ impl rewrite::Form for Form {
         Ok(())
     }
 
-    /// The value itself.
     fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
         match to.form(v) {
             Form::Value(x) | Form::Split(Split { core: x, dup: None, .. }) => x,
@@ -435,7 +433,6 @@ impl Rewrite {
         }
     }
 
-    /// A linear instruction.
     fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Form> {
         match op {
             Op::Add(x, y) => Some(self.sum(*x, *y, false, types)),
@@ -488,7 +485,6 @@ impl Rewrite {
 
     /// x + y or x - y.
     fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Form {
-        let op = |x, y| if minus { Op::Sub(x, y) } else { Op::Add(x, y) };
         let shape = |v: ValueId| types[v.index()].shape.clone();
         let out: Vec<u64> = shape(x).into_iter().zip(shape(y)).map(|(a, b)| a.max(b)).collect();
         let parts = [x, y].map(|v| match self.form(v) {
@@ -513,16 +509,11 @@ impl Rewrite {
             }
         });
         let e = &mut self.e;
-        let both = |e: &mut Emit, x: Option<ValueId>, y: Option<ValueId>| match (x, y) {
-            (Some(x), Some(y)) => Some(e.add(op(x, y))),
-            (None, Some(y)) if minus => Some(e.add(Op::Neg(y))),
-            (x, y) => x.or(y),
-        };
         let [(x, a), (y, b)] = parts;
-        let dup = both(e, a, b);
+        let dup = sum_of(e, a, b, minus);
         let of = |part: &dyn Fn(&Split) -> ValueId| [&x, &y].map(|s| s.as_ref().map(part));
         let ([cx, cy], [ox, oy]) = (of(&|s| s.core), of(&|s| s.own));
-        match (both(e, cx, cy), both(e, ox, oy), dup) {
+        match (sum_of(e, cx, cy, minus), sum_of(e, ox, oy, minus), dup) {
             (Some(core), Some(own), dup) => Form::Split(Split { core, own, dup }),
             (_, _, Some(dup)) => Form::Known(dup),
             _ => unreachable!("one of both has a part"),

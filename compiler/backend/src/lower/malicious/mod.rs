@@ -3,9 +3,9 @@
 //!
 //! Nodes are lowered by the macros of [`super::t1`], some of which are others here: [`comparison`], [`selection`],
 //! [`truncation`], [`exponential`], [`one_hots`] (tables), [`multi_and`] (products of many bits), [`location`] (both
-//! questions of a saturation at once). Then the draft is rewritten (`rewrite`): its instructions become those that parties
-//! can prove (`statements`), and in family T2 these become ones of which owners know their parts ahead (`masked`; `shards`
-//! says where values are cut).
+//! questions of a saturation at once). Then the draft is rewritten (`rewrite`): its instructions become those that
+//! parties can prove (`statements`), and in family T2 these become ones of which owners know their parts ahead
+//! (`masked`; `shards` says where values are cut).
 
 pub mod comparison;
 pub mod exponential;

@@ -1,10 +1,10 @@
-//! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a malicious
-//! party (`masked`).
+//! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a
+//! malicious party (`masked`).
 //!
 //! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
 //! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
-//! which is one that it has input, times one l. So its statements are products of two bits. The other two multiply by what
-//! they know and exchange the sum. What is multiplied by nothing is added as it was input.
+//! which is one that it has input, times one l. So its statements are products of two bits. The other two multiply by
+//! what they know and exchange the sum. What is multiplied by nothing is added as it was input.
 //!
 //! | macro | rounds | bits in all |
 //! |---|---|---|
@@ -84,8 +84,8 @@ pub fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueId {
     whole.into_iter().fold(all, |all, x| e.add(Op::Add(x, all)))
 }
 
-/// Takes the sets of l that are multiplied by nothing else out of the terms, and adds what the owner has input of them: a
-/// summand for each size.
+/// Takes the sets of l that are multiplied by nothing else out of the terms, and adds what the owner has input of them:
+/// a summand for each size.
 fn alone(
     e: &mut Emit,
     parts: &[ValueId],
@@ -223,12 +223,13 @@ pub(super) const WORD: f64 = 1.5e-7;
 /// The same of one bit: 64 are a word.
 const PROVEN: f64 = WORD / 64.0;
 
-/// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two, and what
-/// making and multiplying it takes besides.
+/// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two, and
+/// what making and multiplying it takes besides.
 const COLUMNS: f64 = 8.0;
 
-/// Seconds for each entry of a block, however few elements there are: a product and its statements. So chosen that rounds
-/// are saved only where runs became faster: with four tenths of what single numbers take, they did on WAN, and nowhere slower.
+/// Seconds for each entry of a block, however few elements there are: a product and its statements. So chosen that
+/// rounds are saved only where runs became faster: with four tenths of what single numbers take, they did on WAN, and
+/// nowhere slower.
 const ENTRY: f64 = 4e-5;
 
 /// Seconds of a code in such blocks, of each element, of each of which two bits are exchanged.

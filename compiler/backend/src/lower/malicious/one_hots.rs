@@ -2,10 +2,10 @@
 //! message has a proof (`statements`).
 //!
 //! Among semi-honest parties the owner deals its table, turned by its part of the position
-//! ([`crate::lower::common::lookup`]), and nobody checks it. Here it says its part a itself, in a form of which there is a
-//! statement: as a thermometer code, whose bit v is [a >= v], and, where the entries are words, with each of these bits as a
-//! word, too. Two neighbours of the code differ by an entry of the one-hot of a. With F_v what the table says at a = v, which
-//! the other two know for every v, the entry is
+//! ([`crate::lower::common::lookup`]), and nobody checks it. Here it says its part a itself, in a form of which there
+//! is a statement: as a thermometer code, whose bit v is [a >= v], and, where the entries are words, with each of these
+//! bits as a word, too. Two neighbours of the code differ by an entry of the one-hot of a. With F_v what the table says
+//! at a = v, which the other two know for every v, the entry is
 //!
 //! F_0 + sum over v from 1 on of [a >= v] (F_v - F_(v-1)).
 //!
@@ -24,12 +24,12 @@ use slvr_circuit::tables::MAX_BLOCK;
 use slvr_circuit::{Op, ValueId};
 use slvr_graph::analysis::truth_tables::MOST_BITS;
 
-/// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements. As
-/// that of blocks ([`multi_and`]).
+/// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements.
+/// As that of blocks ([`multi_and`]).
 const ENTRY: f64 = 8e-5;
 
-/// Whether a table of 2^bits entries of k bits, read once for each element and maybe times a factor, takes less time than a
-/// round. Where no network is known, on a local one.
+/// Whether a table of 2^bits entries of k bits, read once for each element and maybe times a factor, takes less time
+/// than a round. Where no network is known, on a local one.
 pub fn pays(e: &Emit, bits: u64, elements: u64, k: u32, times: bool) -> bool {
     if !(2..=u64::from(MAX_BLOCK).min(MOST_BITS as u64)).contains(&bits) {
         return false;
@@ -40,8 +40,8 @@ pub fn pays(e: &Emit, bits: u64, elements: u64, k: u32, times: bool) -> bool {
     tuning.time(0.0, f64::from(k + 1) * entries, elements) + proven <= tuning.time(1.0, 0.0, 0)
 }
 
-/// The entry of a table of bits at each element's position: `own` xor `dup` where these are n planes, their sum modulo 2^n
-/// where they are words. As a bit or as a word of Z_2^k, and of words times a replicated word y, if there is one.
+/// The entry of a table of bits at each element's position: `own` xor `dup` where these are n planes, their sum modulo
+/// 2^n where they are words. As a bit or as a word of Z_2^k, and of words times a replicated word y, if there is one.
 pub fn entry(
     e: &mut Emit,
     (own, dup): (ValueId, ValueId),
@@ -105,8 +105,8 @@ fn shared(e: &mut Emit, sum: Option<ValueId>, rest: Option<ValueId>) -> ValueId 
     all.unwrap_or_else(|| unreachable!("a table has an entry"))
 }
 
-/// The table's bits at v + d modulo 2^n, or at v xor d, for every v, with d the n planes that two parties know. With S_j = [d >= j] that is
-/// its bit at d = 0, and S_j for every j at which it changes.
+/// The table's bits at v + d modulo 2^n, or at v xor d, for every v, with d the n planes that two parties know. With
+/// S_j = [d >= j] that is its bit at d = 0, and S_j for every j at which it changes.
 fn entries(e: &mut Emit, d: ValueId, table: &[bool], is_sum: bool) -> Vec<ValueId> {
     let size = table.len();
     let at = |v: usize, d: usize| table[if is_sum { (v + d) % size } else { v ^ d }];

@@ -53,8 +53,8 @@ impl<F: Form> Rewrite<F> {
     }
 }
 
-/// A replicated value as words that a receiver may see: of the result of a `reshare`, whose three words are uniform but for
-/// their sum, and of which two parties hold each. It may be the value itself, if it is `taken` where it is one.
+/// A replicated value as words that a receiver may see: of the result of a `reshare`, whose three words are uniform but
+/// for their sum, and of which two parties hold each. It may be the value itself, if it is `taken` where it is one.
 pub fn words(e: &mut Emit, x: ValueId, taken: bool) -> ValueId {
     let mut made = x;
     let mut is_fresh = e.instrs.iter().rev().filter_map(|i| match i.op {

@@ -8,8 +8,8 @@ use crate::lower::t1::saturation::Ends;
 use crate::lower::t1::{gates, selection, truncation};
 use slvr_circuit::{Hold, Op, ValueId};
 
-/// As [`Ends::cut`], where `most` is 2^top in the ring of x. Of replicated values all of it is exchanged at once, and the
-/// words of the ends have as many bits as are left of 2^top times them.
+/// As [`Ends::cut`], where `most` is 2^top in the ring of x. Of replicated values all of it is exchanged at once, and
+/// the words of the ends have as many bits as are left of 2^top times them.
 pub fn cut(e: &mut Emit, x: ValueId, ends: &Ends, (top, most): (u32, u128)) -> Option<ValueId> {
     let (k, &Ends { inside, high, low }) = (e.ty(x).bits(), ends);
     if most == 0 {
@@ -42,8 +42,8 @@ fn raised(e: &mut Emit, c: ValueId, k: u32, shift: u32) -> ValueId {
     e.add(Op::Add(t, v))
 }
 
-/// The entry that the label marks, as a sum of products, where that takes less time than an inner product: the owner of a
-/// product of each entry knows its part ahead, and so that of their sum. More bits, and a round less.
+/// The entry that the label marks, as a sum of products, where that takes less time than an inner product: the owner of
+/// a product of each entry knows its part ahead, and so that of their sum. More bits, and a round less.
 pub fn marked(e: &mut Emit, z: ValueId, label: ValueId, [n, classes]: [u64; 2]) -> Option<ValueId> {
     let tuning = e.target.masked()?;
     let bits = f64::from(3 * e.ty(z).bits()) * (classes - 1) as f64;

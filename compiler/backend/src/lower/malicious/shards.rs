@@ -1,18 +1,20 @@
 //! Where the shards of values are cut in a draft that `masked` makes: between the parts of the leading axis, such as
-//! samples, so that sums and layouts within a part stay within a shard, and its owner knows ahead what it knows of them.
+//! samples, so that sums and layouts within a part stay within a shard, and its owner knows ahead what it knows of
+//! them.
 //!
 //! The cut follows from the shape alone. So what is computed element by element is cut alike, whatever it comes from.
 
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId, lead, verify};
 
-/// Fewest parts that are cut although a third of them is no whole number: of these no shard has an eighth more than a third.
+/// Fewest parts that are cut although a third of them is no whole number: of these no shard has an eighth more than a
+/// third.
 const UNEVEN: u64 = 16;
 
 /// Elements from which on single ones are not counted as parts: shards of bits then begin at words.
 const MANY: u64 = 1 << 14;
 
-/// Elements of the largest value from which on a draft is cut. Where all are small, the first shard has them all, one party
-/// knows their parts, and the others say less and prove less.
+/// Elements of the largest value from which on a draft is cut. Where all are small, the first shard has them all, one
+/// party knows their parts, and the others say less and prove less.
 const LARGE: u64 = 1 << 12;
 
 /// How the values of a draft are cut.
@@ -22,8 +24,8 @@ pub struct Shards {
 }
 
 impl Shards {
-    /// Of the values of a draft of such types, all of which are cut every 64 elements: between parts if every instruction
-    /// goes with that, and some are large.
+    /// Of the values of a draft of such types, all of which are cut every 64 elements: between parts if every
+    /// instruction goes with that, and some are large.
     pub fn of(instrs: &[Instr], types: &[Type]) -> Shards {
         let shards = Shards { between: true };
         let cut: Vec<Type> = types.iter().map(|ty| shards.ty(ty)).collect();
@@ -76,8 +78,8 @@ impl Shards {
         }
     }
 
-    /// Whether the owner's part of what an instruction makes of one replicated value is what it makes of the owner's part,
-    /// though elements change their places or their number: none leaves its group.
+    /// Whether the owner's part of what an instruction makes of one replicated value is what it makes of the owner's
+    /// part, though elements change their places or their number: none leaves its group.
     pub fn keeps(self, op: &Op, types: &[Type]) -> bool {
         let [x] = op.operands()[..] else { return false };
         let own = Type { hold: Hold::Own, ..types[x.index()].clone() };

@@ -50,8 +50,8 @@ enum Form {
 ///
 /// An instruction between two parties that is no sum of products.
 pub fn proven(draft: Draft) -> Result<Draft, Refused> {
-    // Outputs that are ready in different layers would each have a proof before them. So where there are several, all are
-    // reshared.
+    // Outputs that are ready in different layers would each have a proof before them. So where there are several, all
+    // are reshared.
     let outputs = draft.emit.instrs.iter().filter(|i| matches!(i.op, Op::OpenTo { .. })).count();
     rewritten::<Form>(draft, outputs)
 }
@@ -211,7 +211,6 @@ impl Rewrite {
         })
     }
 
-    /// As a sum.
     fn summand(&mut self, v: ValueId, hold: Hold) -> Form {
         match (self.form(v), hold) {
             (Form::Value(x), Hold::Dup) => Form::Sum { terms: vec![], rest: Some(x) },

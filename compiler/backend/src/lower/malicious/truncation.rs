@@ -10,7 +10,8 @@ use crate::lower::t1::truncation;
 use slvr_circuit::{Op as C, ValueId};
 use slvr_graph::graph::{NodeId, Op};
 
-/// A replicated value truncated by `f` bits. In Z_2^k, k at most its bits less f, no wrap reaches it: one round, k bits.
+/// A replicated value truncated by `f` bits. In Z_2^k, k at most its bits less f, no wrap reaches it: one round, k
+/// bits.
 pub fn truncated(e: &mut Emit, x: ValueId, f: u32, k: u32) -> ValueId {
     if k > e.ty(x).bits() - f {
         return truncation::exact(e, x, f);
@@ -21,8 +22,8 @@ pub fn truncated(e: &mut Emit, x: ValueId, f: u32, k: u32) -> ValueId {
     e.add(C::Add(a, b))
 }
 
-/// A truncated value, or a sum of some and of others, in any shape, right in its low `width` bits, from what the owner of
-/// each truncated value inputs of it in any case ([`truncation::exact`]). In the ring that holds so many bits.
+/// A truncated value, or a sum of some and of others, in any shape, right in its low `width` bits, from what the owner
+/// of each truncated value inputs of it in any case ([`truncation::exact`]). In the ring that holds so many bits.
 pub fn replicated(l: &mut Values<'_>, id: NodeId, width: u32) -> Option<ValueId> {
     new_replicated(l, id, width, &mut Found::new())
 }

@@ -224,7 +224,7 @@ fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
     let least = lo.max(-hi).max(0.0) as u64;
     Operand {
         value: l.in_ring(id, RING),
-        frac: l.facts.frac(id),
+        frac: l.facts.graph.frac_of(id),
         // Of both signs: -2^bits would be its own negative.
         bits: size_bits((lo, hi)),
         least,

@@ -1,7 +1,7 @@
 //! A value cut at -2^top and 2^top: both comparisons side by side, and for a gate its own as one of them.
 //!
-//! Against a malicious party all that is cut is one exchange, and where owners know their parts ahead, both questions of a
-//! gate are one comparison ([`locate`]).
+//! Against a malicious party all that is cut is one exchange, and where owners know their parts ahead, both questions
+//! of a gate are one comparison ([`locate`]).
 //!
 //! **Functionality.** Exact. **Rounds.** Those of a sign, a bit injection and a bit to word side by side.
 //! **Bits.** Two signs, a bit injection, and a bit to word for each end that is cut.
@@ -17,7 +17,6 @@ use slvr_graph::graph::NodeId;
 
 /// Where a value is of -2^top and 2^top: a bit for each answer.
 pub struct Ends {
-    /// Between them.
     pub inside: ValueId,
     /// Not below 2^top.
     pub high: ValueId,
@@ -57,11 +56,10 @@ impl Ends {
     }
 }
 
-/// The saturated value.
 pub fn saturate(l: &mut Values<'_>, id: NodeId, top: u32) -> ValueId {
     let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     let arg = g.arg(id, 0);
-    let power = top + l.facts.frac(id);
+    let power = top + l.facts.graph.frac_of(id);
     let most = f64::from(power).exp2();
     if let Some(compared) = l.facts.compared(arg) {
         return gated(l, id, arg, top, compared);
@@ -80,16 +78,16 @@ fn gated(
     top: u32,
     (s, width): (NodeId, u32),
 ) -> ValueId {
-    let (k, power) = (l.facts.rings.of(id), top + l.facts.frac(id));
+    let (k, power) = (l.facts.rings.of(id), top + l.facts.graph.frac_of(id));
     let v = l.facts.graph.arg(gate, 0);
-    let edge = f64::from(top + l.facts.frac(s)).exp2();
+    let edge = f64::from(top + l.facts.graph.frac_of(s)).exp2();
     let ring = ring_for(width.max(8));
     let parts = early_signs::parts(l, s, width);
     let own = l.facts.rings.of(s);
     if parts.is_none() && own < ring && l.facts.ranges.bits(s) >= own {
-        // A lift takes values that leave the top bit of their ring unused. Of one that does not the sign is taken in its own
-        // ring, and where it is not negative, the edge can be taken off there, too.
-        debug_assert!(top + l.facts.frac(s) < own, "an edge that the number reaches");
+        // A lift takes values that leave the top bit of their ring unused. Of one that does not the sign is taken in
+        // its own ring, and where it is not negative, the edge can be taken off there, too.
+        debug_assert!(top + l.facts.graph.frac_of(s) < own, "an edge that the number reaches");
         let (s, v) = (l.in_ring(s, own), l.in_ring(v, k));
         let e = &mut l.emit;
         let above = e.add(C::Offset(s, word(-edge, own)));
@@ -104,7 +102,7 @@ fn gated(
         let s = l.emit.target.masked().map(|_| l.in_ring(s, ring))?;
         Some((l.emit.add(C::Own(s)), l.emit.add(C::Dup(s))))
     });
-    let located = known.and_then(|x| locate(&mut l.emit, x, width, top + l.facts.frac(s)));
+    let located = known.and_then(|x| locate(&mut l.emit, x, width, top + l.facts.graph.frac_of(s)));
     if let Some([inside, large]) = located {
         let v = l.in_ring(v, k);
         return Ends { inside, high: large, low: None }.cut(&mut l.emit, v, power);

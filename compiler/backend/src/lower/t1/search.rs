@@ -33,7 +33,6 @@ pub enum Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Search {
     pub wanted: Wanted,
-    /// Which come first.
     pub first: First,
     /// The raw range of the entries.
     pub range: (i128, i128),

@@ -70,11 +70,11 @@ pub fn injected(e: &mut Emit, c: ValueId, x: ValueId) -> ValueId {
     e.add(Op::Add(kept, flipped))
 }
 
-/// 1 where the first largest entry of z along the last axis is the one that the one-hot label
-/// marks: z_y >= z_j for every j, and strictly for j < y. With g_j = 1 where y > j, which is linear
-/// in the label, that is z_y - z_j - g_j >= 0 in raw words: one inner product, C comparisons beside one another, and a tree
-/// of ands, or, of few classes and elements, a table of all their bits. No index is formed. `width` bits hold every margin.
-/// The result is a bit, or a word of Z_2^k.
+/// 1 where the first largest entry of z along the last axis is the one that the one-hot label marks: z_y >= z_j for
+/// every j, and strictly for j < y. With g_j = 1 where y > j, which is linear in the label, that is z_y - z_j - g_j >=
+/// 0 in raw words: one inner product, C comparisons beside one another, and a tree of ands, or, of few classes and
+/// elements, a table of all their bits. No index is formed. `width` bits hold every margin. The result is a bit, or a
+/// word of Z_2^k.
 pub fn argmax_is(
     e: &mut Emit,
     z: ValueId,

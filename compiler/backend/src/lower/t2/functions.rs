@@ -9,15 +9,15 @@ use slvr_graph::graph::{Function, Graph, NodeId, Op};
 /// A protocol for a function of one node's operand.
 #[derive(Clone, Debug)]
 pub enum Protocol {
-    /// e^x for x <= 0, of an operand of so many fraction bits, with this smallest raw value, in so many bits with its sign
-    /// and what is added. It leaves a pair, in the ring of the result.
+    /// e^x for x <= 0, of an operand of so many fraction bits, with this smallest raw value, in so many bits with its
+    /// sign and what is added. It leaves a pair, in the ring of the result.
     Exponential((u32, f64, u32)),
     /// By polynomials on pieces of an interval. It leaves a split, in the ring of the pieces.
     Pieces(Pieces),
 }
 
-/// The protocol for a node, if there is one that takes less time than that of family T1, and the ring that its operand is
-/// read in.
+/// The protocol for a node, if there is one that takes less time than that of family T1, and the ring that its operand
+/// is read in.
 pub fn choose(
     facts: &Facts<'_>,
     id: NodeId,
@@ -37,7 +37,7 @@ pub fn choose(
 
 fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<(u32, Protocol)> {
     let arg = facts.graph.arg(id, 0);
-    let frac = facts.frac(arg);
+    let frac = facts.graph.frac_of(arg);
     // With its sign and what is added, and the window's twice 16.
     let width = (facts.ranges.bits(arg) + 1).max(frac + 7);
     let own = facts.rings.of(arg);
@@ -51,7 +51,7 @@ fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<(u32, Protocol)> {
 fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Protocol)> {
     let g = facts.graph;
     let arg = g.arg(id, 0);
-    let frac = facts.frac(arg);
+    let frac = facts.graph.frac_of(arg);
     let one = f64::from(frac).exp2();
     let (lo, hi) = facts.ranges.raw[arg.index()];
     let lo = if has_largest(g, arg) { lo.max(one - 8.0) } else { lo };
@@ -65,7 +65,7 @@ fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Pro
 /// Where the operand is known to be in an interval no longer than that from -16 to 16.
 fn tangent(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Protocol)> {
     let arg = facts.graph.arg(id, 0);
-    let frac = facts.frac(arg);
+    let frac = facts.graph.frac_of(arg);
     let (lo, hi) = facts.ranges.raw[arg.index()];
     if hi - lo > 32.0 * f64::from(frac).exp2() {
         return None;

@@ -12,7 +12,6 @@ use crate::lower::common::words::{no_wrap, raise, ring_for};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Op, ValueId};
 
-/// A truncated value.
 #[derive(Clone, Copy, Debug)]
 pub struct Truncated {
     /// In Z_2^k'.

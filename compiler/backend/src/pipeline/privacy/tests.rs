@@ -1,11 +1,9 @@
 use crate::pipeline;
+use crate::pipeline::tests::{refused, typed};
 use slvr_graph::analysis::guard;
 use slvr_graph::analysis::privacy::*;
 use slvr_graph::analysis::ranges::Ranges;
 use slvr_graph::graph::eval;
-use slvr_language::diagnostic::render::render;
-use slvr_language::syntax::{LoadError, Sources};
-use slvr_language::types::{self, Options};
 
 fn privacy(text: &str) -> Privacy {
     compiled(text).0
@@ -21,24 +19,8 @@ fn compiled(text: &str) -> (Privacy, pipeline::Compiled) {
     (Privacy::of(compiled.words(), &line, 0.0).expect("noise"), compiled)
 }
 
-fn typed(text: &str) -> (Sources, types::Program) {
-    let mut sources = Sources::new();
-    let file = sources.add("test.slvr", text);
-    let mut load = |_: &str| Err(LoadError::NotFound);
-    let checked = types::check(&mut sources, file, &Options::default(), &mut load);
-    let program = checked.unwrap_or_else(|d| panic!("{text}: {d:?}")).program;
-    (sources, program)
-}
-
-/// What is said of a program that is refused; nothing of one that compiles.
-fn refused(text: &str) -> String {
-    let (sources, program) = typed(text);
-    let compiled = pipeline::compile(&program, &sources);
-    compiled.map_or_else(|d| render(&d, &sources, false), |_| String::new())
-}
-
-/// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a norm;
-/// and how many times as long proven weights may be as those in the declared range.
+/// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a
+/// norm; and how many times as long proven weights may be as those in the declared range.
 fn projected(mut c: pipeline::Compiled) -> (f64, f64) {
     c.guards = guard::guards(&c.optimised, Some(guard::Long::Project(25)));
     let inputs = guard::bounds(&c.optimised, &c.guards);
@@ -302,8 +284,8 @@ fn seen(c: &pipeline::Compiled, tries: u32, seed: u64) -> (f64, f64) {
     (l2, l1)
 }
 
-/// By brute force: inputs at the ends of ranges, small ones, single large entries. What noise is added to never changes by
-/// more than is stated, and what is stated is at most so many times what was seen.
+/// By brute force: inputs at the ends of ranges, small ones, single large entries. What noise is added to never changes
+/// by more than is stated, and what is stated is at most so many times what was seen.
 #[test]
 fn no_input_changes_a_sum_by_more_than_is_stated() {
     let few =
@@ -432,7 +414,8 @@ fn no_epsilon_says_that_a_clip_is_missing() {
     );
 }
 
-/// A demand that holds is silent; one that does not is refused with the epsilon that follows, or with why there is none.
+/// A demand that holds is silent; one that does not is refused with the epsilon that follows, or with why there is
+/// none.
 #[test]
 fn demands_on_epsilon() {
     let with = |demand: &str, v: &str| {

@@ -3,8 +3,8 @@
 //! A run computes g(x') with g the function saturated as in [`domain`], and a protocol whose own error
 //! is stated ([`StatedErrors`]); the program has g(x). So the error is that of the macro and the largest
 //! |g(x') - g(x)| with |x' - x| at most the operand's error: where it is not cut, each g is monotone, and convex or
-//! concave, so that is reached at an end of the interval; cutting brings two values no further apart. The hyperbolic tangent
-//! is neither, and its bound is its largest slope, which is where the operand is nearest to 0.
+//! concave, so that is reached at an end of the interval; cutting brings two values no further apart. The hyperbolic
+//! tangent is neither, and its bound is its largest slope, which is where the operand is nearest to 0.
 
 use super::value::{Line, Values};
 use super::view::times;
@@ -23,8 +23,8 @@ pub(super) struct Effect {
     pub passed_divisor: f64,
 }
 
-/// A function of one number, whose operand has the error `e`, with what its protocol states and how many units more it is
-/// off by where it is cut to 0.
+/// A function of one number, whose operand has the error `e`, with what its protocol states and how many units more it
+/// is off by where it is cut to 0.
 pub(super) fn one(
     (function, stated, cut): (Function, Stated, f64),
     ulp: f64,
@@ -82,11 +82,7 @@ pub(super) fn one(
             (times(e, 1.0 - nearest * nearest).min(2.0), size((low, high)).tanh())
         }
     };
-    let units = match function {
-        Function::Exp | Function::ExpNonPositive => stated.units + cut,
-        Function::Recip | Function::Sqrt | Function::Log | Function::Tanh => stated.units,
-    };
-    let own = units * ulp + times(stated.relative, result);
+    let own = (stated.units + cut) * ulp + times(stated.relative, result);
     Effect { own, passed, passed_divisor: 0.0 }
 }
 
@@ -147,7 +143,7 @@ pub(super) fn quotient(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::stated::CUT;
+    use crate::analysis::stated::cut;
     use proptest::prelude::*;
 
     const NOTHING: Stated = Stated { units: 0.0, relative: 0.0 };
@@ -192,7 +188,7 @@ mod tests {
             let ulp = (-16f64).exp2();
             for &function in Function::ALL {
                 let values = Values { real: (lo, hi), run: (lo, hi) };
-                let cut = if e > 0.0 { CUT } else { 0.0 };
+                let cut = if e > 0.0 { cut(function) } else { 0.0 };
                 let effect = one((function, NOTHING, cut), ulp, (values, e, Line::flat(e)));
                 let bound = effect.own + effect.passed;
                 for &x in &start {

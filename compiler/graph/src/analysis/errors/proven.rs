@@ -11,7 +11,7 @@ use super::view::{View, times};
 use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
 use crate::analysis::ranges::shares::{at_most_one, column};
 use crate::analysis::softmax::{Softmax, has_largest, softmax_of};
-use crate::analysis::stated::{CUT, Function};
+use crate::analysis::stated::{self, CUT, Function};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
 
@@ -288,11 +288,9 @@ impl Rules<'_> {
     fn function(&self, id: NodeId, function: Function) -> Cause {
         let (view, x) = (self.view, self.view.args(id)[0]);
         let operand = (self.values(x), self.error(x), self.of_line(x));
-        let effect = function::one(
-            (function, view.stated.of(function), self.cut(self.error(x))),
-            view.ulp(id),
-            operand,
-        );
+        let cut = stated::cut(function).min(self.cut(self.error(x)));
+        let effect =
+            function::one((function, view.stated.of(function), cut), view.ulp(id), operand);
         if let (Function::Recip, Some(of)) = (function, softmax_of(view, x)) {
             return self.largest_softmax(id, of, effect);
         }

@@ -1,5 +1,5 @@
-//! What all rules ask: whose values they bound, the graph, its inputs, how truncations round, and what floating point is
-//! off by.
+//! What all rules ask: whose values they bound, the graph, its inputs, how truncations round, and what floating point
+//! is off by.
 
 use super::deviation::{Deviation, Running};
 use super::masks::{Rounding, roundings};
@@ -61,15 +61,15 @@ impl<'a> Context<'a> {
         Running::made(value, off, self.quantile)
     }
 
-    /// How far a factor of a scale may be from the one that is used: a run has the graph's, the program's is the one that
-    /// is written.
+    /// How far a factor of a scale may be from the one that is used: a run has the graph's, the program's is the one
+    /// that is written.
     pub fn factor(&self, id: NodeId, c: f64) -> f64 {
         if self.whose == Whose::Run { 0.0 } else { self.view.factor_written(id, c) }
     }
 
     /// What floating point may be off by at an entry, after `terms` roundings of numbers whose sizes add up to `size`:
-    /// nothing, if all of them are multiples of a unit that it holds, as integers are, and what a run has `exactly`. What
-    /// the program has exactly is off by what is counted of the run already.
+    /// nothing, if all of them are multiples of a unit that it holds, as integers are, and what a run has `exactly`.
+    /// What the program has exactly is off by what is counted of the run already.
     pub fn float(&self, id: NodeId, exactly: bool, size: f64, terms: u64) -> f64 {
         let held = size / self.view.ulp(id) < 53f64.exp2();
         if self.whose == Whose::Program && exactly {

@@ -96,7 +96,8 @@ impl Running {
         self.at_most(|i| (hi - value[i]).max(value[i] - lo).max(0.0))
     }
 
-    /// Of a run and the program together, where both are known to be in an interval: they are no further apart than these.
+    /// Of a run and the program together, where both are known to be in an interval: they are no further apart than
+    /// these.
     pub fn apart(self, run: Interval, program: Interval) -> Running {
         self.at_most(|_| (run.1 - program.0).max(program.1 - run.0).max(0.0))
     }

@@ -27,8 +27,8 @@ pub struct Flips<'a> {
     indices: BTreeMap<NodeId, Arc<Vec<f64>>>,
 }
 
-/// The bits that outputs are chosen by, or made of: the last ones before them. `depended_on` says of each node whether an
-/// output depends on it otherwise than by a choice between near values ([`crate::analysis::errors::Errors`]).
+/// The bits that outputs are chosen by, or made of: the last ones before them. `depended_on` says of each node whether
+/// an output depends on it otherwise than by a choice between near values ([`crate::analysis::errors::Errors`]).
 pub fn keeping(g: &Graph, depended_on: &[bool]) -> Vec<NodeId> {
     let mut seen = vec![false; g.len()];
     let mut open: Vec<NodeId> = g.outputs.iter().map(|o| o.node).collect();
@@ -52,11 +52,7 @@ pub fn keeping(g: &Graph, depended_on: &[bool]) -> Vec<NodeId> {
 impl<'a> Flips<'a> {
     /// For the decisions at these nodes, up to these bits.
     pub fn new(g: &'a Graph, decisions: &[NodeId], bits: &[NodeId]) -> Flips<'a> {
-        let mut from = vec![false; g.len()];
-        for id in g.ids() {
-            from[id.index()] =
-                decisions.contains(&id) || g.args(id).iter().any(|a| from[a.index()]);
-        }
+        let from = g.depends_on(|id| decisions.contains(&id));
         let to = g.made_of(|id| bits.contains(&id));
         let on_way = from.iter().zip(&to).map(|(f, t)| *f && *t).collect();
         Flips { g, on_way, doubt: vec![None; g.len()], indices: BTreeMap::new() }

@@ -6,9 +6,9 @@
 //!
 //! The word a is fresh where x is a product of secrets:
 //!
-//! - **T1** reshares it: P_i sends z_i + alpha_i, and alpha_0, alpha_1, alpha_2 are fresh from the pairwise streams, with
-//!   sum 0. Given the product, any two of the three new components are uniform, and independent of all that was drawn
-//!   before. a is the sum of two components, so it is uniform.
+//! - **T1** reshares it: P_i sends z_i + alpha_i, and alpha_0, alpha_1, alpha_2 are fresh from the pairwise streams,
+//!   with sum 0. Given the product, any two of the three new components are uniform, and independent of all that was
+//!   drawn before. a is the sum of two components, so it is uniform.
 //! - **T2** settles it: the two evaluators open it less a mask that is drawn for this opening and used once, which the
 //!   verifier checks. a is this mask plus a term that only the dealer knows and that earlier masks determine. So a is
 //!   uniform given all of these and given x.
@@ -16,8 +16,8 @@
 //! Each entry has a mask of its own. Adding a value that is not computed with the same shares, taking the negative,
 //! moving entries without repeating one and adding up disjoint sets of entries keep it so: the low f bits of a sum of a
 //! uniform word and anything independent of it are uniform. Lifts to larger rings and cuts to smaller ones keep the low
-//! bits. What comes after the truncation may use the same mask: it does not change the mean of an error that is settled.
-//! So a truncation is a [`Rounding::Martingale`] if its operand is such a product, up to these steps, and if
+//! bits. What comes after the truncation may use the same mask: it does not change the mean of an error that is
+//! settled. So a truncation is a [`Rounding::Martingale`] if its operand is such a product, up to these steps, and if
 //!
 //! - it is the first one of this product: two that share r are not independent;
 //! - no other rounding that comes before it computes with the product's own shares: the operand could depend on r

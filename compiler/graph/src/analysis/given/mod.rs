@@ -10,16 +10,16 @@
 //!
 //! - **worst**: as if every rounding went as far as it can, in the worst direction.
 //! - **noise + rest**: the circuit's value minus the program's is written as L + R. L is a linear form of single
-//!   roundings with coefficients that only the program's values determine. The roundings in it are bounded
-//!   martingale differences (the file `masks` says which), so L is sub-Gaussian, and by the inequality of Azuma and
-//!   Hoeffding |L| <= t s but for a probability that is added up over all entries ([`FAILURE_LOG2`]). R is what is
-//!   not linear: products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
+//!   roundings with coefficients that only the program's values determine. The roundings in it are bounded martingale
+//!   differences (the file `masks` says which), so L is sub-Gaussian, and by the inequality of Azuma and Hoeffding |L|
+//!   <= t s, except with a probability that is added up over all entries ([`FAILURE_LOG2`]). R is what is not linear:
+//!   products of two deviations, signs that may differ, roundings of which nothing is known but their size. It is
 //!   bounded for the case that all of these bounds on L hold.
 //!
-//! Let e_1, e_2, ... be the rounding errors in L, in units, in the order in which they come about. Each takes one of two
-//! values that are one unit apart. If its mean is 0 given all that came before, then by the lemma of Hoeffding
-//! E(exp(t e_k) | e_1 .. e_(k-1)) <= exp(t^2 / 8), so the sum of g_k e_k is sub-Gaussian with variance proxy
-//! s^2 = sum g_k^2 / 4, and P(|L| > t s) <= 2 exp(-t^2 / 2). Each entry has two numbers in place of all coefficients: the
+//! Let e_1, e_2, ... be the rounding errors in L, in units, in the order in which they come about. Each takes one of
+//! two values that are one unit apart. If its mean is 0 given all that came before, then by the lemma of Hoeffding
+//! E(exp(t e_k) | e_1 .. e_(k-1)) <= exp(t^2 / 8), so the sum of g_k e_k is sub-Gaussian with variance proxy s^2 = sum
+//! g_k^2 / 4, and P(|L| > t s) <= 2 exp(-t^2 / 2). Each entry has two numbers in place of all coefficients: the
 //! variance proxy of its *fresh* errors, which no other entry has, and the size s of what it *carries* from further up
 //! and may share with others. Fresh errors of different entries add up as squares. What is shared adds up as it is: a
 //! sum of sub-Gaussian variables with sizes s_1 and s_2 has the size s_1 + s_2 at most, however they depend on one
@@ -30,9 +30,9 @@
 //! where nothing but factors differs. A bound is the sum of the two.
 //!
 //! Whatever the operands, a run's value is in the interval that [`super::ranges`] proves of its node: it is no further
-//! from v than the far end of this interval. So what a loop keeps in a declared range is never off by more than this range is
-//! wide. The program, which has other factors, need not be in the interval, but it keeps values in declared ranges as a
-//! run does.
+//! from v than the far end of this interval. So what a loop keeps in a declared range is never off by more than this
+//! range is wide. The program, which has other factors, need not be in the interval, but it keeps values in declared
+//! ranges as a run does.
 //!
 //! No rule takes for granted that a comparison falls as in the program: a bit that may differ has a deviation
 //! of 1, and what is chosen by it deviates as far as the choice says. So bounds hold without conditions, and
@@ -129,11 +129,11 @@ impl Given<'_> {
         let reals = View::of_reals(g, &StatedErrors::NONE);
         let forms = g.ids().map(|id| g.elements(id)).fold(0u64, u64::saturating_add);
         let rules = Context::new(&view, self.guards, (self.inputs, self.coin), quantile(forms));
-        let last = last_uses(g);
+        let (read, dying) = last_uses(g);
         let program = Context::of_program(&reals, self.inputs, self.coin);
         // A run, and the program.
         let mut all: [Vec<Option<Running>>; 2] = [vec![None; g.len()], vec![None; g.len()]];
-        for id in g.ids().filter(|id| last[id.index()].is_some()) {
+        for id in g.ids().filter(|id| read[id.index()]) {
             let args = view.args(id);
             let [given, drifting] = [0, 1].map(|k: usize| -> Vec<&Running> {
                 args.iter().filter_map(|a| all[k][a.index()].as_ref()).collect()
@@ -163,7 +163,7 @@ impl Given<'_> {
                 see(id, &off, &both.iter().collect::<Vec<_>>());
             }
             (all[0][id.index()], all[1][id.index()]) = (Some(found), Some(drift));
-            for dead in g.ids().filter(|d| last[d.index()] == Some(id)) {
+            for dead in &dying[id.index()] {
                 all.iter_mut().for_each(|all| all[dead.index()] = None);
             }
         }
@@ -182,37 +182,22 @@ fn kept(g: &Graph, id: NodeId) -> Option<Interval> {
 
 /// The most entries that are held at one time.
 pub fn peak(g: &Graph) -> u64 {
-    let last = last_uses(g);
-    let mut dying = vec![0u64; g.len() + 1];
+    let (read, dying) = last_uses(g);
     let (mut held, mut most) = (0u64, 0u64);
-    for id in g.ids() {
-        let Some(end) = last[id.index()] else { continue };
+    for id in g.ids().filter(|id| read[id.index()]) {
         held = held.saturating_add(g.elements(id));
         most = most.max(held);
-        dying[end.index().min(g.len())] += g.elements(id);
-        held = held.saturating_sub(dying[id.index()]);
+        dying[id.index()].iter().for_each(|dead| held = held.saturating_sub(g.elements(*dead)));
     }
     most
 }
 
-/// The last reader of each node that an output depends on: itself, if nothing reads it. What an order statistic is
-/// taken of is read by the sum, too.
-fn last_uses(g: &Graph) -> Vec<Option<NodeId>> {
-    let mut last = vec![None; g.len()];
-    let end = NodeId::from(u32::MAX);
-    g.outputs.iter().for_each(|o| last[o.node.index()] = Some(end));
-    for id in g.ids().rev().collect::<Vec<_>>() {
-        if last[id.index()].is_none() {
-            continue;
-        }
-        let mut reads = g.args(id).to_vec();
-        // Values by rank are an operand of the product under a sum.
-        if let Op::Sum(_) = g.op(id) {
-            reads.extend(g.args(g.arg(id, 0)));
-        }
-        for a in reads {
-            last[a.index()].get_or_insert(id);
-        }
-    }
-    last
+/// What is read, and by node what it is the last to read. What an order statistic is taken of is read by the sum, too:
+/// values by rank are an operand of the product under it.
+fn last_uses(g: &Graph) -> (Vec<bool>, Vec<Vec<NodeId>>) {
+    let reads = |id: NodeId| match g.op(id) {
+        Op::Sum(_) => [g.args(id), g.args(g.arg(id, 0))].concat(),
+        _ => g.args(id).to_vec(),
+    };
+    g.last_uses(|_| false, reads)
 }

@@ -4,7 +4,7 @@ use super::context::{Context, Whose};
 use super::deviation::{Deviation, Noise, Running};
 use super::linear::pair;
 use crate::analysis::interval::size;
-use crate::analysis::stated::{CUT, Function};
+use crate::analysis::stated::{Function, cut};
 use crate::graph::{NodeId, domain};
 use std::sync::Arc;
 
@@ -110,10 +110,6 @@ pub(super) fn function(
 ) -> Running {
     let stated = rules.view.stated.of(f);
     let ulp = rules.view.ulp(id);
-    let cut = match f {
-        Function::Exp | Function::ExpNonPositive => CUT,
-        Function::Recip | Function::Sqrt | Function::Log | Function::Tanh => 0.0,
-    };
     let facts = f.facts();
     let off = |i: usize| {
         if rules.whose == Whose::Program && x.bound(i) == 0.0 {
@@ -123,7 +119,7 @@ pub(super) fn function(
         let (low, high) = (facts.interval)(low, high);
         let passed = if x.bound(i) == 0.0 { 0.0 } else { (high - value[i]).max(value[i] - low) };
         let largest = size((low, high)).max(value[i].abs());
-        passed + (stated.units + cut) * ulp + (stated.relative + 4.0 * f64::EPSILON) * largest
+        passed + (stated.units + cut(f)) * ulp + (stated.relative + 4.0 * f64::EPSILON) * largest
     };
     let worst = (0..value.len()).map(off).collect();
     Running::within(value, worst)

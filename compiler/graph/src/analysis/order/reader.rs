@@ -61,8 +61,8 @@ pub(super) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// For rows of n entries along lanes of these sizes. An entry's rank is a sum of its n - 1 comparisons with the others;
-    /// what is made of twice as many is no mask by ranks, so the reader need not go on.
+    /// For rows of n entries along lanes of these sizes. An entry's rank is a sum of its n - 1 comparisons with the
+    /// others; what is made of twice as many is no mask by ranks, so the reader need not go on.
     pub(super) fn new(view: &'a View<'a>, sizes: &'a lanes::Sizes, n: usize) -> Self {
         let (distances, left) = (Distances::default(), Cell::new(BUDGET));
         Reader { view, sizes, distances, most: 2 * n, left }

@@ -20,7 +20,8 @@
 //! against adversaries of bounded time. That a client's inputs were refused is known to all parties and hangs on what
 //! this client gave alone; it is no part of the promise.
 //!
-//! What may not live here: how noise is sampled ([`slvr_language::noise`]), and what is learned without it (`slvr_compiler::report::leaks`).
+//! What may not live here: how noise is sampled ([`slvr_language::noise`]), and what is learned without it
+//! (`slvr_compiler::report::leaks`).
 
 mod accountant;
 mod clip;
@@ -130,8 +131,8 @@ impl Privacy {
         g.ids().any(|id| matches!(g.op(id), Op::Noise { .. }))
     }
 
-    /// Of the graph that is lowered; `None` if it has no noise. `line_of` gives the source line of a site, and `failure`
-    /// is the probability that a run is wrong by more than the certificate says.
+    /// Of the graph that is lowered; `None` if it has no noise. `line_of` gives the source line of a site, and
+    /// `failure` is the probability that a run is wrong by more than the certificate says.
     pub fn of(words: Words<'_>, line_of: &dyn Fn(u32) -> u32, failure: f64) -> Option<Privacy> {
         let g = words.graph;
         let drawn: Vec<NodeId> =

@@ -20,7 +20,6 @@ pub(super) enum Reach {
     Rows(Rows),
     /// All of it changes by at most this.
     Whole(Length),
-    /// Nothing is known.
     Unbounded(Why),
 }
 
@@ -31,7 +30,6 @@ pub(super) struct Length {
     pub l2: f64,
 }
 
-/// Rows of clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rows {
     set: u32,

@@ -1,8 +1,8 @@
 //! Weighted means lie within the values that are averaged ([`crate::analysis::means`]).
 //!
 //! The bound is proven of a run's words, so no quotient is cut for it. A truncated dividend is off by a unit at most, a
-//! divisor that is not 0 is at least one of its own units, and a divisor of 0 has a dividend of 0. Of a divisor that was
-//! truncated to 0 nothing is said.
+//! divisor that is not 0 is at least one of its own units, and a divisor of 0 has a dividend of 0. Of a divisor that
+//! was truncated to 0 nothing is said.
 
 use super::{Rule, power};
 use crate::analysis::interval::{Interval, UNBOUNDED, hull, size};

@@ -80,7 +80,6 @@ impl Ranges {
         Ranges::on(&Basis::new(graph, stated), inputs)
     }
 
-    /// The same.
     pub fn on(Basis { view, orders, means, tops }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
         let mut all = Ranges::default();
         let (graph, stated) = (view.g, view.stated);
@@ -112,7 +111,8 @@ impl Ranges {
         scaled(self.raw[id.index()], graph.ulp(id))
     }
 
-    /// How far the sides of a comparison may be apart, or the entries of which the largest is looked for, in real units.
+    /// How far the sides of a comparison may be apart, or the entries of which the largest is looked for, in real
+    /// units.
     pub fn spread(&self, graph: &Graph, id: NodeId) -> f64 {
         let args = graph.args(id);
         let ((lo, hi), other) = match graph.op(id) {

@@ -1,7 +1,7 @@
 //! Quotients whose divisor is made of the dividend.
 //!
-//! A share of a sum of values that are not negative is at most 1, in words as in real numbers: the sum of
-//! words is exact. The terms are the entries of a tensor, or they are written out, as in `x / (1 + x)`. The same holds of a
+//! A share of a sum of values that are not negative is at most 1, in words as in real numbers: the sum of words is
+//! exact. The terms are the entries of a tensor, or they are written out, as in `x / (1 + x)`. The same holds of a
 //! quotient whose divisor is the larger of something and the dividend, as a cap leaves it. Nothing is said of a divisor
 //! that was rounded afterwards.
 
@@ -22,8 +22,8 @@ pub(super) fn quotient(
     (positive(x) && at_most_one(view, x, y, &positive)).then_some((0.0, 1.0))
 }
 
-/// Whether y is at least x wherever no entry of x is negative. `positive` says of a value whether none of its entries is
-/// negative.
+/// Whether y is at least x wherever no entry of x is negative. `positive` says of a value whether none of its entries
+/// is negative.
 pub(in crate::analysis) fn at_most_one(
     view: &View<'_>,
     x: NodeId,

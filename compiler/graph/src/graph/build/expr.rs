@@ -40,8 +40,8 @@ impl Builder<'_> {
     pub(super) fn expr(&mut self, e: &Expr) -> Result<Val> {
         match self.list(e)? {
             (v, None) => Ok(v),
-            // The checker refuses an uneven comprehension outside of a reduction. The inner ones of several generators may be
-            // uneven all the same.
+            // The checker refuses an uneven comprehension outside of a reduction. The inner ones of several generators
+            // may be uneven all the same.
             (v, Some(mask)) => self.counted(&v, mask),
         }
     }

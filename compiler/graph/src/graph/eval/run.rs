@@ -76,34 +76,15 @@ impl Plan {
         if keep {
             return plan;
         }
-        let mut opened = vec![false; n];
-        graph.outputs.iter().for_each(|o| opened[o.node.index()] = true);
         for id in graph.ids() {
             plan.ranks[id.index()] = Ranks::of(graph, id).map(|ranks| ranks.of);
-            let users = graph.users(id);
-            plan.fused[id.index()] = *graph.op(id) == Op::Mul
-                && !opened[id.index()]
-                && matches!(users[..], [one] if matches!(graph.op(one), Op::Sum(_)));
+            let is_summed = |user: NodeId| matches!(graph.op(user), Op::Sum(_));
+            plan.fused[id.index()] =
+                *graph.op(id) == Op::Mul && graph.only_user(id).is_some_and(is_summed);
         }
-        let mut read = opened.clone();
         // Coins are drawn for samples that nothing reads, too.
-        graph
-            .ids()
-            .filter(|&id| matches!(graph.op(id), Op::Draw(_)))
-            .for_each(|id| read[id.index()] = true);
-        for id in graph.ids().rev() {
-            let i = id.index();
-            plan.evaluated[i] = read[i] && !plan.fused[i];
-            if !plan.evaluated[i] {
-                continue;
-            }
-            for arg in plan.reads(graph, id) {
-                // The first reader met from the end is the last one.
-                if !std::mem::replace(&mut read[arg.index()], true) {
-                    plan.last_use_of[i].push(arg);
-                }
-            }
-        }
+        let is_draw = |id| matches!(graph.op(id), Op::Draw(_));
+        (plan.evaluated, plan.last_use_of) = graph.last_uses(is_draw, |id| plan.reads(graph, id));
         plan
     }
 

@@ -16,7 +16,6 @@ pub(crate) trait Visitor {
     fn number_or_one(&mut self, name: &'static str, x: &mut u64) -> Result<(), Self::Error>;
     /// A number of bits.
     fn bits(&mut self, name: &'static str, x: &mut u32) -> Result<(), Self::Error>;
-    /// A real number.
     fn real(&mut self, name: &'static str, x: &mut f64) -> Result<(), Self::Error>;
     /// Stands there or not.
     fn flag(&mut self, name: &'static str, x: &mut bool) -> Result<(), Self::Error>;

@@ -22,7 +22,6 @@ impl Table {
         Table { shape, data: Arc::new([value]) }
     }
 
-    /// Entry number `i`.
     pub fn at(&self, i: usize) -> f64 {
         if self.data.len() == 1 { self.data[0] } else { self.data[i] }
     }

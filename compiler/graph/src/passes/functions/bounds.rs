@@ -1,13 +1,13 @@
 //! Comparisons with quotients and with maxima: products, and as many comparisons beside one another.
 //!
-//! Before: any graph without scales. After: no comparison reads a quotient (or reciprocal) whose
-//! divisor is known not to be negative, nor the maximum or minimum along an axis, nor an absolute
-//! value; but for those that keep a value, which a loop carries, in its range, and those that choose between a quotient and
-//! what it is compared with. Where one of these is taken of another, one step is done.
+//! Before: any graph without scales. After: no comparison reads a quotient (or reciprocal) whose divisor is known not
+//! to be negative, nor the maximum or minimum along an axis, nor an absolute value; but for those that keep a value,
+//! which a loop carries, in its range, and those that choose between a quotient and what it is compared with. Where one
+//! of these is taken of another, one step is done.
 //!
-//! Exact in real numbers, also of a quotient that saturates ([`super::super::rising`]): x / 0 is 2^31 with the sign of x, and
-//! what it is compared with is known to be smaller than that; else the quotient itself is compared. 0 / 0,
-//! which is 0, needs comparisons of its own: where it is on the other side than 0 x is of 0.
+//! Exact in real numbers, also of a quotient that saturates ([`super::super::rising`]): x / 0 is 2^31 with the sign of
+//! x, and what it is compared with is known to be smaller than that; else the quotient itself is compared. 0 / 0, which
+//! is 0, needs comparisons of its own: where it is on the other side than 0 x is of 0.
 //!
 //! ```text
 //! %3 = div %1 %2 ; %5 = lt %3 %4          ->   %6 = mul %2 %4 ; %5 = lt %1 %6
@@ -47,8 +47,8 @@ pub(crate) fn run(graph: &Graph) -> Graph {
     })
 }
 
-/// Comparisons that choose between the two values that they compare, one of them a quotient. It is computed anyway, and what
-/// bounds the result is the comparison with its own word.
+/// Comparisons that choose between the two values that they compare, one of them a quotient. It is computed anyway, and
+/// what bounds the result is the comparison with its own word.
 fn choosing(g: &Graph) -> BTreeSet<NodeId> {
     let chooses = |id: NodeId| {
         let [condition, then, other] = [0, 1, 2].map(|i| g.arg(id, i));
@@ -88,8 +88,8 @@ fn divided(g: &Graph, id: NodeId) -> Option<(Option<NodeId>, NodeId)> {
     not_negative(g, y).then_some((x, y))
 }
 
-/// The quotient of a comparison that becomes one of products: dividend and divisor, the other side, and whether it is the
-/// left one.
+/// The quotient of a comparison that becomes one of products: dividend and divisor, the other side, and whether it is
+/// the left one.
 fn quotient_of(
     g: &Graph,
     sizes: &Magnitudes,

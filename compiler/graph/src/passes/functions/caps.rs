@@ -3,14 +3,14 @@
 //! Before: any graph without scales. After: no quotient of two values that are known not to be negative is read by
 //! a minimum of it and one positive constant.
 //!
-//! This is how updates are clipped: `u * min(tau / norm(u), 1)`. As it stands, the quotient of a short update is as large
-//! as numbers get, and so is its error, before the minimum takes 1 for it. The divisor's floor says the same, and
-//! the quotient never exceeds the cap. Exact in real numbers: where y >= x / c the quotient is at most c, where
-//! y < x / c it is more, and the new one is x / (x / c). Of a divisor that is 0, too: x / 0 is beyond any cap, and
-//! 0 / 0, which is 0, stays 0 / 0.
+//! This is how updates are clipped: `u * min(tau / norm(u), 1)`. As it stands, the quotient of a short update is as
+//! large as numbers get, and so is its error, before the minimum takes 1 for it. The divisor's floor says the same, and
+//! the quotient never exceeds the cap. Exact in real numbers: where y >= x / c the quotient is at most c, where y < x /
+//! c it is more, and the new one is x / (x / c). Of a divisor that is 0, too: x / 0 is beyond any cap, and 0 / 0, which
+//! is 0, stays 0 / 0.
 //!
-//! Only where the dividend is known: another one may be as small as a unit, and divisor and dividend may be rounded apart from
-//! each other afterwards, so that their quotient is above the cap again.
+//! Only where the dividend is known: another one may be as small as a unit, and divisor and dividend may be rounded
+//! apart from each other afterwards, so that their quotient is above the cap again.
 //!
 //! The floor of a root is one of what it is taken of: so the root is never taken near 0, where it is steep.
 //!

@@ -1,8 +1,8 @@
 //! Functions of several numbers in terms of the few operations that protocols compute.
 //!
-//! Lives here: maxima through increasing functions and largest softmaxes ([`softmax`]), comparisons
-//! of quotients and of maxima ([`bounds`]), capped quotients ([`caps`]), extrema ([`extremum`]), whole sorts ([`sorted`]). May
-//! not: functions of one number, which lowering approximates (`slvr_backend::lower::t1::elementary`,
+//! Lives here: maxima through increasing functions and largest softmaxes ([`softmax`]), comparisons of quotients and of
+//! maxima ([`bounds`]), capped quotients ([`caps`]), extrema ([`extremum`]), whole sorts ([`sorted`]). May not:
+//! functions of one number, which lowering approximates (`slvr_backend::lower::t1::elementary`,
 //! `slvr_backend::lower::t1::exponential`).
 
 pub(super) mod bounds;

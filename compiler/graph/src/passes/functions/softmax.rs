@@ -1,12 +1,11 @@
 //! The largest softmax is 1 / sum(exp(z - max z)); exponentials of what is at most 0.
 //!
-//! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division
-//! by what is positive and the same for all its entries, before an exponential, before a difference
-//! with what is the same for all, and before a relu, unless this maximum is subtracted from the same value;
-//! the maximum of x - max x is 0; the exponential
-//! of x - max x, or of a positive multiple of it, is an [`Function::ExpNonPositive`]. The place of the largest is looked for before all of
-//! these but relu, where they rise strictly ([`rising`]): of what saturates alike, or is divided by 0, the first one is the
-//! place.
+//! Before: any graph without scales, equal nodes merged. After: a maximum is taken before a division by what is
+//! positive and the same for all its entries, before an exponential, before a difference with what is the same for all,
+//! and before a relu, unless this maximum is subtracted from the same value; the maximum of x - max x is 0; the
+//! exponential of x - max x, or of a positive multiple of it, is an [`Function::ExpNonPositive`]. The place of the
+//! largest is looked for before all of these but relu, where they rise strictly ([`rising`]): of what saturates alike,
+//! or is divided by 0, the first one is the place.
 //!
 //! Exact in real numbers: none of these functions falls.
 //!

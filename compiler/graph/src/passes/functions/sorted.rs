@@ -1,8 +1,9 @@
 //! Sorted vectors, from ranks.
 //!
-//! Before: any graph without scales, [`super::super::order`] done. After: no [`Op::Sort`] but those of which more entries are used than one can search for. Entry k of
-//! the sorted vector is the entry whose rank is k: comparisons of all pairs at one depth, n equality
-//! tests on as many bits as n has for every entry that is asked for, and one inner product each.
+//! Before: any graph without scales, [`super::super::order`] done. After: no [`Op::Sort`] but those of which more
+//! entries are used than one can search for. Entry k of the sorted vector is the entry whose rank is k: comparisons of
+//! all pairs at one depth, n equality tests on as many bits as n has for every entry that is asked for, and one inner
+//! product each.
 //!
 //! ```text
 //! %2 = sort %1 ; %3 = slice %2 axis=1 start=1 len=2

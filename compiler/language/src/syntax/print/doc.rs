@@ -7,7 +7,6 @@
 /// Lines are at most this long, where the text can be broken at all.
 pub const WIDTH: usize = 100;
 
-/// A document.
 pub enum Doc {
     /// Text without line breaks.
     Text(String),

@@ -269,11 +269,6 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_survived(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        robust(&String::from_utf8_lossy(&bytes))?;
-    }
-
-    #[test]
     fn any_tokens_are_survived(
         tokens in prop::collection::vec(prop::sample::select(generate::vocabulary()), 0..120)
     ) {

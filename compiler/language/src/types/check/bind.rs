@@ -14,7 +14,8 @@ use std::collections::BTreeMap;
 /// Modules of the files that bindings name, by path.
 pub(super) type Loaded = BTreeMap<String, usize>;
 
-/// `path/to/model.slvr` and `Name[..]` of `path/to/model.slvr:Name[..]`. A file alone stands for its only model, without a name.
+/// `path/to/model.slvr` and `Name[..]` of `path/to/model.slvr:Name[..]`. A file alone stands for its only model,
+/// without a name.
 fn split_path(value: &str) -> (Option<&str>, &str) {
     let end = value.find('[').unwrap_or(value.len());
     let (before, sizes) = value.split_at(end);
@@ -108,8 +109,8 @@ impl Checker<'_> {
         }
     }
 
-    /// Binds sizes and run parameters in `env`; their values as in [`crate::types::Program::sizes`]. Sizes without value
-    /// and default are reported, with `command` as the hint.
+    /// Binds sizes and run parameters in `env`; their values as in [`crate::types::Program::sizes`]. Sizes without
+    /// value and default are reported, with `command` as the hint.
     pub(super) fn bind(
         &mut self,
         env: &mut Env,

@@ -331,23 +331,7 @@ impl Checker<'_> {
         span: Span,
     ) -> R<Val> {
         let (base, prefix) = match of {
-            Val::Model(m) => {
-                let model = self.model_of(m);
-                return match name.name.as_str() {
-                    "shape" => Ok(Val::Shape(model.input.clone())),
-                    "classes" => Ok(Val::int(model.output.iter().product::<u64>() as i64)),
-                    "len" => Ok(Val::int(model.len as i64)),
-                    "tensors" => Ok(Val::int(model.params.len() as i64)),
-                    _ => codes::UNKNOWN_NAME
-                        .error(format!("a model has no `{}`", name.name))
-                        .label(name.span, "not defined")
-                        .hint(
-                            "a model has `shape` (of its input), `classes` (its outputs), \
-                             `len` (its weights) and `tensors` (which these are in)",
-                        )
-                        .refuse(self),
-                };
-            }
+            Val::Model(m) => return self.field_of_model(m, name),
             Val::Layer(layer) => return self.part_of_layer(&layer, name),
             Val::Expr(e) if e.ty.record.is_none() && name.name == "shape" => {
                 return Ok(Val::Shape(e.ty.shape()));
@@ -358,36 +342,7 @@ impl Checker<'_> {
             Val::Fields(e, prefix) => (e, format!("{prefix}.{}", name.name)),
             Val::Expr(e) if e.ty.record.is_some() => (e, name.name.clone()),
             Val::Poison => return Err(Reported),
-            other => {
-                let what = match &other {
-                    Val::Expr(e) => self.ty(&e.ty),
-                    other => other.describe().to_owned(),
-                };
-                let text = self.text(at);
-                let hint: Hint = match (&other, name.name.as_str()) {
-                    (Val::Expr(_), "T") => format!(
-                        "a transpose is a list: `[[{text}[i, j] for i in m] for j in n]` of m times n entries"
-                    )
-                    .into(),
-                    (Val::Expr(_), method)
-                        if self.world.modules[STD].names.contains_key(method) =>
-                    {
-                        Hint::from(format!("functions are not methods: write `{method}({text})`"))
-                            .edit(self.as_function(env, at, name))
-                    }
-                    (Val::Expr(_), name) if habit(name).is_some() => {
-                        habit(name).unwrap_or_default().into()
-                    }
-                    _ => "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
-                          and `M.shape`, `M.classes`"
-                        .into(),
-                };
-                return codes::KIND
-                    .error("only weights and models have fields")
-                    .label(at, format!("this is {what}"))
-                    .hint(hint)
-                    .refuse(self);
-            }
+            other => return self.has_no_fields(env, &other, at, name),
         };
         let Some(m) = base.ty.record else { return Err(Reported) };
         let model = self.model_of(m);
@@ -398,15 +353,64 @@ impl Checker<'_> {
         if model.params.iter().any(|p| p.name.starts_with(&dotted)) {
             return Ok(Val::Fields(base, prefix));
         }
-        let other = habit(&name.name);
-        let near = did_you_mean(&prefix, model.params.iter().map(|p| p.name.as_str()));
-        let parent = prefix.rsplit_once('.').map_or("", |(p, _)| p).to_owned();
-        let hint = match near {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if other.is_some() => other.unwrap_or_default().to_owned(),
-            None => {
-                let names = self.fields_below(&base.ty, &parent);
-                format!("here are: {}", names.join(", "))
+        self.no_parameter(m, &base.ty, &prefix, name)
+    }
+
+    fn field_of_model(&mut self, m: ModelId, name: &Ident) -> R<Val> {
+        let model = self.model_of(m);
+        match name.name.as_str() {
+            "shape" => Ok(Val::Shape(model.input.clone())),
+            "classes" => Ok(Val::int(model.output.iter().product::<u64>() as i64)),
+            "len" => Ok(Val::int(model.len as i64)),
+            "tensors" => Ok(Val::int(model.params.len() as i64)),
+            _ => codes::UNKNOWN_NAME
+                .error(format!("a model has no `{}`", name.name))
+                .label(name.span, "not defined")
+                .hint(
+                    "a model has `shape` (of its input), `classes` (its outputs), \
+                     `len` (its weights) and `tensors` (which these are in)",
+                )
+                .refuse(self),
+        }
+    }
+
+    fn has_no_fields(&mut self, env: &Env, of: &Val, at: Span, name: &Ident) -> R<Val> {
+        let what = match of {
+            Val::Expr(e) => self.ty(&e.ty),
+            other => other.describe().to_owned(),
+        };
+        let text = self.text(at);
+        let hint: Hint = match (of, name.name.as_str()) {
+            (Val::Expr(_), "T") => format!(
+                "a transpose is a list: `[[{text}[i, j] for i in m] for j in n]` of m times n entries"
+            )
+            .into(),
+            (Val::Expr(_), method) if self.world.modules[STD].names.contains_key(method) => {
+                Hint::from(format!("functions are not methods: write `{method}({text})`"))
+                    .edit(self.as_function(env, at, name))
+            }
+            (Val::Expr(_), name) if habit(name).is_some() => habit(name).unwrap_or_default().into(),
+            _ => "fields are parameters of a `weights M`, as in `w.conv1.weight`, \
+                  and `M.shape`, `M.classes`"
+                .into(),
+        };
+        codes::KIND
+            .error("only weights and models have fields")
+            .label(at, format!("this is {what}"))
+            .hint(hint)
+            .refuse(self)
+    }
+
+    /// Weights of a model have no parameter of this name, which ends with a field's.
+    fn no_parameter(&mut self, m: ModelId, of: &Ty, prefix: &str, name: &Ident) -> R<Val> {
+        let model = self.model_of(m);
+        let near = did_you_mean(prefix, model.params.iter().map(|p| p.name.as_str()));
+        let hint = match (near, habit(&name.name)) {
+            (Some(near), _) => format!("did you mean `{near}`?"),
+            (None, Some(other)) => other.to_owned(),
+            (None, None) => {
+                let parent = prefix.rsplit_once('.').map_or("", |(p, _)| p);
+                format!("here are: {}", self.fields_below(of, parent).join(", "))
             }
         };
         // The whole name, where it stands as such.
@@ -414,11 +418,11 @@ impl Checker<'_> {
             Span { start: name.span.end.saturating_sub(prefix.len() as u32), ..name.span };
         let meant = near.filter(|near| {
             let parts = |name: &str| name.matches('.').count();
-            self.sources.snippet(written) == prefix && parts(near) == parts(&prefix)
+            self.sources.snippet(written) == prefix && parts(near) == parts(prefix)
         });
         let edit = meant.map(|near| Edit::replace(written, near));
         codes::UNKNOWN_NAME
-            .error(format!("model {} has no parameter `{prefix}`", self.model_of(m).name))
+            .error(format!("model {} has no parameter `{prefix}`", model.name))
             .label(name.span, "not defined")
             .hint(hint)
             .edit(edit)
@@ -477,8 +481,8 @@ impl Checker<'_> {
     }
 }
 
-/// The text with every divisor a real number: an integer as a decimal, anything else times 1.0. `None` if nothing is divided
-/// in it.
+/// The text with every divisor a real number: an integer as a decimal, anything else times 1.0. `None` if nothing is
+/// divided in it.
 fn with_real(text: &str) -> Option<String> {
     let (before, after) = text.split_once('/')?;
     let divisor = after.trim_start();

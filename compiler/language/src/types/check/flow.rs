@@ -19,7 +19,6 @@ use std::rc::Rc;
 struct Body<'l> {
     /// The name of the block's input.
     input: &'l str,
-    /// Its value.
     x: StepId,
     /// Dotted name of the block.
     prefix: &'l str,

@@ -12,7 +12,6 @@ pub(super) struct Imports {
     groups: Vec<(String, Vec<Ident>)>,
     /// The last `use`; without one, where the first one belongs.
     last: Span,
-    /// There is one.
     any: bool,
 }
 
@@ -53,8 +52,8 @@ impl Imports {
     }
 }
 
-/// Where the first `use` of a file belongs: behind the comment that begins the file, which is about all of it, unless it stands
-/// right above an item that it documents.
+/// Where the first `use` of a file belongs: behind the comment that begins the file, which is about all of it, unless
+/// it stands right above an item that it documents.
 fn head(text: &str, first: &Item) -> u32 {
     let mut at = 0;
     let mut lines = text.split_inclusive('\n').peekable();

@@ -1,7 +1,7 @@
 //! Integers known at compile time up to loop variables: arithmetic, and what values they take.
 //!
-//! Where the interval of an index is too coarse (`x[i - j]` under `j <= i`), every choice of the loop variables that matter
-//! is tried in turn.
+//! Where the interval of an index is too coarse (`x[i - j]` under `j <= i`), every choice of the loop variables that
+//! matter is tried in turn.
 
 use super::value::Loop;
 use crate::types::number::NumberError;

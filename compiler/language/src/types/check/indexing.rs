@@ -303,8 +303,8 @@ impl Checker<'_> {
         }
     }
 
-    /// The default of a size: as [`Self::size_arg`], or a real number. Of numbers alone, a quotient that rounds is meant as
-    /// a real number: `s = 1 / 2`. Of other sizes, as in `k = n / 2`, it rounds down.
+    /// The default of a size: as [`Self::size_arg`], or a real number. Of numbers alone, a quotient that rounds is
+    /// meant as a real number: `s = 1 / 2`. Of other sizes, as in `k = n / 2`, it rounds down.
     pub(super) fn default_size(&mut self, env: &mut Env, e: &ast::Expr) -> R<SizeVal> {
         let val = self.expr(env, e)?;
         if matches!(val, Val::Int(IntVal { rounded: true, .. })) && self.of_numbers(env, e) {

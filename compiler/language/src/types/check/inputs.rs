@@ -139,37 +139,7 @@ impl Checker<'_> {
         secrecy: Secrecy,
         (ty, range): (Span, Option<&ast::Expr>),
     ) -> R<(f64, f64)> {
-        let Some(range) = range else {
-            return match (elem, secrecy) {
-                (Some(Elem::Bit), _) => Ok((0.0, 1.0)),
-                (None, _) => Err(Reported),
-                (Some(Elem::Int), Secrecy::Public) => Ok(DEFAULT_INTEGERS),
-                (Some(Elem::Fix), Secrecy::Public) => Ok(DEFAULT_RANGE),
-                (Some(Elem::Fix), Secrecy::Secret) => {
-                    let (lo, hi) = DEFAULT_RANGE;
-                    self.warn(
-                        codes::RANGE_MISSING
-                            .warning(format!("secret input `{}` has no range", name.name))
-                            .label(name.span, format!("{lo}..{hi} is assumed and enforced"))
-                            .hint(format!(
-                                "write `in {lo}..{hi}` or another range: a client \
-                                 outside it counts as zero"
-                            ))
-                            .edit([Edit::after(ty, format!(" in {lo}..{hi}"))]),
-                    );
-                    Ok(DEFAULT_RANGE)
-                }
-                (Some(Elem::Int), Secrecy::Secret) => codes::RANGE_MISSING
-                    .error(format!("secret integer `{}` has no range", name.name))
-                    .label(name.span, "which values may it have?")
-                    .hint(
-                        "write for example `in 0..10` (the end is excluded): the range \
-                         decides how many bits it is compared on",
-                    )
-                    .edit([Edit::after(ty, " in 0..10")])
-                    .refuse(self),
-            };
-        };
+        let Some(range) = range else { return self.default_range(name, elem, secrecy, ty) };
         if elem == Some(Elem::Bit) {
             return codes::RANGE
                 .error("a bit has no range")
@@ -185,48 +155,87 @@ impl Checker<'_> {
                 .hint("write `in -8..8`")
                 .refuse(self);
         };
-        let (lo_value, hi_value) = (self.real(env, lo), self.real(env, hi));
-        let (lo_value, hi_value) = (lo_value?, hi_value?);
-        let empty = |this: &mut Self, hint: &str| {
-            let text = format!("from {lo_value} to {hi_value}");
-            codes::RANGE
+        let whole = elem == Some(Elem::Int);
+        let ends = [lo, hi].map(|e| (self.real(env, e), e.span));
+        for (value, at) in &ends {
+            self.end_of_range(name, whole, *value, *at)?;
+        }
+        let [lo, hi] = ends.map(|(value, _)| value);
+        let (lo, hi) = (lo?, hi?);
+        let (empty, hint) = match whole {
+            true => (lo >= hi, "of integers the end is excluded: `in 0..10` is 0 to 9"),
+            false => (lo > hi, "the smaller end comes first"),
+        };
+        if empty {
+            return codes::RANGE
                 .error(format!("the range of `{}` is empty", name.name))
-                .label(range.span, text)
+                .label(range.span, format!("from {lo} to {hi}"))
                 .hint(hint)
-                .refuse(this)
-        };
-        // Beyond 2^45 units the words of a range of real numbers are more than half of a ring, and no comparison tells
-        // them apart. From 2^53 on two integers are one number here, and a range would be off by one.
-        let (wide, hint): (fn(f64) -> bool, _) = match elem {
-            Some(Elem::Int) => (|x| x.abs() >= 53f64.exp2(), "an end of integers is below 2^53"),
-            _ => (|x| x.abs() > 45f64.exp2(), "an end is at most 2^45"),
-        };
-        for (value, e) in [(lo_value, lo), (hi_value, hi)] {
-            if wide(value) {
-                return codes::RANGE
-                    .error(format!("the range of `{}` is too wide to be checked", name.name))
-                    .label(e.span, format!("is {value:e}"))
-                    .hint(hint)
-                    .refuse(self);
-            }
+                .refuse(self);
         }
-        match elem {
-            Some(Elem::Int) => {
-                for (value, e) in [(lo_value, lo), (hi_value, hi)] {
-                    if value.fract() != 0.0 {
-                        return codes::RANGE
-                            .error(format!("the range of integer `{}` has whole ends", name.name))
-                            .label(e.span, format!("is {value}"))
-                            .refuse(self);
-                    }
-                }
-                if lo_value >= hi_value {
-                    return empty(self, "of integers the end is excluded: `in 0..10` is 0 to 9");
-                }
-                Ok((lo_value, hi_value - 1.0))
+        Ok((lo, if whole { hi - 1.0 } else { hi }))
+    }
+
+    /// The range of an input that states none.
+    fn default_range(
+        &mut self,
+        name: &Ident,
+        elem: Option<Elem>,
+        secrecy: Secrecy,
+        ty: Span,
+    ) -> R<(f64, f64)> {
+        match (elem, secrecy) {
+            (Some(Elem::Bit), _) => Ok((0.0, 1.0)),
+            (None, _) => Err(Reported),
+            (Some(Elem::Int), Secrecy::Public) => Ok(DEFAULT_INTEGERS),
+            (Some(Elem::Fix), Secrecy::Public) => Ok(DEFAULT_RANGE),
+            (Some(Elem::Fix), Secrecy::Secret) => {
+                let (lo, hi) = DEFAULT_RANGE;
+                self.warn(
+                    codes::RANGE_MISSING
+                        .warning(format!("secret input `{}` has no range", name.name))
+                        .label(name.span, format!("{lo}..{hi} is assumed and enforced"))
+                        .hint(format!(
+                            "write `in {lo}..{hi}` or another range: a client \
+                             outside it counts as zero"
+                        ))
+                        .edit([Edit::after(ty, format!(" in {lo}..{hi}"))]),
+                );
+                Ok(DEFAULT_RANGE)
             }
-            _ if lo_value > hi_value => empty(self, "the smaller end comes first"),
-            _ => Ok((lo_value, hi_value)),
+            (Some(Elem::Int), Secrecy::Secret) => codes::RANGE_MISSING
+                .error(format!("secret integer `{}` has no range", name.name))
+                .label(name.span, "which values may it have?")
+                .hint(
+                    "write for example `in 0..10` (the end is excluded): the range \
+                     decides how many bits it is compared on",
+                )
+                .edit([Edit::after(ty, " in 0..10")])
+                .refuse(self),
         }
+    }
+
+    /// Beyond 2^45 units the words of a range of real numbers are more than half of a ring, and no comparison tells
+    /// them apart. From 2^53 on two integers are one number here, and a range would be off by one.
+    fn end_of_range(&mut self, name: &Ident, whole: bool, end: R<f64>, at: Span) -> R<()> {
+        let end = end?;
+        let (wide, hint) = match whole {
+            true => (end.abs() >= 53f64.exp2(), "an end of integers is below 2^53"),
+            false => (end.abs() > 45f64.exp2(), "an end is at most 2^45"),
+        };
+        if wide {
+            return codes::RANGE
+                .error(format!("the range of `{}` is too wide to be checked", name.name))
+                .label(at, format!("is {end:e}"))
+                .hint(hint)
+                .refuse(self);
+        }
+        if whole && end.fract() != 0.0 {
+            return codes::RANGE
+                .error(format!("the range of integer `{}` has whole ends", name.name))
+                .label(at, format!("is {end}"))
+                .refuse(self);
+        }
+        Ok(())
     }
 }

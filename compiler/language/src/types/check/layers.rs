@@ -21,10 +21,8 @@ pub(super) fn is_layer(name: &str) -> bool {
 
 #[derive(Debug, Default)]
 pub(super) struct Builder {
-    /// Parameters so far.
     pub params: Vec<Param>,
     pub len: u64,
-    /// Steps so far.
     pub steps: Vec<Step>,
     /// Layers placed so far.
     pub layers: usize,

@@ -1,9 +1,9 @@
 //! From a file to a [`Program`]: sizes bound, names resolved, shapes and secrecy known.
 //!
-//! Checking is by instantiation: a function is checked once for each choice of its size arguments
-//! and argument types, with every size a number. So messages name real shapes, and conditions on loop variables
-//! are decided by trying all values. An error inside an instance also points at the call that created the instance. A pass over the names of all items runs first, so that unknown names are
-//! also reported in code that is never called.
+//! Checking is by instantiation: a function is checked once for each choice of its size arguments and argument types,
+//! with every size a number. So messages name real shapes, and conditions on loop variables are decided by trying all
+//! values. An error inside an instance also points at the call that created the instance. A pass over the names of all
+//! items runs first, so that unknown names are also reported in code that is never called.
 //!
 //! | file | does |
 //! |---|---|

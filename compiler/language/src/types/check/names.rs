@@ -8,10 +8,8 @@ use super::scope::Scope;
 use super::world::{ItemId, World, item_kind};
 use crate::diagnostic::near::{by_meaning, did_you_mean, habit};
 use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
-use crate::syntax::ast::{
-    BinaryOp, Expr, ExprKind, Gen, Ident, Item, ItemKind, Iterate, Let, Param, Size, Span, Stmt,
-    StmtKind, Type, TypeKind,
-};
+use crate::syntax::ast::{Expr, ExprKind, Ident, ItemKind, Span};
+use crate::syntax::scopes::{DefKind, Depth, Later, Scopes, Used};
 use crate::types::Elem;
 use crate::types::layer::LAYERS;
 use petgraph::algo::kosaraju_scc;
@@ -26,17 +24,22 @@ const MAX_SHOWN: usize = 8;
 pub(super) fn resolve(world: &World, module: usize, diags: &mut Vec<Diagnostic>) {
     let mut uses: BTreeMap<ItemId, Vec<(ItemId, Span)>> = BTreeMap::new();
     for &id in &world.modules[module].own {
+        let item = &world.items[id.0].item;
+        let mut layers = Vec::new();
+        if let ItemKind::Block(b) = &item.kind {
+            b.layers.iter().for_each(|l| named_layers(&l.value, &mut layers));
+        }
         let mut pass = Names {
             world,
             module,
-            block: false,
+            block: matches!(item.kind, ItemKind::Block(_)),
             scope: Scope::default(),
             later: Vec::new(),
             used: Vec::new(),
-            layers: Vec::new(),
+            layers,
             diags,
         };
-        pass.item(&world.items[id.0].item);
+        pass.item(item);
         uses.insert(id, pass.used);
     }
     recursion(world, &uses, diags);
@@ -47,8 +50,8 @@ struct Names<'w, 'd> {
     module: usize,
     /// Inside a block, where the layers are names.
     block: bool,
-    scope: Scope<Span>,
-    /// Names that later statements of the same body define.
+    scope: Scope<(Span, DefKind)>,
+    /// Names that are not known yet.
     later: Vec<(String, Span, Later)>,
     used: Vec<(ItemId, Span)>,
     /// Where the names of declared layers stand.
@@ -56,170 +59,19 @@ struct Names<'w, 'd> {
     diags: &'d mut Vec<Diagnostic>,
 }
 
-impl Names<'_, '_> {
-    fn item(&mut self, item: &Item) {
-        match &item.kind {
-            ItemKind::Use(_) => {}
-            ItemKind::Const { value, .. } => self.expr(value),
-            ItemKind::Fn(f) => {
-                self.sizes(&f.sizes);
-                self.params(&f.params);
-                self.ty(&f.result);
-                if let Some(body) = &f.body {
-                    self.later(body.lets.iter().flat_map(|l| &l.names));
-                    body.requires.iter().for_each(|r| self.expr(&r.cond));
-                    body.lets.iter().for_each(|l| self.define_let(l));
-                    self.expr(&body.value);
-                }
-            }
-            ItemKind::Block(b) => {
-                self.block = true;
-                self.sizes(&b.sizes);
-                self.params(&b.params);
-                if let Some(ty) = &b.result {
-                    self.ty(ty);
-                }
-                self.later(b.layers.iter().chain(&b.body.lets).flat_map(|l| &l.names));
-                b.body.requires.iter().for_each(|r| self.expr(&r.cond));
-                for l in &b.layers {
-                    named_layers(&l.value, &mut self.layers);
-                    self.expr(&l.value);
-                }
-                // What is computed may have the name of a size, as `bias` in PyTorch.
-                let sizes = |n: &Ident| b.sizes.iter().any(|s| s.name.name == n.name);
-                let layers: Vec<&Ident> = b.layers.iter().flat_map(|l| &l.names).collect();
-                self.scope.retain(|n| !layers.iter().any(|l| l.name == n && sizes(l)));
-                layers.iter().for_each(|name| self.define(name));
-                b.body.lets.iter().for_each(|l| self.define_let(l));
-                self.expr(&b.body.value);
-            }
-            ItemKind::Predicate(p) => {
-                self.sizes(&p.sizes);
-                self.params(&p.params);
-                self.later(p.body.iter().flat_map(|s| s.kind.defines()));
-                p.body.iter().for_each(|s| self.stmt(s));
-            }
+impl Scopes for Names<'_, '_> {
+    fn define(&mut self, kind: DefKind, name: &Ident, _: Span, _: &str) {
+        if kind == DefKind::Reveal {
+            return;
         }
-    }
-
-    fn later<'n>(&mut self, names: impl Iterator<Item = &'n Ident>) {
-        self.later = names.map(|n| (n.name.clone(), n.span, Later::Line)).collect();
-    }
-
-    fn sizes(&mut self, sizes: &[Size]) {
-        for size in sizes {
-            if let Some(default) = &size.default {
-                self.expr(default);
-            }
-            self.define(&size.name);
+        let first = self.scope.earliest(&name.name).copied();
+        // What is computed may have the name of a size, as `bias` in PyTorch.
+        let hidden = first.filter(|first| (kind, first.1) == (DefKind::Layer, DefKind::Size));
+        if hidden.is_some() {
+            self.scope.retain(|n| n != name.name);
         }
-    }
-
-    fn params(&mut self, params: &[Param]) {
-        for param in params {
-            if let Some(ty) = &param.ty {
-                self.ty(ty);
-            }
-            if let Some(default) = &param.default {
-                self.expr(default);
-            }
-        }
-        params.iter().for_each(|p| self.define(&p.name));
-    }
-
-    fn define_let(&mut self, l: &Let) {
-        self.expr(&l.value);
-        l.names.iter().for_each(|name| self.define(name));
-    }
-
-    fn stmt(&mut self, s: &Stmt) {
-        match &s.kind {
-            StmtKind::Require(r) => self.require(&r.cond),
-            StmtKind::Parties { size, .. } => size.iter().for_each(|e| self.expr(e)),
-            StmtKind::Input { ty, range, from, .. } => {
-                self.ty(ty);
-                range.iter().for_each(|e| self.expr(e));
-                if let Some(giver) = from {
-                    self.party(&giver.set);
-                }
-            }
-            StmtKind::Let(l) => self.expr(&l.value),
-            StmtKind::State { ty, range, start, .. } => {
-                self.ty(ty);
-                range.iter().for_each(|e| self.expr(e));
-                self.expr(start);
-            }
-            StmtKind::Noise { ty, scale, .. } => {
-                self.ty(ty);
-                self.expr(scale);
-            }
-            StmtKind::Store { value, name } => {
-                self.expr(value);
-                if !self.is_local(&name.name) {
-                    self.unknown(&name.name, name.span, "state");
-                }
-            }
-            StmtKind::Sample { counts, of, each, .. } => {
-                counts.iter().for_each(|e| self.expr(e));
-                self.expr(of);
-                each.iter().for_each(|each| self.party(each));
-            }
-            StmtKind::Reveal { value, to, member, .. } => {
-                let outside = self.scope.len();
-                member.iter().for_each(|m| self.define(m));
-                self.expr(value);
-                self.scope.truncate(outside);
-                self.party(to);
-            }
-            StmtKind::Error => {}
-        }
-        s.kind.defines().iter().for_each(|name| self.define(name));
-    }
-
-    /// `failure`, `cut`, `error(x)` and `epsilon(..)` are names here and nowhere else; `x` may be defined later.
-    fn require(&mut self, cond: &Expr) {
-        if let ExprKind::Binary(op, left, right) = &cond.kind
-            && matches!(op, BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt)
-        {
-            match &left.kind {
-                ExprKind::Name(n)
-                    if matches!(n.as_str(), "failure" | "cut" | "epsilon") && !self.is_local(n) =>
-                {
-                    return self.expr(right);
-                }
-                ExprKind::Call(f, args) if matches!(&f.kind, ExprKind::Name(n) if n == "error") => {
-                    for arg in args {
-                        match &arg.kind {
-                            ExprKind::Name(n) if self.later.iter().any(|(l, ..)| l == n) => {}
-                            _ => self.expr(arg),
-                        }
-                    }
-                    return self.expr(right);
-                }
-                ExprKind::Call(f, args) if matches!(&f.kind, ExprKind::Name(n) if n == "epsilon" && !self.is_local(n)) =>
-                {
-                    args.iter().for_each(|arg| self.expr(arg));
-                    return self.expr(right);
-                }
-                _ => {}
-            }
-        }
-        self.expr(cond);
-    }
-
-    fn is_local(&self, name: &str) -> bool {
-        self.scope.latest(name).is_some()
-    }
-
-    fn party(&mut self, name: &Ident) {
-        if !self.is_local(&name.name) {
-            self.unknown(&name.name, name.span, "party set");
-        }
-    }
-
-    fn define(&mut self, name: &Ident) {
-        match self.scope.earliest(&name.name).copied() {
-            Some(first) => {
+        match first.filter(|_| hidden.is_none()) {
+            Some((first, _)) => {
                 self.diags.push(
                     codes::DUPLICATE
                         .error(format!("`{}` is defined twice", name.name))
@@ -228,38 +80,78 @@ impl Names<'_, '_> {
                         .hint("nothing changes its value in this language: choose another name"),
                 );
             }
-            None => self.scope.push(&name.name, name.span),
+            None => self.scope.push(&name.name, (name.span, kind)),
         }
     }
 
-    fn ty(&mut self, ty: &Type) {
-        match &ty.kind {
-            TypeKind::Tensor { base, .. } => {
-                if Elem::named(&base.name).is_none() {
-                    let error = codes::UNKNOWN_NAME
-                        .error(format!("there is no type `{}`", base.name))
-                        .label(base.span, "not a type");
-                    let meant = match base.name.as_str() {
-                        "float" | "double" | "real" | "f32" | "f64" | "number" => Some("fix"),
-                        "bool" | "boolean" => Some("bit"),
-                        "i64" | "i32" | "u64" | "u32" | "integer" | "uint" => Some("int"),
-                        other => did_you_mean(other, ["fix", "int", "bit"]),
-                    };
-                    self.diags.push(match meant {
-                        Some(meant) => error.hint(Hint::meant(base.span, meant)),
-                        None => error.hint(
-                            "types are `fix` (a real number), `int`, `bit`, \
-                             tensors of them such as `fix[d]`, and `weights M`",
-                        ),
-                    });
-                }
-            }
-            TypeKind::Weights { model, .. } => self.name(&model.name, model.span),
-            TypeKind::Tuple(all) => return all.iter().for_each(|ty| self.ty(ty)),
+    fn used(&mut self, name: &str, span: Span, what: Used) {
+        let what = match what {
+            Used::Name => return self.name(name, span),
+            Used::Parties => "party set",
+            Used::State => "state",
+        };
+        if !self.is_local(name) {
+            self.unknown(name, span, what);
         }
-        ty.sizes().into_iter().for_each(|e| self.expr(e));
     }
 
+    fn is_local(&self, name: &str) -> bool {
+        self.scope.latest(name).is_some()
+    }
+
+    fn depth(&self) -> Depth {
+        (self.scope.len(), self.later.len())
+    }
+
+    fn leave(&mut self, (known, later): Depth) {
+        self.scope.truncate(known);
+        self.later.truncate(later);
+    }
+
+    fn later(&mut self, name: &Ident, how: Later) {
+        self.later.push((name.name.clone(), name.span, how));
+    }
+
+    fn bounded(&mut self, name: &str, span: Span) {
+        if !self.later.iter().any(|(later, ..)| later == name) {
+            self.name(name, span);
+        }
+    }
+
+    fn element(&mut self, base: &Ident) {
+        if Elem::named(&base.name).is_some() {
+            return;
+        }
+        let error = codes::UNKNOWN_NAME
+            .error(format!("there is no type `{}`", base.name))
+            .label(base.span, "not a type");
+        let meant = match base.name.as_str() {
+            "float" | "double" | "real" | "f32" | "f64" | "number" => Some("fix"),
+            "bool" | "boolean" => Some("bit"),
+            "i64" | "i32" | "u64" | "u32" | "integer" | "uint" => Some("int"),
+            other => did_you_mean(other, ["fix", "int", "bit"]),
+        };
+        self.diags.push(match meant {
+            Some(meant) => error.hint(Hint::meant(base.span, meant)),
+            None => error.hint(
+                "types are `fix` (a real number), `int`, `bit`, \
+                 tensors of them such as `fix[d]`, and `weights M`",
+            ),
+        });
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        match &e.kind {
+            ExprKind::Path(head, name) => match self.world.path(head, name) {
+                Ok(id) => self.used.push((id, e.span)),
+                Err(error) => self.diags.push(error),
+            },
+            _ => self.inside(e),
+        }
+    }
+}
+
+impl Names<'_, '_> {
     fn name(&mut self, name: &str, span: Span) {
         if self.is_local(name) || (self.block && is_layer(name)) {
             return;
@@ -365,61 +257,6 @@ impl Names<'_, '_> {
             }
         })
     }
-
-    fn expr(&mut self, e: &Expr) {
-        match &e.kind {
-            ExprKind::Name(name) => self.name(name, e.span),
-            ExprKind::Path(head, name) => match self.world.path(head, name) {
-                Ok(id) => self.used.push((id, e.span)),
-                Err(error) => self.diags.push(error),
-            },
-            ExprKind::Weights(model) => self.name(&model.name, model.span),
-            ExprKind::Iterate(i) => self.iterate(i),
-            ExprKind::Comp(body, gens) => self.comp(body, gens),
-            ExprKind::CallGen(f, body, gens) => {
-                self.expr(f);
-                self.comp(body, gens);
-            }
-            _ => e.children().into_iter().for_each(|e| self.expr(e)),
-        }
-    }
-
-    fn comp(&mut self, body: &Expr, gens: &[Gen]) {
-        let outside = self.scope.len();
-        self.loops(gens);
-        self.expr(body);
-        self.scope.truncate(outside);
-    }
-
-    fn loops(&mut self, gens: &[Gen]) {
-        let lines = self.later.len();
-        for (i, g) in gens.iter().enumerate() {
-            let inner = gens[i + 1..].iter();
-            self.later.extend(inner.map(|g| (g.var.name.clone(), g.var.span, Later::Loop)));
-            self.expr(&g.domain);
-            self.later.truncate(lines);
-            self.define(&g.var);
-            g.cond.iter().for_each(|c| self.expr(c));
-        }
-    }
-
-    /// What is carried is known in the steps, and where it begins is outside of them.
-    fn iterate(&mut self, i: &Iterate) {
-        for c in &i.carried {
-            c.ty.iter().for_each(|ty| self.ty(ty));
-            c.range.iter().for_each(|e| self.expr(e));
-            self.expr(&c.start);
-        }
-        let (outside, lines) = (self.scope.len(), self.later.len());
-        self.loops(&i.gens);
-        i.carried.iter().for_each(|c| self.define(&c.name));
-        let names = i.body.lets.iter().flat_map(|l| &l.names);
-        self.later.extend(names.map(|n| (n.name.clone(), n.span, Later::Line)));
-        i.body.lets.iter().for_each(|l| self.define_let(l));
-        self.expr(&i.body.value);
-        self.later.truncate(lines);
-        self.scope.truncate(outside);
-    }
 }
 
 /// Where the names of declared layers stand: `Enc` of `Enc`, `Enc[n]`, `[Enc[n] for i in 3]` and `[Enc[n], relu]`.
@@ -431,15 +268,6 @@ fn named_layers(value: &Expr, out: &mut Vec<Span>) {
         ExprKind::If(_, a, b) => [a, b].into_iter().for_each(|layer| named_layers(layer, out)),
         _ => out.push(value.span),
     }
-}
-
-/// How a name comes too late.
-#[derive(Clone, Copy)]
-enum Later {
-    /// A later statement defines it.
-    Line,
-    /// A later loop of the same comprehension has it as variable.
-    Loop,
 }
 
 /// Reports each circle of items that use one another, once.

@@ -6,8 +6,8 @@
 use super::checker::Checker;
 use crate::types::Expr;
 
-/// Functions of `std` that say something of many numbers together, in order or on average. Over parties they are about the
-/// parties, not about what one of them has.
+/// Functions of `std` that say something of many numbers together, in order or on average. Over parties they are about
+/// the parties, not about what one of them has.
 const STATISTICS: [&str; 20] = [
     "argsort",
     "column_mean",
@@ -35,8 +35,8 @@ const STATISTICS: [&str; 20] = [
 const OF_COLUMNS: [(&str, &str); 2] = [("mean", "column_mean"), ("median", "column_median")];
 
 impl Checker<'_> {
-    /// What to write in place of a function of tensors of `rank` dimensions, of an argument of one more. `call` writes its
-    /// call of another argument; `std` says whether the function is of `std`.
+    /// What to write in place of a function of tensors of `rank` dimensions, of an argument of one more. `call` writes
+    /// its call of another argument; `std` says whether the function is of `std`.
     pub(super) fn of_parts(
         &self,
         name: &str,

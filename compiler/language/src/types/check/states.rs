@@ -6,9 +6,6 @@ use crate::diagnostic::{Edit, codes};
 use crate::syntax::ast::{self, Ident, Secrecy, Span, TypeKind};
 use crate::types::{Elem, ExprKind, Stmt, VarId};
 
-/// Kept where a `fix` state has no range.
-const DEFAULT_RANGE: (f64, f64) = (-8.0, 8.0);
-
 impl Checker<'_> {
     /// `state history: secret fix[m, d] in -8..8 = 0;`
     pub(super) fn state(
@@ -19,19 +16,7 @@ impl Checker<'_> {
         start: &ast::Expr,
     ) -> R<Stmt> {
         if ty.secrecy != Some(Secrecy::Secret) {
-            let written = self.text(ty.span);
-            let plain = written.strip_prefix("public ").unwrap_or(&written).to_owned();
-            self.fail(
-                codes::SECRECY
-                    .error(format!("state `{}` is secret", name.name))
-                    .label(ty.span, "the parties keep shares of it")
-                    .hint(format!("write `{}: secret {plain}`", name.name))
-                    .edit([match ty.secrecy {
-                        None => Edit::before(ty.span, "secret "),
-                        Some(_) => Edit::replace(first_word(ty.span, "public"), "secret"),
-                    }]),
-            );
-            return Err(Reported);
+            return self.not_secret(name, ty);
         }
         if let TypeKind::Weights { dims, .. } = &ty.kind
             && !dims.is_empty()
@@ -44,20 +29,13 @@ impl Checker<'_> {
         }
         let shape = self.written_ty(env, ty);
         let elem = shape.as_ref().ok().map(|ty| ty.elem);
-        if let (Some(Elem::Bit), Some(range)) = (elem, range) {
-            let written = self.text(ty.span);
-            return codes::RANGE
-                .error("a bit has no range")
-                .label(range.span, "it is 0 or 1")
-                .hint(format!("write `state {}: {written} = 0;`", name.name))
-                .edit([Edit::replace(Span { start: ty.span.end, ..range.span }, "")])
-                .refuse(self);
-        }
-        let secrecy = if range.is_none() { Secrecy::Public } else { Secrecy::Secret };
-        let missing = range.is_none() && elem != Some(Elem::Bit);
-        let between = match missing {
-            true => Ok(DEFAULT_RANGE),
-            false => self.input_range(env, name, elem, secrecy, (ty.span, range)),
+        let between = match (range, elem) {
+            (None, Some(Elem::Fix | Elem::Int)) => codes::RANGE_MISSING
+                .error(format!("state `{}` has no range", name.name))
+                .label(name.span, "which values may it have?")
+                .hint("write for example `in -8..8`: what is stored beyond becomes the nearer end")
+                .refuse(self),
+            _ => self.input_range(env, name, elem, Secrecy::Secret, (ty.span, range)),
         };
         let start_at = match (&start.kind, elem) {
             // A bit may begin with a word as well as with a number.
@@ -70,19 +48,14 @@ impl Checker<'_> {
             _ => self.real(env, start),
         };
         let (shape, between, start_at) = (shape?, between?, start_at?);
-        if missing {
-            return codes::RANGE_MISSING
-                .error(format!("state `{}` has no range", name.name))
-                .label(name.span, "which values may it have?")
-                .hint("write for example `in -8..8`: what is stored beyond becomes the nearer end")
-                .refuse(self);
-        }
         let whole = shape.elem == Elem::Fix || start_at.fract() == 0.0;
         if !(between.0..=between.1).contains(&start_at) || !whole {
             let (lo, hi) = between;
-            let written = self.text(ty.span);
             let hint = match shape.elem {
-                Elem::Bit => format!("a bit is 0 or 1: `state {}: {written} = 0;`", name.name),
+                Elem::Bit => {
+                    let written = self.text(ty.span);
+                    format!("a bit is 0 or 1: `state {}: {written} = 0;`", name.name)
+                }
                 Elem::Int => format!("it is a whole number from {lo} to {hi}"),
                 Elem::Fix => format!("it is from {lo} to {hi}"),
             };
@@ -95,6 +68,20 @@ impl Checker<'_> {
         let var = self.declare(env, name, shape)?;
         self.states.push((var, None));
         Ok(Stmt::State { var, range: between, start: start_at })
+    }
+
+    fn not_secret<T>(&mut self, name: &Ident, ty: &ast::Type) -> R<T> {
+        let written = self.text(ty.span);
+        let plain = written.strip_prefix("public ").unwrap_or(&written).to_owned();
+        codes::SECRECY
+            .error(format!("state `{}` is secret", name.name))
+            .label(ty.span, "the parties keep shares of it")
+            .hint(format!("write `{}: secret {plain}`", name.name))
+            .edit([match ty.secrecy {
+                None => Edit::before(ty.span, "secret "),
+                Some(_) => Edit::replace(first_word(ty.span, "public"), "secret"),
+            }])
+            .refuse(self)
     }
 
     /// `store EXPR as history;`

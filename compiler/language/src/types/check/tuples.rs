@@ -11,7 +11,6 @@ use crate::types::{Definition, Expr, ExprKind, FnId, Source, Ty, VarId};
 pub(super) struct Leaf<'t> {
     /// The parameter, and the part of it: `x`, `x.0`.
     pub name: String,
-    /// The type declared.
     pub ty: &'t ast::Type,
     pub arg: Expr,
 }

@@ -249,7 +249,6 @@ pub(super) struct Loop {
 pub(super) struct Env {
     /// Whose items are visible.
     pub module: usize,
-    /// Local names.
     pub names: Scope<Val>,
     /// Enclosing loops, outermost first.
     pub loops: Vec<Loop>,

@@ -98,8 +98,9 @@ impl World {
         own.or_else(|| self.modules[STD].names.get(name).filter(|_| block)).copied()
     }
 
-    /// How something of `std` is written where `local` says whether a name is one of the scope, and what imports it if that is
-    /// needed: by its name, or, where that means something else, by its path. Each fix that writes such a name asks this.
+    /// How something of `std` is written where `local` says whether a name is one of the scope, and what imports it if
+    /// that is needed: by its name, or, where that means something else, by its path. Each fix that writes such a name
+    /// asks this.
     pub fn written(
         &self,
         module: usize,

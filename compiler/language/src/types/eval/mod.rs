@@ -82,7 +82,6 @@ pub enum Arithmetic {
 /// What an evaluation found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// Reveals in order.
     pub reveals: Vec<(String, Tensor)>,
     /// Named values of the predicate (`let`, `sample`) in order.
     pub lets: Vec<(String, Tensor)>,
@@ -91,7 +90,6 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// A named value.
     pub fn get(&self, name: &str) -> Option<&Tensor> {
         self.lets.iter().chain(&self.reveals).find(|(n, _)| n == name).map(|(_, t)| t)
     }

@@ -56,8 +56,8 @@ fn order_statistics_by_hand() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Ranks are sorted for where a sum is recognised; the same sums, written so that they are not, count. Each is asked
-    /// for of two vectors in turn, and in every way to write it.
+    /// Ranks are sorted for where a sum is recognised; the same sums, written so that they are not, count. Each is
+    /// asked for of two vectors in turn, and in every way to write it.
     #[test]
     fn ranks_are_what_their_sums_count(x in proptest::collection::vec(-3i8..4, 1..30)) {
         let x: Vec<f64> = x.into_iter().map(f64::from).collect();

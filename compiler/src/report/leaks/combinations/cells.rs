@@ -2,8 +2,9 @@
 //!
 //! Each node's entries are cut into *cells*, so that rows move along whole cells and totals add up whole cells. Entries
 //! of the cells that rows move along together can be exchanged, all at once, and the rows stay the same set. So the
-//! combinations fall into those that add up each cell, in which a cell is one unknown, and those in which the factors of
-//! a cell add up to 0, in which totals are nothing. Both are looked at ([`Cells::exposed`]), and nothing else is needed.
+//! combinations fall into those that add up each cell, in which a cell is one unknown, and those in which the factors
+//! of a cell add up to 0, in which totals are nothing. Both are looked at ([`Cells::exposed`]), and nothing else is
+//! needed.
 
 use super::elimination::{Exposed, Form, Member, System};
 use super::residue::Residue;
@@ -41,7 +42,8 @@ pub(super) struct Cells {
 }
 
 impl Cells {
-    /// The forms of these rows; nothing if they are too many. Of some outputs each row that is one entry makes it known.
+    /// The forms of these rows; nothing if they are too many. Of some outputs each row that is one entry makes it
+    /// known.
     pub(super) fn of(
         rows: Vec<Rows>,
         owner: impl Fn(NodeId, u64) -> Option<Member>,

@@ -9,9 +9,9 @@
 //! of its inputs, and entries computed from these alone), this client is found, at any size; or it is said that the
 //! reveals were not looked at together.
 //!
-//! **Not looked at:** how values that are columns of their own depend on each other (the sums of the three and of the two
-//! best; a value that the program computes twice), particular numbers of public inputs, three rounds and more, and what
-//! the receiver knows from elsewhere.
+//! **Not looked at:** how values that are columns of their own depend on each other (the sums of the three and of the
+//! two best; a value that the program computes twice), particular numbers of public inputs, three rounds and more, and
+//! what the receiver knows from elsewhere.
 //!
 //! - `rows` reads revealed entries as rows, many at once; `known` has the factors that are public.
 //! - `cells` makes one column of those that all rows treat alike.

@@ -263,8 +263,8 @@ impl<'a> Reader<'a> {
         Ok(Some(if by.is_zero() { Vec::new() } else { vec![other.times(by)] }))
     }
 
-    /// A sum of products along lanes that the result does not have: where the factor is another along one of these, the sum
-    /// is cut, and not the result.
+    /// A sum of products along lanes that the result does not have: where the factor is another along one of these, the
+    /// sum is cut, and not the result.
     fn products(&mut self, t: &Term, a: Term, b: Term) -> Result<Option<Vec<Term>>, Cut> {
         let (lane, how) = match self.product(t, a.clone(), b.clone()) {
             Err((lane, how)) if lane >= t.lanes.len() => (lane, how),

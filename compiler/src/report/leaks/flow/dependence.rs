@@ -76,7 +76,6 @@ pub enum Form {
     Linear,
     /// A linear value times a secret factor.
     Masked(Mask),
-    /// Otherwise.
     Other,
 }
 

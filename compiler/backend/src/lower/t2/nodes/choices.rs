@@ -66,10 +66,10 @@ pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> O
         None => l.groups_or_default(arg),
     };
     // What is cut off becomes 2^most: only the bits of its word that this leaves are read.
-    let most = top + l.facts.frac(id);
+    let most = top + l.facts.graph.frac_of(id);
     let small = ring_for(k.saturating_sub(most)).min(k);
     let (inner, outer) = if let Some((s, width)) = compared {
-        let (v, exponent) = (g.arg(arg, 0), top + l.facts.frac(s));
+        let (v, exponent) = (g.arg(arg, 0), top + l.facts.graph.frac_of(s));
         let ring = ring_for(width.max(8));
         let x = l.split_low(s, ring, groups, width);
         let Located { inside, large } = locate(&mut l.emit, &x, (width, exponent), tuning);
@@ -151,7 +151,7 @@ pub fn argmax_is(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Option<Pair>
     // What is only counted becomes a word in the same step.
     if let [reader] = g.users(id)[..]
         && *g.op(reader) == Op::ToInt
-        && !l.facts.is_output(id)
+        && !l.facts.graph.is_output(id)
         && classes <= MOST_BITS as u64
         && pays(u64::from(l.facts.rings.of(reader)) << classes, n, 1.0, tuning)
     {

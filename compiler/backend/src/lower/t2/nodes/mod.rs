@@ -1,8 +1,9 @@
 //! Nodes by family T2.
 //!
-//! A function first asks whether the family has a protocol for the node, and whether something speaks for it: the forms in
-//! which the operands were made, and the time that protocols take ([`crate::cost::Tuning`]). If not, it has made nothing,
-//! and the node is lowered by family T1. If so, it asks for the operands as splits in the groups of the operation.
+//! A function first asks whether the family has a protocol for the node, and whether something speaks for it: the forms
+//! in which the operands were made, and the time that protocols take ([`crate::cost::Tuning`]). If not, it has made
+//! nothing, and the node is lowered by family T1. If so, it asks for the operands as splits in the groups of the
+//! operation.
 
 mod choices;
 mod conjunctions;

@@ -112,7 +112,7 @@ fn with_copies(l: &mut Values<'_>, id: NodeId, groups: u32) -> Pair {
 fn is_only_opened(l: &Values<'_>, id: NodeId) -> bool {
     let g = l.facts.graph;
     let users = g.users(id);
-    (l.facts.is_output(id) || !users.is_empty())
+    (l.facts.graph.is_output(id) || !users.is_empty())
         && users.iter().all(|&u| {
             let linear = matches!(
                 g.op(u),

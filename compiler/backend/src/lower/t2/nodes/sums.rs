@@ -78,8 +78,8 @@ fn of_parts(l: &mut Values<'_>, id: NodeId, groups: u32, pairs: [Option<Pair>; 2
     }
 }
 
-/// Of a sum with a public addend: the shares of part a, where it is left as it was, and low bits. A public minuend is rare:
-/// its sum has neither.
+/// Of a sum with a public addend: the shares of part a, where it is left as it was, and low bits. A public minuend is
+/// rare: its sum has neither.
 fn beside_public(
     l: &mut Values<'_>,
     id: NodeId,

@@ -38,8 +38,8 @@ fn saved(l: &mut Values<'_>, id: NodeId) -> f64 {
     if is_gate && !g.args(id).iter().all(|&x| simple(x)) { 1.0 } else { 0.0 }
 }
 
-/// A node by a table of what the elements of `bit` are of earlier bits, if dealing it costs less than the rounds that it
-/// saves.
+/// A node by a table of what the elements of `bit` are of earlier bits, if dealing it costs less than the rounds that
+/// it saves.
 fn table(l: &mut Values<'_>, id: NodeId, bit: NodeId, saves: f64, tuning: Tuning) -> Option<Pair> {
     let words = (id != bit).then(|| l.facts.rings.of(id));
     let functions = l.functions.bits(bit)?;
