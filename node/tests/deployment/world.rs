@@ -5,6 +5,7 @@ use crate::proxy::Proxy;
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact, text};
 use slvr_node::client::{CallError, Caller};
+use slvr_node::codes::Code;
 use slvr_node::config::{CallerConfig, NodeConfig, Task};
 use slvr_node::hex::{Hash, Hex};
 use slvr_node::keys::{Plan, make};
@@ -504,7 +505,7 @@ impl World {
             ) {
                 Ok(shown) => Some(shown),
                 Err(CallError::Refused { code, message, .. })
-                    if !["open", "away"].contains(&code.as_str()) =>
+                    if ![Code::Open, Code::Away].contains(&code) =>
                 {
                     panic!("{message}")
                 }

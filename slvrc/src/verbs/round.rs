@@ -10,6 +10,7 @@ use slvr::{Error, tensors};
 use slvr_circuit::Circuit;
 use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::clock::now;
+use slvr_node::codes::Code;
 use slvr_node::names::{counted, listed};
 use slvr_node::state::RoundKey;
 use slvr_node::submission::giving;
@@ -150,7 +151,7 @@ impl Round {
                 for told in all.into_iter().rev() {
                     match told {
                         Ok(status) => shown = status,
-                        Err(CallError::Refused { node, code, .. }) if code == "round" => {
+                        Err(CallError::Refused { node, code: Code::Round, .. }) => {
                             fail::note(&format!(
                                 "node {node} knows no round {task}/{round}: there is nothing to abort"
                             ));
@@ -332,7 +333,9 @@ fn clocks(all: &[Result<Value, CallError>; 3]) -> Vec<String> {
 
 /// Why there is nothing to watch: no node shows the round, and node 0 does not know it.
 fn unknown(caller: &Caller, which: &Which, all: &[Result<Value, CallError>; 3]) -> Option<String> {
-    let none = |s: &Result<Value, CallError>| matches!(s, Err(CallError::Refused { code, .. }) if code == "round" || code == "path");
+    let none = |s: &Result<Value, CallError>| {
+        matches!(s, Err(CallError::Refused { code: Code::Round | Code::Path, .. }))
+    };
     // Node 0 leads: a round that it does not know is open nowhere. It may have lost its data, and then the others are shown.
     if !none(&all[0]) || all.iter().any(Result::is_ok) {
         return None;
@@ -353,7 +356,7 @@ mod tests {
     use super::*;
 
     fn unknown() -> Result<Value, CallError> {
-        let (code, message) = ("round".into(), "there is no round t/1".into());
+        let (code, message) = (Code::Round, "there is no round t/1".into());
         Err(CallError::Refused { node: 0, status: 404, code, message })
     }
 
