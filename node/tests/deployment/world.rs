@@ -286,7 +286,6 @@ pub struct World {
 /// How long is waited for what comes in a moment, on a machine that does much else.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// The task's name.
 pub const TASK: &str = "sums";
 
 /// The name of the task that is an artifact.
@@ -568,7 +567,6 @@ impl World {
             .expect("a submission")
     }
 
-    /// Client i submits.
     pub fn submit(&self, i: u64, round: u64) {
         let submission = self.submission(i, round);
         let done = self.client(i).submit(&submission, Duration::from_secs(30), &|_, _, _| {});
