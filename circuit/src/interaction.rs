@@ -54,7 +54,6 @@ pub enum Sends {
 /// Which streams of pseudorandom words the parties draw from. Two parties share a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Draws {
-    /// None.
     Nothing,
     /// Every party a word of each element from the stream with each neighbour.
     Both,
@@ -90,7 +89,6 @@ const ROW: Interaction = Interaction {
     rereads: false,
 };
 
-/// [`Op::Reshare`].
 pub const RESHARE: Interaction = Interaction {
     from: &[Hold::Add3],
     to: Some(Hold::Rep),
@@ -99,7 +97,6 @@ pub const RESHARE: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::Input`].
 pub const INPUT: Interaction = Interaction {
     from: &[Hold::Own],
     to: Some(Hold::Rep),
@@ -108,7 +105,6 @@ pub const INPUT: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::Deal`].
 pub const DEAL: Interaction = Interaction {
     from: &[Hold::Own],
     to: Some(Hold::Add2),
@@ -117,10 +113,8 @@ pub const DEAL: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::DealMask`].
 pub const DEAL_MASK: Interaction = Interaction { to: Some(Hold::Mask), ..DEAL };
 
-/// [`Op::ReshareTwo`].
 pub const RESHARE_TWO: Interaction = Interaction {
     from: &[Hold::Add2],
     to: Some(Hold::Rep),
@@ -129,7 +123,6 @@ pub const RESHARE_TWO: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::OpenMasked`].
 pub const OPEN_MASKED: Interaction = Interaction {
     from: &[Hold::Add2, Hold::Mask],
     to: Some(Hold::Dup),
@@ -138,7 +131,6 @@ pub const OPEN_MASKED: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::Open`].
 pub const OPEN: Interaction = Interaction {
     from: &[Hold::Rep],
     to: Some(Hold::Public),
@@ -147,7 +139,6 @@ pub const OPEN: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::OpenSum`].
 pub const OPEN_SUM: Interaction = Interaction {
     from: &[Hold::Add3],
     to: Some(Hold::Public),
@@ -156,7 +147,6 @@ pub const OPEN_SUM: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::OpenTo`].
 pub const OPEN_TO: Interaction = Interaction {
     from: &[Hold::Add3],
     sends: Sends::All(&[To::Receiver]),
@@ -165,7 +155,6 @@ pub const OPEN_TO: Interaction = Interaction {
     ..ROW
 };
 
-/// [`Op::Coin`].
 pub const COIN: Interaction = Interaction {
     to: Some(Hold::Public),
     sends: Sends::All(&[To::Next]),
@@ -244,7 +233,6 @@ pub struct Counts {
     pub next: usize,
     /// To or from P_{i-1}.
     pub prev: usize,
-    /// To the receiver.
     pub receiver: usize,
 }
 

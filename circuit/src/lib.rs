@@ -195,9 +195,7 @@ pub enum Encoding {
     Fixed {
         /// Fraction bits.
         frac: u32,
-        /// Smallest allowed value.
         lo: f64,
-        /// Largest allowed value.
         hi: f64,
         /// Bits by which words are shifted up, to fill a small ring that is lifted later. Then the
         /// largest word is 2^(k-2) - 2^shift, below which the lift is exact: one unit less than the
@@ -208,16 +206,12 @@ pub enum Encoding {
     },
     /// An integer in lo..hi (hi excluded).
     Int {
-        /// Smallest allowed value.
         lo: i64,
         /// One more than the largest allowed value.
         hi: i64,
     },
     /// An integer in 0..classes, dealt as a one-hot vector: the value has one more axis, last.
-    OneHot {
-        /// Number of classes.
-        classes: u64,
-    },
+    OneHot { classes: u64 },
 }
 
 /// An input of the run.
@@ -225,7 +219,6 @@ pub enum Encoding {
 pub struct Input {
     /// Its name in the source.
     pub name: String,
-    /// Who gives it.
     pub from: From,
     /// How it is encoded.
     pub encoding: Encoding,

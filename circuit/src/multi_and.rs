@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 /// Largest number of factors of a product.
 pub const MAX_FAN: u32 = 10;
 
-/// Which products.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum MultiAnd {
     /// Of consecutive planes, this many for each result, in order.

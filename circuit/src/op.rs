@@ -18,7 +18,6 @@ use serde::{Deserialize, Serialize};
 pub struct Instr {
     /// The value it defines. [`Op::OpenTo`], [`Op::Keep`] and [`Op::Prove`] define none.
     pub out: Option<ValueId>,
-    /// What it does.
     pub op: Op,
     /// Index into [`super::Circuit::sites`].
     pub site: u32,
@@ -52,9 +51,7 @@ pub enum Op {
     /// the other held in any way but `Add3`. Of values stored in shards, cut between groups, also the
     /// other products of [`Op::Mul`]: batch by batch, or a public B of 1 with batches or rows of A.
     MatMul {
-        /// Left operand.
         a: ValueId,
-        /// Right operand.
         b: ValueId,
         /// Whether b is given with its last two axes exchanged.
         trans_b: bool,
@@ -68,7 +65,6 @@ pub enum Op {
         x: ValueId,
         /// Kernels.
         w: ValueId,
-        /// Its attributes.
         conv: Conv,
     },
     /// Sum over the listed axes (ascending), which disappear. Holders as for layouts.
@@ -107,7 +103,6 @@ pub enum Op {
         x: ValueId,
         /// First plane.
         start: u32,
-        /// Distance.
         step: u32,
         count: u32,
     },
@@ -126,9 +121,7 @@ pub enum Op {
     Slice {
         x: ValueId,
         axis: u64,
-        /// First index.
         start: u64,
-        /// Number of indices.
         len: u64,
         /// Distance, at least 1.
         step: u64,
@@ -188,9 +181,7 @@ pub enum Op {
     Mask {
         /// Tells one mask from another; nothing else depends on it.
         tag: u32,
-        /// Over which domain.
         dom: Dom,
-        /// In which shape.
         #[serde(deserialize_with = "crate::bounded::shape")]
         shape: Shape,
         /// As [`super::Type::groups`].
@@ -359,7 +350,6 @@ pub enum Op {
         table: PairTable,
         /// Members.
         n: u64,
-        /// Over which domain.
         dom: Dom,
     },
     // ---- local, any domain -----------------------------------------------------------------
@@ -369,9 +359,7 @@ pub enum Op {
     Random {
         /// Tells one from another; nothing else depends on it.
         tag: u32,
-        /// Over which domain.
         dom: Dom,
-        /// In which shape.
         #[serde(deserialize_with = "crate::bounded::shape")]
         shape: Shape,
     },
@@ -426,9 +414,7 @@ pub enum Op {
     Load {
         /// The value of the input.
         x: ValueId,
-        /// First member.
         start: u64,
-        /// Number of members.
         len: u64,
     },
 }

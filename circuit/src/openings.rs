@@ -10,13 +10,11 @@ use std::collections::BTreeMap;
 /// Who learns a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learns {
-    /// The three parties.
     Parties,
     /// The receiver of a party set, by its index.
     Receiver(u32),
 }
 
-/// What is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opened {
     /// An output, by its index.
@@ -36,9 +34,7 @@ pub struct Opening {
     pub op: &'static str,
     /// Index of the instruction's site.
     pub site: u32,
-    /// Who learns it.
     pub to: Learns,
-    /// What it is.
     pub what: Opened,
     pub shape: Shape,
     /// Bits of all its elements.

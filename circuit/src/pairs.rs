@@ -25,7 +25,6 @@ pub enum PairTable {
 }
 
 impl PairTable {
-    /// All of them.
     pub const ALL: [PairTable; 5] = [
         PairTable::Later,
         PairTable::Earlier,

@@ -41,7 +41,6 @@ pub enum Step {
         /// Its index in that layer's exchange.
         exchange: usize,
     },
-    /// Forget a value.
     Drop(ValueId),
     /// Evaluate a local instruction of this layer or a later one, for a range that is about to be handed over.
     Ahead(Place),

@@ -15,7 +15,6 @@ pub enum Security {
 }
 
 impl Security {
-    /// All of them.
     pub const ALL: [Security; 2] = [Security::SemiHonest, Security::Malicious];
 
     /// Whether a party may deviate.

@@ -46,7 +46,6 @@ pub enum Hold {
 }
 
 impl Hold {
-    /// All of them.
     pub const ALL: [Hold; 7] =
         [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2, Hold::Mask];
 
@@ -86,11 +85,8 @@ pub const RING_WIDTHS: [u32; 5] = [8, 16, 32, 64, 128];
 /// Type of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Type {
-    /// Who holds what.
     pub hold: Hold,
-    /// Over which domain.
     pub dom: Dom,
-    /// In which shape.
     #[serde(deserialize_with = "crate::bounded::shape")]
     pub shape: Shape,
     /// Where shards of a value that is [stored in shards](Hold::is_sharded) may be cut: between equal

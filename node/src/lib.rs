@@ -15,6 +15,7 @@
 //! | [`clock`] | the clock of this machine |
 //! | `locks` | locks that outlive a panic |
 //! | [`names`] | names of tasks and clients |
+//! | [`codes`] | one word by which a program tells what a node refuses |
 //! | [`state`] | where a round stands, and which step may follow which |
 //! | [`opening`] | what a coordinator signs: openings of rounds, and orders |
 //! | [`config`] | what a node, a client and a coordinator are told, as TOML files |
@@ -60,6 +61,7 @@
 
 pub mod client;
 pub mod clock;
+pub mod codes;
 pub mod config;
 pub mod hex;
 mod locks;

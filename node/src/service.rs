@@ -26,7 +26,6 @@ pub struct Service {
     pub node: Arc<Node>,
     /// Where the other nodes call.
     pub peer_address: SocketAddr,
-    /// Where clients call.
     pub client_address: SocketAddr,
     /// Where the operator looks.
     pub operations_address: SocketAddr,

@@ -10,7 +10,6 @@ use std::time::Instant;
 /// Where a run is at this node.
 #[derive(Clone, Debug)]
 pub struct Progress {
-    /// What it does.
     pub doing: &'static str,
     /// Layers that are done.
     pub done: usize,

@@ -104,7 +104,6 @@ pub struct RunName {
 /// What two nodes tell each other on a connection of a run before the run's own messages.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct RunHello {
-    /// What was agreed.
     pub agreement: Hash,
     /// Drawn for this attempt: the run's name is a hash of all three nonces.
     pub nonce: Hex<32>,
@@ -197,7 +196,6 @@ pub enum Again {
     Look,
     /// The same, and whether the coordinator has told the other node that it is run again.
     Ready,
-    /// It begins.
     Begin,
 }
 

@@ -22,9 +22,7 @@ use slvr_circuit::{Circuit, artifact};
 use slvr_runtime::link::cancel::Cancellable;
 use slvr_runtime::link::tcp::{Closer, Tcp};
 use slvr_runtime::link::{Link, Peer};
-use slvr_runtime::party::{
-    Doors, Given, Invalid, Party, RunError, Source, Uploads, pack, packed, unpack,
-};
+use slvr_runtime::party::{Given, Party, RunError, Source, Uploads, pack, packed, unpack};
 use slvr_runtime::share::deal::Upload;
 use slvr_runtime::share::{PairSeeds, Prss, RunId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -44,7 +42,6 @@ const FREE: Duration = Duration::from_secs(2);
 const RUNS: usize = 1000;
 
 pub struct Worker {
-    /// Where it listens.
     pub address: SocketAddr,
     peers: Arc<Peers>,
 }
@@ -471,19 +468,10 @@ impl Job {
         for (given, uploads) in heard {
             let range = given.range;
             let source = Source { dealt: self.dealt, from: Arc::new(uploads) };
+            let prss = Prss::new(self.me, &self.seeds, self.run);
             let party = Party {
-                circuit: &self.circuit,
-                prss: Prss::new(self.me, &self.seeds, self.run).into(),
-                link: &mut *link,
-                run: self.run,
                 uploads: Uploads { source: Some(source), ..Uploads::default() },
-                invalid: Invalid::Zeros,
-                state: None,
-                deadline: line.deadline,
-                transcript: None,
-                progress: None,
-                workers: None,
-                doors: Doors::default(),
+                ..Party::new(&self.circuit, prss, &mut *link, self.run, line.deadline)
             };
             let done = party.run_range(&self.divided.division, given);
             let done = done.map_err(|e| Cause { why: self.said(&e), ..e.into() })?;

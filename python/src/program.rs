@@ -19,7 +19,7 @@ use slvr::notes::{Note, silent};
 use slvr::program::{self, Loaded};
 use slvr::report::{IN_MEMORY, hex, openings, to_json};
 use slvr::tensors::{Arrays, Submitted, stand_in};
-use slvr::{Error, memory, net, run};
+use slvr::{Error, memory, net, run, units};
 use slvr_circuit::{Encoding, From, artifact};
 use slvr_compiler::cost::{NetProfile, peak_in_the_clear};
 use slvr_runtime::party::session::{self, Options};
@@ -95,12 +95,14 @@ impl Program {
         bindings: Vec<(String, String)>,
         predicate: Option<String>,
         security: Option<String>,
-        memory: Option<u64>,
+        memory: Option<String>,
         net: Option<String>,
         artifact: Option<Vec<u8>>,
     ) -> PyResult<Self> {
         let security = security.as_deref().map(self::security);
         let net = net.as_deref().map(net::profile).transpose().map_err(|e| raised(py, e))?;
+        let memory = memory.as_deref().map(units::size).transpose();
+        let memory = memory.map_err(|e| PyValueError::new_err(format!("memory: {e}")))?;
         let build =
             Build { file, texts, bindings, predicate, security, memory, net, ..Build::default() };
         let loaded = watched(py, None, |watch| match &artifact {

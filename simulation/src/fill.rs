@@ -18,7 +18,6 @@ pub fn slot(model: &Model, param: &Param) -> Option<Range<usize>> {
 pub enum Fill {
     /// Uniform on [-bound, bound].
     Uniform(f64),
-    /// All alike.
     Constant(f32),
 }
 

@@ -21,9 +21,7 @@ pub trait Number:
     + AddAssign
     + Sum
 {
-    /// 0.
     const ZERO: Self;
-    /// 1.
     const ONE: Self;
 
     /// The nearest number.

@@ -10,11 +10,12 @@ use slvr_circuit::Circuit;
 use slvr_runtime::link::memory::{Memory, Mesh, mesh};
 use slvr_runtime::link::{Header, Link, Peer};
 use slvr_runtime::party::remote::{self, Incoming, Keys, Message, Said, Setup, Setups};
-use slvr_runtime::party::session::{Options, Outcome, Report, encode, encode_unchecked};
-use slvr_runtime::party::{Origin, PartyReport, Receiver, RunError, receive};
+use slvr_runtime::party::session::{
+    Options, Outcome, Report, encode, encode_unchecked, join, listen,
+};
+use slvr_runtime::party::{Origin, PartyReport, RunError, receiving};
 use slvr_runtime::share::encode::Inputs;
 use slvr_runtime::share::state::Kept;
-use std::collections::BTreeSet;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver as Heard, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -378,8 +379,7 @@ pub fn run(
     }
     watch.all_say()?;
 
-    let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
-    let sets: Vec<usize> = sets.into_iter().collect();
+    let sets = receiving(circuit);
     let Mesh { parties: ends, receivers } = mesh(&sets);
     let start = Instant::now();
     for p in &watch.parties {
@@ -390,26 +390,15 @@ pub fn run(
             progress(done, circuit.layers.len());
         }
     };
-    let (ended, received) = thread::scope(|scope| {
-        let listening = receivers.into_iter().zip(&sets).map(|(mut link, &set)| {
-            scope.spawn(move || {
-                let link = &mut link;
-                (set, receive(Receiver { circuit, set, link, run, deadline }))
-            })
-        });
-        let listening: Vec<_> = listening.collect();
+    let (ended, receivers) = thread::scope(|scope| {
+        let ends = sets.into_iter().zip(receivers);
+        let listening = listen(scope, circuit, ends, (run, deadline));
         let ended = watch.attend(circuit, ends, show);
-        let received: Vec<_> = listening.into_iter().map(join).collect();
-        (ended, received)
+        let receivers: Vec<_> = listening.into_iter().map(join).collect();
+        (ended, receivers)
     });
     let seconds = start.elapsed().as_secs_f64();
-    let recorded = None;
     let (parties, kept) = ended;
-    let receivers = received;
-    let outcome = Outcome { parties, receivers, seconds, upload_bytes, recorded, kept };
+    let outcome = Outcome { parties, receivers, seconds, upload_bytes, recorded: None, kept };
     Ok(outcome.report(circuit)?)
-}
-
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
-    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

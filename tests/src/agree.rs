@@ -78,9 +78,7 @@ fn end(input: &Input, high: bool) -> f64 {
 /// Which end of its range an entry has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ends {
-    /// The lower.
     Low,
-    /// The upper.
     High,
     /// Either, at random.
     Either,

@@ -19,7 +19,6 @@ const STATE_BITS: u32 = 6;
 /// So many choices make programs with everything.
 const MORE: usize = 24;
 
-/// A generated program.
 #[derive(Clone, Debug)]
 pub struct Generated {
     pub text: String,

@@ -31,7 +31,6 @@ struct Gen<'a> {
     logits: Option<u64>,
 }
 
-/// Declared ranges.
 const RANGES: [(&str, f64); 12] = [
     ("-2..2", 2.0),
     ("1..2", 2.0),

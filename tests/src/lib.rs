@@ -34,11 +34,9 @@ use std::collections::BTreeMap;
 
 /// A compiled predicate.
 pub struct Case {
-    /// Typed.
     pub program: Program,
     /// Every stage below.
     pub compiled: Compiled,
-    /// Texts.
     pub sources: Sources,
     /// What noise is made of in the clear.
     pub noise: Words,
@@ -72,6 +70,11 @@ pub fn predicate(name: &str) -> &'static str {
     found.unwrap_or_else(|| panic!("no predicate {name}")).1
 }
 
+/// Bindings as on a command line: `m=3 d=2`.
+pub fn bindings(text: &str) -> Vec<(&str, &str)> {
+    text.split_whitespace().filter_map(|b| b.split_once('=')).collect()
+}
+
 /// Compiles a text; panics with the rendered diagnostics.
 pub fn compile(text: &str, bindings: &[(&str, &str)]) -> Case {
     compile_with(text, bindings, pipeline::Options::default())
@@ -101,7 +104,6 @@ pub fn compile_with_files(
 pub struct Refused {
     /// By the checks of types, or by what compiles.
     pub said: Vec<Diagnostic>,
-    /// Texts.
     pub sources: Sources,
 }
 
@@ -426,7 +428,6 @@ impl Case {
         report
     }
 
-    /// Three parties.
     pub fn parties(&self, inputs: &Inputs, seed: u64) -> Report {
         let state = self.left.kept.as_ref();
         let options = Options { seed: Some(seed), state, ..Options::default() };

@@ -20,20 +20,19 @@ pub fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok().and_then(|n| n.parse().ok())
 }
 
-/// How many cases there are: `SLVR_COUNT` of them, or `few`, of which `SLVR_EFFORT=quick` tries a tenth.
+/// How many cases there are: `SLVR_COUNT` of them, or `few`.
 pub fn count(few: u64) -> u64 {
-    let usual = || if effort("quick") { few.div_ceil(10) } else { few };
-    setting("SLVR_COUNT").unwrap_or_else(usual)
+    setting("SLVR_COUNT").unwrap_or(few)
 }
 
-/// Whether this is asked for: `quick`, or `full` for what takes too long for every day.
-pub fn effort(named: &str) -> bool {
-    std::env::var("SLVR_EFFORT").is_ok_and(|effort| effort == named)
+/// Whether `SLVR_EFFORT=full` asks for what takes too long for every day.
+pub fn is_full() -> bool {
+    std::env::var("SLVR_EFFORT").is_ok_and(|effort| effort == "full")
 }
 
 /// How many cases there are where every day takes `few` of `all`, which `SLVR_EFFORT=full` takes.
 pub fn part(few: u64, all: u64) -> u64 {
-    count(if effort("full") { all } else { few })
+    count(if is_full() { all } else { few })
 }
 
 /// The numbers of a slice: so many as [`count`] says, from `SLVR_SEED` on.

@@ -98,7 +98,7 @@ fn bench_programs() {
 
 #[test]
 fn deep_models() {
-    if !slvr_tests::long::effort("full") {
+    if !slvr_tests::long::is_full() {
         println!("skipped: set SLVR_EFFORT=full for the circuits of deep models");
         return;
     }

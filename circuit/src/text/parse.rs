@@ -16,7 +16,6 @@ use thiserror::Error;
 pub struct TextError {
     /// 1-based.
     pub line: usize,
-    /// What is wrong.
     pub what: String,
 }
 

@@ -34,11 +34,7 @@ pub enum VerifyError {
     NothingToProve { place: Place },
     /// Invariant 20.
     #[error("state `{name}`: {why}")]
-    BadState {
-        name: String,
-        /// What is wrong.
-        why: &'static str,
-    },
+    BadState { name: String, why: &'static str },
     /// Invariant 1.
     #[error("too many {0}")]
     TooMany(&'static str),
@@ -47,11 +43,7 @@ pub enum VerifyError {
     PartySize { set: usize, size: u64 },
     /// Invariant 2.
     #[error("{value}: {error}")]
-    BadType {
-        value: ValueId,
-        /// What is wrong.
-        error: TypeError,
-    },
+    BadType { value: ValueId, error: TypeError },
     /// Invariant 3.
     #[error("{place}: there is no value {value}")]
     NoValue { place: Place, value: ValueId },
@@ -81,12 +73,7 @@ pub enum VerifyError {
     Dropped { place: Place, value: ValueId },
     /// Invariants 6 and 16.
     #[error("layer {layer} cannot drop {value}: {why}")]
-    BadDrop {
-        /// In which layer.
-        layer: usize,
-        value: ValueId,
-        why: &'static str,
-    },
+    BadDrop { layer: usize, value: ValueId, why: &'static str },
     /// Invariant 7.
     #[error("{place}: this operation does not belong in this part of a layer")]
     Section { place: Place },
@@ -95,11 +82,7 @@ pub enum VerifyError {
     Result { place: Place },
     /// Invariant 9.
     #[error("{place}: {error}")]
-    Operands {
-        place: Place,
-        /// What is wrong.
-        error: TypeError,
-    },
+    Operands { place: Place, error: TypeError },
     /// Invariant 9.
     #[error("{place}: {value} is declared {declared}, but its operation gives {found}")]
     WrongType {
@@ -112,18 +95,12 @@ pub enum VerifyError {
     },
     /// Invariant 10.
     #[error("input {index} (`{name}`): {why}")]
-    BadInput {
-        index: usize,
-        name: String,
-        /// What is wrong.
-        why: &'static str,
-    },
+    BadInput { index: usize, name: String, why: &'static str },
     /// Invariant 11.
     #[error("constant {value}: {why}")]
     BadConst {
         /// The value it defines.
         value: ValueId,
-        /// What is wrong.
         why: &'static str,
     },
     /// Invariant 12.
@@ -136,12 +113,7 @@ pub enum VerifyError {
     },
     /// Invariant 13.
     #[error("output {index} (`{name}`): {why}")]
-    BadOutput {
-        index: usize,
-        name: String,
-        /// What is wrong.
-        why: &'static str,
-    },
+    BadOutput { index: usize, name: String, why: &'static str },
     /// Invariant 14.
     #[error("{place}: {value} is not a fresh mask, or masks another exchange too")]
     Mask { place: Place, value: ValueId },
@@ -160,18 +132,10 @@ pub enum VerifyError {
     },
     /// Invariant 15.
     #[error("check {index}: {why}")]
-    BadCheck {
-        index: usize,
-        /// What is wrong.
-        why: &'static str,
-    },
+    BadCheck { index: usize, why: &'static str },
     /// Invariant 16.
     #[error("{place}: {why}")]
-    Speculation {
-        place: Place,
-        /// What is wrong.
-        why: &'static str,
-    },
+    Speculation { place: Place, why: &'static str },
     /// Invariant 17.
     #[error("{place}: it opens to the parties what is not the bits of a check")]
     Opening { place: Place },

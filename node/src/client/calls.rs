@@ -1,6 +1,7 @@
 //! What callers ask nodes for.
 
 use super::{AGAIN, CallError, Caller, PIECE, SHORT, together};
+use crate::codes::Code;
 use crate::hex::{Hash, Hex};
 use crate::state::{RoundKey, Spec};
 use crate::submission::Submission;
@@ -248,7 +249,7 @@ impl Caller {
                 let path = format!("/v1/tasks/{task}/rounds/{round}/{what}?check={check}");
                 match self.json(node, &Method::DELETE, &path, &[]) {
                     Ok(_) => {}
-                    Err(CallError::Refused { code, .. }) if code == "round" => return Ok(false),
+                    Err(CallError::Refused { code: Code::Round, .. }) => return Ok(false),
                     Err(e) => return Err(e),
                 }
             }
@@ -271,7 +272,7 @@ impl Caller {
     pub fn drop_round(&self, task: &str, round: u64) -> Result<Vec<usize>, CallError> {
         let aborted = |s: &Result<Value, CallError>| match s {
             Ok(shown) => shown["phase"] == "aborted",
-            Err(e) => matches!(e, CallError::Refused { code, .. } if code == "round"),
+            Err(e) => matches!(e, CallError::Refused { code: Code::Round, .. }),
         };
         let all = ["submissions", "reveals", "words"];
         let what = match self.statuses(task, round).iter().all(aborted) {

@@ -8,7 +8,7 @@ use hyper::Method;
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact};
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::{Receiver, receive};
+use slvr_runtime::party::{Receiver, receive, receiving};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
@@ -59,8 +59,7 @@ impl Caller {
         }
         // What is for members of sets that give inputs, they fetch themselves.
         let enrolled = giving(&circuit);
-        let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
-        let sets = sets.into_iter().filter(|s| !enrolled.contains(s));
+        let sets = receiving(&circuit).into_iter().filter(|s| !enrolled.contains(s));
         let mut revealed = Vec::new();
         for set in sets {
             let of = |words: &Words| {
@@ -80,9 +79,7 @@ impl Caller {
                 deadline,
             })?);
         }
-        let rank =
-            |r: &Revealed| circuit.outputs.iter().position(|o| (&o.name, o.to) == (&r.name, r.to));
-        revealed.sort_by_key(rank);
+        Revealed::sort(&circuit, &mut revealed);
         Ok(Collected { report, circuit, revealed })
     }
 
@@ -152,9 +149,7 @@ fn agreed((task, round): (&str, u64), reports: [Value; 3]) -> Result<Value, Call
 pub struct Collected {
     /// What all nodes say of it.
     pub report: Value,
-    /// What they ran.
     pub circuit: Circuit,
-    /// What it revealed.
     pub revealed: Vec<Revealed>,
 }
 

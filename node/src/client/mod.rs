@@ -17,6 +17,7 @@ mod fetch;
 mod idle;
 mod open;
 
+use crate::codes::Code;
 use crate::config::{CallerConfig, identity, token_for};
 use crate::locks::lock;
 use crate::trust;
@@ -30,6 +31,7 @@ use hyper_util::rt::TokioIo;
 use idle::{Counting, Moved, unless_idle};
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
+use serde::Deserialize;
 use serde_json::Value;
 use slvr_runtime::party::RunError;
 use std::fmt;
@@ -66,13 +68,7 @@ pub enum CallError {
     #[error("node {node} at {address}: {why}")]
     Unreachable { node: usize, address: String, why: String },
     #[error("{} ({code})", named(*.node, .message))]
-    Refused {
-        node: usize,
-        status: u16,
-        /// One word.
-        code: String,
-        message: String,
-    },
+    Refused { node: usize, status: u16, code: Code, message: String },
     /// What nodes say does not fit together.
     #[error("{0}")]
     Disagree(String),
@@ -99,14 +95,14 @@ impl CallError {
         CallError::Refused {
             node,
             status: 404,
-            code: "round".into(),
+            code: Code::Round,
             message: format!("there is no round {task}/{round}"),
         }
     }
 
     /// Whether a node says that it knows no such round.
     pub fn is_unknown_round(&self) -> bool {
-        matches!(self, CallError::Refused { code, .. } if code == "round")
+        matches!(self, CallError::Refused { code: Code::Round, .. })
     }
 
     /// Whether it may be different soon.
@@ -114,12 +110,9 @@ impl CallError {
         match self {
             CallError::Unreachable { .. } => true,
             CallError::Refused { status, code, .. } => {
-                *status >= 500
-                    || *status == 408
-                    || code == "busy"
-                    || code == "offset"
-                    || code == "submission"
-                    || code == "early"
+                let soon =
+                    matches!(code, Code::Busy | Code::Offset | Code::Submission | Code::Early);
+                *status >= 500 || *status == 408 || soon
             }
             CallError::Several(all) => all.iter().all(CallError::passes),
             _ => false,
@@ -130,7 +123,7 @@ impl CallError {
     pub fn is_aborted(&self) -> bool {
         match self {
             CallError::Aborted(_) => true,
-            CallError::Refused { code, .. } => code == "aborted",
+            CallError::Refused { code, .. } => *code == Code::Aborted,
             CallError::Several(all) => all.iter().any(CallError::is_aborted),
             CallError::Submission(all) => {
                 all.iter().any(|r| r.as_ref().is_err_and(CallError::is_aborted))
@@ -463,8 +456,10 @@ impl Caller {
             return Ok((status, body));
         }
         let error: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let text = |name: &str| error["error"][name].as_str().unwrap_or("?").to_string();
-        Err(CallError::Refused { node, status, code: text("code"), message: text("message") })
+        let error = &error["error"];
+        let code = Code::deserialize(&error["code"]).unwrap_or(Code::Other("?".into()));
+        let message = error["message"].as_str().unwrap_or("?").to_string();
+        Err(CallError::Refused { node, status, code, message })
     }
 
     fn json(

@@ -1,6 +1,7 @@
 //! A coordinator opens a round at the three nodes, and closes or aborts it before its time.
 
 use super::{AGAIN, CallError, Caller, together};
+use crate::codes::Code;
 use crate::hex::{Hash, Hex, hex};
 use crate::opening::Seal;
 use crate::state::{Mandate, Order, RoundKey, Signature, Spec};
@@ -55,7 +56,7 @@ impl Caller {
                 .filter(|s| s.key.task == task && s.key.round == round)
                 .map(Some)
                 .ok_or_else(|| CallError::Disagree(format!("node {node} shows no opening"))),
-            Err(CallError::Refused { code, .. }) if code == "round" => Ok(None),
+            Err(CallError::Refused { code: Code::Round, .. }) => Ok(None),
             Err(e) => Err(e),
         }
     }
@@ -363,5 +364,5 @@ impl Caller {
 
 /// Whether a node has another opening of the round.
 fn is_there(e: &CallError) -> bool {
-    matches!(e, CallError::Refused { code, .. } if code == "exists")
+    matches!(e, CallError::Refused { code: Code::Exists, .. })
 }

@@ -1,6 +1,7 @@
 //! Bodies of requests: short ones, read as a whole, and what is left of one that was answered early.
 
 use super::reply::{Refused, refused};
+use crate::codes::Code;
 use crate::node::Node;
 use http_body_util::BodyExt;
 use hyper::Request;
@@ -102,8 +103,8 @@ impl Paced {
                     return Ok(Some(data));
                 }
                 Ok(None) => return Ok(None),
-                Ok(Some(Err(_))) => return refused(400, "body", "the body broke off"),
-                Err(_) => return refused(408, "slow", slow),
+                Ok(Some(Err(_))) => return refused(400, Code::Body, "the body broke off"),
+                Err(_) => return refused(408, Code::Slow, slow),
             }
         }
     }
@@ -115,7 +116,7 @@ pub async fn small(
     request: Request<Inbound>,
     most: usize,
 ) -> Result<Vec<u8>, Refused> {
-    let long = || refused(413, "length", format!("the body may have {most} bytes"));
+    let long = || refused(413, Code::Length, format!("the body may have {most} bytes"));
     if request.body().size_hint().lower() > most as u64 {
         return long();
     }

@@ -5,6 +5,7 @@
 
 use super::body::Inbound;
 use super::reply::{Body, Refused, no_round, object, refused};
+use crate::codes::Code;
 use crate::node::Node;
 use crate::state::{Round, RoundKey, Step};
 use crate::store::{Left, StoreError};
@@ -16,7 +17,7 @@ pub(super) fn only_asks(request: &Request<Inbound>) -> Result<bool, Refused> {
     match request.uri().query() {
         None | Some("check=false") => Ok(false),
         Some("check=true") => Ok(true),
-        Some(_) => refused(400, "query", "?check=true is all that can be asked"),
+        Some(_) => refused(400, Code::Query, "?check=true is all that can be asked"),
     }
 }
 
@@ -25,7 +26,7 @@ fn ended(node: &Node, key: &RoundKey) -> Result<(), Refused> {
     match node.round(key) {
         None => no_round(key),
         Some(round) if !round.ended() => {
-            refused(409, "phase", format!("the round is {}", round.phase))
+            refused(409, Code::Phase, format!("the round is {}", round.phase))
         }
         Some(_) => Ok(()),
     }
@@ -45,13 +46,13 @@ pub(super) fn erase(
         "reveals" => stored(node.store.erase_reveals(key)),
         _ => {
             if let Err(e) = node.advance(key, Step::Drop) {
-                return refused(409, "phase", e.to_string());
+                return refused(409, Code::Phase, e.to_string());
             }
             // It may be run again at this moment.
             let ended = |now: Option<&Round>| now.is_none_or(Round::ended);
             match node.with_round(key, |now| ended(now).then(|| node.store.erase_parts(key))) {
                 Some(done) => stored(done),
-                None => refused(409, "phase", "the round is run again"),
+                None => refused(409, Code::Phase, "the round is run again"),
             }
         }
     }
@@ -74,7 +75,7 @@ pub(super) fn stored(done: Result<(), StoreError>) -> Result<Response<Body>, Ref
         Ok(()) => Ok(object(200, &json!({ "ok": true }))),
         Err(e) => {
             tracing::error!(why = %e, "the store fails");
-            refused(500, "store", "this node's store fails: its log says why")
+            refused(500, Code::Store, "this node's store fails: its log says why")
         }
     }
 }

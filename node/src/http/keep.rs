@@ -1,6 +1,7 @@
 //! What makes a whole part count: it fits its manifest, it is on disk under its name, and the round still takes it.
 
 use super::reply::{Body, Refused, object, refused};
+use crate::codes::Code;
 use crate::config::Enrolled;
 use crate::locks::read_lock;
 use crate::metrics::task;
@@ -18,12 +19,12 @@ pub type Place = (RoundKey, String);
 /// What a caller is told of an error of the store.
 pub fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
     done.or_else(|e| match e {
-        StoreError::Conflict => refused(409, "conflict", e.to_string()),
-        _ if e.is_full() => refused(507, "full", "this node's disk is full: try again later"),
+        StoreError::Conflict => refused(409, Code::Conflict, e.to_string()),
+        _ if e.is_full() => refused(507, Code::Full, "this node's disk is full: try again later"),
         // Paths of the node are nobody's business.
         _ => {
             tracing::error!(why = %e, "the store fails");
-            refused(500, "store", "this node cannot store anything: its log says why")
+            refused(500, Code::Store, "this node cannot store anything: its log says why")
         }
     })
 }
@@ -46,7 +47,7 @@ pub fn keep(
 ) -> Result<Response<Body>, Refused> {
     let (key, client) = place;
     if let Err(e) = checker.finish() {
-        return refused(422, "part", e.to_string());
+        return refused(422, Code::Part, e.to_string());
     }
     let bytes = sealer.taken();
     let submission = record.manifest.submission.to_string();
@@ -59,7 +60,7 @@ pub fn keep(
         // The round may be dropped at this moment, and then nothing of it comes back.
         node.with_round(key, |_| match is_mended(node, place) {
             true => store(node.store.end(at, sealer)),
-            false => refused(409, "closed", "the submissions to this round have been erased"),
+            false => refused(409, Code::Closed, "the submissions to this round have been erased"),
         })?;
         tracing::info!(round = %key, client, bytes, "a damaged part is mended");
         node.wake();
@@ -70,7 +71,11 @@ pub fn keep(
         node.with_round(key, |round| {
             // Everybody who is enrolled is taken: who gets a place is seen once all three nodes have it.
             if round.is_none_or(|r| r.phase != Phase::Open) {
-                return refused(409, "closed", "the round was closed before the part was whole");
+                return refused(
+                    409,
+                    Code::Closed,
+                    "the round was closed before the part was whole",
+                );
             }
             store(node.store.count(record))
         })
@@ -99,7 +104,7 @@ pub fn is_on_roll(node: &Node, spec: &Spec, client: &Enrolled) -> Result<(), Ref
         return Ok(());
     }
     let why = format!("{} was not enrolled when the round was opened", client.name);
-    refused(403, "roll", why)
+    refused(403, Code::Roll, why)
 }
 
 /// What an acknowledged submission is answered with: always the same, but for where the round stands.

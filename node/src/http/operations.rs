@@ -8,6 +8,7 @@ use super::reply::{Body, Refused, blocking, bytes, object, refused};
 use super::routes::LISTED;
 use super::scrape::{KIND, metrics, resident};
 use super::views::status;
+use crate::codes::Code;
 use crate::hex::{Hash, sha256};
 use crate::keys::is_address;
 use crate::node::Node;
@@ -129,7 +130,7 @@ async fn place(
         Seen::Over(None) | Seen::Here => None,
     };
     if let (Err(why), None) = (may, shown) {
-        return refused(403, "forbidden", why);
+        return refused(403, Code::Forbidden, why);
     }
     says(&shown.map_or(OPERATOR.to_string(), |worker| format!("worker {worker}")));
     let body = small(node, request, 1024).await?;
@@ -137,17 +138,17 @@ async fn place(
     let Place { number, address } = told.or_else(|e| {
         refused(
             400,
-            "body",
+            Code::Body,
             format!("{{\"number\": 0, \"address\": \"host:7430\"}} is needed: {e}"),
         )
     })?;
     if may.is_err() && shown != Some(usize::from(number)) {
         let why = "a worker says where it is itself, and not where another one is";
-        return refused(403, "forbidden", why);
+        return refused(403, Code::Forbidden, why);
     }
     if !is_address(&address) {
         let why = "`address` is a host and a port, as in \"w0.a.example:7430\" or \"[::1]:7430\"";
-        return refused(400, "address", why);
+        return refused(400, Code::Address, why);
     }
     match node.peers.tell_worker(number, address.clone()) {
         Err(TellError::None) => {
@@ -155,13 +156,13 @@ async fn place(
             let why = format!(
                 "there is no worker {number}: node.toml has [[worker]] {there} times, and numbers begin with 0"
             );
-            refused(404, "worker", why)
+            refused(404, Code::Worker, why)
         }
         Err(TellError::Configured(at)) => {
             let why = format!(
                 "worker {number} has the address {at} in node.toml: take this line out if what starts the worker says where it is"
             );
-            refused(409, "configured", why)
+            refused(409, Code::Configured, why)
         }
         Ok(news) => {
             // Whoever starts workers may say it again and again, and one after the other.

@@ -1,5 +1,6 @@
 //! Answers, and errors with a code.
 
+use crate::codes::Code;
 use crate::redaction::redacted;
 use crate::state::RoundKey;
 use http_body_util::Full;
@@ -16,24 +17,19 @@ pub type Body = Full<Bytes>;
 #[derive(Debug)]
 pub struct Refused {
     pub status: StatusCode,
-    /// One word by which a program can tell it.
-    pub code: &'static str,
+    pub code: Code,
     /// What is wrong and what to do.
     pub message: String,
 }
 
-pub fn refused<T>(
-    status: u16,
-    code: &'static str,
-    message: impl Into<String>,
-) -> Result<T, Refused> {
+pub fn refused<T>(status: u16, code: Code, message: impl Into<String>) -> Result<T, Refused> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     Err(Refused { status, code, message: message.into() })
 }
 
 /// This node knows no such round.
 pub fn no_round<T>(key: &RoundKey) -> Result<T, Refused> {
-    refused(404, "round", format!("there is no round {key}"))
+    refused(404, Code::Round, format!("there is no round {key}"))
 }
 
 pub fn bytes(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> Response<Body> {
@@ -72,6 +68,6 @@ pub async fn blocking<T: Send + 'static>(
     let span = tracing::Span::current();
     match tokio::task::spawn_blocking(move || span.in_scope(act)).await {
         Ok(done) => Ok(done),
-        Err(_) => refused(500, "bug", "this node has a bug: its log says more"),
+        Err(_) => refused(500, Code::Bug, "this node has a bug: its log says more"),
     }
 }

@@ -6,6 +6,7 @@ use super::health::{alive, ready};
 use super::reply::{Body, Refused, blocking, bytes, no_round, object, refused};
 use super::upload::{About, Uploads};
 use super::views::{enrolled, report, status, task, tasks, terms};
+use crate::codes::Code;
 use crate::config::{Coordinator, Enrolled, Power};
 use crate::hex::{Hash, hex, sha256, unhex};
 use crate::locks::read_lock;
@@ -15,6 +16,7 @@ use crate::round::{OpenError, Wanted, could, open, ordered, retry};
 use crate::state::{Mandate, Order, Phase, Round, RoundKey, Spec, StepError};
 use crate::store::Left;
 use crate::submission::Public;
+use crate::tasks::{Known, Ready};
 use hyper::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
@@ -64,10 +66,28 @@ pub async fn answer(
     caller: &Caller,
     request: Request<Inbound>,
 ) -> Response<Body> {
-    let (begun, kind) = (Instant::now(), kind(request.method(), request.uri().path()));
-    let id = id_of(&request);
-    let span = tracing::info_span!("request", id, kind, round = round_of(request.uri().path()));
-    let mut answer = answered(node, uploads, caller, request).instrument(span.clone()).await;
+    let begun = Instant::now();
+    let (id, path) = (id_of(&request), request.uri().path().to_string());
+    let parts: Vec<&str> = path.split('/').skip(1).collect();
+    let kind = kind(request.method(), &parts);
+    let round = match parts.as_slice() {
+        ["v1", "tasks", task, "rounds", round, ..] => key(task, round).ok().map(|k| k.to_string()),
+        _ => None,
+    };
+    let span = tracing::info_span!("request", id, kind, round);
+    let done = route(node, uploads, caller, &parts, request).instrument(span.clone()).await;
+    let mut answer = done.unwrap_or_else(|e| {
+        span.in_scope(|| {
+            node.metrics.refused.inc();
+            tracing::debug!(
+                status = e.status.as_u16(),
+                code = e.code.to_string(),
+                message = e.message,
+                "refused"
+            );
+            e.into()
+        })
+    });
     let (status, after) = (answer.status().as_u16(), begun.elapsed());
     if let Ok(id) = HeaderValue::from_str(&id) {
         answer.headers_mut().insert(REQUEST_ID, id);
@@ -94,32 +114,9 @@ fn id_of(request: &Request<Inbound>) -> String {
     )
 }
 
-/// The round that a path is about.
-fn round_of(path: &str) -> Option<String> {
-    match path.split('/').skip(1).collect::<Vec<_>>().as_slice() {
-        ["v1", "tasks", task, "rounds", round, ..] => key(task, round).ok().map(|k| k.to_string()),
-        _ => None,
-    }
-}
-
-async fn answered(
-    node: &Arc<Node>,
-    uploads: &Arc<Uploads>,
-    caller: &Caller,
-    request: Request<Inbound>,
-) -> Response<Body> {
-    let done = route(node, uploads, caller, request).await;
-    done.unwrap_or_else(|e| {
-        node.metrics.refused.inc();
-        tracing::debug!(status = e.status.as_u16(), code = e.code, message = e.message, "refused");
-        e.into()
-    })
-}
-
 /// What kind of request it is, for metrics: a stranger cannot make up new ones.
-fn kind(method: &Method, path: &str) -> &'static str {
-    let parts: Vec<&str> = path.split('/').skip(1).collect();
-    match parts.as_slice() {
+fn kind(method: &Method, parts: &[&str]) -> &'static str {
+    match parts {
         ["v1", "health" | "ready" | "openapi.json"] => "health",
         ["v1", "tasks"] => "tasks",
         ["v1", "tasks", _, "artifact"] | ["v1", "tasks", _, "rounds", _, "circuit"] => "artifact",
@@ -139,17 +136,15 @@ async fn route(
     node: &Arc<Node>,
     uploads: &Arc<Uploads>,
     caller: &Caller,
+    parts: &[&str],
     request: Request<Inbound>,
 ) -> Result<Response<Body>, Refused> {
-    let path = request.uri().path().to_string();
-    let parts: Vec<&str> = path.split('/').skip(1).collect();
-    let get = request.method() == Method::GET;
-    match parts.as_slice() {
-        ["v1", "openapi.json"] if get => {
+    match (request.method(), parts) {
+        (&Method::GET, ["v1", "openapi.json"]) => {
             return Ok(bytes(StatusCode::OK, "application/json", OPENAPI));
         }
-        ["v1", "health"] if get => return Ok(alive(node)),
-        ["v1", "ready"] if get => return ready(node).await,
+        (&Method::GET, ["v1", "health"]) => return Ok(alive(node)),
+        (&Method::GET, ["v1", "ready"]) => return ready(node).await,
         _ => {}
     }
     let who = who(node, caller.certificate.as_deref(), &request)?;
@@ -157,117 +152,122 @@ async fn route(
         Who::Client(client) => &client.name,
         Who::Coordinator(_) => "",
     });
-    match (request.method(), parts.as_slice()) {
-        (&Method::GET, ["v1", "tasks"]) => Ok(object(200, &tasks(node))),
-        (&Method::GET, ["v1", "roll"]) if !matches!(who, Who::Client(_)) => {
-            Ok(object(200, &enrolled(node)))
-        }
-        (&Method::GET, ["v1", "tasks", task, "terms"]) if !matches!(who, Who::Client(_)) => {
+    let query = request.uri().query().map(str::to_string);
+    match (&who, request.method(), parts) {
+        (_, &Method::GET, ["v1", "tasks"]) => Ok(object(200, &tasks(node))),
+        (Who::Coordinator(_), &Method::GET, ["v1", "roll"]) => Ok(object(200, &enrolled(node))),
+        (Who::Coordinator(_), &Method::GET, ["v1", "tasks", task, "terms"]) => {
             match terms(node, task) {
                 Some(terms) => Ok(object(200, &terms)),
-                None => refused(404, "task", "there is no such task"),
+                None => refused(404, Code::Task, "there is no such task"),
             }
         }
-        (&Method::GET, ["v1", "tasks", task, "artifact"]) => {
-            // The circuit for fewer clients may have to be compiled again.
+        // A client cannot make this node compile.
+        (Who::Client(_), &Method::GET, ["v1", "tasks", _, "artifact"]) if query.is_some() => {
+            refused(403, Code::Role, "circuits for fewer clients are for the coordinator")
+        }
+        (_, &Method::GET, ["v1", "tasks", task, "artifact"]) => {
             let (node, task) = (node.clone(), task.to_string());
-            let query = request.uri().query().map(str::to_string);
-            // A client cannot make this node compile.
-            if query.is_some() && matches!(who, Who::Client(_)) {
-                return refused(403, "role", "circuits for fewer clients are for the coordinator");
-            }
             blocking(move || artifact(&node, &task, query.as_deref())).await?
         }
-        (&Method::GET, ["v1", "tasks", task, "rounds"]) => {
+        (_, &Method::GET, ["v1", "tasks", task, "rounds"]) => {
             let (node, task) = (node.clone(), task.to_string());
-            let before = request.uri().query().map(|q| q.strip_prefix("before=")?.parse().ok());
-            let before = match before {
+            let before = match query.map(|q| q.strip_prefix("before=")?.parse().ok()) {
                 None => u64::MAX,
                 Some(Some(n)) => n,
                 Some(None) => {
-                    return refused(400, "query", "?before=NUMBER is all that can be asked");
+                    return refused(400, Code::Query, "?before=NUMBER is all that can be asked");
                 }
             };
-            let all = move || {
-                let of = |r: &Arc<Round>| r.spec.key.task == task && r.spec.key.round < before;
-                let of: Vec<_> = node.rounds().into_iter().filter(of).collect();
-                let last = &of[of.len().saturating_sub(LISTED)..];
-                last.iter().map(|r| status(&node, r)).collect::<Vec<Value>>()
-            };
-            Ok(object(200, &blocking(all).await?))
+            Ok(object(200, &blocking(move || rounds(&node, &task, before)).await?))
         }
-        (method, ["v1", "tasks", task, "rounds", round, rest @ ..]) => {
-            let method = method.clone();
-            let key = key(task, round)?;
-            match (who, rest) {
-                (_, []) if method == Method::GET => match node.round(&key) {
-                    Some(round) => {
-                        let node = node.clone();
-                        Ok(object(200, &blocking(move || status(&node, &round)).await?))
-                    }
-                    None => no_round(&key),
-                },
-                (Who::Client(client), ["submissions", submission]) => {
-                    let about = About { key, submission, client: &client };
-                    match method {
-                        Method::POST => uploads.announce(node, about, request).await,
-                        Method::GET | Method::HEAD => uploads.state(node, about).await,
-                        Method::PATCH => uploads.piece(node, about, request).await,
-                        _ => refused(405, "method", "POST announces, PATCH sends, GET asks"),
-                    }
-                }
-                (Who::Client(client), ["reveals"]) if method == Method::DELETE => {
-                    let (node, only) = (node.clone(), only_asks(&request)?);
-                    blocking(move || erase_own(&node, &key, &client.name, only)).await?
-                }
-                (Who::Client(client), ["reveals"]) => {
-                    let node = node.clone();
-                    blocking(move || reveals(&node, &key, &method, &client.name)).await?
-                }
-                (_, ["opening"]) if method == Method::GET => match node.round(&key) {
-                    Some(round) => Ok(object(200, &round.spec)),
-                    None => no_round(&key),
-                },
-                (_, [what @ ("task" | "circuit")]) if method == Method::GET => {
-                    opened_with(node, &key, what)
-                }
-                (Who::Coordinator(who), rest) => {
-                    permitted(&who, &method, rest)?;
-                    match (&method, rest) {
-                        (&Method::POST, []) => opened(node, key, request).await,
-                        (&Method::DELETE, []) => {
-                            let query =
-                                request.uri().query().and_then(|q| q.strip_prefix("opening="));
-                            let Some(opening) = query.and_then(Hash::parse) else {
-                                return refused(
-                                    400,
-                                    "query",
-                                    "?opening=HASH says what is withdrawn",
-                                );
-                            };
-                            let node = node.clone();
-                            blocking(move || withdrawn(&node, &key, &opening)).await?
-                        }
-                        (&Method::POST, [what @ ("close" | "abort")]) => {
-                            let order = if *what == "close" { Order::Close } else { Order::Abort };
-                            obeyed(node, key, order, request).await
-                        }
-                        (&Method::DELETE, [what @ ("words" | "submissions" | "reveals")]) => {
-                            let (node, what, only) =
-                                (node.clone(), what.to_string(), only_asks(&request)?);
-                            blocking(move || erase(&node, &key, &what, only)).await?
-                        }
-                        _ => {
-                            let (node, rest) = (node.clone(), rest.join("/"));
-                            blocking(move || coordinate(&node, key, &method, &rest)).await?
-                        }
-                    }
-                }
-                _ => refused(403, "role", "this is not for clients"),
+        (_, _, ["v1", "tasks", task, "rounds", round, rest @ ..]) => {
+            of_round(node, uploads, &who, key(task, round)?, rest, request).await
+        }
+        _ => nothing(),
+    }
+}
+
+/// What somebody asks or orders of a round.
+async fn of_round(
+    node: &Arc<Node>,
+    uploads: &Arc<Uploads>,
+    who: &Who,
+    key: RoundKey,
+    what: &[&str],
+    request: Request<Inbound>,
+) -> Result<Response<Body>, Refused> {
+    let method = request.method().clone();
+    if let Who::Coordinator(who) = who {
+        permitted(who, &method, what)?;
+    }
+    let here = node.clone();
+    match (who, &method, what) {
+        (_, &Method::GET, []) => {
+            let round = known(node, &key)?;
+            Ok(object(200, &blocking(move || status(&here, &round)).await?))
+        }
+        (_, &Method::GET, ["opening"]) => Ok(object(200, &known(node, &key)?.spec)),
+        (_, &Method::GET, ["task"]) => Ok(object(200, &task(node, &*opened_with(node, &key)?))),
+        (_, &Method::GET, ["circuit"]) => Ok(circuit(&opened_with(node, &key)?.full)),
+        (Who::Client(client), _, ["submissions", submission]) => {
+            let about = About { key, submission, client };
+            match method {
+                Method::POST => uploads.announce(node, about, request).await,
+                Method::GET | Method::HEAD => uploads.state(node, about).await,
+                Method::PATCH => uploads.piece(node, about, request).await,
+                _ => refused(405, Code::Method, "POST announces, PATCH sends, GET asks"),
             }
         }
-        _ => refused(404, "path", "there is nothing here: see /v1/openapi.json"),
+        (Who::Client(client), &Method::DELETE, ["reveals"]) => {
+            let (client, only) = (client.name.clone(), only_asks(&request)?);
+            blocking(move || erase_own(&here, &key, &client, only)).await?
+        }
+        (Who::Client(client), _, ["reveals"]) => {
+            let client = client.name.clone();
+            blocking(move || reveals(&here, &key, &method, &client)).await?
+        }
+        (Who::Client(_), _, _) => refused(403, Code::Role, "this is not for clients"),
+        (_, &Method::POST, []) => opened(node, key, request).await,
+        (_, &Method::DELETE, []) => {
+            let query = request.uri().query().and_then(|q| q.strip_prefix("opening="));
+            let Some(opening) = query.and_then(Hash::parse) else {
+                return refused(400, Code::Query, "?opening=HASH says what is withdrawn");
+            };
+            blocking(move || withdrawn(&here, &key, &opening)).await?
+        }
+        (_, &Method::POST, ["close"]) => obeyed(node, key, Order::Close, request).await,
+        (_, &Method::POST, ["abort"]) => obeyed(node, key, Order::Abort, request).await,
+        (_, &Method::GET, ["retry"]) => blocking(move || may_retry(&here, &key)).await?,
+        (_, &Method::POST, ["retry"]) => blocking(move || retried(&here, &key)).await?,
+        (_, &Method::GET, ["artifact"]) => blocking(move || ran(&here, &key)).await?,
+        (_, &Method::GET, ["report"]) => blocking(move || reported(&here, &key)).await?,
+        (_, &Method::GET, ["words"]) => blocking(move || words(&here, &key)).await?,
+        (_, &Method::DELETE, [what @ ("words" | "submissions" | "reveals")]) => {
+            let (what, only) = (what.to_string(), only_asks(&request)?);
+            blocking(move || erase(&here, &key, &what, only)).await?
+        }
+        _ => known(node, &key).and_then(|_| nothing()),
     }
+}
+
+fn nothing<T>() -> Result<T, Refused> {
+    refused(404, Code::Path, "there is nothing here: see /v1/openapi.json")
+}
+
+fn known(node: &Node, key: &RoundKey) -> Result<Arc<Round>, Refused> {
+    node.round(key).map_or_else(|| no_round(key), Ok)
+}
+
+fn circuit(ready: &Ready) -> Response<Body> {
+    bytes(StatusCode::OK, "application/octet-stream", ready.artifact.clone())
+}
+
+/// The last rounds of a task before one.
+fn rounds(node: &Node, task: &str, before: u64) -> Vec<Value> {
+    let of = |r: &Arc<Round>| r.spec.key.task == task && r.spec.key.round < before;
+    let of: Vec<_> = node.rounds().into_iter().filter(of).collect();
+    of[of.len().saturating_sub(LISTED)..].iter().map(|r| status(node, r)).collect()
 }
 
 fn who(
@@ -291,7 +291,7 @@ fn who(
         Some(client) => Ok(Who::Client(client.clone().into())),
         None => refused(
             401,
-            "unknown",
+            Code::Unknown,
             "a token for this node (Authorization: Bearer) or a certificate of an enrolled client is needed",
         ),
     }
@@ -308,21 +308,21 @@ fn permitted(who: &Coordinator, method: &Method, rest: &[&str]) -> Result<(), Re
         true => Ok(()),
         false => {
             let why = format!("the coordinator `{}` may not do that: it needs `{name}`", who.name);
-            refused(403, "role", why)
+            refused(403, Code::Role, why)
         }
     }
 }
 
 fn key(task: &str, round: &str) -> Result<RoundKey, Refused> {
     if !is_name(task) {
-        return refused(404, "task", "there is no such task");
+        return refused(404, Code::Task, "there is no such task");
     }
     let number = round.parse().ok().filter(|n| *n <= RoundKey::LAST);
     match number {
         Some(round) => Ok(RoundKey { task: task.into(), round }),
         None => {
             let why = format!("a round is a number from 0 to {} (2^53 - 1)", RoundKey::LAST);
-            refused(400, "number", why)
+            refused(400, Code::Number, why)
         }
     }
 }
@@ -330,20 +330,19 @@ fn key(task: &str, round: &str) -> Result<RoundKey, Refused> {
 /// The artifact of a task, for all clients or for so many.
 fn artifact(node: &Node, task: &str, query: Option<&str>) -> Result<Response<Body>, Refused> {
     let Some(known) = node.task(task) else {
-        return refused(404, "task", "there is no such task");
+        return refused(404, Code::Task, "there is no such task");
     };
     let clients = match query.map(|q| q.strip_prefix("clients=").and_then(|n| n.parse().ok())) {
         None => known.full.clients,
         Some(Some(n)) => n,
-        Some(None) => return refused(400, "query", "?clients=NUMBER is all that can be asked"),
+        Some(None) => return refused(400, Code::Query, "?clients=NUMBER is all that can be asked"),
     };
     if clients < known.task.minimum || clients > known.full.clients {
-        return refused(404, "clients", "no round of the task is for so many clients");
+        return refused(404, Code::Clients, "no round of the task is for so many clients");
     }
-    match node.circuit(&known, clients) {
-        Ok(ready) => Ok(bytes(StatusCode::OK, "application/octet-stream", ready.artifact.clone())),
-        Err(why) => refused(409, "circuit", why),
-    }
+    node.circuit(&known, clients)
+        .map(|c| circuit(&c))
+        .or_else(|why| refused(409, Code::Circuit, why))
 }
 
 /// A coordinator withdraws an opening.
@@ -353,68 +352,61 @@ fn withdrawn(node: &Node, key: &RoundKey, opening: &Hash) -> Result<Response<Bod
         Err(StepError::Unknown) => no_round(key),
         Err(StepError::Store(why)) => {
             tracing::error!(round = %key, why, "a round could not be withdrawn");
-            refused(500, "store", "this node's store fails: its log says why")
+            refused(500, Code::Store, "this node's store fails: its log says why")
         }
-        Err(e) => refused(409, "step", e.to_string()),
+        Err(e) => refused(409, Code::Step, e.to_string()),
     }
 }
 
-/// What a coordinator does with a round that is there.
-fn coordinate(
-    node: &Arc<Node>,
-    key: RoundKey,
-    method: &Method,
-    rest: &str,
-) -> Result<Response<Body>, Refused> {
-    let Some(round) = node.round(&key) else {
-        return no_round(&key);
-    };
-    match (method, rest) {
-        (&Method::GET, "artifact") => ran(node, &key),
-        (&Method::POST, "retry") => match retry(node, &key) {
-            Ok(round) => Ok(object(200, &status(node, &round))),
-            Err(e) => speaks(e, "busy", "retry"),
-        },
-        (&Method::GET, "retry") if !node.leads() => {
-            refused(409, "retry", "ask node 0, which asks the others")
-        }
-        (&Method::GET, "retry") => match could(node, &key) {
-            Ok(()) => Ok(object(200, &json!({ "may": true, "why": null }))),
-            Err(OpenError::Refused(why)) => Ok(object(200, &json!({ "may": false, "why": why }))),
-            Err(e) => speaks(e, "busy", "retry"),
-        },
-        (&Method::GET, "report") => Ok(object(200, &report(node, &round))),
-        (&Method::GET, "words") if round.phase == Phase::Released => {
-            match node.store.kept(&key, Left::Result) {
-                Ok(words) => Ok(bytes(StatusCode::OK, "application/octet-stream", words.to_vec())),
-                Err(_) => {
-                    refused(410, "collected", "this node's words of the result have been erased")
-                }
-            }
-        }
-        (&Method::GET, "words") => refused(409, "phase", format!("the round is {}", round.phase)),
-        _ => refused(404, "path", "there is nothing here: see /v1/openapi.json"),
+/// Whether a round may be run again.
+fn may_retry(node: &Arc<Node>, key: &RoundKey) -> Result<Response<Body>, Refused> {
+    known(node, key)?;
+    if !node.leads() {
+        return refused(409, Code::Retry, "ask node 0, which asks the others");
+    }
+    match could(node, key) {
+        Ok(()) => Ok(object(200, &json!({ "may": true, "why": null }))),
+        Err(OpenError::Refused(why)) => Ok(object(200, &json!({ "may": false, "why": why }))),
+        Err(e) => speaks(e, Code::Busy, Code::Retry),
     }
 }
 
-/// What a round was opened with, for whoever submits to it: the task, or its circuit for all clients. The task may be another
-/// one by now.
-fn opened_with(node: &Node, key: &RoundKey, what: &str) -> Result<Response<Body>, Refused> {
-    let Some(round) = node.round(key) else {
-        return no_round(key);
-    };
+fn retried(node: &Arc<Node>, key: &RoundKey) -> Result<Response<Body>, Refused> {
+    known(node, key)?;
+    match retry(node, key) {
+        Ok(round) => Ok(object(200, &status(node, &round))),
+        Err(e) => speaks(e, Code::Busy, Code::Retry),
+    }
+}
+
+fn reported(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
+    Ok(object(200, &report(node, &known(node, key)?)))
+}
+
+/// This node's words of the result.
+fn words(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
+    let round = known(node, key)?;
+    if round.phase != Phase::Released {
+        return refused(409, Code::Phase, format!("the round is {}", round.phase));
+    }
+    match node.store.kept(key, Left::Result) {
+        Ok(words) => Ok(bytes(StatusCode::OK, "application/octet-stream", words.to_vec())),
+        Err(_) => refused(410, Code::Collected, "this node's words of the result have been erased"),
+    }
+}
+
+/// The task that a round was opened with, for whoever submits to it. It may be another one by now.
+fn opened_with(node: &Node, key: &RoundKey) -> Result<Arc<Known>, Refused> {
+    let round = known(node, key)?;
     match node.task_of(&round.spec).filter(|k| k.full.hash == round.spec.circuit) {
-        Some(known) if what == "task" => Ok(object(200, &task(node, &known))),
-        Some(known) => {
-            let artifact = known.full.artifact.clone();
-            Ok(bytes(StatusCode::OK, "application/octet-stream", artifact))
-        }
-        None => refused(409, "circuit", "this node has another circuit for the task by now"),
+        Some(known) => Ok(known),
+        None => refused(409, Code::Circuit, "this node has another circuit for the task by now"),
     }
 }
 
 /// The circuit that a round was run with. The task may have another one by now.
 fn ran(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
+    known(node, key)?;
     let round = match node.record(key) {
         Ok(found) => found,
         Err(e) => return stored(Err(e)),
@@ -423,12 +415,11 @@ fn ran(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
         let clients = r.agreement.as_ref()?.clients;
         Some((r, clients))
     }) else {
-        return refused(409, "phase", "nothing was agreed of the round, or it was erased");
+        return refused(409, Code::Phase, "nothing was agreed of the round, or it was erased");
     };
-    match node.circuit_of(&round.spec, clients) {
-        Ok(ready) => Ok(bytes(StatusCode::OK, "application/octet-stream", ready.artifact.clone())),
-        Err(why) => refused(409, "circuit", why),
-    }
+    node.circuit_of(&round.spec, clients)
+        .map(|c| circuit(&c))
+        .or_else(|why| refused(409, Code::Circuit, why))
 }
 
 /// What a round reveals to a member of a party set.
@@ -438,35 +429,33 @@ fn reveals(
     method: &Method,
     client: &str,
 ) -> Result<Response<Body>, Refused> {
-    let Some(round) = node.round(key) else {
-        return no_round(key);
-    };
+    let round = known(node, key)?;
     match (method, round.phase) {
         (&Method::GET, Phase::Aborted) => {
             let why = round.aborted.as_deref().unwrap_or("");
-            refused(409, "aborted", format!("the round was aborted: {why}"))
+            refused(409, Code::Aborted, format!("the round was aborted: {why}"))
         }
         (&Method::GET, Phase::Released) => match node.store.reveal(key, client) {
             Ok(Some(own)) => Ok(bytes(StatusCode::OK, "application/json", own.to_vec())),
             Ok(None) => refused(
                 404,
-                "reveal",
+                Code::Reveal,
                 format!("the round has revealed nothing to `{client}`, or it has been erased"),
             ),
             Err(e) => stored(Err(e)),
         },
-        (&Method::GET, phase) => refused(409, "early", format!("the round is {phase}")),
-        _ => refused(405, "method", "GET fetches, DELETE erases"),
+        (&Method::GET, phase) => refused(409, Code::Early, format!("the round is {phase}")),
+        _ => refused(405, Code::Method, "GET fetches, DELETE erases"),
     }
 }
 
 /// What speaks against something, with the codes for a node that is away and for one that says no.
-fn speaks<T>(e: OpenError, away: &'static str, no: &'static str) -> Result<T, Refused> {
+fn speaks<T>(e: OpenError, away: Code, no: Code) -> Result<T, Refused> {
     match e {
         OpenError::Away(why) => refused(503, away, why),
         OpenError::Refused(why) => refused(409, no, why),
-        OpenError::Exists(why) => refused(409, "exists", why),
-        OpenError::Full => refused(507, "full", e.to_string()),
+        OpenError::Exists(why) => refused(409, Code::Exists, why),
+        OpenError::Full => refused(507, Code::Full, e.to_string()),
     }
 }
 
@@ -474,12 +463,12 @@ fn speaks<T>(e: OpenError, away: &'static str, no: &'static str) -> Result<T, Re
 fn told(
     node: &Node,
     done: Result<Option<Arc<Round>>, OpenError>,
-    no: &'static str,
+    no: Code,
 ) -> Result<Response<Body>, Refused> {
     match done {
         Ok(Some(round)) => Ok(object(200, &status(node, &round))),
         Ok(None) => Ok(object(200, &json!({ "ok": true }))),
-        Err(e) => speaks(e, "away", no),
+        Err(e) => speaks(e, Code::Away, no),
     }
 }
 
@@ -492,15 +481,15 @@ async fn opened(
     let body = small(node, request, most).await?;
     let Opening { opening, public, check } = read(&body)?;
     if opening.key != key {
-        return refused(400, "body", "the opening is of another round than the request");
+        return refused(400, Code::Body, "the opening is of another round than the request");
     }
     let public: Option<Public> = public.iter().map(|(j, x)| Some((*j, unhex(x)?))).collect();
     let Some(public) = public else {
-        return refused(400, "body", "public inputs are hexadecimal digits");
+        return refused(400, Code::Body, "public inputs are hexadecimal digits");
     };
     let wanted = if check { Wanted::Checked } else { Wanted::Opened };
     let node = node.clone();
-    blocking(move || told(&node, open(&node, opening, &public, wanted), "open")).await?
+    blocking(move || told(&node, open(&node, opening, &public, wanted), Code::Open)).await?
 }
 
 /// Does what a coordinator has ordered.
@@ -512,16 +501,14 @@ async fn obeyed(
 ) -> Result<Response<Body>, Refused> {
     let body = small(node, request, ORDER).await?;
     let by: Mandate = read(&body)?;
-    if node.round(&key).is_none() {
-        return no_round(&key);
-    }
+    known(node, &key)?;
     let node = node.clone();
-    blocking(move || told(&node, ordered(&node, &key, order, by).map(Some), "step")).await?
+    blocking(move || told(&node, ordered(&node, &key, order, by).map(Some), Code::Step)).await?
 }
 
 fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {
     serde_json::from_slice(body).or_else(|e| {
         let at = format!("line {} column {}", e.line(), e.column());
-        refused(400, "body", format!("{at}: not as the description has it"))
+        refused(400, Code::Body, format!("{at}: not as the description has it"))
     })
 }

@@ -14,6 +14,7 @@ use super::body::{Inbound, Paced, small};
 use super::keep::{Place, is_mended, is_on_roll, keep, receipt, store};
 use super::reply::{Body, Refused, blocking, no_round, object, refused};
 use crate::clock::now;
+use crate::codes::Code;
 use crate::config::Enrolled;
 use crate::hex::Hex;
 use crate::locks::lock;
@@ -128,18 +129,18 @@ impl Uploads {
         let Ok(manifest) = serde_json::from_slice::<Manifest>(&body) else {
             return refused(
                 400,
-                "manifest",
+                Code::Manifest,
                 "the body is not a manifest as the description has it",
             );
         };
         let About { key, submission, client } = about;
         if let Err(e) = manifest.check(&key.task, key.round, &client.name, &client.key) {
-            return refused(403, "manifest", e.to_string());
+            return refused(403, Code::Manifest, e.to_string());
         }
         if manifest.submission.to_string() != submission {
             return refused(
                 400,
-                "manifest",
+                Code::Manifest,
                 "the manifest names another submission than the request",
             );
         }
@@ -171,7 +172,7 @@ impl Uploads {
                     Some(known) => self.begin(node, &place, (&known.full, enrolled), manifest),
                     None => refused(
                         409,
-                        "circuit",
+                        Code::Circuit,
                         "this node's part of the submission is damaged, and it has another circuit for the task by now",
                     ),
                 })
@@ -187,25 +188,25 @@ impl Uploads {
         };
         if round.phase == Phase::Aborted {
             let why = round.aborted.as_deref().unwrap_or("");
-            return refused(409, "aborted", format!("the round was aborted: {why}"));
+            return refused(409, Code::Aborted, format!("the round was aborted: {why}"));
         }
         let known = node.task_of(&round.spec).filter(|_| round.phase == Phase::Open);
         let Some(known) =
             known.filter(|_| now() < round.spec.deadline.saturating_add(round.spec.grace))
         else {
-            return refused(409, "closed", "the round takes no submissions any more");
+            return refused(409, Code::Closed, "the round takes no submissions any more");
         };
         if manifest.circuit != round.spec.circuit {
             return refused(
                 409,
-                "circuit",
+                Code::Circuit,
                 format!("the round's circuit is {}: fetch it again", round.spec.circuit),
             );
         }
         if manifest.opening != round.spec.digest() {
             return refused(
                 409,
-                "opening",
+                Code::Opening,
                 "the submission is for another opening of the round: ask all three nodes for it again",
             );
         }
@@ -219,7 +220,7 @@ impl Uploads {
                 }
                 Err(_) => refused(
                     409,
-                    "busy",
+                    Code::Busy,
                     "a piece of this client's submission is being read: ask for its state",
                 ),
             };
@@ -227,7 +228,7 @@ impl Uploads {
         if now() >= round.spec.deadline {
             return refused(
                 409,
-                "closed",
+                Code::Closed,
                 "the round's deadline is over: only what has begun is still taken",
             );
         }
@@ -248,7 +249,7 @@ impl Uploads {
             let why = format!(
                 "{client} is enrolled for the party set `{named}`, which gives nothing in this task"
             );
-            return refused(403, "set", why);
+            return refused(403, Code::Set, why);
         };
         let mut checker = Checker::new(&full.circuit, number, node.me(), &manifest);
         let length = checker.expected();
@@ -259,7 +260,7 @@ impl Uploads {
         let mut all = self.all();
         let shared = all.entry(place.clone()).or_insert_with(|| Shared::new(fresh.into())).clone();
         let Ok(mut p) = shared.try_lock() else {
-            return refused(409, "busy", "a piece of this client's submission is being read");
+            return refused(409, Code::Busy, "a piece of this client's submission is being read");
         };
         drop(all);
         if p.manifest == manifest && p.file.is_some() {
@@ -295,7 +296,7 @@ impl Uploads {
                 return Ok(progress(&p));
             }
         }
-        refused(404, "submission", "this submission has not been announced")
+        refused(404, Code::Submission, "this submission has not been announced")
     }
 
     /// Takes a piece of a part.
@@ -315,12 +316,16 @@ impl Uploads {
             .get("upload-offset")
             .and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
         let Some(offset) = offset else {
-            return refused(400, "offset", "the header Upload-Offset says where the piece begins");
+            return refused(
+                400,
+                Code::Offset,
+                "the header Upload-Offset says where the piece begins",
+            );
         };
         let missing = || {
             refused(
                 404,
-                "submission",
+                Code::Submission,
                 "this submission has not been announced, or the node was restarted: announce it",
             )
         };
@@ -329,21 +334,21 @@ impl Uploads {
         let p = match partial.clone().try_lock_owned() {
             Ok(p) => p,
             Err(_) => {
-                return refused(409, "busy", "another piece of this submission is being read");
+                return refused(409, Code::Busy, "another piece of this submission is being read");
             }
         };
         if p.manifest.submission.to_string() != submission {
             return missing();
         }
         if offset != p.taken {
-            return refused(409, "offset", format!("the node is at offset {}", p.taken));
+            return refused(409, Code::Offset, format!("the node is at offset {}", p.taken));
         }
         let left = p.length - p.taken;
         let sent = request.body().size_hint().lower();
         if sent > left {
             return refused(
                 413,
-                "length",
+                Code::Length,
                 format!(
                     "the part has {} bytes, of which {left} are still to come, and {sent} were sent: it is the part of another node or circuit",
                     p.length
@@ -364,7 +369,7 @@ impl Uploads {
         let taking = tokio::spawn(taking.in_current_span());
         match taking.await {
             Ok(done) => done,
-            Err(_) => refused(500, "bug", "this node has a bug: its log says more"),
+            Err(_) => refused(500, Code::Bug, "this node has a bug: its log says more"),
         }
     }
 
@@ -377,7 +382,7 @@ impl Uploads {
         body: Inbound,
     ) -> Result<Response<Body>, Refused> {
         let Some((mut sealer, mut checker)) = p.file.take() else {
-            return refused(404, "submission", "this submission has not been announced");
+            return refused(404, Code::Submission, "this submission has not been announced");
         };
         let submission = p.manifest.submission;
         let mut body = Paced::new(node, body);
@@ -391,7 +396,7 @@ impl Uploads {
                 self.drop_file(node, place, submission).await;
                 return refused(
                     413,
-                    "length",
+                    Code::Length,
                     format!("the part has {} bytes, and more came", p.length),
                 );
             }

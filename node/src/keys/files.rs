@@ -19,7 +19,6 @@ pub enum KeysError {
     /// No key or certificate could be made.
     #[error("a certificate cannot be made: {0}")]
     Certificate(#[from] rcgen::Error),
-    /// No randomness.
     #[error("no randomness from the operating system: {0}")]
     Randomness(#[from] getrandom::Error),
     /// What is asked for cannot be.

@@ -10,7 +10,6 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-/// A worker's folder.
 fn folder_of(folder: &Path, node: usize, worker: usize) -> PathBuf {
     folder.join(format!("node-{node}/worker-{worker}"))
 }

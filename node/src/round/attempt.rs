@@ -23,9 +23,10 @@ use crate::words::{Words, pack};
 use slvr_circuit::Circuit;
 use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use slvr_runtime::party::{
-    Doors, Intake, Invalid, Origin, Party, Replaced, RunError, Submitted, Workers,
+    Held, Intake, Invalid, Origin, Party, Replaced, RunError, Submitted, Uploads, Workers,
 };
 use slvr_runtime::share::deal::Upload;
+use slvr_runtime::share::state::Kept;
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -172,73 +173,23 @@ fn attempt<'a>(
     let mut crew = crew.map_err(|e| format!("no thread is left: {e}"))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
     node.status.doing(key, "reading submissions", layers);
-    let public = node.store.public(key).map_err(|e| e.to_string())?;
-    let public = unpack_public(&ready.circuit, &public)?;
-    let mut intake = Intake::new(&ready.circuit, me, dealing(&key.task, key.round), true);
-    let mut damaged = Ok(());
-    let clients = (0..ready.clients as usize).map(|k| (ready.set, k, agreement.member(k)));
-    let of_set = |(set, name, size): &(usize, String, u64)| {
-        let set = *set;
-        let entries = agreement.others.iter().filter(|e| e.set.as_ref() == Some(name));
-        entries
-            .take(*size as usize)
-            .enumerate()
-            .map(move |(k, e)| (set, k, Some(e)))
-            .collect::<Vec<_>>()
-    };
-    let given: Vec<_> = clients.chain(ready.others.iter().flat_map(of_set)).collect();
-    if !ready.circuit.loaded().is_empty() {
-        // Before anything is taken in, so that no part is kept in memory.
-        let named =
-            given.iter().filter_map(|(set, k, e)| Some(((*set, *k), e.as_ref()?.client.clone())));
-        let clients: BTreeMap<_, _> = named.collect();
-        if let Some(crew) = &mut crew {
-            crew.load_from(clients.clone());
-        }
-        let (key, circuit) = (key.clone(), ready.circuit.clone());
-        intake.load_from(Arc::new(Stored { node: node.clone(), key, circuit, clients }));
-    }
-    for (set, member, entry) in given {
-        let upload = match entry {
-            Some(entry) => {
-                let part = match node.store.read_part(key, &entry.client) {
-                    Ok(part) => part,
-                    // All that are damaged are found in one attempt.
-                    Err(_) if node.store.is_damaged(key, &entry.client) => {
-                        damaged = undamaged(node, key);
-                        continue;
-                    }
-                    Err(e) => return Err(e.to_string().into()),
-                };
-                Some(unpack(&ready.circuit, set, me, &part).map_err(|e| e.to_string())?)
-            }
-            None => None,
-        };
-        intake.take(set, member, upload.as_ref());
-    }
-    damaged?;
-    let (inputs, uploads) = intake.finish(&public);
+    let (inputs, uploads) = inputs(node, key, ready, &agreement, crew.as_mut())?;
     node.status.doing(key, "computing", layers);
     let start = Instant::now();
     let aborted = node.aborted(key);
     let ends = [aborted, lost];
     let mut link = Watched { links, node, key, ends, spoken, words: Vec::new() };
     let count = |done, _| node.status.update(key, |p| p.done = done);
+    let prss = Prss::new(me, &seeds, run);
     let party = Party {
-        circuit: &ready.circuit,
-        prss: Prss::new(me, &seeds, run).into(),
-        link: &mut link,
-        run,
         uploads,
         invalid: Invalid::Stop,
         state: states::before(node, ready, &round.spec)?,
-        deadline: node.deadline(),
-        transcript: None,
         progress: Some(&count),
         workers: crew.as_mut().map(|crew| crew as &mut dyn Workers),
-        doors: Doors::default(),
+        ..Party::new(&ready.circuit, prss, &mut link, run, node.deadline())
     };
-    let (report, kept) = match party.run_keeping(inputs) {
+    let (report, kept) = match party.run(inputs) {
         Ok(done) => done,
         Err(RunError::Invalid(gone)) => {
             return Ok(rejected(&gone, name.attempt, ready, &agreement));
@@ -255,7 +206,84 @@ fn attempt<'a>(
     };
     let seconds = start.elapsed().as_secs_f64();
     let Watched { words, .. } = link;
-    let (words, own) = reveals::split((me, key), ready, &agreement, run, words)?;
+    keep((node, key), ready, &agreement, run, (words, kept))?;
+    Ok(Ended::Computed(Outcome {
+        attempt: name.attempt,
+        run: Hex(run.0),
+        rounds: report.rounds,
+        bytes_sent: report.bytes_sent,
+        peak_memory: report.peak_memory,
+        workers: crew.as_ref().map_or(Vec::new(), Crew::work),
+        connect_seconds,
+        seconds,
+    }))
+}
+
+/// What this node holds of the inputs of a round.
+fn inputs(
+    node: &Arc<Node>,
+    key: &RoundKey,
+    ready: &Ready,
+    agreement: &Agreement,
+    crew: Option<&mut Crew<'_>>,
+) -> Result<(Vec<Held>, Uploads), Cause> {
+    let public = node.store.public(key).map_err(|e| e.to_string())?;
+    let public = unpack_public(&ready.circuit, &public)?;
+    let mut intake = Intake::new(&ready.circuit, node.me(), dealing(&key.task, key.round), true);
+    let clients = (0..ready.clients as usize).map(|k| (ready.set, k, agreement.member(k)));
+    let of_set = |(set, name, size): &(usize, String, u64)| {
+        let set = *set;
+        let entries = agreement.others.iter().filter(|e| e.set.as_ref() == Some(name));
+        entries
+            .take(*size as usize)
+            .enumerate()
+            .map(move |(k, e)| (set, k, Some(e)))
+            .collect::<Vec<_>>()
+    };
+    let given: Vec<_> = clients.chain(ready.others.iter().flat_map(of_set)).collect();
+    if !ready.circuit.loaded().is_empty() {
+        // Before anything is taken in, so that no part is kept in memory.
+        let named =
+            given.iter().filter_map(|(set, k, e)| Some(((*set, *k), e.as_ref()?.client.clone())));
+        let clients: BTreeMap<_, _> = named.collect();
+        if let Some(crew) = crew {
+            crew.load_from(clients.clone());
+        }
+        let (key, circuit) = (key.clone(), ready.circuit.clone());
+        intake.load_from(Arc::new(Stored { node: node.clone(), key, circuit, clients }));
+    }
+    let mut damaged = Ok(());
+    for (set, member, entry) in given {
+        let upload = match entry {
+            Some(entry) => {
+                let part = match node.store.read_part(key, &entry.client) {
+                    Ok(part) => part,
+                    // All that are damaged are found in one attempt.
+                    Err(_) if node.store.is_damaged(key, &entry.client) => {
+                        damaged = undamaged(node, key);
+                        continue;
+                    }
+                    Err(e) => return Err(e.to_string().into()),
+                };
+                Some(unpack(&ready.circuit, set, node.me(), &part).map_err(|e| e.to_string())?)
+            }
+            None => None,
+        };
+        intake.take(set, member, upload.as_ref());
+    }
+    damaged?;
+    Ok(intake.finish(&public))
+}
+
+/// Keeps what a run has given this node.
+fn keep(
+    (node, key): (&Arc<Node>, &RoundKey),
+    ready: &Ready,
+    agreement: &Agreement,
+    run: RunId,
+    (words, kept): (Words, Option<Kept>),
+) -> Result<(), Cause> {
+    let (words, own) = reveals::split((node.me(), key), ready, agreement, run, words)?;
     for (client, bytes) in own {
         let put = || node.store.keep(key, Left::Reveal(&client), &bytes);
         with_room(node, key, put).map_err(|e| e.to_string())?;
@@ -268,17 +296,7 @@ fn attempt<'a>(
     // The result comes last: where it is, all is.
     let packed = pack(run, &words);
     with_room(node, key, || node.store.keep(key, Left::Result, &packed))
-        .map_err(|e| e.to_string())?;
-    Ok(Ended::Computed(Outcome {
-        attempt: name.attempt,
-        run: Hex(run.0),
-        rounds: report.rounds,
-        bytes_sent: report.bytes_sent,
-        peak_memory: report.peak_memory,
-        workers: crew.as_ref().map_or(Vec::new(), Crew::work),
-        connect_seconds,
-        seconds,
-    }))
+        .map_err(|e| e.to_string().into())
 }
 
 /// Reads the parts of a round again, for a circuit that loads inputs in parts.
@@ -345,7 +363,6 @@ struct Hello {
     seed: Seed,
     workers: BTreeSet<u16>,
     division: Option<crate::hex::Hash>,
-    /// Where they are.
     addresses: BTreeMap<u16, String>,
 }
 

@@ -63,7 +63,6 @@ pub(super) fn rest(node: &Node, key: &RoundKey, phase: Phase, pause: Duration) {
 
 /// What may fail because a disk is full.
 pub(super) trait Full {
-    /// Whether it has.
     fn is_full(&self) -> bool;
 }
 

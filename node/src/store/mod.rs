@@ -434,7 +434,6 @@ impl Store {
         })
     }
 
-    /// A client's submission.
     pub fn submission(&self, key: &RoundKey, client: &str) -> Result<Option<Record>, StoreError> {
         let what = format_args!("the submission of {client} to {key}");
         self.record(SUBMISSIONS, (key.task.as_str(), key.round, client), what)

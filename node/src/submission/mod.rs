@@ -88,7 +88,6 @@ pub struct Manifest {
     pub task: String,
     pub round: u64,
     pub client: String,
-    /// The submission's name.
     pub submission: Hex<16>,
     /// Hash of the circuit that the inputs were encoded for.
     pub circuit: Hash,

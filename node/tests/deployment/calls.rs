@@ -6,6 +6,7 @@ use hyper::Method;
 use slvr_node::Service;
 use slvr_node::client::{CallError, Caller};
 use slvr_node::clock::now;
+use slvr_node::codes::Code;
 use slvr_node::config::{CallerConfig, NodeConfig};
 use slvr_node::state::{RoundKey, Spec};
 use std::sync::{Arc, Mutex};
@@ -193,7 +194,7 @@ fn a_submission_is_told_where_its_round_stands_and_everything_of_it_is_erased() 
     assert_eq!(all[0].as_ref().expect("is there")["erased"], true);
     assert!(all[2].is_ok() && e.to_string().contains("\nnode 1: there is no round sums/1"), "{e}");
     let none = world.coordinator().erase(TASK, 7, &["words"]).expect_err("no node knows it");
-    assert!(matches!(&none, CallError::Refused { code, .. } if code == "round"), "{none}");
+    assert!(matches!(&none, CallError::Refused { code: Code::Round, .. }), "{none}");
 }
 
 #[test]

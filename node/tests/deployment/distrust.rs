@@ -5,6 +5,7 @@ use crate::harness::Asked;
 use crate::world::{LONG, Shape, TASK, World, client, until};
 use serde_json::Value;
 use slvr_node::client::CallError;
+use slvr_node::codes::Code;
 use slvr_node::config::token_for;
 use slvr_node::hex::Hex;
 use slvr_node::state::{
@@ -209,12 +210,12 @@ fn a_round_ends_without_node_0_if_the_coordinator_says_so_and_node_0_learns_of_i
     world.start(0);
     let told = until(LONG, "node 0 is there", || {
         let told = world.coordinator().abort(TASK, 2).ok()?;
-        matches!(&told[0], Err(CallError::Refused { code, .. }) if code == "round").then_some(told)
+        matches!(&told[0], Err(CallError::Refused { code: Code::Round, .. })).then_some(told)
     });
     assert!(told[1].is_ok() && told[2].is_ok(), "{told:?}");
     // Nobody knows this one.
     let e = world.coordinator().abort(TASK, 7).expect_err("no such round");
-    assert!(matches!(&e, CallError::Refused { code, .. } if code == "round"), "{e}");
+    assert!(matches!(&e, CallError::Refused { code: Code::Round, .. }), "{e}");
     world.begin(3, &[0, 1, 2, 3, 4]);
     world.released(3, &[0, 1, 2, 3, 4]);
 }

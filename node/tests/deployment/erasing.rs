@@ -2,13 +2,14 @@
 
 use crate::world::{LONG, Shape, TASK, World};
 use slvr_node::client::CallError;
+use slvr_node::codes::Code;
 use slvr_node::config::Power;
 use slvr_node::keys::appoint;
 use std::fs;
 use std::time::Instant;
 
 fn role(e: &CallError) -> bool {
-    matches!(e, CallError::Refused { code, .. } if code == "role")
+    matches!(e, CallError::Refused { code: Code::Role, .. })
 }
 
 /// The files of a round at the three nodes, without what says that it ended.

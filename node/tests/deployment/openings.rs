@@ -21,7 +21,7 @@ fn key(round: u64) -> RoundKey {
 /// The code and the message with which a node says no.
 fn no<T: std::fmt::Debug>(done: Result<T, CallError>) -> (String, String) {
     match done.expect_err("is refused") {
-        CallError::Refused { code, message, .. } => (code, message),
+        CallError::Refused { code, message, .. } => (code.to_string(), message),
         other => panic!("{other}"),
     }
 }

@@ -4,6 +4,7 @@ use crate::openings::seal;
 use crate::world::{LONG, Shape, TASK, World, client};
 use serde_json::Value;
 use slvr_node::client::CallError;
+use slvr_node::codes::Code;
 use slvr_node::state::{Mandate, Order, RoundKey};
 use slvr_node::wire::{Again, Answer, Ask};
 use std::fs;
@@ -74,7 +75,7 @@ fn whoever_opens_a_round_is_told_of_a_full_disk_and_opens_it_once_there_is_room(
     fs::write(disk(&world, 1), "").expect("writes");
     let e = open().expect_err("there is no room");
     let CallError::Refused { node, code, message, .. } = &e else { panic!("{e}") };
-    assert_eq!((*node, code.as_str()), (1, "full"), "{e}");
+    assert_eq!((*node, code), (1, &Code::Full), "{e}");
     assert!(message.contains("disk is full") && message.contains("same command again"), "{e}");
     fs::remove_file(disk(&world, 1)).expect("is there");
     assert_eq!(open().expect("opens")["phase"], "open");
@@ -87,7 +88,7 @@ fn retry(world: &World, round: u64) -> Result<Value, CallError> {
 
 fn refused(done: Result<Value, CallError>) -> String {
     match done {
-        Err(CallError::Refused { code, message, .. }) if code == "retry" => message,
+        Err(CallError::Refused { code: Code::Retry, message, .. }) => message,
         other => panic!("{other:?}"),
     }
 }

@@ -3,6 +3,7 @@
 use crate::world::{LONG, Shape, TASK, World, client};
 use hyper::Method;
 use slvr_node::client::{CallError, Caller};
+use slvr_node::codes::Code;
 use slvr_node::submission::Public;
 use std::fs;
 
@@ -24,7 +25,7 @@ fn released() -> World {
 /// Nothing is fetched of a round that is not released.
 fn early(caller: &Caller) {
     let e = caller.fetch(TASK, 1).expect_err("it is open");
-    assert!(matches!(&e, CallError::Refused { code, .. } if code == "early"), "{e}");
+    assert!(matches!(&e, CallError::Refused { code: Code::Early, .. }), "{e}");
 }
 
 fn fetched(caller: &Caller) -> Result<Vec<f64>, CallError> {
@@ -37,7 +38,7 @@ fn fetched(caller: &Caller) -> Result<Vec<f64>, CallError> {
 
 fn refused<T: std::fmt::Debug>(done: Result<T, CallError>, with: &str) {
     let e = done.expect_err("is refused");
-    assert!(matches!(&e, CallError::Refused { code, .. } if code == with), "{e}");
+    assert!(matches!(&e, CallError::Refused { code, .. } if code.to_string() == with), "{e}");
 }
 
 #[test]

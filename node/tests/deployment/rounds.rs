@@ -11,7 +11,7 @@ use std::time::Instant;
 
 fn code(e: CallError) -> String {
     match e {
-        CallError::Refused { code, .. } => code,
+        CallError::Refused { code, .. } => code.to_string(),
         other => panic!("{other}"),
     }
 }

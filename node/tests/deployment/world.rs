@@ -5,6 +5,7 @@ use crate::proxy::Proxy;
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact, text};
 use slvr_node::client::{CallError, Caller};
+use slvr_node::codes::Code;
 use slvr_node::config::{CallerConfig, NodeConfig, Task};
 use slvr_node::hex::{Hash, Hex};
 use slvr_node::keys::{Plan, make};
@@ -285,7 +286,6 @@ pub struct World {
 /// How long is waited for what comes in a moment, on a machine that does much else.
 pub const LONG: Duration = Duration::from_secs(120);
 
-/// The task's name.
 pub const TASK: &str = "sums";
 
 /// The name of the task that is an artifact.
@@ -504,7 +504,7 @@ impl World {
             ) {
                 Ok(shown) => Some(shown),
                 Err(CallError::Refused { code, message, .. })
-                    if !["open", "away"].contains(&code.as_str()) =>
+                    if ![Code::Open, Code::Away].contains(&code) =>
                 {
                     panic!("{message}")
                 }
@@ -567,7 +567,6 @@ impl World {
             .expect("a submission")
     }
 
-    /// Client i submits.
     pub fn submit(&self, i: u64, round: u64) {
         let submission = self.submission(i, round);
         let done = self.client(i).submit(&submission, Duration::from_secs(30), &|_, _, _| {});

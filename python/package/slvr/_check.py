@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
@@ -30,32 +29,8 @@ async def in_thread(call: Callable[[], T]) -> T:
     """Does it on another thread; the call itself releases the interpreter."""
     # Whoever awaits has it; others need not wait for it when they import this package.
     import asyncio
-    import contextvars
 
-    context = contextvars.copy_context()
-    return await asyncio.get_running_loop().run_in_executor(None, functools.partial(context.run, call))
-
-
-_UNITS = {
-    "": 1,
-    "b": 1,
-    "kb": 10**3,
-    "mb": 10**6,
-    "gb": 10**9,
-    "kib": 2**10,
-    "mib": 2**20,
-    "gib": 2**30,
-}
-
-
-def _bytes(size: int | str | None) -> int | None:
-    if size is None:
-        return None
-    found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", str(size))
-    unit = _UNITS.get(found[2].lower()) if found else None
-    if found is None or unit is None or not 1 <= float(found[1]) * unit < 2**63:
-        raise ValueError(f"memory is a number of bytes, or a text such as '8GiB', not {size!r}")
-    return int(float(found[1]) * unit)
+    return await asyncio.to_thread(call)
 
 
 def _seed(seed: int) -> int:
@@ -211,7 +186,7 @@ class Check:
             "bindings": bindings,
             "predicate": predicate,
             "security": security,
-            "memory": _bytes(memory),
+            "memory": None if memory is None else str(memory).strip(),
             "net": None if net is None else os.fspath(net),
             "artifact": None,
         }

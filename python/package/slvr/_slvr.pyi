@@ -32,7 +32,7 @@ class Program:
         bindings: list[tuple[str, str]],
         predicate: str | None,
         security: str | None,
-        memory: int | None,
+        memory: str | None,
         net: str | None,
         artifact: bytes | None,
     ) -> None: ...

@@ -27,7 +27,6 @@ use slvr_ring::layout::IndexOutOfRange;
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
-/// How to evaluate.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options<'a> {
     /// From which the parts b of all splits are drawn.
@@ -68,11 +67,7 @@ pub enum ClearError {
     Input(String),
     /// A public index points outside the axis it indexes.
     #[error("layer {layer}: {source}")]
-    Index {
-        /// In which layer.
-        layer: usize,
-        source: IndexOutOfRange,
-    },
+    Index { layer: usize, source: IndexOutOfRange },
 }
 
 /// Evaluates a circuit on the values of its inputs, in declaration order.

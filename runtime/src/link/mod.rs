@@ -2,8 +2,8 @@
 //!
 //! Lives here: the [`Link`] trait, the frame in front of every message ([`Header`]), links in memory
 //! ([`memory`]) and over TCP with TLS ([`tcp`], [`tls`]), and wrappers: one that imposes the bandwidth and latency of a
-//! network ([`shaped`]), one that can be closed ([`cancel`]), one that injects faults for tests ([`fault`]). May not: shares, circuits,
-//! anything that looks inside a message.
+//! network ([`shaped`]), one that can be closed ([`cancel`]), and one that tests look through (`tap`, with the feature `doors`). May not:
+//! shares, circuits, anything that looks inside a message.
 //!
 //! A link is a set of ordered channels, one per pair of endpoints and direction. It authenticates
 //! the peer by the channel (a TLS certificate, an in-memory queue); no identity is read from the
@@ -11,11 +11,12 @@
 //! length is an error before a byte of the body is allocated.
 
 pub mod cancel;
-pub mod fault;
 pub mod memory;
 #[cfg(feature = "tls")]
 pub mod pinned;
 pub mod shaped;
+#[cfg(feature = "doors")]
+pub mod tap;
 pub mod tcp;
 #[cfg(feature = "tls")]
 pub mod tls;

@@ -20,7 +20,6 @@ const RECORD: usize = 16 << 10;
 
 /// What a party needs to prove who it is and to know the others.
 pub struct Identity {
-    /// Which party.
     pub me: usize,
     /// The certificates of the three parties, DER.
     pub certificates: [Vec<u8>; 3],
@@ -144,7 +143,6 @@ impl Secure {
         Ok(Secure { socket, state: Mutex::new(state), writing: Mutex::new(()) })
     }
 
-    /// The socket below.
     pub fn socket(&self) -> &TcpStream {
         &self.socket
     }

@@ -27,7 +27,6 @@ impl Default for Doors<'_> {
 
 #[cfg(feature = "doors")]
 impl<'a> Doors<'a> {
-    /// All closed.
     pub fn new() -> Self {
         Self::default()
     }

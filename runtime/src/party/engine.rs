@@ -4,6 +4,7 @@ use super::doors::Doors;
 use super::error::{Phase, RunError};
 use super::guard::Guard;
 use super::ranges::Workers;
+use super::receiver::receiving;
 use super::registers::Registers;
 use super::transcript::Transcript;
 use super::uploads::{Invalid, Replaced, Uploads};
@@ -20,7 +21,6 @@ use std::time::Duration;
 
 /// One party, ready to run.
 pub struct Party<'a> {
-    /// What to evaluate.
     pub circuit: &'a Circuit,
     /// This party's pairwise randomness; it also says which party this is.
     pub prss: Arc<Prss>,
@@ -45,6 +45,32 @@ pub struct Party<'a> {
     pub workers: Option<&'a mut dyn Workers>,
     /// What a test does to the run.
     pub doors: Doors<'a>,
+}
+
+impl<'a> Party<'a> {
+    /// With no uploads, state, workers or anybody who is told of the run.
+    pub fn new(
+        circuit: &'a Circuit,
+        prss: Prss,
+        link: &'a mut dyn Link,
+        run: RunId,
+        deadline: Duration,
+    ) -> Party<'a> {
+        Party {
+            circuit,
+            prss: prss.into(),
+            link,
+            run,
+            uploads: Uploads::default(),
+            invalid: Invalid::default(),
+            state: None,
+            deadline,
+            transcript: None,
+            progress: None,
+            workers: None,
+            doors: Doors::default(),
+        }
+    }
 }
 
 /// What a party knows after a run. No share is part of it.
@@ -113,7 +139,7 @@ pub(super) struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     pub(super) fn new(party: Party<'a>) -> Self {
-        let receivers = party.circuit.outputs.iter().map(|o| o.to as usize).collect();
+        let receivers = receiving(party.circuit).into_iter().collect();
         Engine {
             me: party.prss.me(),
             regs: Registers::new(0),

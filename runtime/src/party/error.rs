@@ -47,9 +47,7 @@ pub enum RunError {
         phase: Phase,
         /// Of a message of a proof, what is opened behind it.
         proof: Option<&'static str>,
-        /// The other end.
         peer: Peer,
-        /// What is wrong.
         problem: LinkError,
     },
     /// A message has the right length but is not a packing of elements.
@@ -91,15 +89,12 @@ pub enum RunError {
         party: usize,
         /// Who else may have made it look wrong.
         or: Option<usize>,
-        /// What is wrong.
         what: &'static str,
     },
     /// The two holders of a component that was opened have sent different ones.
     #[error("{phase}, `{op}`: parties {from} and {by} have sent different copies of a component")]
     Voucher {
-        /// In which layer.
         phase: Phase,
-        /// The instruction.
         op: &'static str,
         /// Who sent the component.
         from: usize,
@@ -150,7 +145,6 @@ pub enum RunError {
     #[error("party {party}: {why}")]
     Stopped {
         party: usize,
-        /// What it said.
         why: String,
         /// Where that comes from, as it sees it.
         origin: Origin,
@@ -166,7 +160,6 @@ pub enum RunError {
     #[error("party {party}: its process has said nothing for {after:.1?}, {}", place(*.layers))]
     Silent {
         party: usize,
-        /// For how long.
         after: Duration,
         /// How many layers it had done when it was last heard of.
         layers: usize,

@@ -138,11 +138,7 @@ impl<'a> Cx<'a> {
 
     /// An operand's component as an argument.
     fn arg(&self, v: ValueId, second: bool) -> (&'a Data, Shape) {
-        let x: &Data = match self.regs.get(v) {
-            Held::One(x) => x,
-            Held::Rep(x) if second => &x.second,
-            Held::Rep(x) => &x.first,
-        };
+        let x = self.regs.get(v).component(second);
         let hold = self.hold(v);
         match hold.is_sharded() {
             true => (x, self.stored(self.shape(v), self.lanes(v), &self.shards(hold, second))),
@@ -206,11 +202,7 @@ impl<'a> Cx<'a> {
     /// its shape.
     fn addend(&self, v: ValueId, hold: Hold, second: bool) -> (Arc<Data>, Shape) {
         let (data, shape) = self.arg(v, second);
-        let whole = || match self.regs.get(v) {
-            Held::Rep(x) if second => x.second.clone(),
-            Held::Rep(x) => x.first.clone(),
-            Held::One(x) => x.clone(),
-        };
+        let whole = || self.regs.get(v).component(second).clone();
         match (self.hold(v), hold) {
             (Hold::Dup, Hold::Add2) => (Arc::new(self.by_one(data, self.lanes(v))), shape),
             (Hold::Public, Hold::Rep) if self.has_x0(second) => (whole(), shape),
@@ -296,14 +288,7 @@ impl<'a> Cx<'a> {
             let factor = |v: ValueId| match self.hold(v) {
                 Hold::Public if matches!(op, Op::Mul(..)) => self.part(v, hold, second),
                 Hold::Public => (self.regs.one(v).clone(), self.shape(v).to_vec()),
-                _ => {
-                    let (_, shape) = self.arg(v, second);
-                    match self.regs.get(v) {
-                        Held::Rep(x) if second => (x.second.clone(), shape),
-                        Held::Rep(x) => (x.first.clone(), shape),
-                        Held::One(x) => (x.clone(), shape),
-                    }
-                }
+                _ => (self.regs.get(v).component(second).clone(), self.arg(v, second).1),
             };
             let ((x, sx), (y, sy)) = (factor(a), factor(b));
             plain::product(op, (&x, &sx), (&y, &sy))

@@ -69,6 +69,6 @@ pub use hello::{Hello, MESSAGES, hash_public};
 pub use intake::Intake;
 pub use loads::{Source, Submitted};
 pub use ranges::{Computed, Given, Workers, in_range, pack, packed, unpack};
-pub use receiver::{Receiver, receive};
+pub use receiver::{Receiver, receive, receiving};
 pub use transcript::{Direction, Event, Recorded, Recorder, Transcript};
 pub use uploads::{Invalid, Received, Replaced, Uploads, Why};

@@ -83,8 +83,8 @@ pub trait Workers: Send {
 }
 
 impl Party<'_> {
-    /// Computes a range, as a worker of this party, on links to the same worker of the other two. Of the party's fields
-    /// only those are used that this takes: no receiver, state or worker is. `prss` must be fresh: instructions that
+    /// Computes a range, as a worker of this party, on links to the same worker of the other two. No receiver,
+    /// state or worker of the party is used. `prss` must be fresh: instructions that
     /// several ranges evaluate for themselves draw the same words in each.
     ///
     /// # Errors

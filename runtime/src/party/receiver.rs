@@ -13,7 +13,7 @@ use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Circuit, Op};
 use slvr_ring::Data;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// A receiver, ready to run.
@@ -28,6 +28,12 @@ pub struct Receiver<'a> {
     pub run: RunId,
     /// What the parties wait for a message; a receiver waits as long for each layer that passes.
     pub deadline: Duration,
+}
+
+/// The party sets that receive outputs.
+pub fn receiving(circuit: &Circuit) -> Vec<usize> {
+    let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
+    sets.into_iter().collect()
 }
 
 /// Receives what is revealed to a party set, in the order of the circuit's outputs.

@@ -7,7 +7,7 @@
 
 use super::intake::Intake;
 use super::session::{Dealer, Options};
-use super::{Doors, Held, Invalid, Origin, Party, PartyReport, Replaced, RunError, Uploads};
+use super::{Held, Invalid, Origin, Party, PartyReport, Replaced, RunError, Uploads};
 use crate::link::{Header, Link, LinkError, Peer};
 use crate::share::deal::{Part, Upload};
 use crate::share::encode::Encoded;
@@ -39,7 +39,6 @@ pub struct Keys {
 /// Everything that one party is told before a run. Secret: it is never printed.
 #[derive(Serialize, Deserialize)]
 pub struct Setup {
-    /// Which party.
     pub me: usize,
     /// Where to listen for the others, as `host:port`.
     pub bind: String,
@@ -104,7 +103,6 @@ impl From<Component> for Part {
 
 /// What the three parties are told, and what the one who starts them keeps.
 pub struct Setups {
-    /// For each party.
     pub setups: [Setup; 3],
     /// The run's public name, for the receivers.
     pub run: RunId,
@@ -179,17 +177,14 @@ pub enum Said {
     Reveals {
         /// Index of the party set.
         set: usize,
-        /// The encoded header.
         header: Vec<u8>,
         body: Vec<u8>,
     },
     /// What it keeps for the next round: secret.
     Keeps(Vec<u8>),
-    /// It has finished.
     Done(PartyReport),
     /// It has stopped because the inputs of these clients cannot be used.
     Invalid(Vec<Replaced>),
-    /// It has stopped.
     Stopped {
         why: String,
         /// Where that comes from.
@@ -378,20 +373,13 @@ impl Job {
         let mut link = Piped { parties, voice };
         let count = |done, _| layers.store(done, Ordering::Relaxed);
         let party = Party {
-            circuit: &self.circuit,
-            prss: self.prss.into(),
-            link: &mut link,
-            run: self.run,
             uploads: self.uploads,
             invalid: self.invalid,
             state: self.state,
-            deadline: self.deadline,
-            transcript: None,
             progress: Some(&count),
-            workers: None,
-            doors: Doors::default(),
+            ..Party::new(&self.circuit, self.prss, &mut link, self.run, self.deadline)
         };
-        let ended = match party.run_keeping(self.inputs) {
+        let ended = match party.run(self.inputs) {
             Ok((report, kept)) => {
                 if let Some(kept) = kept {
                     voice.say(&Said::Keeps(kept.to_bytes()))?;

@@ -22,22 +22,14 @@ use std::collections::BTreeSet;
 impl Party<'_> {
     /// Runs the circuit on what this party holds of the inputs, in declaration order: `One` for a
     /// public input, `Rep` for a secret one. In place of one that is loaded in parts stands any `One` if
-    /// [`Uploads::source`](super::Uploads) has it.
+    /// [`Uploads::source`](super::Uploads) has it. What stands in the places of states is ignored. If the circuit has
+    /// states, the party keeps the second result for the next round.
     ///
     /// # Errors
     ///
-    /// Whatever goes wrong here or at a peer; the others have been told.
-    pub fn run(self, inputs: Vec<Held>) -> Result<PartyReport, RunError> {
-        self.run_keeping(inputs).map(|(report, _)| report)
-    }
-
-    /// As [`Party::run`], with what the party keeps for the next round if the circuit has states. What stands in the
-    /// places of states in `inputs` is ignored.
-    ///
-    /// # Errors
-    ///
-    /// As [`Party::run`], and a state that is not this circuit's or this party's.
-    pub fn run_keeping(self, inputs: Vec<Held>) -> Result<(PartyReport, Option<Kept>), RunError> {
+    /// A state that is not this circuit's or this party's, and whatever goes wrong here or at a peer; the others have
+    /// been told.
+    pub fn run(self, inputs: Vec<Held>) -> Result<(PartyReport, Option<Kept>), RunError> {
         let mut engine = Engine::new(self);
         let done = engine.all(inputs);
         if done.is_err() {
@@ -59,6 +51,15 @@ fn away(circuit: &Circuit, inputs: &[Held]) -> BTreeSet<(u32, u64)> {
         out.map(move |(member, _)| (set, member)).collect::<Vec<_>>()
     })
     .collect()
+}
+
+/// What is known of a circuit while its layers are walked through.
+struct Walk<'a> {
+    circuit: &'a Circuit,
+    ranges: &'a [Range],
+    /// Number of each layer's first instruction.
+    starts: Vec<usize>,
+    gated: Vec<Option<Gated>>,
 }
 
 impl Engine<'_> {
@@ -122,8 +123,7 @@ impl Engine<'_> {
     ) -> Result<(), RunError> {
         let circuit = self.party.circuit;
         let part = Speculation::of(circuit);
-        let gated = gated(circuit);
-        let starts = plan::starts(circuit);
+        let walk = Walk { circuit, ranges, starts: plan::starts(circuit), gated: gated(circuit) };
         // The layer before, while some of its messages are under way.
         let mut before: Option<Round> = None;
         let mut l = from;
@@ -131,7 +131,7 @@ impl Engine<'_> {
             return self.stop(invalid);
         }
         while let (Some(layer), Some(plan), Some(&first)) =
-            (circuit.layers.get(l), plans.get(l), starts.get(l))
+            (circuit.layers.get(l), plans.get(l), walk.starts.get(l))
         {
             self.phase = Phase::Layer(l as u32);
             self.barrier(l)?;
@@ -142,41 +142,7 @@ impl Engine<'_> {
             let mut round = self.round(l as u32, &order, interactive);
             let sent = plan.steps.iter().rposition(|step| matches!(step, Step::Send(_)));
             for (at, &step) in plan.steps.iter().enumerate() {
-                match step {
-                    Step::Give(range) => self.give(ranges, range)?,
-                    Step::Take(range) => self.take(ranges, range)?,
-                    Step::Ahead(place) => {
-                        let instr = plan::instr(circuit, place);
-                        let number = (starts[place.layer] + place.at) as u64;
-                        self.evaluate(instr, number, &gated)?;
-                    }
-                    Step::Local(i) => {
-                        let instr = &layer.local[i];
-                        if let Op::Keep { x, input } = instr.op {
-                            let x = self.regs.rep(x);
-                            let shares = [Data::clone(&x.first), Data::clone(&x.second)];
-                            self.kept.insert(input, shares);
-                        }
-                        self.evaluate(instr, (first + i) as u64, &gated)?;
-                    }
-                    Step::Send(j) if self.knows(&layer.exchange[j]) => {}
-                    Step::Send(j) => self.send_part(&mut round, j, &layer.exchange[j])?,
-                    // Done the first time.
-                    Step::Finish { layer, .. } if self.attempt.again_from == Some(layer + 1) => {}
-                    Step::Finish { layer, exchange } => {
-                        let instr = &circuit.layers[layer].exchange[exchange];
-                        if self.knows(instr) {
-                            self.recall(instr);
-                            continue;
-                        }
-                        let of = match &mut before {
-                            Some(before) if layer < l => before,
-                            _ => &mut round,
-                        };
-                        self.complete(of, exchange, instr)?;
-                    }
-                    Step::Drop(v) => self.regs.drop(v),
-                }
+                self.step(&walk, l, (&mut before, &mut round), step)?;
                 if sent == Some(at) {
                     self.carry(l + 1)?;
                 }
@@ -189,18 +155,7 @@ impl Engine<'_> {
             let exchanges = layer.exchange.iter().any(|instr| !self.knows(instr));
             self.rounds += usize::from(exchanges);
             if let Some(invalid) = self.unusable() {
-                // What is on its way is taken in, so that the end comes where the others expect it.
-                let later = plans.get(l + 1).map_or(&[][..], |plan| &plan.steps);
-                for &step in later {
-                    if let Step::Finish { layer: of, exchange } = step
-                        && of == l
-                    {
-                        self.complete(&mut round, exchange, &layer.exchange[exchange])?;
-                    }
-                }
-                if !later.is_empty() {
-                    self.barrier(l + 1)?;
-                }
+                self.settle_layer(l, &mut round, plans.get(l + 1))?;
                 return self.stop(invalid);
             }
             before = Some(round);
@@ -217,6 +172,68 @@ impl Engine<'_> {
             };
         }
         Ok(())
+    }
+
+    /// A step of layer l, whose messages and those of the layer before are `round` and `before`.
+    fn step(
+        &mut self,
+        walk: &Walk<'_>,
+        l: usize,
+        (before, round): (&mut Option<Round>, &mut Round),
+        step: Step,
+    ) -> Result<(), RunError> {
+        let layer = &walk.circuit.layers[l];
+        match step {
+            Step::Give(range) => self.give(walk.ranges, range)?,
+            Step::Take(range) => self.take(walk.ranges, range)?,
+            Step::Ahead(place) => {
+                let instr = plan::instr(walk.circuit, place);
+                let number = (walk.starts[place.layer] + place.at) as u64;
+                self.evaluate(instr, number, &walk.gated)?;
+            }
+            Step::Local(i) => {
+                let instr = &layer.local[i];
+                if let Op::Keep { x, input } = instr.op {
+                    let x = self.regs.rep(x);
+                    let shares = [Data::clone(&x.first), Data::clone(&x.second)];
+                    self.kept.insert(input, shares);
+                }
+                self.evaluate(instr, (walk.starts[l] + i) as u64, &walk.gated)?;
+            }
+            Step::Send(j) if self.knows(&layer.exchange[j]) => {}
+            Step::Send(j) => self.send_part(round, j, &layer.exchange[j])?,
+            // Done the first time.
+            Step::Finish { layer, .. } if self.attempt.again_from == Some(layer + 1) => {}
+            Step::Finish { layer, exchange } => {
+                let instr = &walk.circuit.layers[layer].exchange[exchange];
+                match before {
+                    _ if self.knows(instr) => self.recall(instr),
+                    Some(before) if layer < l => self.complete(before, exchange, instr)?,
+                    _ => self.complete(round, exchange, instr)?,
+                }
+            }
+            Step::Drop(v) => self.regs.drop(v),
+        }
+        Ok(())
+    }
+
+    /// Takes in what is on its way after layer l, so that the end comes where the others expect it.
+    fn settle_layer(
+        &mut self,
+        l: usize,
+        round: &mut Round,
+        later: Option<&LayerPlan>,
+    ) -> Result<(), RunError> {
+        let exchange = &self.party.circuit.layers[l].exchange;
+        let Some(later) = later.filter(|plan| !plan.steps.is_empty()) else { return Ok(()) };
+        for &step in &later.steps {
+            if let Step::Finish { layer, exchange: j } = step
+                && layer == l
+            {
+                self.complete(round, j, &exchange[j])?;
+            }
+        }
+        self.barrier(l + 1)
     }
 
     /// Defines the result of a local instruction, by its number. Every one but `keep` and `prove` has one.

@@ -4,10 +4,11 @@
 use super::dealer::{Encode, Source};
 use super::intake::Intake;
 use super::ranges::Workers;
-use super::threads::{Setting, Threads};
+use super::threads::{Setting, Threads, Worker};
 use super::uploads::Uploads;
 use super::{
-    Doors, Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript, receive,
+    Doors, Invalid, Party, PartyReport, Receiver, Recorder, Replaced, RunError, Transcript,
+    receive, receiving,
 };
 use crate::link::cancel::Cancellable;
 use crate::link::memory::{Memory, Mesh, mesh};
@@ -22,10 +23,10 @@ use slvr_circuit::ranges::Division;
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op};
 use slvr_ring::{Data, threads};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, Scope, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
 pub use super::dealer::Dealer;
@@ -36,7 +37,6 @@ pub type WrapLink<'a> = dyn Fn(usize, Memory) -> Box<dyn Link> + Sync + 'a;
 /// Changes what the three parties get of a client: party set, member, uploads.
 pub type Tamper<'a> = dyn Fn(usize, usize, &mut [Upload; 3]) + Sync + 'a;
 
-/// How to run.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
     /// Derive all randomness from this number: the same seed gives the same run. For tests and
@@ -274,123 +274,160 @@ fn outcome<G: Send>(
     if options.compare_inputs {
         share_components(&mut given);
     }
+    let division = (options.workers > 0).then(|| Division::of(circuit));
+    Ok(Session { circuit, options, run, pairs, division }.run(given, upload_bytes))
+}
 
-    let sets: BTreeSet<usize> = circuit.outputs.iter().map(|o| o.to as usize).collect();
-    let sets: Vec<usize> = sets.into_iter().collect();
-    let Mesh { parties, receivers } = mesh(&sets);
-    let mut recorders = [Recorder::default(), Recorder::default(), Recorder::default()];
-    let deadline = options.deadline;
-    let network = options.shape.map(Network::new);
-    let shape = |network: &Option<Arc<Network>>, me, link: Box<dyn Link>| -> Box<dyn Link> {
-        let link: Box<dyn Link> = match network {
-            Some(network) => Box::new(network.attach(me, link)),
-            None => link,
+/// A run whose inputs are dealt.
+struct Session<'a> {
+    circuit: &'a Circuit,
+    options: &'a Options<'a>,
+    run: RunId,
+    pairs: [PairSeeds; 3],
+    /// If the parties have workers.
+    division: Option<Division>,
+}
+
+/// What a thread of a party comes to, and what it has seen if that is recorded.
+type Ended = (Result<(PartyReport, Option<Kept>), RunError>, Option<Recorder>);
+
+impl Session<'_> {
+    fn run(&self, given: [(Vec<Held>, Uploads); 3], upload_bytes: Vec<Vec<u64>>) -> Outcome {
+        let Session { circuit, options, .. } = *self;
+        let sets = receiving(circuit);
+        let Mesh { parties, receivers } = mesh(&sets);
+        // Each worker has a line of its own.
+        let lines: Vec<_> =
+            (0..=options.workers).map(|_| options.shape.map(Network::new)).collect();
+        let (network, of_workers) = (&lines[0], &lines[1..]);
+        let mut links: Vec<_> = of_workers.iter().map(|_| mesh(&[]).parties.into_iter()).collect();
+        let start = Instant::now();
+        let (ended, receivers, seen) = thread::scope(|scope| {
+            let (mut running, mut working) = (Vec::new(), Vec::new());
+            for (me, (link, (inputs, uploads))) in parties.into_iter().zip(given).enumerate() {
+                let mut threads = self.division.as_ref().map(Threads::new);
+                for (network, links) in of_workers.iter().zip(&mut links) {
+                    let (Some(threads), Some(link)) = (&mut threads, links.next()) else { break };
+                    let worker = threads.worker(self.setting(me, &uploads));
+                    let work =
+                        move || self.work(worker, self.shaped(network, Peer::Party(me), link));
+                    working.push((me, scope.spawn(work)));
+                }
+                running.push(scope.spawn(move || {
+                    let link: Box<dyn Link> = match options.doors.wrap {
+                        Some(wrap) => wrap(me, link),
+                        None => Box::new(link),
+                    };
+                    let link = self.shaped(network, Peer::Party(me), link);
+                    self.party(me, link, inputs, uploads, threads)
+                }));
+            }
+            let ends = sets.into_iter().zip(receivers);
+            let ends = ends.map(|(set, l)| (set, self.shaped(network, Peer::Receiver(set), l)));
+            let listening = listen(scope, circuit, ends, (self.run, options.deadline));
+            let ended: Vec<Ended> = running.into_iter().map(join).collect();
+            let receivers = listening.into_iter().map(join).collect();
+            let seen: Vec<_> = working.into_iter().map(|(me, thread)| (me, join(thread))).collect();
+            (ended, receivers, seen)
+        });
+        let seconds = start.elapsed().as_secs_f64();
+        let Ok(mut ended) = <[Ended; 3]>::try_from(ended) else {
+            unreachable!("three threads were started")
         };
-        match options.cancel {
+        let mut recorders = ended.each_mut().map(|(_, recorder)| recorder.take());
+        for (me, of_worker) in seen {
+            if let (Some(all), Some(mut more)) = (&mut recorders[me], of_worker) {
+                all.values.append(&mut more.values);
+                all.messages.append(&mut more.messages);
+            }
+        }
+        let [a, b, c] = recorders;
+        let recorded = a.zip(b).zip(c).map(|((a, b), c)| [a, b, c]);
+        let kept = ended.each_mut().map(|(done, _)| done.as_mut().ok()?.1.take());
+        let parties = ended.map(|(done, _)| done.map(|(report, _)| report));
+        Outcome { parties, receivers, seconds, upload_bytes, recorded, kept }
+    }
+
+    /// A link as the options have it.
+    fn shaped<'l>(
+        &'l self,
+        network: &Option<Arc<Network>>,
+        me: Peer,
+        link: impl Link + 'l,
+    ) -> Box<dyn Link + 'l> {
+        let link: Box<dyn Link + 'l> = match network {
+            Some(network) => Box::new(network.attach(me, link)),
+            None => Box::new(link),
+        };
+        match self.options.cancel {
             Some(cancel) => Box::new(Cancellable::new(link, cancel)),
             None => link,
         }
-    };
-    let (shape, network) = (&shape, &network);
-
-    let division = (options.workers > 0).then(|| Division::of(circuit));
-    let lines = |_| {
-        let links = mesh(&[]).parties.into_iter();
-        // Each worker has a line of its own.
-        Lines { links, network: options.shape.map(Network::new) }
-    };
-    let mut of_workers: Vec<Lines> = (0..options.workers).map(lines).collect();
-    let seen = Mutex::new(Vec::new());
-
-    let start = Instant::now();
-    let (ended, received) = thread::scope(|scope| {
-        let mut running = Vec::new();
-        let each = parties.into_iter().zip(given).zip(&mut recorders).enumerate();
-        for (i, ((link, (inputs, uploads)), recorder)) in each {
-            let mut threads = division.as_ref().map(Threads::new);
-            for lines in &mut of_workers {
-                let (Some(threads), Some(link)) = (&mut threads, lines.links.next()) else { break };
-                let source = uploads.source.clone();
-                let uploads = Uploads { source, ..Uploads::default() };
-                let (pairs, doors) = (&pairs[i], options.doors);
-                let setting = Setting { circuit, me: i, pairs, run, uploads, deadline, doors };
-                let worker = threads.worker(setting);
-                let mut link = shape(&lines.network, Peer::Party(i), Box::new(link));
-                let (record, seen) = (options.record, &seen);
-                scope.spawn(move || {
-                    let mut recorder = record.then(Recorder::default);
-                    worker.run(&mut *link, recorder.as_mut());
-                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                    seen.extend(recorder.map(|recorder| (i, recorder)));
-                });
-            }
-            let prss = Prss::new(i, &pairs[i], run);
-            running.push(scope.spawn(move || {
-                let link: Box<dyn Link> = match options.doors.wrap {
-                    Some(wrap) => wrap(i, link),
-                    None => Box::new(link),
-                };
-                let mut link = shape(network, Peer::Party(i), link);
-                let transcript = options.record.then_some(recorder as &mut dyn Transcript);
-                let progress = options.progress.filter(|_| i == 0);
-                let link = &mut *link;
-                let evaluated = options.doors.deviant.filter(|d| d.0 == i).map_or(circuit, |d| d.1);
-                Party {
-                    circuit: evaluated,
-                    prss: prss.into(),
-                    link,
-                    run,
-                    uploads,
-                    invalid: options.invalid,
-                    state: options.state.map(|s| s[i].clone()),
-                    deadline,
-                    transcript,
-                    progress,
-                    workers: threads.as_mut().map(|threads| threads as &mut dyn Workers),
-                    doors: Doors { says: Some(circuit), ..options.doors },
-                }
-                .run_keeping(inputs)
-            }));
-        }
-        let listening: Vec<_> = receivers
-            .into_iter()
-            .zip(&sets)
-            .map(|(link, &set)| {
-                scope.spawn(move || {
-                    let link = &mut *shape(network, Peer::Receiver(set), Box::new(link));
-                    (set, receive(Receiver { circuit, set, link, run, deadline }))
-                })
-            })
-            .collect();
-        let ended: Vec<_> = running.into_iter().map(join).collect();
-        let received: Vec<_> = listening.into_iter().map(join).collect();
-        (ended, received)
-    });
-    let seconds = start.elapsed().as_secs_f64();
-    for (i, mut of_worker) in seen.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        recorders[i].values.append(&mut of_worker.values);
-        recorders[i].messages.append(&mut of_worker.messages);
     }
-    let Ok(ended) = <[_; 3]>::try_from(ended) else { unreachable!("three threads were started") };
-    let mut kept = [None, None, None];
-    let mut slots = kept.iter_mut();
-    let parties = ended.map(|ended: Result<(PartyReport, Option<Kept>), RunError>| {
-        let slot = slots.next();
-        ended.map(|(report, kept)| {
-            if let Some(slot) = slot {
-                *slot = kept;
-            }
-            report
-        })
-    });
-    let recorded = options.record.then_some(recorders);
-    Ok(Outcome { parties, receivers: received, seconds, upload_bytes, recorded, kept })
+
+    fn party(
+        &self,
+        me: usize,
+        mut link: Box<dyn Link + '_>,
+        inputs: Vec<Held>,
+        uploads: Uploads,
+        mut workers: Option<Threads<'_>>,
+    ) -> Ended {
+        let Session { circuit, options, run, .. } = *self;
+        let mut recorder = options.record.then(Recorder::default);
+        let evaluated = options.doors.deviant.filter(|d| d.0 == me).map_or(circuit, |d| d.1);
+        let prss = Prss::new(me, &self.pairs[me], run);
+        let party = Party {
+            uploads,
+            invalid: options.invalid,
+            state: options.state.map(|s| s[me].clone()),
+            transcript: recorder.as_mut().map(|r| r as &mut dyn Transcript),
+            progress: options.progress.filter(|_| me == 0),
+            workers: workers.as_mut().map(|threads| threads as &mut dyn Workers),
+            doors: Doors { says: Some(circuit), ..options.doors },
+            ..Party::new(evaluated, prss, &mut *link, run, options.deadline)
+        };
+        (party.run(inputs), recorder)
+    }
+
+    /// What a worker needs of its party.
+    fn setting(&self, me: usize, uploads: &Uploads) -> Setting<'_> {
+        Setting {
+            circuit: self.circuit,
+            me,
+            pairs: &self.pairs[me],
+            run: self.run,
+            uploads: Uploads { source: uploads.source.clone(), ..Uploads::default() },
+            deadline: self.options.deadline,
+            doors: self.options.doors,
+        }
+    }
+
+    /// What a worker has seen.
+    fn work(&self, worker: Worker<'_>, mut link: Box<dyn Link + '_>) -> Option<Recorder> {
+        let mut recorder = self.options.record.then(Recorder::default);
+        worker.run(&mut *link, recorder.as_mut());
+        recorder
+    }
 }
 
-/// What connects the same worker of the three parties.
-struct Lines {
-    links: std::array::IntoIter<Memory, 3>,
-    network: Option<Arc<Network>>,
+/// A thread of a receiver.
+pub type Listening<'s> = ScopedJoinHandle<'s, (usize, Result<Vec<Revealed>, RunError>)>;
+
+/// Starts the receivers of a run, by party set.
+pub fn listen<'s, L: Link + 's>(
+    scope: &'s Scope<'s, '_>,
+    circuit: &'s Circuit,
+    ends: impl IntoIterator<Item = (usize, L)>,
+    (run, deadline): (RunId, Duration),
+) -> Vec<Listening<'s>> {
+    let listen = |(set, mut link): (usize, L)| {
+        scope.spawn(move || {
+            let link = &mut link;
+            (set, receive(Receiver { circuit, set, link, run, deadline }))
+        })
+    };
+    ends.into_iter().map(listen).collect()
 }
 
 /// Gives each party the first components of the next one as its second ones. Both hold one copy.
@@ -409,7 +446,7 @@ fn share_components(given: &mut [(Vec<Held>, Uploads); 3]) {
 }
 
 /// A panic of a thread is a bug; it goes on in the caller.
-fn join<T>(thread: thread::ScopedJoinHandle<'_, T>) -> T {
+pub fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
@@ -438,10 +475,7 @@ impl Outcome {
         if let Some(cause) = RunError::cause(errors) {
             return Err(cause);
         }
-        // Receivers hand in their outputs by set; the circuit's order counts.
-        let rank =
-            |r: &Revealed| circuit.outputs.iter().position(|o| (&o.name, o.to) == (&r.name, r.to));
-        revealed.sort_by_key(rank);
+        Revealed::sort(circuit, &mut revealed);
         if reports.windows(2).any(|r| r[0].admitted != r[1].admitted) {
             return Err(RunError::Disagreement("which inputs are admitted"));
         }

@@ -1,7 +1,7 @@
 //! Workers of a party as threads of its process: for sessions on one machine.
 
 use super::ranges::{Computed, Given, Workers, in_range};
-use super::{Doors, Invalid, Party, Recorder, RunError, Transcript, Uploads};
+use super::{Doors, Party, Recorder, RunError, Transcript, Uploads};
 use crate::link::Link;
 use crate::share::{Held, PairSeeds, Prss, Rep, RunId};
 use slvr_circuit::ranges::Division;
@@ -92,19 +92,12 @@ impl Worker<'_> {
     pub(super) fn run(self, link: &mut dyn Link, recorder: Option<&mut Recorder>) {
         let (mut recorder, of) = (recorder, self.of);
         while let Ok(given) = self.given.recv() {
+            let prss = Prss::new(of.me, of.pairs, of.run);
             let party = Party {
-                circuit: of.circuit,
-                prss: Prss::new(of.me, of.pairs, of.run).into(),
-                link,
-                run: of.run,
                 uploads: of.uploads.clone(),
-                invalid: Invalid::Zeros,
-                state: None,
-                deadline: of.deadline,
                 transcript: recorder.as_deref_mut().map(|r| r as &mut dyn Transcript),
-                progress: None,
-                workers: None,
                 doors: of.doors,
+                ..Party::new(of.circuit, prss, link, of.run, of.deadline)
             };
             let done = party.run_range(self.division, given);
             let ended = done.is_err();

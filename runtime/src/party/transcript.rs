@@ -16,9 +16,8 @@ pub enum Direction {
 }
 
 /// The part of a message that belongs to one instruction.
-#[derive(Clone, Copy)]
-pub struct Event<'a> {
-    /// In which layer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Event<B> {
     pub layer: u32,
     /// Number of the instruction in the run, which names its pseudorandom streams
     /// ([`crate::protocol::Context::instr`]).
@@ -26,36 +25,23 @@ pub struct Event<'a> {
     /// Name of the operation.
     pub op: &'static str,
     pub direction: Direction,
-    /// The other end.
     pub peer: Peer,
-    pub bytes: &'a [u8],
+    pub bytes: B,
 }
+
+/// One that is kept.
+pub type Recorded = Event<Vec<u8>>;
 
 /// Is told of everything a party holds and says, as it happens.
 pub trait Transcript: Send {
     /// An input, a constant or the result of an instruction: what this party holds of it.
     fn value(&mut self, id: ValueId, held: &Held);
     /// A message, or the part of it that belongs to one instruction.
-    fn message(&mut self, event: Event<'_>);
+    fn message(&mut self, event: Event<&[u8]>);
     /// These values will be computed again, since a client has failed a check.
     fn forget(&mut self, values: &BTreeSet<ValueId>) {
         let _ = values;
     }
-}
-
-/// A recorded [`Event`].
-#[derive(Clone, PartialEq, Eq)]
-pub struct Recorded {
-    /// In which layer.
-    pub layer: u32,
-    /// Number of the instruction in the run.
-    pub instr: u64,
-    /// Name of the operation.
-    pub op: &'static str,
-    pub direction: Direction,
-    /// The other end.
-    pub peer: Peer,
-    pub bytes: Vec<u8>,
 }
 
 impl fmt::Debug for Recorded {
@@ -71,7 +57,6 @@ impl fmt::Debug for Recorded {
 pub struct Recorder {
     /// Every value, in the order of definition; of one that was computed twice the second.
     pub values: Vec<(ValueId, Held)>,
-    /// Every message.
     pub messages: Vec<Recorded>,
 }
 
@@ -91,7 +76,7 @@ impl Transcript for Recorder {
         self.values.retain(|(v, _)| !values.contains(v));
     }
 
-    fn message(&mut self, e: Event<'_>) {
+    fn message(&mut self, e: Event<&[u8]>) {
         let Event { layer, instr, op, direction, peer, bytes } = e;
         let bytes = bytes.to_vec();
         self.messages.push(Recorded { layer, instr, op, direction, peer, bytes });

@@ -11,7 +11,6 @@ use std::fmt;
 /// Why zeros stand in for a client's inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Why {
-    /// It gave nothing.
     Missing,
     /// What it gave is no sharing of anything: two copies of a component differ, or one is
     /// unreadable.

@@ -117,6 +117,34 @@ pub trait Algebra {
     fn sum_base(c: &[u64], words: &[Self::Base], blocks: usize) -> Vec<Self::E>;
 }
 
+/// The methods of an algebra whose vectors are vectors of elements.
+macro_rules! of_elements {
+    () => {
+        fn len(v: &Self::V) -> usize {
+            v.len()
+        }
+        fn zeros(n: usize) -> Self::V {
+            vec![Self::zero(); n]
+        }
+        fn at(v: &Self::V, t: usize) -> Self::E {
+            v[t]
+        }
+        fn single(x: &Self::E) -> Self::V {
+            vec![*x]
+        }
+        fn concat(parts: &[&Self::V], n: usize) -> Self::V {
+            let mut out: Self::V = parts.iter().flat_map(|p| p.iter().copied()).collect();
+            out.resize(n.max(out.len()), Self::zero());
+            out
+        }
+        fn place(to: &mut Self::V, at: usize, from: &Self::V) {
+            to[at..at + from.len()].copy_from_slice(from);
+        }
+    };
+}
+#[cfg(test)]
+pub(super) use of_elements;
+
 #[derive(Debug)]
 pub struct OverBits;
 
@@ -167,26 +195,7 @@ impl Algebra for OverBits {
         bytes.try_into().ok().map(u64::from_le_bytes)
     }
 
-    fn len(v: &Vec<u64>) -> usize {
-        v.len()
-    }
-    fn zeros(n: usize) -> Vec<u64> {
-        vec![0; n]
-    }
-    fn at(v: &Vec<u64>, t: usize) -> u64 {
-        v[t]
-    }
-    fn single(x: &u64) -> Vec<u64> {
-        vec![*x]
-    }
-    fn concat(parts: &[&Vec<u64>], n: usize) -> Vec<u64> {
-        let mut out = parts.iter().flat_map(|p| p.iter().copied()).collect::<Vec<_>>();
-        out.resize(n.max(out.len()), 0);
-        out
-    }
-    fn place(to: &mut Vec<u64>, at: usize, from: &Vec<u64>) {
-        to[at..at + from.len()].copy_from_slice(from);
-    }
+    of_elements!();
     fn cross(u: &Vec<u64>, v: &Vec<u64>, blocks: usize) -> Vec<u64> {
         gf64::cross(u, v, blocks)
     }

@@ -21,7 +21,7 @@
 //!
 //! **Leakage.** None.
 
-use super::{Context, in_order, join_parts, places};
+use super::{Context, join_parts, places};
 use crate::share::{Rep, next, prev};
 use slvr_circuit::Dom;
 use slvr_circuit::Lanes;
@@ -47,10 +47,11 @@ fn ordered(a: usize, b: usize) -> [usize; 2] {
 /// From the words of the own shard and of the other one: first words of shards i and i - 1, second words
 /// of shards i and i + 1.
 pub(crate) fn make(me: usize, first: [&Data; 2], second: [&Data; 2]) -> Rep {
-    Rep::new(
-        in_order((me, first[0]), (prev(me), first[1])),
-        in_order((me, second[0]), (next(me), second[1])),
-    )
+    let joined = |[own, of_other]: [&Data; 2], other: usize| match me < other {
+        true => Data::concat(&[own, of_other]),
+        false => Data::concat(&[of_other, own]),
+    };
+    Rep::new(joined(first, prev(me)), joined(second, next(me)))
 }
 
 /// The part a of a replicated value.

@@ -82,7 +82,6 @@ pub struct Context<'a> {
 pub const REPEATED: u64 = 1 << 32;
 
 impl Context<'_> {
-    /// This party.
     pub fn me(&self) -> usize {
         self.prss.me()
     }
@@ -157,16 +156,7 @@ fn pieces(x: &Data, lanes: Lanes, me: usize) -> (Data, Data) {
 /// Where the two shards that party `me` does not own lie in its storage of a `Dup` or `Add2` value
 /// with these shards: (shard me - 1, in which me plays r + 1; shard me + 1, in which it plays r + 2).
 pub fn complement(lanes: Lanes, me: usize) -> (Range<usize>, Range<usize>) {
-    let s = lanes.ranges();
-    let (before, after) = (prev(me), next(me));
-    let (low, high) = (before.min(after), before.max(after));
-    let (first, second) = (0..s[low].len(), s[low].len()..s[low].len() + s[high].len());
-    if before == low { (first, second) } else { (second, first) }
-}
-
-/// Shards `a` and `b` in the order of their indices.
-fn in_order((a, x): (usize, &Data), (b, y): (usize, &Data)) -> Data {
-    if a < b { Data::concat(&[x, y]) } else { Data::concat(&[y, x]) }
+    places(lanes, prev(me), next(me)).into()
 }
 
 /// Where shards `a` and `b` lie, one after the other in the order of their indices.

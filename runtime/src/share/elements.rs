@@ -6,29 +6,18 @@ use half::{bf16, f16};
 /// The type of the elements in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// IEEE 754 binary16.
     F16,
     /// The upper half of a binary32.
     BF16,
-    /// IEEE 754 binary32.
     F32,
-    /// IEEE 754 binary64.
     F64,
-    /// A signed byte.
     I8,
-    /// 16 bits, signed.
     I16,
-    /// 32 bits, signed.
     I32,
-    /// 64 bits, signed.
     I64,
-    /// A byte.
     U8,
-    /// 16 bits, unsigned.
     U16,
-    /// 32 bits, unsigned.
     U32,
-    /// 64 bits, unsigned.
     U64,
 }
 

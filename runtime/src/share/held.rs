@@ -16,7 +16,6 @@ pub enum Held {
 }
 
 impl Held {
-    /// One tensor.
     pub fn one(x: Data) -> Self {
         Held::One(Arc::new(x))
     }
@@ -34,6 +33,15 @@ impl Held {
         match self {
             Held::Rep(x) => x,
             Held::One(_) => unreachable!("the verifier checks holders"),
+        }
+    }
+
+    /// The first or second component; of one tensor that.
+    pub(crate) fn component(&self, second: bool) -> &Arc<Data> {
+        match self {
+            Held::One(x) => x,
+            Held::Rep(x) if second => &x.second,
+            Held::Rep(x) => &x.first,
         }
     }
 

@@ -59,7 +59,6 @@ pub enum Purpose {
     Zero = 1,
     /// A share or a mask that two parties derive.
     Mask = 2,
-    /// Public coins.
     Coin = 3,
     /// A component of a client's input; [`Stream::index`] is the input's.
     Deal = 4,

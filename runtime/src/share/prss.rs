@@ -55,7 +55,6 @@ impl Prss {
         Prss { me, next: Prg::of_words(next), prev: Prg::of_words(prev) }
     }
 
-    /// This party.
     pub fn me(&self) -> usize {
         self.me
     }

@@ -13,6 +13,11 @@ use slvr_runtime::share::encode::Encoded;
 use std::fmt::Display;
 use std::ops::Range;
 
+/// How many cases there are, or the first of them.
+pub fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
+}
+
 /// Those circuits of seeds that are admitted.
 pub fn admitted(
     seeds: Range<u64>,

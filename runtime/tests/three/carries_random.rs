@@ -5,7 +5,7 @@
 //!
 //! `SLVR_SEED` and `SLVR_CARRIES` say from which seed on, and how many.
 
-use crate::agreement::{admitted, agrees, notices_every_frame};
+use crate::agreement::{admitted, agrees, notices_every_frame, setting};
 use crate::carries_make::random;
 use crate::draws::Random;
 use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
@@ -16,13 +16,9 @@ use slvr_circuit::{Circuit, Op, ValueId};
 use slvr_runtime::link::Kind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-fn number(name: &str, or: u64) -> u64 {
-    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(or)
-}
-
 #[test]
 fn honest_runs_agree() {
-    let (first, n) = (number("SLVR_SEED", 0), number("SLVR_CARRIES", 20));
+    let (first, n) = (setting("SLVR_SEED", 0), setting("SLVR_CARRIES", 20));
     let (mut count, mut told, mut found, mut steps, mut early) = (0, 0, 0, [0; 2], 0);
     let mut bad = Vec::new();
     for (seed, circuit, encoded) in admitted(first..first + n, random) {
@@ -50,7 +46,7 @@ fn honest_runs_agree() {
 /// Also frames of proofs: whatever a prover says of its carries.
 #[test]
 fn altered_frames_are_noticed() {
-    let (first, n) = (number("SLVR_SEED", 10_000), number("SLVR_CARRIES", 4));
+    let (first, n) = (setting("SLVR_SEED", 10_000), setting("SLVR_CARRIES", 4));
     let (mut flips, mut proofs) = (0, 0);
     for (seed, circuit, encoded) in admitted(first..first + n, random) {
         let mut dice = Random::of_seed(seed);
@@ -151,7 +147,7 @@ fn speculative(case: u64) -> Vec<Circuit> {
 fn carries_in_both_attempts() {
     use crate::speculation_proofs::run;
     let (mut count, mut told, mut found, mut early, mut flips) = (0, 0, 0, 0, 0);
-    for case in 0..number("SLVR_CARRIES", 2) {
+    for case in 0..setting("SLVR_CARRIES", 2) {
         for circuit in speculative(case) {
             count += 1;
             for b in barriers(&circuit).unwrap() {

@@ -2,8 +2,8 @@
 //! peer, and nobody gets an output.
 
 use crate::build::{Builder, words};
+use crate::fault::{Fault, FaultKind, Faulty};
 use slvr_circuit::{Circuit, Hold, Op};
-use slvr_runtime::link::fault::{Fault, FaultKind, Faulty};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::{Link, LinkError, Peer};
 use slvr_runtime::party::Doors;

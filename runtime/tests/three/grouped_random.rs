@@ -4,7 +4,7 @@
 //! compute what they do without proofs, at the predicted cost, so no statement is false that is admitted, and every frame that
 //! is altered before the proof is noticed.
 
-use crate::agreement::{admitted, agrees, notices_every_frame};
+use crate::agreement::{admitted, agrees, notices_every_frame, setting};
 use crate::build::{Builder, elements, words};
 use crate::draws::Random;
 use slvr_circuit::proof::{Claim, barriers};
@@ -269,7 +269,7 @@ fn random(seed: u64) -> (Circuit, Encoded) {
 #[test]
 fn admitted_circuits_in_groups_compute_what_they_do_without_proofs() {
     let (mut count, mut pooled, mut parted, mut cut) = (0, 0, 0, 0);
-    let last = std::env::var("SLVR_COUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(60);
+    let last = setting("SLVR_COUNT", 60);
     for (seed, circuit, encoded) in admitted(0..last, random) {
         count += 1;
         agrees(&circuit, &encoded, seed, &format!("seed {seed}"));

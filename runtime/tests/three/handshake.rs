@@ -5,8 +5,7 @@ use slvr_circuit::Dom;
 use slvr_circuit::{Circuit, Hold, Op};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::{Held, Invalid, Party, PartyReport, RunError, Uploads};
+use slvr_runtime::party::{Doors, Held, Party, PartyReport, RunError};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed};
 use std::time::Duration;
 
@@ -41,20 +40,11 @@ fn run(setups: &[Setup; 3]) -> Vec<Result<PartyReport, RunError>> {
                 let prss = Prss::new(i, &pairs[i], *run);
                 scope.spawn(move || {
                     let party = Party {
-                        workers: None,
                         doors: Doors::new().any_openings(),
-                        circuit,
-                        prss: prss.into(),
-                        link: &mut link,
-                        run: *run,
-                        uploads: Uploads::default(),
-                        invalid: Invalid::Zeros,
-                        state: None,
-                        deadline: Duration::from_secs(20),
-                        transcript: None,
-                        progress: None,
+                        ..Party::new(circuit, prss, &mut link, *run, Duration::from_secs(20))
                     };
-                    party.run(vec![Held::one(Data::from_u128s(Dom::Ring(64), &[*public, 2]))])
+                    let input = Held::one(Data::from_u128s(Dom::Ring(64), &[*public, 2]));
+                    party.run(vec![input]).map(|(report, _)| report)
                 })
             })
             .collect();

@@ -9,6 +9,7 @@ mod carries_random;
 mod dealer;
 mod dealer_proofs;
 mod draws;
+mod fault;
 mod faults;
 mod grouped_random;
 mod handshake;

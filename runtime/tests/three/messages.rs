@@ -5,41 +5,27 @@ use crate::parted::parted_claims;
 use crate::proofs::{every_claim, options};
 use slvr_circuit::{Circuit, Security};
 use slvr_runtime::link::memory::Memory;
-use slvr_runtime::link::{Header, Link, LinkError, Peer};
+use slvr_runtime::link::tap::sending;
+use slvr_runtime::link::{Header, Link, Peer};
 use slvr_runtime::party::MESSAGES;
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 /// What each party sent to whom, by headers.
 type Log = Arc<Mutex<BTreeMap<(usize, Peer, Header), Vec<u8>>>>;
-
-/// Writes down what a party sends.
-struct Noting {
-    inner: Memory,
-    me: usize,
-    log: Log,
-}
-
-impl Link for Noting {
-    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
-        self.log.lock().unwrap().insert((self.me, to, header), body.clone());
-        self.inner.send(to, header, body)
-    }
-
-    fn recv(&mut self, from: Peer, h: Header, deadline: Duration) -> Result<Vec<u8>, LinkError> {
-        self.inner.recv(from, h, deadline)
-    }
-}
 
 /// A hash of all frames of a run with a fixed seed, of which there are so many.
 fn frames(circuit: &Circuit, encoded: &Encoded) -> (usize, String) {
     let log = Log::default();
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
-        Box::new(Noting { inner, me, log: log.clone() })
+        let log = log.clone();
+        sending(inner, move |(to, header, body)| {
+            log.lock().unwrap().insert((me, to, header), body.clone());
+            vec![(to, header, body)]
+        })
     };
     let options = Options { doors: options(7).doors.wrap(&wrap), ..options(7) };
     let outcome = run_outcome(circuit, encoded.clone(), &options).unwrap();

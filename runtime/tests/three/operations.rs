@@ -244,18 +244,22 @@ pub fn carry(b: &mut Builder, x: ValueId, w: u32, groups: u32, block: u32, gates
     nodes
 }
 
-/// Runs among three parties, checks every instruction, and compares the outputs with the clear
-/// evaluation under the same coins.
-pub fn check(circuit: &Circuit, encoded: Encoded, seed: u64) -> Report {
+/// A run among three parties, in which everything may be opened, with what they held and said.
+pub fn recorded(circuit: &Circuit, encoded: Encoded, seed: u64) -> Report {
     let options = Options {
         doors: Doors::new().any_openings(),
         seed: Some(seed),
         record: true,
         ..Options::default()
     };
+    run_outcome(circuit, encoded, &options).unwrap().report(circuit).unwrap()
+}
+
+/// Runs among three parties, checks every instruction, and compares the outputs with the clear
+/// evaluation under the same coins.
+pub fn check(circuit: &Circuit, encoded: Encoded, seed: u64) -> Report {
     let plain_inputs = encoded.values(circuit);
-    let outcome = run_outcome(circuit, encoded, &options).unwrap();
-    let report = outcome.report(circuit).unwrap();
+    let report = recorded(circuit, encoded, seed);
     check_steps(circuit, report.recorded.as_ref().unwrap());
     let options = clear::Options { seed, coins: &report.coins, ..Default::default() };
     let plain = clear::evaluate(circuit, plain_inputs, &options).unwrap();
@@ -281,13 +285,7 @@ fn random_values_are_shared_and_known_to_nobody() {
         let out = b.round(Op::Reshare(product), Hold::Rep);
         let (circuit, encoded) = b.finish();
         let inputs = encoded.values(&circuit);
-        let options = Options {
-            doors: Doors::new().any_openings(),
-            seed: Some(seed),
-            record: true,
-            ..Options::default()
-        };
-        let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+        let report = recorded(&circuit, encoded, seed);
         let recorded = report.recorded.as_ref().unwrap();
         check_steps(&circuit, recorded);
         let values = values(recorded);
@@ -351,18 +349,12 @@ fn exact_truncation_by_macros() {
         let y = b.same(Op::Offset(y, (1u128 << k) - (1 << (k - 2 - f))), Hold::Rep);
         b.reveal(y, 0, 1.0);
         let (circuit, encoded) = b.finish();
-        let options = Options {
-            doors: Doors::new().any_openings(),
-            seed: Some(seed),
-            record: true,
-            ..Options::default()
-        };
         let plain = clear::evaluate(
             &circuit,
             encoded.values(&circuit),
             &clear::Options { seed, ..Default::default() },
         );
-        let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+        let report = recorded(&circuit, encoded, seed);
         check_steps(&circuit, report.recorded.as_ref().unwrap());
         for outputs in [report.outputs, plain.unwrap().outputs] {
             for (got, x) in outputs[0].values.iter().zip(&xs) {
@@ -393,14 +385,8 @@ fn comparisons_by_thermometers() {
         b.round(Op::ReshareTwo(c), Hold::Rep);
         let reshare_two = ValueId(c.0 + 1);
         let (circuit, encoded) = b.finish();
-        let options = Options {
-            doors: Doors::new().any_openings(),
-            seed: Some(i as u64),
-            record: true,
-            ..Options::default()
-        };
         let inputs = encoded.values(&circuit);
-        let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+        let report = recorded(&circuit, encoded, i as u64);
         check_traffic(&circuit, &report);
         let recorded = report.recorded.as_ref().unwrap();
         check_steps(&circuit, recorded);

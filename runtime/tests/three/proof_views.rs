@@ -7,42 +7,27 @@ use crate::views::{Histogram, LIMIT, chi_squared, two_samples};
 use slvr_circuit::Circuit;
 use slvr_circuit::proof::{LIFT_WORDS, Shape, barriers};
 use slvr_runtime::link::memory::Memory;
-use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::link::tap::Tap;
+use slvr_runtime::link::{Header, Kind, Link, Peer};
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::share::encode::Encoded;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 /// What parties hear in proofs: who, in which layer, which part, from whom.
 type Heard = Arc<Mutex<BTreeMap<(usize, u32, u32, Peer), Vec<u8>>>>;
 
-struct Ear {
-    inner: Memory,
-    me: usize,
-    heard: Heard,
-}
-
-impl Link for Ear {
-    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
-        self.inner.send(to, header, body)
-    }
-
-    fn recv(&mut self, from: Peer, expected: Header, wait: Duration) -> Result<Vec<u8>, LinkError> {
-        let body = self.inner.recv(from, expected, wait)?;
-        // A verdict is one byte, and always the same.
-        if expected.kind == Kind::Proof && body.len() > 1 {
-            let key = (self.me, expected.layer, expected.part, from);
-            self.heard.lock().unwrap().insert(key, body.clone());
-        }
-        Ok(body)
-    }
-}
-
 fn heard(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Heard {
     let heard = Heard::default();
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
-        Box::new(Ear { inner, me, heard: heard.clone() })
+        let all = heard.clone();
+        let heard = move |from: Peer, header: &Header, body: &[u8]| {
+            // A verdict is one byte, and always the same.
+            if header.kind == Kind::Proof && body.len() > 1 {
+                all.lock().unwrap().insert((me, header.layer, header.part, from), body.to_vec());
+            }
+        };
+        Box::new(Tap { inner, send: |frame| vec![frame], heard })
     };
     let options = Options { doors: options(seed).doors.wrap(&wrap), ..options(seed) };
     run_outcome(circuit, encoded.clone(), &options).unwrap().report(circuit).unwrap();

@@ -1,13 +1,12 @@
 //! Random well-typed circuits: every instruction, on every holder and domain that its rules allow.
 
 use crate::build::{Builder, elements, words};
-use crate::operations::{check_steps, check_traffic, together, values};
+use crate::draws::Random;
+use crate::operations::{check_steps, check_traffic, recorded, together, values};
 use proptest::prelude::*;
 use slvr_circuit::{Conv, Dom, low_mask};
 use slvr_circuit::{Hold, Op, SplitPart, Type, ValueId};
 use slvr_runtime::clear::{self, plain};
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::session::{Options, run_outcome};
 use std::collections::BTreeSet;
 
 pub const LARGEST: usize = 4000;
@@ -26,7 +25,7 @@ pub enum Law {
 
 pub struct Generator {
     pub b: Builder,
-    state: u64,
+    random: Random,
     /// Whether `own` and `dup` may be used: their values depend on the parties' shares, so the
     /// clear evaluation has others.
     splits: bool,
@@ -40,15 +39,11 @@ pub struct Generator {
 
 impl Generator {
     pub fn below(&mut self, n: u64) -> u64 {
-        // xorshift64*
-        self.state ^= self.state >> 12;
-        self.state ^= self.state << 25;
-        self.state ^= self.state >> 27;
-        (self.state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % n.max(1)
+        self.random.below(n)
     }
 
     pub fn pick<T: Clone>(&mut self, xs: &[T]) -> T {
-        xs[self.below(xs.len() as u64) as usize].clone()
+        self.random.pick(xs)
     }
 
     fn random_words(&mut self, n: usize) -> Vec<u128> {
@@ -208,8 +203,9 @@ impl Generator {
         let k = self.pick(&[8, 16, 32, 64, 128]);
         let bit = self.below(u64::from(width)) as u32;
         let count = 1 + self.below(u64::from(width - bit)) as u32;
+        let kind = self.below(53);
         let split = |op| self.splits.then_some(op);
-        let choice = match self.state % 53 {
+        let choice = match kind {
             0 => Some(Op::Neg(x)),
             1 => Some(Op::Scale(x, constant)),
             2 => Some(Op::Offset(x, constant)),
@@ -384,7 +380,7 @@ impl Generator {
 fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
     let mut g = Generator {
         b: Builder::new(),
-        state: seed.wrapping_mul(2).wrapping_add(1),
+        random: Random(seed.wrapping_mul(2).wrapping_add(1)),
         splits,
         ready: vec![],
         pending: vec![],
@@ -420,13 +416,7 @@ fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {
     let (used, laws) = (g.used, g.laws);
     let (circuit, encoded) = g.b.finish();
     let inputs = encoded.values(&circuit);
-    let options = Options {
-        doors: Doors::new().any_openings(),
-        seed: Some(seed),
-        record: true,
-        ..Options::default()
-    };
-    let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+    let report = recorded(&circuit, encoded, seed);
     check_traffic(&circuit, &report);
     let recorded = report.recorded.as_ref().unwrap();
     check_steps(&circuit, recorded);

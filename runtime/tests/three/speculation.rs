@@ -8,7 +8,8 @@ use slvr_circuit::verify::{VerifyError, verify};
 use slvr_circuit::{Circuit, Hold, Op, Type, ValueId, text};
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::Memory;
-use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::link::tap::sending;
+use slvr_runtime::link::{Kind, Link, LinkError, Peer};
 use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Report, run_outcome};
 use slvr_runtime::party::{Direction, RunError, Why};
@@ -19,7 +20,7 @@ use std::time::Duration;
 
 /// Three clients with 64 words and a bit each: the sum over masked and exchanged copies of x^4 of those whose
 /// bit is 1. The bit is known after three ands; R = 1, L = 3.
-const TEXT: &str = r#"circuit "speculative"
+pub const HEAD: &str = r#"circuit "speculative"
 party "Client" 3
 party "Server" 1
 input %0 "x" from 0 int(-128, 128) [64] : A8[3,64]
@@ -53,7 +54,9 @@ layer 2:
   exchange:
   %7 = reshare %6 : B1[3] @0
   %21 = open_masked %18 %19 : dup.A8[3,64] @0
-  %22 = deal %20 : add2.A8[3,64] @0
+"#;
+
+const END: &str = r#"  %22 = deal %20 : add2.A8[3,64] @0
   %23 = deal_mask %20 : mask.A8[3,64] @0
   %24 = reshare_two %18 : A8[3,64] @0
   %25 = input %20 : A8[3,64] @0
@@ -72,8 +75,12 @@ layer 4:
   drop %0 %1 %3 %5 %7 %8 %9 %11 %17 %19 %21 %22 %23 %24 %25 %27 %28
 "#;
 
+fn written() -> String {
+    format!("{HEAD}{END}")
+}
+
 pub fn circuit() -> Circuit {
-    text::parse(TEXT).unwrap()
+    text::parse(&written()).unwrap()
 }
 
 /// Inputs with these bits.
@@ -191,29 +198,19 @@ fn only_bits_are_opened_before_all_is_known() {
     assert_eq!(circuit.layers.len(), 5);
 }
 
-/// Flips a bit of what party 0 sends in a layer, as numbered in frames.
-struct Liar(Memory, u32);
-
-impl Link for Liar {
-    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
-        if (header.kind, header.layer, to) == (Kind::Layer, self.1, Peer::Party(1)) {
-            body[0] ^= 1;
-        }
-        self.0.send(to, header, body)
-    }
-
-    fn recv(&mut self, from: Peer, h: Header, deadline: Duration) -> Result<Vec<u8>, LinkError> {
-        self.0.recv(from, h, deadline)
-    }
-}
-
 #[test]
 fn who_lies_about_bits_is_found() {
     let circuit = circuit();
+    // Of a layer as numbered in frames.
     let lied = |layer: u32, good| {
         let wrap = |party: usize, memory: Memory| -> Box<dyn Link> {
             match party {
-                0 => Box::new(Liar(memory, layer)),
+                0 => sending(memory, move |(to, header, mut body)| {
+                    if (header.kind, header.layer, to) == (Kind::Layer, layer, Peer::Party(1)) {
+                        body[0] ^= 1;
+                    }
+                    vec![(to, header, body)]
+                }),
                 _ => Box::new(memory),
             }
         };
@@ -236,7 +233,7 @@ fn who_lies_about_bits_is_found() {
 /// out the first time, and go on with these.
 #[test]
 fn a_repetition_opens_nothing_that_is_known() {
-    let text = TEXT
+    let text = written()
         .replace("  %4 = mul %3 %1", "  %29 = random 0 B1 [3] : B1[3] @0\n  %4 = mul %3 %29")
         .replace("drop %4 %12 %13 %14 %15 %16", "drop %4 %12 %13 %14 %15 %16 %29");
     let circuit = text::parse(&text).unwrap();

@@ -10,7 +10,8 @@ use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::verify;
 use slvr_circuit::{Circuit, Instr, Op, text};
 use slvr_runtime::link::memory::Memory;
-use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::link::tap::sending;
+use slvr_runtime::link::{Header, Kind, Link, Peer};
 use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Outcome, run_outcome};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,42 +20,7 @@ use std::time::Duration;
 
 /// As the circuit of [`speculation`], of instructions that have statements: R = 1, L = 3. What is opened under a mask in
 /// layer 2 is joined in layer 4 only, so that it is proven after the check is opened.
-const TEXT: &str = r#"circuit "speculative"
-security malicious
-party "Client" 3
-party "Server" 1
-input %0 "x" from 0 int(-128, 128) [64] : A8[3,64]
-input %1 "good" from 0 int(0, 2) [] : B1[3]
-output 0 "y" to 1 [3,64] ring 8 frac 0 factor 1.0 divisor 1.0
-check 0 %9
-site 0 "all" line 0
-layer 0:
-  %2 = mul %1 %1 : add3.B1[3] @0
-  %10 = mul %0 %0 : add3.A8[3,64] @0
-  exchange:
-  %3 = reshare %2 : B1[3] @0
-  %11 = reshare %10 : A8[3,64] @0
-  drop %2 %10
-layer 1:
-  %4 = mul %3 %1 : add3.B1[3] @0
-  %12 = admitted 0 members 3 : pub.B1[3] @0
-  %13 = from_bits %12 8 : pub.A8[3] @0
-  %14 = reshape %13 [3,1] : pub.A8[3,1] @0
-  %15 = mul %11 %14 : A8[3,64] @0
-  %16 = mul %15 %15 : add3.A8[3,64] @0
-  exchange:
-  %5 = reshare %4 : B1[3] @0
-  %17 = reshare %16 : A8[3,64] @0
-  drop %4 %12 %13 %14 %15 %16
-layer 2:
-  %6 = mul %5 %3 : add3.B1[3] @0
-  %18 = as_add2 %17 : add2.A8[3,64] @0
-  %19 = mask 0 A8 [3,64] groups 0 : mask.A8[3,64] @0
-  %20 = own %17 : own.A8[3,64] @0
-  exchange:
-  %7 = reshare %6 : B1[3] @0
-  %21 = open_masked %18 %19 : dup.A8[3,64] @0
-  %22 = reshare_two %18 : A8[3,64] @0
+const END: &str = r#"  %22 = reshare_two %18 : A8[3,64] @0
   %23 = input %20 : A8[3,64] @0
   drop %6 %18 %20
 layer 3:
@@ -74,11 +40,18 @@ layer 5:
   drop %0 %1 %3 %5 %7 %9 %11 %17 %19 %21 %22 %23 %26 %27
 "#;
 
+fn written() -> String {
+    let head = speculation::HEAD.replacen("party", "security malicious\nparty", 1);
+    format!("{head}{END}")
+}
+
 /// The same with the check opened after everything else but the output: R = 1, L = 4. One proof is about all of it.
 fn last_text() -> String {
     let open = "  exchange:\n  %9 = open %7 : pub.B1[3] @0\n";
     let early = format!("layer 3:\n{open}layer 4:\n");
-    TEXT.replace(&early, "layer 3:\n").replace("layer 5:\n", &format!("layer 4:\n{open}layer 5:\n"))
+    written()
+        .replace(&early, "layer 3:\n")
+        .replace("layer 5:\n", &format!("layer 4:\n{open}layer 5:\n"))
 }
 
 fn parsed(text: &str) -> Circuit {
@@ -89,7 +62,7 @@ fn parsed(text: &str) -> Circuit {
 
 /// With early and with last checks.
 pub fn placements() -> [Circuit; 2] {
-    [parsed(TEXT), parsed(&last_text())]
+    [parsed(&written()), parsed(&last_text())]
 }
 
 /// A frame: who sent it to whom.
@@ -98,33 +71,18 @@ pub type Frame = (usize, Peer, Header);
 pub type Log = Arc<Mutex<BTreeMap<Frame, Vec<u8>>>>;
 
 /// Flips a bit of one frame, and writes down all of them.
-struct Tap {
-    inner: Memory,
-    me: usize,
-    flips: Option<Frame>,
-    log: Log,
-}
-
-impl Link for Tap {
-    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
-        let frame = (self.me, to, header);
-        if self.flips == Some(frame) {
-            let middle = body.len() / 2;
-            body.iter_mut().skip(middle).take(1).for_each(|x| *x ^= 1);
-        }
-        self.log.lock().unwrap().insert(frame, body.clone());
-        self.inner.send(to, header, body)
-    }
-
-    fn recv(&mut self, from: Peer, h: Header, deadline: Duration) -> Result<Vec<u8>, LinkError> {
-        self.inner.recv(from, h, deadline)
-    }
-}
-
 pub fn run(circuit: &Circuit, good: [bool; 3], seed: u64, flips: Option<Frame>) -> (Outcome, Log) {
     let log = Log::default();
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
-        Box::new(Tap { inner, me, flips, log: log.clone() })
+        let log = log.clone();
+        sending(inner, move |(to, header, mut body)| {
+            if flips == Some((me, to, header)) {
+                let middle = body.len() / 2;
+                body.iter_mut().skip(middle).take(1).for_each(|x| *x ^= 1);
+            }
+            log.lock().unwrap().insert((me, to, header), body.clone());
+            vec![(to, header, body)]
+        })
     };
     let deadline = Duration::from_secs(60);
     let options = Options {
@@ -278,16 +236,16 @@ fn what_is_sent_after_the_last_checks_is_proven() {
 /// only proven afterwards.
 #[test]
 fn what_cannot_be_proven_twice_or_in_time_is_refused() {
-    let mut among = parsed(TEXT);
+    let mut among = parsed(&written());
     among.layers[2].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
     assert!(matches!(barriers(&among), Err(Unproven::Speculation { layer: 2 })));
     for layer in [1, 3, 4, 5] {
-        let mut other = parsed(TEXT);
+        let mut other = parsed(&written());
         other.layers[layer].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
         assert_eq!(barriers(&other).is_err(), layer == 1, "layer {layer}");
     }
     // The output is what was opened under the mask, as two parties know it, and not what is joined in layer 4.
-    let text = TEXT
+    let text = written()
         .replace("%24 = add %8 %22", "%24 = trivial %21")
         .replace(
             "  %26 = reshare %25 : A8[3,64] @0\n  drop %8 %24 %25\n",
@@ -304,7 +262,7 @@ fn what_cannot_be_proven_twice_or_in_time_is_refused() {
 /// Bits of a check that depend on what is drawn in the layers that are repeated are opened once, and all go on with these.
 #[test]
 fn what_is_opened_is_opened_once() {
-    let text = TEXT
+    let text = written()
         .replace("  %4 = mul %3 %1", "  %8 = random 0 B1 [3] : B1[3] @0\n  %4 = mul %3 %8")
         .replace("drop %4 %12", "drop %4 %8 %12")
         .replace("%8 = join", "%28 = join")

@@ -6,7 +6,8 @@ use slvr_circuit::{Circuit, Hold, Op};
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::shaped::Line;
-use slvr_runtime::link::{Header, Link, LinkError, Peer};
+use slvr_runtime::link::tap::sending;
+use slvr_runtime::link::{Kind, Link, Peer};
 use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::party::{Phase, RunError};
@@ -30,31 +31,18 @@ fn circuit() -> (Circuit, Encoded) {
 }
 
 /// Exchanges two frames of layer 0 on their way from party 1 to party 0.
-struct Swapped {
-    inner: Memory,
-    held: Option<(Header, Vec<u8>)>,
-}
-
-impl Link for Swapped {
-    fn send(&mut self, to: Peer, header: Header, body: Vec<u8>) -> Result<(), LinkError> {
-        let hit = to == Peer::Party(0) && header.kind == slvr_runtime::link::Kind::Layer;
+fn swapped(inner: Memory) -> Box<dyn Link> {
+    let mut held = None;
+    sending(inner, move |frame| {
+        let (to, header, _) = &frame;
+        let hit = *to == Peer::Party(0) && header.kind == Kind::Layer;
         if hit && (header.layer, header.part) == (0, 1) {
-            self.held = Some((header, body));
-            return Ok(());
+            held = Some(frame);
+            return vec![];
         }
-        self.inner.send(to, header, body)?;
-        match self.held.take() {
-            Some((header, body)) if hit => self.inner.send(to, header, body),
-            held => {
-                self.held = held;
-                Ok(())
-            }
-        }
-    }
-
-    fn recv(&mut self, from: Peer, h: Header, deadline: Duration) -> Result<Vec<u8>, LinkError> {
-        self.inner.recv(from, h, deadline)
-    }
+        let late = if hit { held.take() } else { None };
+        [frame].into_iter().chain(late).collect()
+    })
 }
 
 #[test]
@@ -88,7 +76,7 @@ fn frames_in_another_order_stop_everybody() {
     let (circuit, encoded) = circuit();
     let wrap = |party, inner: Memory| -> Box<dyn Link> {
         match party {
-            1 => Box::new(Swapped { inner, held: None }),
+            1 => swapped(inner),
             _ => Box::new(inner),
         }
     };

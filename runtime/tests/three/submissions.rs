@@ -6,9 +6,8 @@ use slvr_circuit::{Check, Circuit, Encoding, From, Hold, Input, Op, Type, ValueI
 use slvr_ring::Data;
 use slvr_runtime::clear;
 use slvr_runtime::link::memory::{Mesh, mesh};
-use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Report, run_local, run_outcome};
-use slvr_runtime::party::{Held, Invalid, Party, Replaced, RunError, Uploads, Why};
+use slvr_runtime::party::{Doors, Held, Invalid, Party, Replaced, RunError, Why};
 use slvr_runtime::share::deal::{Part, Upload};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed};
@@ -234,20 +233,12 @@ fn shares_without_uploads_are_compared() {
                 let held = &held;
                 scope.spawn(move || {
                     let party = Party {
-                        workers: None,
                         doors: Doors::new().any_openings(),
-                        circuit,
-                        prss: prss.into(),
-                        link: &mut link,
-                        run,
-                        uploads: Uploads::default(),
-                        invalid: Invalid::Zeros,
-                        state: None,
-                        deadline: Duration::from_secs(20),
-                        transcript: None,
-                        progress: None,
+                        ..Party::new(circuit, prss, &mut link, run, Duration::from_secs(20))
                     };
-                    party.run(vec![held(me as u64, 0), held(me as u64, 1)])
+                    party
+                        .run(vec![held(me as u64, 0), held(me as u64, 1)])
+                        .map(|(report, _)| report)
                 })
             })
             .collect();

@@ -2,14 +2,12 @@
 //! the messages of each party to each other, and the value of the result.
 
 use crate::build::{Builder, words};
-use crate::operations::{check_steps, check_traffic};
+use crate::operations::{check_steps, check_traffic, recorded};
 use slvr_circuit::interaction::{Interaction, Peer, next, prev};
 use slvr_circuit::plan::operand;
 use slvr_circuit::verify::infer;
 use slvr_circuit::{Dom, Hold, INTERACTIVE, Op, Type, ValueId, wire_len};
 use slvr_runtime::party::Direction;
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::session::{Options, run_outcome};
 
 /// The instruction of a name.
 fn instruction(name: &str, operands: &[ValueId]) -> Op {
@@ -71,13 +69,7 @@ fn check_row(name: &str, row: &Interaction, bits: Option<u32>, n: u64, groups: u
     }
     let (circuit, encoded) = b.finish();
     let (dom, lanes) = operand(&circuit, &op);
-    let options = Options {
-        doors: Doors::new().any_openings(),
-        seed: Some(n),
-        record: true,
-        ..Options::default()
-    };
-    let report = run_outcome(&circuit, encoded, &options).unwrap().report(&circuit).unwrap();
+    let report = recorded(&circuit, encoded, n);
     check_traffic(&circuit, &report);
     let recorded = report.recorded.as_ref().unwrap();
     check_steps(&circuit, recorded);

@@ -3,6 +3,7 @@
 //!
 //! `SLVR_COUNT=20000` tries so many instead of 500.
 
+use crate::agreement::setting;
 use crate::build::Builder;
 use crate::dealer_proofs::{dealer_claims, held_claims};
 use crate::parted::parted_claims;
@@ -215,7 +216,7 @@ fn parted_sample() -> (Circuit, Encoded) {
 }
 
 fn runs() -> usize {
-    std::env::var("SLVR_COUNT").ok().and_then(|n| n.parse().ok()).unwrap_or(500)
+    setting("SLVR_COUNT", 500) as usize
 }
 
 /// Uniform enough to pick places.

@@ -4,13 +4,11 @@
 //! exceeds 400 with probability below 1e-7.
 
 use crate::build::Builder;
-use crate::operations::{carry, mask_words, values};
+use crate::operations::{carry, mask_words, recorded, values};
 use slvr_circuit::Dom;
 use slvr_circuit::{Hold, Lanes, Op, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::Peer;
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::session::{Options, run_outcome};
 use slvr_runtime::party::{Direction, Held, Recorded, Recorder};
 use slvr_runtime::protocol::{Context, complement, input};
 use slvr_runtime::share::{PairSeeds, Prss, RunId, Seed, next, prev};
@@ -99,13 +97,7 @@ fn histograms(name: &str, value: u128, seed: u64) -> BTreeMap<String, Histogram>
             }
         }
         let (circuit, encoded) = b.finish();
-        let options = Options {
-            doors: Doors::new().any_openings(),
-            seed: Some(seed + run),
-            record: true,
-            ..Options::default()
-        };
-        let outcome = run_outcome(&circuit, encoded, &options).unwrap();
+        let outcome = recorded(&circuit, encoded, seed + run);
         for (i, party) in outcome.recorded.iter().flatten().enumerate() {
             let own = party.values.iter().find(|(v, _)| *v == ValueId(0));
             let Some((_, Held::Rep(own))) = own else { panic!("no input") };
@@ -204,13 +196,7 @@ fn mask_view() {
         let opened = b.round(Op::OpenMasked { x: t, mask }, Hold::Dup);
         let lanes = b.ty(mask).lanes();
         let (circuit, encoded) = b.finish();
-        let options = Options {
-            doors: Doors::new().any_openings(),
-            seed: Some(900 + run),
-            record: true,
-            ..Options::default()
-        };
-        let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+        let recorded = recorded(&circuit, encoded, 900 + run).recorded.unwrap();
         let values = values(&recorded);
         for r in 0..3 {
             let [low, high, ..] = mask_words(&values[r][&mask], lanes, r).map(|x| bytes(&x));
@@ -247,13 +233,7 @@ fn a_dealt_mask_is_its_own_simulator() {
     let mask = b.round(Op::DealMask(own), Hold::Mask);
     let lanes = b.ty(mask).lanes();
     let (circuit, encoded) = b.finish();
-    let options = Options {
-        doors: Doors::new().any_openings(),
-        seed: Some(5),
-        record: true,
-        ..Options::default()
-    };
-    let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+    let recorded = recorded(&circuit, encoded, 5).recorded.unwrap();
     let values = values(&recorded);
     for p in 0..3 {
         let [.., after] = mask_words(&values[p][&mask], lanes, p);
@@ -275,13 +255,7 @@ fn comparison_view() {
                 let c = carry(&mut b, x, 32, groups, 4, 4);
                 b.round(Op::ReshareTwo(c), Hold::Rep);
                 let (circuit, encoded) = b.finish();
-                let options = Options {
-                    doors: Doors::new().any_openings(),
-                    seed: Some(seed + run),
-                    record: true,
-                    ..Options::default()
-                };
-                let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+                let recorded = recorded(&circuit, encoded, seed + run).recorded.unwrap();
                 for (i, party) in recorded.iter().enumerate() {
                     let got: Vec<_> = party
                         .messages
@@ -338,13 +312,7 @@ fn an_opened_sum_tells_no_more() {
         let z = bare(&mut b, x, Op::AsAdd3(x), Hold::Add3, 5);
         let out = b.round(Op::OpenSum(z), Hold::Public);
         let (circuit, encoded) = b.finish();
-        let options = Options {
-            doors: Doors::new().any_openings(),
-            seed: Some(3000 + run),
-            record: true,
-            ..Options::default()
-        };
-        let recorded = run_outcome(&circuit, encoded, &options).unwrap().recorded.unwrap();
+        let recorded = recorded(&circuit, encoded, 3000 + run).recorded.unwrap();
         let values = values(&recorded);
         for (p, party) in recorded.iter().enumerate() {
             let got = |peer| message(party, "open_sum", Direction::Received, peer);
@@ -407,14 +375,8 @@ fn no_share_in_debug_output() {
     b.round(Op::Open(x), Hold::Public);
     let (circuit, encoded) = b.finish();
     let shown = format!("{encoded:?}");
-    let options = Options {
-        doors: Doors::new().any_openings(),
-        seed: Some(1),
-        record: true,
-        ..Options::default()
-    };
-    let outcome = run_outcome(&circuit, encoded, &options).unwrap();
-    let shown = format!("{shown} {outcome:?} {:?}", outcome.recorded.as_ref().unwrap()[0].values);
+    let report = recorded(&circuit, encoded, 1);
+    let shown = format!("{shown} {report:?} {:?}", report.recorded.as_ref().unwrap()[0].values);
     assert!(!shown.contains("201"), "{shown}");
     // A dump of elements is a long list of numbers.
     assert!(shown.len() < 2000, "{shown}");

@@ -10,7 +10,6 @@ use slvr_circuit::artifact;
 use slvr_circuit::traffic::Traffic;
 use std::path::Path;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Build {
     #[command(flatten)]

@@ -10,7 +10,6 @@ use slvr::{memory, tensors};
 use slvr_runtime::share::encode::Encoded;
 use std::path::PathBuf;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Certify {
     #[command(flatten)]

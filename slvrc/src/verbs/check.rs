@@ -11,6 +11,7 @@ use slvr_circuit::{Circuit, From, PartySet};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
 use slvr_compiler::diagnostic::{Diagnostic, Edit, render};
+use slvr_compiler::pipeline::Compiled;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::source::FileId;
 use slvr_compiler::syntax::fixes::{apply, fixes};
@@ -18,7 +19,6 @@ use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Program, Stmt};
 use std::path::Path;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Check {
     #[command(flatten)]
@@ -38,12 +38,7 @@ impl Check {
         // Ranges, errors and failure: what does not hold is an error with a place in the source.
         let compiled = checked.compile(&silent)?;
         let sizes = |of: &Checked| units::bound(&of.program.sizes);
-        // What noise promises; of programs without noise nothing is certified here.
-        let noise = Privacy::has_noise(&compiled.optimised).then(|| {
-            let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
-            Certificate::of(&compiled, &places).privacy
-        });
-        let noise = noise.flatten();
+        let noise = privacy(&checked, &compiled);
         // What holds for the smallest sizes alone says little: warnings are of larger ones where there are any, as in an
         // editor.
         let larger = match checked.chosen {
@@ -104,21 +99,35 @@ impl Check {
         let noise: String = noise.collect();
         let numbers = checked.clients.iter().flat_map(|(_, clients)| clients.lines());
         let numbers: String = numbers.map(|line| format!("  {line}\n")).collect();
-        let whole = whole.iter().map(|set| {
-            format!(
-                "  a round needs all members of `{set}`: a program with a state keeps a place for each, and this one does not \
-                 read who takes part (`input present: public bit from each {set}`)\n"
-            )
-        });
-        let shaped = shaped.iter().map(|(set, input)| {
-            format!(
-                "  a round needs all members of `{set}`: the input `{input}` has an entry for each of them, and nobody can be \
-                 left out (`--invalid zeros` has zeros stand in for the inputs of whoever is missing)\n"
-            )
-        });
-        let whole: String = whole.chain(shaped).collect();
+        let whole = why_all(&whole, &shaped);
         say(&format!("{}: ok with {}{how}\n{noise}{numbers}{whole}", p.name, sizes(&checked)))
     }
+}
+
+/// Why a round needs all members of a set: for a state, or since an input has an entry for each.
+fn why_all(whole: &[&str], shaped: &[(String, String)]) -> String {
+    let whole = whole.iter().map(|set| {
+        format!(
+            "  a round needs all members of `{set}`: a program with a state keeps a place for each, and this one does not \
+             read who takes part (`input present: public bit from each {set}`)\n"
+        )
+    });
+    let shaped = shaped.iter().map(|(set, input)| {
+        format!(
+            "  a round needs all members of `{set}`: the input `{input}` has an entry for each of them, and nobody can be \
+             left out (`--invalid zeros` has zeros stand in for the inputs of whoever is missing)\n"
+        )
+    });
+    whole.chain(shaped).collect()
+}
+
+/// What noise promises; of programs without noise nothing is certified here.
+fn privacy(checked: &Checked, compiled: &Compiled) -> Option<Privacy> {
+    if !Privacy::has_noise(&compiled.optimised) {
+        return None;
+    }
+    let places = cost::places(&checked.program, &compiled.optimised, &checked.sources);
+    Certificate::of(compiled, &places).privacy
 }
 
 /// Most times that a file is fixed and checked again.

@@ -13,7 +13,6 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Cluster {
     /// The folder of a deployment, as `slvrc keys` makes it.

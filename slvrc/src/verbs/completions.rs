@@ -5,7 +5,6 @@ use clap::Command;
 use clap_complete::Shell;
 use serde_json::json;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Completions {
     shell: Shell,

@@ -33,7 +33,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Demo {
     /// Which predicate checks the updates.
@@ -68,7 +67,6 @@ pub struct Demo {
     through: Option<PathBuf>,
 }
 
-/// What is trained.
 const MODEL: &str = "DigitsNet";
 
 /// Validation samples of a client.

@@ -9,7 +9,6 @@ use slvr_compiler::syntax::{self, MAX_SOURCE, Sources, embedded};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Doc {
     /// `std`, `models`, `predicates`, `grammar`, predicates of the library by their names, or `.slvr` files; the first

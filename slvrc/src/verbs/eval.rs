@@ -15,7 +15,6 @@ use slvr_compiler::cost;
 use slvr_runtime::share::encode::Encoded;
 use std::path::PathBuf;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Eval {
     #[command(flatten)]

@@ -8,7 +8,6 @@ use slvr_compiler::syntax::{self, MAX_SOURCE, Sources};
 use std::io::Read;
 use std::path::PathBuf;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Fmt {
     /// Change nothing; name the files that are not formatted and exit with status 1.

@@ -14,7 +14,6 @@ use slvr_node::names::is_name;
 use slvr_node::submission::{clients_of, giving};
 use std::path::{Path, PathBuf};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Keys {
     /// The folder that gets them: node-0, node-1, node-2, coordinator, clients.

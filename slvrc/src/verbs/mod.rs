@@ -85,30 +85,18 @@ pub enum Verb {
 impl Verb {
     /// Whether it evaluates circuits, and so starts many threads.
     fn computes(&self) -> bool {
-        match self {
+        matches!(
+            self,
             Verb::Eval(_)
-            | Verb::Certify(_)
-            | Verb::Run(_)
-            | Verb::Demo(_)
-            | Verb::Lab(_)
-            | Verb::Bench(_)
-            | Verb::PartyProcess(_)
-            | Verb::Node(_)
-            | Verb::Worker(_) => true,
-            Verb::Check(_)
-            | Verb::Print(_)
-            | Verb::Build(_)
-            | Verb::Explain(_)
-            | Verb::Fmt(_)
-            | Verb::Doc(_)
-            | Verb::Completions(_)
-            | Verb::Keys(_)
-            | Verb::Submit(_)
-            | Verb::Fetch(_)
-            | Verb::Round(_)
-            | Verb::Cluster(_)
-            | Verb::Lsp(_) => false,
-        }
+                | Verb::Certify(_)
+                | Verb::Run(_)
+                | Verb::Demo(_)
+                | Verb::Lab(_)
+                | Verb::Bench(_)
+                | Verb::PartyProcess(_)
+                | Verb::Node(_)
+                | Verb::Worker(_)
+        )
     }
 
     /// Does it. `json` asks for one JSON object instead of text; `command` describes the whole command line.

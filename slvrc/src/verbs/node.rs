@@ -16,7 +16,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Node {
     /// What it is told: node.toml, as `slvrc keys` makes it.

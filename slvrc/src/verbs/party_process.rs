@@ -12,7 +12,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct PartyProcess {}
 

@@ -9,7 +9,6 @@ use slvr_compiler::graph::Graph;
 use slvr_compiler::{passes, syntax};
 use std::fmt::Write;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Print {
     #[command(flatten)]

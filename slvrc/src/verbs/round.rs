@@ -10,14 +10,14 @@ use slvr::{Error, tensors};
 use slvr_circuit::Circuit;
 use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::clock::now;
+use slvr_node::codes::Code;
 use slvr_node::names::{counted, listed};
 use slvr_node::state::RoundKey;
 use slvr_node::submission::giving;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Round {
     /// The coordinator's configuration: coordinator.toml, as `slvrc keys` makes it.
@@ -117,26 +117,11 @@ impl Round {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let caller = caller(&self.config)?;
         match self.what {
-            What::Open {
-                which: Which { task, round },
-                public,
-                seconds,
-                grace,
-                minimum,
-                patience,
-            } => {
+            What::Open { which, public, seconds, grace, minimum, patience } => {
                 // The nodes may just have been started.
                 let until = Instant::now() + Duration::from_secs(patience);
                 let terms = Terms { seconds, grace, minimum, context: None };
-                let read =
-                    |circuit: &Circuit| tensors::read_public(circuit, public.as_deref(), &print);
-                let (circuit, status) =
-                    deployment::open(&caller, (&task, round), terms, until, read)?;
-                for note in to_members(&circuit) {
-                    fail::note(&note);
-                }
-                let left = status["deadline"].as_u64().unwrap_or(0).saturating_sub(now());
-                say_done(json, status, &format!("{task}/{round} is open, for {left} s"))
+                open(&caller, &which, (terms, until), public.as_deref(), json)
             }
             What::Watch { which, once } => watch(&caller, &which, once, json),
             What::Close { which: Which { task, round } } => {
@@ -144,22 +129,7 @@ impl Round {
                 let text = format!("{task}/{round} is {}", phase(&status));
                 say_done(json, status, &text)
             }
-            What::Abort { which: Which { task, round } } => {
-                let all = caller.abort(&task, round)?;
-                let mut shown = Value::Null;
-                for told in all.into_iter().rev() {
-                    match told {
-                        Ok(status) => shown = status,
-                        Err(CallError::Refused { node, code, .. }) if code == "round" => {
-                            fail::note(&format!(
-                                "node {node} knows no round {task}/{round}: there is nothing to abort"
-                            ));
-                        }
-                        Err(e) => fail::note(&format!("{e}: it is told of the abort later")),
-                    }
-                }
-                say_done(json, shown, &format!("{task}/{round} is aborted"))
-            }
+            What::Abort { which } => abort(&caller, &which, json),
             What::Retry { which: Which { task, round }, patience } => {
                 let until = Instant::now() + Duration::from_secs(patience);
                 let status = caller.patiently(until, || caller.retry(&task, round))?;
@@ -190,40 +160,77 @@ impl Round {
                 let text = format!("{task}/{round}: {what} are erased");
                 say_done(json, json!({ "unknown_to": lost }), &text)
             }
-            What::Collect { which: Which { task, round }, outputs, keep } => {
-                let Collected { report, circuit, revealed } = caller.collect(&task, round)?;
-                tensors::write_outputs(&circuit, &revealed, &outputs)?;
-                slvr::files::write(
-                    &outputs.join("report.json"),
-                    format!("{report:#}\n").as_bytes(),
-                )?;
-                if !keep {
-                    caller.erase(&task, round, &["words"])?;
-                }
-                let of = |what: &str| report[what].as_array().cloned().unwrap_or_default();
-                let result = match revealed.is_empty() {
-                    true => "nothing is revealed to the coordinator; the report",
-                    false => "the result",
-                };
-                let gone: Vec<String> = of("excluded").iter().map(excluded).collect();
-                let all = report["clients"].as_u64().unwrap_or(0);
-                let mut text = format!(
-                    "{task}/{round}: {result} of {} of {all} clients is in {}",
-                    of("accepted").len(),
-                    outputs.display()
-                );
-                for gone in &gone {
-                    text += &format!("\n  without {gone}");
-                }
-                let missing = of("missing");
-                let names = missing.iter().filter_map(Value::as_str).map(str::to_string);
-                if let Some(names) = listed(names) {
-                    text += &format!("\n  missing at all nodes: {names}");
-                }
-                say_done(json, report, &text)
+            What::Collect { which, outputs, keep } => {
+                collect(&caller, &which, &outputs, keep, json)
             }
         }
     }
+}
+
+fn open(
+    caller: &Caller,
+    Which { task, round }: &Which,
+    (terms, until): (Terms, Instant),
+    public: Option<&Path>,
+    json: bool,
+) -> anyhow::Result<()> {
+    let read = |circuit: &Circuit| tensors::read_public(circuit, public, &print);
+    let (circuit, status) = deployment::open(caller, (task, *round), terms, until, read)?;
+    for note in to_members(&circuit) {
+        fail::note(&note);
+    }
+    let left = status["deadline"].as_u64().unwrap_or(0).saturating_sub(now());
+    say_done(json, status, &format!("{task}/{round} is open, for {left} s"))
+}
+
+fn abort(caller: &Caller, Which { task, round }: &Which, json: bool) -> anyhow::Result<()> {
+    let mut shown = Value::Null;
+    for told in caller.abort(task, *round)?.into_iter().rev() {
+        match told {
+            Ok(status) => shown = status,
+            Err(CallError::Refused { node, code: Code::Round, .. }) => fail::note(&format!(
+                "node {node} knows no round {task}/{round}: there is nothing to abort"
+            )),
+            Err(e) => fail::note(&format!("{e}: it is told of the abort later")),
+        }
+    }
+    say_done(json, shown, &format!("{task}/{round} is aborted"))
+}
+
+/// Fetches the result, and erases it at the nodes unless they are to keep it.
+fn collect(
+    caller: &Caller,
+    Which { task, round }: &Which,
+    outputs: &Path,
+    keep: bool,
+    json: bool,
+) -> anyhow::Result<()> {
+    let Collected { report, circuit, revealed } = caller.collect(task, *round)?;
+    tensors::write_outputs(&circuit, &revealed, outputs)?;
+    slvr::files::write(&outputs.join("report.json"), format!("{report:#}\n").as_bytes())?;
+    if !keep {
+        caller.erase(task, *round, &["words"])?;
+    }
+    let of = |what: &str| report[what].as_array().cloned().unwrap_or_default();
+    let result = match revealed.is_empty() {
+        true => "nothing is revealed to the coordinator; the report",
+        false => "the result",
+    };
+    let all = report["clients"].as_u64().unwrap_or(0);
+    let mut text = format!(
+        "{task}/{round}: {result} of {} of {all} clients is in {}",
+        of("accepted").len(),
+        outputs.display()
+    );
+    for gone in of("excluded").iter().map(excluded) {
+        text += &format!("\n  without {gone}");
+    }
+    let missing = of("missing");
+    let names = missing.iter().filter_map(Value::as_str).map(str::to_string);
+    if let Some(names) = listed(names) {
+        text += &format!("\n  missing at all nodes: {names}");
+    }
+    say_done(json, report, &text)
 }
 
 /// A client that does not count, and why.
@@ -332,7 +339,9 @@ fn clocks(all: &[Result<Value, CallError>; 3]) -> Vec<String> {
 
 /// Why there is nothing to watch: no node shows the round, and node 0 does not know it.
 fn unknown(caller: &Caller, which: &Which, all: &[Result<Value, CallError>; 3]) -> Option<String> {
-    let none = |s: &Result<Value, CallError>| matches!(s, Err(CallError::Refused { code, .. }) if code == "round" || code == "path");
+    let none = |s: &Result<Value, CallError>| {
+        matches!(s, Err(CallError::Refused { code: Code::Round | Code::Path, .. }))
+    };
     // Node 0 leads: a round that it does not know is open nowhere. It may have lost its data, and then the others are shown.
     if !none(&all[0]) || all.iter().any(Result::is_ok) {
         return None;
@@ -353,7 +362,7 @@ mod tests {
     use super::*;
 
     fn unknown() -> Result<Value, CallError> {
-        let (code, message) = ("round".into(), "there is no round t/1".into());
+        let (code, message) = (Code::Round, "there is no round t/1".into());
         Err(CallError::Refused { node: 0, status: 404, code, message })
     }
 

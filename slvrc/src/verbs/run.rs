@@ -22,7 +22,6 @@ use std::time::Duration;
 /// The longest deadline: a month of seconds. With none at all every party would be late at once.
 const LONGEST: u64 = 31 * 24 * 3600;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Run {
     #[command(flatten)]

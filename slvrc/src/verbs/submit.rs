@@ -9,7 +9,6 @@ use slvr_node::state::RoundKey;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Submit {
     /// The client's configuration: client.toml, as `slvrc keys` makes it.

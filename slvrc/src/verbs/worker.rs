@@ -9,7 +9,6 @@ use slvr_node::worker;
 use std::io::Read;
 use std::path::PathBuf;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Worker {
     /// What it is told: worker.toml, as `slvrc keys --workers` makes it.

@@ -228,7 +228,6 @@ impl Folder {
         }
     }
 
-    /// Writes all files.
     pub fn write(&self, dir: &Path) {
         for name in self.0.keys() {
             let path = dir.join(format!("{name}.safetensors"));
@@ -236,6 +235,16 @@ impl Folder {
             fs::write(path, self.bytes(name)).expect("a file");
         }
     }
+}
+
+/// How many cases a long run takes, or the first of them.
+pub fn setting(name: &str, usual: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usual)
+}
+
+/// Whether what takes too long for every day is asked for.
+pub fn is_full() -> bool {
+    std::env::var("SLVR_EFFORT").is_ok_and(|effort| effort == "full")
 }
 
 /// Numbers that look random and are the same in each run (splitmix64).

@@ -15,7 +15,7 @@
 //!
 //! `SLVR_SECONDS` is how long one call may take, ten minutes without it: the tests are not about time.
 
-use crate::folder::{ACCURACY, Folder, Numbers, Place, accuracy};
+use crate::folder::{ACCURACY, Folder, Numbers, Place, accuracy, is_full, setting};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use slvr_circuit::{artifact, text};
@@ -33,13 +33,9 @@ const MOST_KIB: u64 = 6 << 20;
 /// A circuit that says it needs more bytes is not run. It may be right.
 const MOST_PREDICTED: u64 = 20 << 20;
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
-
 /// So many mutants every day, and with `SLVR_EFFORT=full`.
 fn usual() -> u64 {
-    if std::env::var("SLVR_EFFORT").as_deref() == Ok("full") { 60 } else { 24 }
+    if is_full() { 60 } else { 24 }
 }
 
 /// Lengths that no file has, and some that it may have.

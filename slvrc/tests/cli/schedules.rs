@@ -13,7 +13,7 @@
 //! `SLVR_SECONDS` is how long a run may take after the last thing that happened to it, ten minutes without it: the
 //! tests are not about time.
 
-use crate::folder::{Folder, Numbers, Place, f64s};
+use crate::folder::{Folder, Numbers, Place, f64s, setting};
 use crate::ports;
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -29,10 +29,6 @@ use std::time::{Duration, Instant};
 const DEADLINE: u64 = 5;
 /// Seconds where nothing should end the run: the machine may be busy.
 const PATIENCE: u64 = 120;
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 fn millis(random: &mut Numbers, most: usize) -> Duration {
     Duration::from_millis(random.below(most) as u64)

@@ -16,7 +16,6 @@ use slvr_compiler::schedule::schedule;
 /// Fraction bits.
 pub const FRACTION: u32 = 16;
 
-/// Which protocols.
 #[derive(Clone, Copy)]
 pub enum Family {
     /// T1.
@@ -53,7 +52,6 @@ pub struct Macro {
     pub right: fn(Given, u64) -> bool,
 }
 
-/// All of them.
 pub const MACROS: [Macro; 8] = [
     Macro {
         name: "product",

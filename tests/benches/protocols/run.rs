@@ -8,8 +8,7 @@ use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::{Event, Held, Invalid, Party, Transcript, Uploads};
+use slvr_runtime::party::{Doors, Event, Held, Party, Transcript, Uploads};
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed, next};
 use slvr_tests::Random;
 use std::cell::{Cell, RefCell};
@@ -153,7 +152,7 @@ impl Transcript for Watch<'_> {
         }
     }
 
-    fn message(&mut self, e: Event<'_>) {
+    fn message(&mut self, e: Event<&[u8]>) {
         self.event(&format!("{} {:?}", e.op, e.direction));
     }
 }
@@ -195,22 +194,13 @@ pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool
                     };
                     let uploads = Uploads { unchecked: true, ..Uploads::default() };
                     let transcript = watched.then_some(watch as &mut dyn Transcript);
-                    let (deadline, progress) = (Duration::from_secs(600), None);
                     let party = Party {
-                        workers: None,
                         doors: Doors::new().any_openings(),
-                        circuit,
-                        prss: prss.into(),
-                        link,
-                        run,
                         uploads,
-                        invalid: Invalid::Zeros,
-                        state: None,
-                        deadline,
                         transcript,
-                        progress,
+                        ..Party::new(circuit, prss, link, run, Duration::from_secs(600))
                     };
-                    let report = party.run(inputs).expect("a run of three parties");
+                    let (report, _) = party.run(inputs).expect("a run of three parties");
                     MINE.set(None);
                     report.bytes_sent
                 })

@@ -5,7 +5,7 @@ use slvr_compiler::graph::Op;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded::{self, BENCH};
 use slvr_tests::agree::hold;
-use slvr_tests::long::effort;
+use slvr_tests::long::is_full;
 use slvr_tests::{Case, compile_files, compile_with, random_inputs};
 
 type Sizes<'a> = &'a [(&'a str, &'a str)];
@@ -38,7 +38,7 @@ fn inferences(case: &Case) -> u64 {
 fn inferences_are_those_that_are_counted() {
     for (n, model) in ["LeNet5", MAX].into_iter().enumerate() {
         let clients = [(10, "1"), (20, "2")];
-        for (m, c) in if effort("full") { clients.to_vec() } else { vec![clients[n]] } {
+        for (m, c) in if is_full() { clients.to_vec() } else { vec![clients[n]] } {
             // 2c + 1 pairs of ten images.
             let images = if m == 10 { 30 } else { 50 };
             let sizes = [("M", model), ("c", c), ("b", "10")];

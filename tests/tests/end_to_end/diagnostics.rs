@@ -39,12 +39,8 @@ fn stem(path: &Path) -> String {
 
 fn options(text: &str) -> Options {
     let args = text.lines().find_map(|l| l.strip_prefix("// args:"));
-    let bindings = args
-        .unwrap_or("")
-        .split_whitespace()
-        .filter_map(|b| b.split_once('='))
-        .map(|(n, v)| (n.to_owned(), v.to_owned()))
-        .collect();
+    let all = bindings(args.unwrap_or(""));
+    let bindings = all.into_iter().map(|(n, v)| (n.to_owned(), v.to_owned())).collect();
     Options { bindings, predicate: None, defaults: args.is_none() }
 }
 

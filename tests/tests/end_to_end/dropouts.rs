@@ -270,7 +270,7 @@ fn with_clients(name: &str, text: &str) -> Option<(Program, f64)> {
 /// The long run: whatever is in the library and the gallery.
 #[test]
 fn every_predicate_against_both_adversaries() {
-    if !slvr_tests::long::effort("full") {
+    if !slvr_tests::long::is_full() {
         return;
     }
     let (mut all, mut near) = (0, 0);

@@ -22,7 +22,9 @@ use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
 use slvr_tests::agree::{Ends, close, ends, fill, hold};
 use slvr_tests::long::part;
-use slvr_tests::{Case, Random, attempt, coarse_inputs, compile, predicate, random_inputs};
+use slvr_tests::{
+    Case, Random, attempt, bindings, coarse_inputs, compile, predicate, random_inputs,
+};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -138,12 +140,8 @@ const SIZES: &[(&str, &[&str])] = &[
     ("weighted_aggregation", &["M=Mlp[1,1,1] m=1", "M=Mlp[3,2,2] m=2", "M=Mlp[3,2,2] m=5"]),
 ];
 
-fn pairs(sizes: &str) -> Vec<(&str, &str)> {
-    sizes.split_whitespace().filter_map(|b| b.split_once('=')).collect()
-}
-
 fn size(sizes: &str, name: &str) -> Option<u64> {
-    pairs(sizes).iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.parse().ok())
+    bindings(sizes).iter().find(|(n, _)| *n == name).and_then(|(_, v)| v.parse().ok())
 }
 
 /// One of [`SIZES`], compiled.
@@ -215,7 +213,8 @@ impl Edge {
 
 static EDGES: LazyLock<Vec<Edge>> = LazyLock::new(|| {
     let all = SIZES.iter().flat_map(|(name, sizes)| sizes.iter().map(move |s| (*name, *s)));
-    let edge = |(name, sizes)| Edge { name, sizes, case: compile(predicate(name), &pairs(sizes)) };
+    let edge =
+        |(name, sizes)| Edge { name, sizes, case: compile(predicate(name), &bindings(sizes)) };
     all.map(edge).collect()
 });
 
@@ -254,7 +253,8 @@ fn sizes_below_the_smallest_are_refused() {
         ("norm_bound", "M=Mlp[3,2,2] m=0"),
     ];
     for (name, sizes) in refused {
-        let Err(why) = attempt(predicate(name), &pairs(sizes), pipeline::Options::default()) else {
+        let Err(why) = attempt(predicate(name), &bindings(sizes), pipeline::Options::default())
+        else {
             panic!("{name} {sizes} is accepted")
         };
         let error = &why.said[0];

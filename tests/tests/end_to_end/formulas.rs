@@ -3,6 +3,7 @@
 //! rounding is equal, ties included; three parties keep to it for two inputs.
 
 use super::intervals::Check;
+use super::vectors::{dot, norm};
 use slvr_runtime::share::encode::Inputs;
 use slvr_tests::{Case, coarse_inputs, compile, random_inputs};
 
@@ -50,14 +51,6 @@ type Line = (&'static str, fn(&Given) -> Vec<f64>, f64, f64);
 const EXACT: f64 = 1e-9;
 /// The values of the circuit have 16 bits.
 const ROUNDED: f64 = 2e-3;
-
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a * b).sum()
-}
-
-fn norm(a: &[f64]) -> f64 {
-    dot(a, a).sqrt()
-}
 
 fn each(x: &[f64], f: impl Fn(f64) -> f64) -> Vec<f64> {
     x.iter().map(|&x| f(x)).collect()

@@ -3,6 +3,7 @@
 
 use super::gallery::{Proven, SPREADS};
 use super::intervals::Check;
+use super::vectors::{dot, norm, times};
 use slvr_circuit::Lots;
 use slvr_compiler::syntax::embedded;
 use slvr_compiler::types::eval::{EvalInputs, Tensor, trace};
@@ -109,20 +110,8 @@ fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(x, y)| (x - y).abs()).fold(0.0, f64::max)
 }
 
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
-fn norm(x: &[f64]) -> f64 {
-    dot(x, x).sqrt()
-}
-
 fn plus(x: &[f64], c: f64, y: &[f64]) -> Vector {
     x.iter().zip(y).map(|(x, y)| x + c * y).collect()
-}
-
-fn times(c: f64, x: &[f64]) -> Vector {
-    x.iter().map(|x| c * x).collect()
 }
 
 /// The sum of vectors with weights.

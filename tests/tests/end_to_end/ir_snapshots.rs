@@ -5,7 +5,7 @@
 //! the difference.
 
 use slvr_compiler::graph;
-use slvr_tests::{compile, predicate};
+use slvr_tests::{bindings, compile, predicate};
 
 /// Predicates and sizes, and whether the circuit is short enough to read.
 const SIZES: &[(&str, &str, bool)] = &[
@@ -23,9 +23,7 @@ fn final_graphs_and_small_circuits() {
     settings.set_prepend_module_to_snapshot(false);
     settings.set_snapshot_path("snapshots/ir");
     for (name, sizes, short) in SIZES {
-        let bindings: Vec<(&str, &str)> =
-            sizes.split_whitespace().filter_map(|b| b.split_once('=')).collect();
-        let case = compile(predicate(name), &bindings);
+        let case = compile(predicate(name), &bindings(sizes));
         let graph = graph::text::print(&case.compiled.optimised);
         settings.bind(|| insta::assert_snapshot!(format!("{name}.graph"), graph));
         if *short {

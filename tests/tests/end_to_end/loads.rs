@@ -8,7 +8,7 @@ use slvr_compiler::cost::peak_memory;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::schedule::Loads;
 use slvr_compiler::syntax::embedded::{GALLERY, PREDICATES};
-use slvr_tests::long::effort;
+use slvr_tests::long::is_full;
 use slvr_tests::{Case, attempt, distance, predicate, random_inputs, sizes};
 
 /// The case with the circuit in parts.
@@ -99,7 +99,7 @@ fn every_predicate_reveals_the_same() {
 #[test]
 fn a_norm_bound_needs_memory_for_a_client_at_a_time() {
     norm_bound(&[("M", "DigitsNet"), ("m", "12")], &[2, 4, 6]);
-    if effort("full") {
+    if is_full() {
         norm_bound(&[("M", "ResNet18"), ("m", "10")], &[2]);
     }
 }

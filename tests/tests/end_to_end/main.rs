@@ -68,6 +68,7 @@ mod std_examples;
 mod std_sizes;
 mod ties;
 mod tight_intervals;
+mod vectors;
 mod weighted_means;
 mod weights;
 mod workers;

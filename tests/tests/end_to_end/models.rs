@@ -6,8 +6,8 @@
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::accuracy::he_weights;
 use slvr_tests::agree::{close, hold};
-use slvr_tests::long::{effort, part};
-use slvr_tests::{Case, compile, compile_files, predicate, random_inputs};
+use slvr_tests::long::{is_full, part};
+use slvr_tests::{Case, bindings, compile, compile_files, predicate, random_inputs};
 
 /// Logits of `b` images. WEIGHTS and IMAGE say who gives them.
 const LOGITS: &str = "
@@ -449,7 +449,7 @@ fn predicates_take_models_of_other_files() {
             "nets/own.slvr:Halves[8]",
         ] {
             let mut sizes = vec![("M", model)];
-            sizes.extend(rest.split_whitespace().filter_map(|b| b.split_once('=')));
+            sizes.extend(bindings(rest));
             let case = compile_files(predicate(name), &sizes, &files);
             let title = format!("{name} {sizes:?}");
             for seed in 0..part(2, 5) {
@@ -553,7 +553,7 @@ fn resnet18_gains() {
 /// One image through ResNet-18, weights and image secret. Every day three parties run ResNet-20, in `reference`.
 #[test]
 fn resnet18_logits() {
-    if !effort("full") {
+    if !is_full() {
         println!(
             "skipped: set SLVR_EFFORT=full for a network of ten million weights among three parties"
         );

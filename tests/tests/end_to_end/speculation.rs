@@ -12,7 +12,7 @@ use slvr_compiler::schedule::Checks;
 use slvr_compiler::syntax::embedded::PREDICATES;
 use slvr_runtime::party::session::{self, Options, Report, run_outcome};
 use slvr_runtime::share::encode::{Inputs, RawData};
-use slvr_tests::long::effort;
+use slvr_tests::long::is_full;
 use slvr_tests::{Case, compile_with, distance, predicate, random_inputs, sizes};
 
 fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case; 2] {
@@ -21,7 +21,6 @@ fn compile(name: &str, sizes: &[(&str, &str)], how: pipeline::Options) -> [Case;
     })
 }
 
-/// Both families.
 pub(crate) fn families() -> [pipeline::Options; 2] {
     let default = pipeline::Options::default();
     [default, pipeline::Options { target: Target::SemiHonest(Family::T1), ..default }]
@@ -107,7 +106,7 @@ fn every_predicate_computes_the_same() {
         // Every day takes one family and one placement of each predicate, by turns each of them.
         let [family, placement] = [families()[n % 2], placements(n)[n / 2 % 2]];
         let all = [families(), placements(n)].concat();
-        for how in if effort("full") { all } else { vec![family, placement] } {
+        for how in if is_full() { all } else { vec![family, placement] } {
             let [ahead, waiting] = compile(name, &sizes, how);
             let rounds = |case: &Case| Traffic::of(case.circuit()).rounds;
             let (few, many) = (rounds(&ahead), rounds(&waiting));
@@ -253,8 +252,7 @@ fn last_checks_take_no_more_than_the_budget() {
         }
     };
     // The vectors of proofs count, too.
-    let tenths =
-        if effort("full") { (8..44).step_by(2).collect() } else { vec![8, 10, 14, 18, 20, 32] };
+    let tenths = if is_full() { (8..44).step_by(2).collect() } else { vec![8, 10, 14, 18, 20, 32] };
     let all: Vec<usize> = tenths.into_iter().map(built).collect();
     println!("{all:?}");
     assert!(all.is_sorted() && [0, 1, 2].iter().all(|n| all.contains(n)), "{all:?}");

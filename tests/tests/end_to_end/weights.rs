@@ -1,5 +1,6 @@
 //! Weights as values: in parameters, results, tuples and reveals; entry by entry; tensor by tensor.
 
+use super::vectors::norm;
 use slvr_compiler::types::eval::Tensor;
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::agree::hold;
@@ -65,10 +66,6 @@ fn tensors(w: &[f64]) -> Vec<&[f64]> {
         rest = more;
     }
     out
-}
-
-fn norm(x: &[f64]) -> f64 {
-    x.iter().map(|x| x * x).sum::<f64>().sqrt()
 }
 
 #[test]

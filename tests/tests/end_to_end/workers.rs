@@ -11,7 +11,7 @@ use slvr_runtime::link::Link;
 use slvr_runtime::link::memory::mesh;
 use slvr_runtime::link::shaped::Line;
 use slvr_runtime::party::session::{Options, Report, run_local};
-use slvr_runtime::party::{Direction, Doors, Given, Held, Invalid, Party, Uploads};
+use slvr_runtime::party::{Direction, Given, Held, Party};
 use slvr_runtime::share::encode::Inputs;
 use slvr_runtime::share::{PairSeeds, Prss, Rep, RunId, Seed};
 use slvr_tests::{Case, compile_with, predicate, random_inputs};
@@ -84,7 +84,7 @@ fn blocks_of_digits_net_run_on_workers() {
 #[test]
 fn blocks_of_lenet_run_on_workers() {
     let sizes = [("M", "LeNet5"), ("m", "16"), ("c", "2"), ("b", "10")];
-    let counts: &[usize] = if slvr_tests::long::effort("full") { &[1, 2, 4] } else { &[2] };
+    let counts: &[usize] = if slvr_tests::long::is_full() { &[1, 2, 4] } else { &[2] };
     let found = same(&case("slvr_accuracy", &sizes, Some(60 << 20)), counts, false);
     assert_eq!(found, 4);
 }
@@ -170,20 +170,8 @@ fn what_does_not_fit_a_range_is_refused() {
         |me: usize, run: u8, range: usize, reads: Vec<(ValueId, Held)>, link: &mut dyn Link| {
             let seeds = [1, 2, 3].map(|n| Seed::new([n; 16]));
             let run = RunId([run; 16]);
-            let party = Party {
-                circuit: case.circuit(),
-                prss: Prss::new(me, &PairSeeds::of_all(&seeds)[me], run).into(),
-                link,
-                run,
-                uploads: Uploads::default(),
-                invalid: Invalid::Zeros,
-                state: None,
-                deadline: Duration::from_secs(20),
-                transcript: None,
-                progress: None,
-                workers: None,
-                doors: Doors::default(),
-            };
+            let prss = Prss::new(me, &PairSeeds::of_all(&seeds)[me], run);
+            let party = Party::new(case.circuit(), prss, link, run, Duration::from_secs(20));
             party.run_range(&division, Given { range, reads, replaced: Vec::new() })
         };
     let alone = |range, reads| {

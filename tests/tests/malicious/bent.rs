@@ -2,7 +2,8 @@
 
 use slvr_circuit::Circuit;
 use slvr_runtime::link::memory::Memory;
-use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::link::tap::sending;
+use slvr_runtime::link::{Header, Kind, Link};
 use slvr_runtime::party::Doors;
 use slvr_runtime::party::session::{Options, Outcome, run_outcome};
 use slvr_runtime::share::encode::Encoded;
@@ -14,31 +15,6 @@ pub type Change = Arc<dyn Fn(usize, &Header, &mut Vec<u8>) + Send + Sync>;
 
 /// Who has sent what, but for the handshake.
 pub type Log = Vec<(usize, Header)>;
-
-struct Bent {
-    inner: Memory,
-    me: usize,
-    change: Option<Change>,
-    sent: usize,
-    log: Arc<Mutex<Log>>,
-}
-
-impl Link for Bent {
-    fn send(&mut self, to: Peer, header: Header, mut body: Vec<u8>) -> Result<(), LinkError> {
-        if header.kind != Kind::Hello {
-            self.log.lock().unwrap().push((self.me, header));
-            if let Some(change) = &self.change {
-                change(self.sent, &header, &mut body);
-            }
-            self.sent += 1;
-        }
-        self.inner.send(to, header, body)
-    }
-
-    fn recv(&mut self, from: Peer, expected: Header, wait: Duration) -> Result<Vec<u8>, LinkError> {
-        self.inner.recv(from, expected, wait)
-    }
-}
 
 /// How a run ends in which a party changes what it sends, or evaluates another circuit.
 pub fn bent(
@@ -52,7 +28,17 @@ pub fn bent(
     let log = Arc::<Mutex<Log>>::default();
     let wrap = |me: usize, inner: Memory| -> Box<dyn Link> {
         let change = change.clone().filter(|_| me == party);
-        Box::new(Bent { inner, me, change, sent: 0, log: log.clone() })
+        let (log, mut sent) = (log.clone(), 0);
+        sending(inner, move |(to, header, mut body)| {
+            if header.kind != Kind::Hello {
+                log.lock().unwrap().push((me, header));
+                if let Some(change) = &change {
+                    change(sent, &header, &mut body);
+                }
+                sent += 1;
+            }
+            vec![(to, header, body)]
+        })
     };
     let deviant = instead.map(|c| (party, c));
     let options = Options {

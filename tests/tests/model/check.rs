@@ -162,7 +162,6 @@ impl Prepared {
         Ok(())
     }
 
-    /// One run.
     fn chunk(
         &self,
         of: &Macro,

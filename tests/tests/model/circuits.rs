@@ -45,7 +45,6 @@ pub struct Operand {
 /// Whether the words of a result are right for those of the operands.
 pub type Right = Box<dyn Fn(&[u128], &[u128]) -> bool + Sync>;
 
-/// Emits a macro.
 pub type Emitter = Box<dyn Fn(&mut Emit, &[ValueId]) -> ValueId + Sync>;
 
 /// A macro at one size.

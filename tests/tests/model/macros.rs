@@ -27,6 +27,10 @@ fn whole(lo: i64, hi: i64) -> Vec<u128> {
     (lo..=hi).map(|x| x as i128 as u128 & low_mask(K)).collect()
 }
 
+fn all_words() -> Vec<u128> {
+    whole(-128, 127)
+}
+
 /// A word of the smallest ring as a whole number.
 fn signed(x: u128) -> i64 {
     i64::from(x as u8 as i8)
@@ -284,94 +288,152 @@ fn functions() -> Vec<Macro> {
     ]
 }
 
+const Z2: &str = "Z_2^8";
+
+// What both families compute: operands, inputs and what is right.
+
+fn product_of_bits(name: &'static str, emit: Emitter) -> Macro {
+    new(name, "1 bit", vec![BIT; 2], some_bits(2), emit, is(|x| x[0] & x[1]))
+}
+
+fn product_of_words(name: &'static str, emit: Emitter) -> Macro {
+    let right = is(|x| x[0].wrapping_mul(x[1]) & low_mask(K));
+    new(name, Z2, vec![BYTE; 2], choices(&[all_words(), all_words()]), emit, right)
+}
+
+fn bit_to_word(emit: Emitter) -> Macro {
+    new("bit to word", Z2, vec![BIT], some_bits(1), emit, is(|x| x[0]))
+}
+
+fn bit_times_word(name: &'static str, emit: Emitter) -> Macro {
+    let inputs = choices(&[vec![0, 1], all_words()]);
+    new(name, Z2, vec![BIT, BYTE], inputs, emit, is(|x| x[0] * x[1]))
+}
+
+fn truncation_by(f: u32, emit: Emitter) -> Macro {
+    let (size, most) = (format!("{Z2}, by {f} bits"), 63 - (1 << f));
+    let inputs = choices(&[whole(-most, most)]);
+    new("truncation", size, vec![BYTE], inputs, emit, truncated(f, K))
+}
+
+fn lift_by(s: u32, emit: Emitter) -> Macro {
+    let size = format!("Z_2^8 to Z_2^16, by {s} bits");
+    let inputs = choices(&[whole(-64, 64 - (1 << s))]);
+    new("lift", size, vec![BYTE], inputs, emit, truncated(s, 16))
+}
+
+/// Of so many bits.
+fn sign(name: &'static str, w: u32, emit: Emitter) -> Macro {
+    let right = is(|x| bit(signed(x[0]) < 0));
+    new(name, format!("{w} bits"), vec![BYTE], choices(&[of_bits(w)]), emit, right)
+}
+
+fn is_zero(w: u32, emit: Emitter) -> Macro {
+    let right = is(|x| bit(x[0] == 0));
+    new("is zero", format!("{w} bits"), vec![BYTE], choices(&[of_bits(w)]), emit, right)
+}
+
+/// The emitter gets a row for each label, and how many rows there are.
+fn one_hot_label(
+    n: usize,
+    emit: impl Fn(&mut Emit, ValueId, u64) -> ValueId + Sync + 'static,
+) -> Macro {
+    let size = if n == 1 { "1 class".into() } else { format!("{n} classes") };
+    let of_rows: Emitter = Box::new(move |e, x| {
+        let rows = e.ty(x[0]).shape[0];
+        let x = e.add(Op::Reshape(x[0], vec![rows, 1, n as u64]));
+        emit(e, x, rows)
+    });
+    let right = is(|x| bit(x.iter().sum::<u128>() == 1));
+    new("one-hot label", size, vec![Operand { each: n, ..BIT }], some_bits(n), of_rows, right)
+}
+
+/// From -3 to 5. The emitter gets a row for each input, and how many rows there are.
+fn range_of_an_input(emit: impl Fn(&mut Emit, ValueId, u64) -> ValueId + Sync + 'static) -> Macro {
+    let of_rows: Emitter = Box::new(move |e, x| {
+        let rows = e.ty(x[0]).elements();
+        let x = e.add(Op::Reshape(x[0], vec![rows, 1]));
+        emit(e, x, rows)
+    });
+    let right = is(|x| bit((-3..=5).contains(&signed(x[0]))));
+    new("range of an input", Z2, vec![BYTE], choices(&[all_words()]), of_rows, right)
+}
+
+/// Bits of which all are to be 1.
+fn all_of(name: &'static str, operands: Vec<Operand>, emit: Emitter) -> Macro {
+    let n: usize = operands.iter().map(|x| x.each).sum();
+    let right = is(|x| bit(x.iter().all(|&b| b == 1)));
+    new(name, format!("{n} bits"), operands, some_bits(n), emit, right)
+}
+
 /// Of T1.
 fn symmetric() -> Vec<Macro> {
-    let z2 = "Z_2^8";
     let mut out = vec![
-        new(
-            "product of bits",
-            "1 bit",
-            vec![BIT; 2],
-            some_bits(2),
-            Box::new(|e, x| e.multiply(x[0], x[1])),
-            is(|x| x[0] & x[1]),
-        ),
-        new(
-            "product",
-            z2,
-            vec![BYTE; 2],
-            choices(&[whole(-128, 127), whole(-128, 127)]),
-            Box::new(|e, x| e.multiply(x[0], x[1])),
-            is(|x| x[0].wrapping_mul(x[1]) & low_mask(K)),
-        ),
-        new(
-            "reshare of a sum",
-            z2,
-            vec![BYTE; 3],
-            choices(&[whole(-128, 127), vec![0, 1, 255], vec![0, 77]]),
-            Box::new(|e, x| {
-                let product = e.add(Op::Mul(x[0], x[1]));
-                let more = e.add(Op::AsAdd3(x[2]));
-                let sum = e.add(Op::Add(product, more));
-                e.add(Op::Reshare(sum))
-            }),
-            is(|x| x[0].wrapping_mul(x[1]).wrapping_add(x[2]) & low_mask(K)),
-        ),
-        new(
-            "reshare of a sum",
-            "1 bit",
-            vec![BIT; 3],
-            some_bits(3),
-            Box::new(|e, x| {
-                let product = e.add(Op::Mul(x[0], x[1]));
-                let more = e.add(Op::AsAdd3(x[2]));
-                let sum = e.add(Op::Add(product, more));
-                e.add(Op::Reshare(sum))
-            }),
-            is(|x| x[0] & x[1] ^ x[2]),
-        ),
-        new(
-            "bit to word",
-            z2,
-            vec![BIT],
-            some_bits(1),
-            Box::new(|e, x| selection::to_word(e, x[0], K)),
-            is(|x| x[0]),
-        ),
-        new(
-            "bit times word",
-            z2,
-            vec![BIT, BYTE],
-            choices(&[vec![0, 1], whole(-128, 127)]),
-            Box::new(|e, x| selection::inject(e, x[0], x[1])),
-            is(|x| x[0] * x[1]),
-        ),
+        product_of_bits("product of bits", Box::new(|e, x| e.multiply(x[0], x[1]))),
+        product_of_words("product", Box::new(|e, x| e.multiply(x[0], x[1]))),
     ];
-    for weights in [&[253][..], &[1, 2, 253]] {
-        let n = weights.len();
-        out.push(new(
-            "weighted sum of bits",
-            format!("{n} bit{}, {z2}", if n == 1 { "" } else { "s" }),
-            vec![BIT; n],
-            some_bits(n),
-            Box::new(|e, x| {
-                let x = stacked(e, x);
-                bits::weighted(e, x, weights, K)
-            }),
-            is(move |x| x.iter().zip(weights).map(|(x, w)| x * w).sum::<u128>() & low_mask(K)),
-        ));
+    out.extend(sums());
+    out.push(bit_to_word(Box::new(|e, x| selection::to_word(e, x[0], K))));
+    let inject: Emitter = Box::new(|e, x| selection::inject(e, x[0], x[1]));
+    out.push(bit_times_word("bit times word", inject));
+    out.extend([&[253][..], &[1, 2, 253]].map(weighted_sum));
+    out.extend(
+        [1, 3].map(|f| truncation_by(f, Box::new(move |e, x| truncation::exact(e, x[0], f)))),
+    );
+    out.push(truncation_to_fewer());
+    out.push(cut_at_both_ends());
+    out.extend([0, 2].map(|s| lift_by(s, Box::new(move |e, x| truncation::lift(e, x[0], s, 16)))));
+    out.extend(
+        (1..=5).map(|w| sign("sign", w, Box::new(move |e, x| comparison::negative(e, x[0], w)))),
+    );
+    for w in 2..=4 {
+        out.push(is_zero(w, Box::new(move |e, x| comparison::zero(e, x[0], w))));
+        out.extend(bits_of_words(w));
+        let row = vec![Operand { each: w as usize, ..BIT }];
+        out.push(all_of("all of a row", row, Box::new(|e, x| input_checks::and_all(e, x[0]))));
     }
-    for f in [1, 3] {
-        out.push(new(
-            "truncation",
-            format!("{z2}, by {f} bits"),
-            vec![BYTE],
-            choices(&[whole(-(63 - (1 << f)), 63 - (1 << f))]),
-            Box::new(move |e, x| truncation::exact(e, x[0], f)),
-            truncated(f, K),
-        ));
-    }
-    out.push(new(
+    out.extend([1, 2].map(|n| one_hot_label(n, |e, x, _| input_checks::one_hot_words(e, x, K).1)));
+    out.push(range_of_an_input(|e, x, _| input_checks::in_range(e, x, 253, 5)));
+    out.extend(rows_compared());
+    out
+}
+
+/// Products to which something is added before they are reshared.
+fn sums() -> [Macro; 2] {
+    let reshared = || -> Emitter {
+        Box::new(|e, x| {
+            let product = e.add(Op::Mul(x[0], x[1]));
+            let more = e.add(Op::AsAdd3(x[2]));
+            let sum = e.add(Op::Add(product, more));
+            e.add(Op::Reshare(sum))
+        })
+    };
+    let words = choices(&[all_words(), vec![0, 1, 255], vec![0, 77]]);
+    let right = is(|x| x[0].wrapping_mul(x[1]).wrapping_add(x[2]) & low_mask(K));
+    let of_bits = is(|x| x[0] & x[1] ^ x[2]);
+    [
+        new("reshare of a sum", Z2, vec![BYTE; 3], words, reshared(), right),
+        new("reshare of a sum", "1 bit", vec![BIT; 3], some_bits(3), reshared(), of_bits),
+    ]
+}
+
+fn weighted_sum(weights: &'static [u128]) -> Macro {
+    let n = weights.len();
+    new(
+        "weighted sum of bits",
+        format!("{n} bit{}, {Z2}", if n == 1 { "" } else { "s" }),
+        vec![BIT; n],
+        some_bits(n),
+        Box::new(|e, x| {
+            let x = stacked(e, x);
+            bits::weighted(e, x, weights, K)
+        }),
+        is(move |x| x.iter().zip(weights).map(|(x, w)| x * w).sum::<u128>() & low_mask(K)),
+    )
+}
+
+fn truncation_to_fewer() -> Macro {
+    new(
         "truncation to fewer bits",
         "Z_2^16 to Z_2^8, by 8 bits",
         vec![Operand { dom: Dom::Ring(16), each: 1 }],
@@ -384,10 +446,13 @@ fn symmetric() -> Vec<Macro> {
             let word = |x: i64| x as i128 as u128 & low_mask(K);
             z == [word(down)] || part != 0 && z == [word(down + 1)]
         }),
-    ));
-    out.push(new(
+    )
+}
+
+fn cut_at_both_ends() -> Macro {
+    new(
         "value cut at both ends",
-        z2,
+        Z2,
         vec![BIT, BYTE, BIT, BIT],
         choices(&[vec![0, 1], whole(-8, 8), vec![0, 1], vec![0, 1]]),
         Box::new(|e, x| Ends { inside: x[0], high: x[2], low: Some(x[3]) }.cut(e, x[1], 5)),
@@ -395,50 +460,20 @@ fn symmetric() -> Vec<Macro> {
             let ends = (x[2] << 5).wrapping_sub(x[3] << 5);
             (x[0] * x[1]).wrapping_add(ends) & low_mask(K)
         }),
-    ));
-    for s in [0, 2] {
-        out.push(new(
-            "lift",
-            format!("Z_2^8 to Z_2^16, by {s} bits"),
-            vec![BYTE],
-            choices(&[whole(-64, 64 - (1 << s))]),
-            Box::new(move |e, x| truncation::lift(e, x[0], s, 16)),
-            truncated(s, 16),
-        ));
-    }
-    for w in 1..=5 {
-        out.push(new(
-            "sign",
-            format!("{w} bits"),
-            vec![BYTE],
-            choices(&[if w == 1 {
-                whole(-1, 0)
-            } else {
-                whole(-(1 << (w - 1)), (1 << (w - 1)) - 1)
-            }]),
-            Box::new(move |e, x| comparison::negative(e, x[0], w)),
-            is(|x| bit(signed(x[0]) < 0)),
-        ));
-    }
-    for w in 2..=4 {
-        let ends = whole(-(1 << (w - 1)), (1 << (w - 1)) - 1);
-        out.push(new(
-            "is zero",
-            format!("{w} bits"),
-            vec![BYTE],
-            choices(std::slice::from_ref(&ends)),
-            Box::new(move |e, x| comparison::zero(e, x[0], w)),
-            is(|x| bit(x[0] == 0)),
-        ));
-        out.push(new(
+    )
+}
+
+fn bits_of_words(w: u32) -> [Macro; 2] {
+    [
+        new(
             "word to bits",
             format!("{w} bits"),
             vec![BYTE],
-            choices(&[ends]),
+            choices(&[of_bits(w)]),
             Box::new(move |e, x| bits::of_word(e, x[0], w)),
             is(move |x| x[0] & low_mask(w)),
-        ));
-        out.push(new(
+        ),
+        new(
             "highest bit",
             format!("{w} bits"),
             vec![BIT; w as usize],
@@ -451,44 +486,12 @@ fn symmetric() -> Vec<Macro> {
                 Some(j) => 1 << j,
                 None => 1 << x.len(),
             }),
-        ));
-        let n = w as usize;
-        out.push(new(
-            "all of a row",
-            format!("{n} bits"),
-            vec![Operand { each: n, ..BIT }],
-            some_bits(n),
-            Box::new(|e, x| input_checks::and_all(e, x[0])),
-            is(|x| bit(x.iter().all(|&b| b == 1))),
-        ));
-    }
-    for n in 1..=2 {
-        out.push(new(
-            "one-hot label",
-            if n == 1 { "1 class".into() } else { format!("{n} classes") },
-            vec![Operand { each: n, ..BIT }],
-            some_bits(n),
-            Box::new(move |e, x| {
-                let rows = e.ty(x[0]).shape[0];
-                let x = e.add(Op::Reshape(x[0], vec![rows, 1, n as u64]));
-                input_checks::one_hot_words(e, x, K).1
-            }),
-            is(|x| bit(x.iter().sum::<u128>() == 1)),
-        ));
-    }
-    out.extend([
-        new(
-            "range of an input",
-            z2,
-            vec![BYTE],
-            choices(&[whole(-128, 127)]),
-            Box::new(|e, x| {
-                let rows = e.ty(x[0]).elements();
-                let x = e.add(Op::Reshape(x[0], vec![rows, 1]));
-                input_checks::in_range(e, x, 253, 5)
-            }),
-            is(|x| bit((-3..=5).contains(&signed(x[0])))),
         ),
+    ]
+}
+
+fn rows_compared() -> [Macro; 2] {
+    [
         new(
             "argmax is the label",
             "2 classes, 4 bits",
@@ -516,8 +519,7 @@ fn symmetric() -> Vec<Macro> {
             }),
             Box::new(|x, z| z == [bit(x[0] <= x[1]), bit(x[0] > x[1])]),
         ),
-    ]);
-    out
+    ]
 }
 
 /// A sign whose carries are multiplied in four groups.
@@ -533,12 +535,6 @@ fn wide_sign() -> Macro {
         Box::new(move |e, x| comparison::negative(e, x[0], w)),
         is(move |x| x[0] >> (k - 1)),
     )
-}
-
-/// A sign of w bits as a word.
-fn sign_as_word(name: &'static str, w: u32, emit: Emitter) -> Macro {
-    let right = is(|x| bit(signed(x[0]) < 0));
-    new(name, format!("{w} bits"), vec![BYTE], choices(&[of_bits(w)]), emit, right)
 }
 
 /// A sign of w bits times a word.
@@ -561,7 +557,7 @@ fn by_table() -> Vec<Macro> {
     let both = |w| {
         let emit = || -> Emitter { Box::new(move |e, x| word(w, e, x)) };
         [
-            sign_as_word("sign as a word, by table", w, emit()),
+            sign("sign as a word, by table", w, emit()),
             sign_times_word("sign times a word, by table", w, emit()),
         ]
     };
@@ -585,15 +581,12 @@ fn by_code() -> Vec<Macro> {
     let each = |w: u32| {
         let emit = || -> Emitter { Box::new(move |e, x| word(w, e, x)) };
         [
-            sign_as_word("sign as a word, by code", w, emit()),
+            sign("sign as a word, by code", w, emit()),
             sign_times_word("sign times a word, by code", w, emit()),
-            new(
+            all_of(
                 "all of a row, by code",
-                format!("{w} bits"),
                 vec![BIT; w as usize],
-                some_bits(w as usize),
                 Box::new(move |e, x| all(w, e, x)),
-                is(|x| bit(x.iter().all(|&x| x == 1))),
             ),
         ]
     };
@@ -602,257 +595,139 @@ fn by_code() -> Vec<Macro> {
 
 /// Of T2. Results are splits, and pairs that are settled.
 fn dealer() -> Vec<Macro> {
-    let z2 = "Z_2^8";
-    let all = || whole(-128, 127);
+    let product = |with: fn(&mut Emit, ValueId) -> Split| -> Emitter {
+        Box::new(move |e, x| {
+            let (x, y) = (with(e, x[0]), with(e, x[1]));
+            let z = t2::product::product(e, &x, &y, Op::Mul);
+            of_pair(e, z)
+        })
+    };
+    let joined = || -> Emitter {
+        Box::new(|e, x| {
+            let x = bare(e, x[0]);
+            masked::join(e, &x)
+        })
+    };
+    let injected = |with: fn(&mut Emit, ValueId) -> Split| -> Emitter {
+        Box::new(move |e, x| {
+            let (c, x) = (split(e, x[0]), with(e, x[1]));
+            let z = t2::selection::inject(e, &c, &x);
+            of_pair(e, z)
+        })
+    };
     let mut out = vec![
-        new(
-            "product of bits",
-            "1 bit",
-            vec![BIT; 2],
-            some_bits(2),
-            Box::new(|e, x| {
-                let (x, y) = (split(e, x[0]), split(e, x[1]));
-                let z = t2::product::product(e, &x, &y, Op::Mul);
-                of_pair(e, z)
-            }),
-            is(|x| x[0] & x[1]),
-        ),
-        new(
-            "product",
-            z2,
-            vec![BYTE; 2],
-            choices(&[all(), all()]),
-            Box::new(|e, x| {
-                let (x, y) = (split(e, x[0]), split(e, x[1]));
-                let z = t2::product::product(e, &x, &y, Op::Mul);
-                of_pair(e, z)
-            }),
-            is(|x| x[0].wrapping_mul(x[1]) & low_mask(K)),
-        ),
-        new(
-            "product of dealt masks",
-            z2,
-            vec![BYTE; 2],
-            choices(&[all(), all()]),
-            Box::new(|e, x| {
-                let (x, y) = (bare(e, x[0]), bare(e, x[1]));
-                let z = t2::product::product(e, &x, &y, Op::Mul);
-                of_pair(e, z)
-            }),
-            is(|x| x[0].wrapping_mul(x[1]) & low_mask(K)),
-        ),
-        new(
-            "product of dealt masks",
-            "1 bit",
-            vec![BIT; 2],
-            some_bits(2),
-            Box::new(|e, x| {
-                let (x, y) = (bare(e, x[0]), bare(e, x[1]));
-                let z = t2::product::product(e, &x, &y, Op::Mul);
-                of_pair(e, z)
-            }),
-            is(|x| x[0] & x[1]),
-        ),
-        new(
-            "join",
-            z2,
-            vec![BYTE],
-            choices(&[all()]),
-            Box::new(|e, x| {
-                let x = bare(e, x[0]);
-                masked::join(e, &x)
-            }),
-            is(|x| x[0]),
-        ),
-        new(
-            "join",
-            "1 bit",
-            vec![BIT],
-            some_bits(1),
-            Box::new(|e, x| {
-                let x = bare(e, x[0]);
-                masked::join(e, &x)
-            }),
-            is(|x| x[0]),
-        ),
-        new(
-            "bit to word",
-            z2,
-            vec![BIT],
-            some_bits(1),
-            Box::new(|e, x| {
-                let x = split(e, x[0]);
-                let word = t2::selection::to_word(e, &x, K);
-                of_pair(e, word)
-            }),
-            is(|x| x[0]),
-        ),
-        new(
-            "bit times word",
-            z2,
-            vec![BIT, BYTE],
-            choices(&[vec![0, 1], all()]),
-            Box::new(|e, x| {
-                let (c, x) = (split(e, x[0]), split(e, x[1]));
-                let z = t2::selection::inject(e, &c, &x);
-                of_pair(e, z)
-            }),
-            is(|x| x[0] * x[1]),
-        ),
-        new(
-            "bit times word, mask not shared",
-            z2,
-            vec![BIT, BYTE],
-            choices(&[vec![0, 1], all()]),
-            Box::new(|e, x| {
-                let (c, x) = (split(e, x[0]), bare(e, x[1]));
-                let z = t2::selection::inject(e, &c, &x);
-                of_pair(e, z)
-            }),
-            is(|x| x[0] * x[1]),
-        ),
+        product_of_bits("product of bits", product(split)),
+        product_of_words("product", product(split)),
+        product_of_words("product of dealt masks", product(bare)),
+        product_of_bits("product of dealt masks", product(bare)),
+        new("join", Z2, vec![BYTE], choices(&[all_words()]), joined(), is(|x| x[0])),
+        new("join", "1 bit", vec![BIT], some_bits(1), joined(), is(|x| x[0])),
+        bit_to_word(Box::new(|e, x| {
+            let x = split(e, x[0]);
+            let word = t2::selection::to_word(e, &x, K);
+            of_pair(e, word)
+        })),
+        bit_times_word("bit times word", injected(split)),
+        bit_times_word("bit times word, mask not shared", injected(bare)),
     ];
-    for f in [1, 3] {
-        out.push(new(
-            "truncation",
-            format!("{z2}, by {f} bits"),
-            vec![BYTE],
-            choices(&[whole(-(63 - (1 << f)), 63 - (1 << f))]),
-            Box::new(move |e, x| {
-                let x = split(e, x[0]);
-                let z = t2::truncation::truncate(e, &x, f, K).whole;
-                of_split(e, &z)
-            }),
-            truncated(f, K),
-        ));
-    }
-    for s in [0, 2] {
-        out.push(new(
-            "lift",
-            format!("Z_2^8 to Z_2^16, by {s} bits"),
-            vec![BYTE],
-            choices(&[whole(-64, 64 - (1 << s))]),
-            Box::new(move |e, x| {
-                let x = split(e, x[0]);
-                let z = t2::truncation::lift(e, &x, s, 16);
-                of_split(e, &z)
-            }),
-            truncated(s, 16),
-        ));
-    }
-    for w in 1..=5 {
-        out.push(new(
-            "sign",
-            format!("{w} bits"),
-            vec![BYTE],
-            choices(&[if w == 1 {
-                whole(-1, 0)
-            } else {
-                whole(-(1 << (w - 1)), (1 << (w - 1)) - 1)
-            }]),
-            Box::new(move |e, x| {
-                let x = split(e, x[0]);
-                let z = t2::comparison::negative(e, &x, w, tuning());
-                of_pair(e, z)
-            }),
-            is(|x| bit(signed(x[0]) < 0)),
-        ));
-    }
+    out.extend([1, 3].map(|f| {
+        let truncate = move |e: &mut Emit, x: &[ValueId]| {
+            let x = split(e, x[0]);
+            let z = t2::truncation::truncate(e, &x, f, K).whole;
+            of_split(e, &z)
+        };
+        truncation_by(f, Box::new(truncate))
+    }));
+    out.extend([0, 2].map(|s| {
+        let lift = move |e: &mut Emit, x: &[ValueId]| {
+            let x = split(e, x[0]);
+            let z = t2::truncation::lift(e, &x, s, 16);
+            of_split(e, &z)
+        };
+        lift_by(s, Box::new(lift))
+    }));
+    out.extend((1..=5).map(|w| {
+        let negative = move |e: &mut Emit, x: &[ValueId]| {
+            let x = split(e, x[0]);
+            let z = t2::comparison::negative(e, &x, w, tuning());
+            of_pair(e, z)
+        };
+        sign("sign", w, Box::new(negative))
+    }));
     for w in 2..=4 {
-        let ends = whole(-(1 << (w - 1)), (1 << (w - 1)) - 1);
-        out.push(new(
-            "is zero",
-            format!("{w} bits"),
-            vec![BYTE],
-            choices(&[ends]),
-            Box::new(move |e, x| {
-                let x = split(e, x[0]);
-                let z = t2::comparison::zero(e, &x, w, tuning());
-                of_pair(e, z)
-            }),
-            is(|x| bit(x[0] == 0)),
-        ));
-        out.push(new(
-            "and of planes",
-            format!("{w} bits"),
-            vec![BIT; w as usize],
-            some_bits(w as usize),
-            Box::new(|e, x| {
-                let x = stacked(e, x);
-                let x = split(e, x);
-                let z = t2::gates::all_planes(e, &x, tuning());
-                of_pair(e, z)
-            }),
-            is(|x| bit(x.iter().all(|&b| b == 1))),
-        ));
+        let zero = move |e: &mut Emit, x: &[ValueId]| {
+            let x = split(e, x[0]);
+            let z = t2::comparison::zero(e, &x, w, tuning());
+            of_pair(e, z)
+        };
+        out.push(is_zero(w, Box::new(zero)));
+        let all = |e: &mut Emit, x: &[ValueId]| {
+            let x = stacked(e, x);
+            let x = split(e, x);
+            let z = t2::gates::all_planes(e, &x, tuning());
+            of_pair(e, z)
+        };
+        out.push(all_of("and of planes", vec![BIT; w as usize], Box::new(all)));
     }
-    for w in 1..=3 {
-        out.push(new(
-            "table",
-            format!("{w} bits"),
-            vec![BIT; w],
-            some_bits(w),
-            Box::new(move |e, x| {
-                let x = stacked(e, x);
-                let x = split(e, x);
-                let table: Vec<bool> = (0..1usize << w).map(|v| v * v % 3 == 1).collect();
-                let z = lookup::lookup(e, &x, &table, None);
-                of_pair(e, z)
-            }),
-            is(|x| {
-                let v = x.iter().rev().fold(0, |v, b| 2 * v + b);
-                bit(v * v % 3 == 1)
-            }),
-        ));
-    }
-    for w in [3, 4] {
-        let edge = 1 << (w - 2);
-        out.push(new(
-            "below, inside or above",
-            format!("{w} bits, edge {edge}"),
-            vec![BYTE],
-            choices(&[whole(-edge, 2 * edge - 1)]),
-            Box::new(move |e, x| {
-                let x = split(e, x[0]);
-                let at = t2::saturation::locate(e, &x, (w, w - 2), tuning());
-                let (inside, large) = (of_split(e, &at.inside), of_split(e, &at.large));
-                e.stack(vec![inside, large])
-            }),
-            is(move |x| {
-                let x = signed(x[0]);
-                bit((0..edge).contains(&x)) | bit(x >= edge) << 1
-            }),
-        ));
-    }
-    for n in 1..=2 {
-        out.push(new(
-            "one-hot label",
-            if n == 1 { "1 class".into() } else { format!("{n} classes") },
-            vec![Operand { each: n, ..BIT }],
-            some_bits(n),
-            Box::new(move |e, x| {
-                let rows = e.ty(x[0]).shape[0];
-                let x = e.add(Op::Reshape(x[0], vec![rows, 1, n as u64]));
-                let z = t2::input_checks::one_hot_words(e, x, K, rows as u32, tuning()).1;
-                of_pair(e, z)
-            }),
-            is(|x| bit(x.iter().sum::<u128>() == 1)),
-        ));
-    }
-    out.extend([
-        new(
-            "range of an input",
-            z2,
-            vec![BYTE],
-            choices(&[all()]),
-            Box::new(|e, x| {
-                let rows = e.ty(x[0]).elements();
-                let x = e.add(Op::Reshape(x[0], vec![rows, 1]));
-                let z = t2::input_checks::in_range(e, x, (253, 5), rows as u32, tuning());
-                of_pair(e, z)
-            }),
-            is(|x| bit((-3..=5).contains(&signed(x[0])))),
-        ),
+    out.extend([1, 2, 3].map(table));
+    out.extend([3, 4].map(placed));
+    out.extend([1, 2].map(|n| {
+        one_hot_label(n, |e, x, rows| {
+            let z = t2::input_checks::one_hot_words(e, x, K, rows as u32, tuning()).1;
+            of_pair(e, z)
+        })
+    }));
+    out.push(range_of_an_input(|e, x, rows| {
+        let z = t2::input_checks::in_range(e, x, (253, 5), rows as u32, tuning());
+        of_pair(e, z)
+    }));
+    out.extend(functions_of_splits());
+    out
+}
+
+fn table(w: usize) -> Macro {
+    new(
+        "table",
+        format!("{w} bits"),
+        vec![BIT; w],
+        some_bits(w),
+        Box::new(move |e, x| {
+            let x = stacked(e, x);
+            let x = split(e, x);
+            let table: Vec<bool> = (0..1usize << w).map(|v| v * v % 3 == 1).collect();
+            let z = lookup::lookup(e, &x, &table, None);
+            of_pair(e, z)
+        }),
+        is(|x| {
+            let v = x.iter().rev().fold(0, |v, b| 2 * v + b);
+            bit(v * v % 3 == 1)
+        }),
+    )
+}
+
+fn placed(w: u32) -> Macro {
+    let edge = 1 << (w - 2);
+    new(
+        "below, inside or above",
+        format!("{w} bits, edge {edge}"),
+        vec![BYTE],
+        choices(&[whole(-edge, 2 * edge - 1)]),
+        Box::new(move |e, x| {
+            let x = split(e, x[0]);
+            let at = t2::saturation::locate(e, &x, (w, w - 2), tuning());
+            let (inside, large) = (of_split(e, &at.inside), of_split(e, &at.large));
+            e.stack(vec![inside, large])
+        }),
+        is(move |x| {
+            let x = signed(x[0]);
+            bit((0..edge).contains(&x)) | bit(x >= edge) << 1
+        }),
+    )
+}
+
+/// The functions of T2 that have protocols of their own.
+fn functions_of_splits() -> [Macro; 2] {
+    [
         function(
             "exponential of what is not positive",
             64,
@@ -883,6 +758,5 @@ fn dealer() -> Vec<Macro> {
             STATED.tanh,
             |x| x[0].tanh(),
         ),
-    ]);
-    out
+    ]
 }

@@ -38,7 +38,7 @@ use space::{Counted, Limits, SHORT};
 use std::time::Instant;
 
 fn limits() -> Limits {
-    match slvr_tests::long::effort("full") {
+    match slvr_tests::long::is_full() {
         true => Limits { whole: 28, drawn: 16, ..SHORT },
         false => SHORT,
     }

@@ -6,8 +6,7 @@ use slvr_circuit::{Dom, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::Peer;
 use slvr_runtime::link::memory::mesh;
-use slvr_runtime::party::Doors;
-use slvr_runtime::party::{Direction, Event, Held, Invalid, Party, Transcript, Uploads};
+use slvr_runtime::party::{Direction, Doors, Event, Held, Party, Transcript, Uploads};
 use slvr_runtime::share::{Prss, Rep, RunId, Words};
 use std::sync::Arc;
 use std::thread;
@@ -27,7 +26,7 @@ impl Transcript for Seen {
         }
     }
 
-    fn message(&mut self, event: Event<'_>) {
+    fn message(&mut self, event: Event<&[u8]>) {
         if let (Direction::Received, Peer::Party(from)) = (event.direction, event.peer) {
             self.received.push((event.instr, from, event.bytes.to_vec()));
         }
@@ -46,19 +45,13 @@ pub fn run(made: &Made, shares: &[[Data; 3]], pairs: &[Arc<dyn Words>; 3]) -> [S
                     .map(|x| Held::Rep(Rep::new(x[i].clone(), x[next(i)].clone())))
                     .collect();
                 let mut seen = Seen { result: made.result, received: vec![], share: None };
+                let prss = Prss::of_words(i, pairs[i].clone(), pairs[prev(i)].clone());
+                let (run, deadline) = (RunId([0; 16]), Duration::from_secs(600));
                 let party = Party {
-                    workers: None,
                     doors: Doors::new().any_openings(),
-                    circuit: &made.circuit,
-                    prss: Prss::of_words(i, pairs[i].clone(), pairs[prev(i)].clone()).into(),
-                    link: &mut link,
-                    run: RunId([0; 16]),
                     uploads: Uploads { unchecked: true, ..Uploads::default() },
-                    invalid: Invalid::Zeros,
-                    state: None,
-                    deadline: Duration::from_secs(600),
                     transcript: Some(&mut seen),
-                    progress: None,
+                    ..Party::new(&made.circuit, prss, &mut link, run, deadline)
                 };
                 party.run(inputs).unwrap_or_else(|e| panic!("party {i}: {e}"));
                 seen

@@ -26,6 +26,7 @@ use slvr_compiler::syntax::token::Token;
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
 use slvr_tests::Random;
+use slvr_tests::long::{count, setting};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -57,10 +58,6 @@ const NUMBERS: &[&str] = &[
 
 /// The stack of the thread that checks: that of the main thread of `slvrc`.
 const STACK: usize = 8 << 20;
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
-}
 
 /// A text as its tokens, with what stands between them.
 struct Text {
@@ -209,9 +206,9 @@ fn worker() -> (Sender<String>, Receiver<Outcome>) {
 
 #[test]
 fn mutants_of_every_file_are_refused_or_compiled() {
-    let seed = setting("SLVR_SEED", 1);
-    let count = setting("SLVR_COUNT", 300);
-    let patience = Duration::from_secs(setting("SLVR_SECONDS", 600));
+    let seed = setting("SLVR_SEED").unwrap_or(1);
+    let count = count(300);
+    let patience = Duration::from_secs(setting("SLVR_SECONDS").unwrap_or(600));
     // Of files without a predicate only those mutants get far that are refused for nothing else.
     let files = [embedded::PREDICATES, embedded::GALLERY, embedded::STD, embedded::MODELS];
     let mut texts: Vec<Text> = files.into_iter().flatten().map(|(n, t)| Text::new(n, t)).collect();

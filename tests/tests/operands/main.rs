@@ -80,7 +80,6 @@ impl Numbers {
 
 /// The operands of a row, as raw numbers: of one input, or of two.
 struct Operands {
-    /// Declared ranges.
     ranges: Vec<(i64, i64)>,
     /// Where the function does something: first number, and how many.
     core: (i64, u64),

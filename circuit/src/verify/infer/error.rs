@@ -9,7 +9,6 @@ pub enum TypeError {
     /// No rule for operands held like this.
     #[error("`{op}` does not apply to operands held as {held:?}")]
     Holders {
-        /// The operation.
         op: &'static str,
         /// Holders of its operands.
         held: Vec<Hold>,
@@ -17,7 +16,6 @@ pub enum TypeError {
     /// A domain that the operation does not take, or two that do not go together.
     #[error("`{op}` does not apply to {found:?}: {want}")]
     Domains {
-        /// The operation.
         op: &'static str,
         /// Domains of its operands.
         found: Vec<Dom>,
@@ -26,7 +24,6 @@ pub enum TypeError {
     /// Shapes that do not go together.
     #[error("`{op}` does not apply to shapes {found:?}: {want}")]
     Shapes {
-        /// The operation.
         op: &'static str,
         /// Shapes of its operands.
         found: Vec<Shape>,
@@ -34,11 +31,7 @@ pub enum TypeError {
     },
     /// A parameter out of range.
     #[error("`{op}`: {want}")]
-    Parameter {
-        /// The operation.
-        op: &'static str,
-        want: &'static str,
-    },
+    Parameter { op: &'static str, want: &'static str },
     /// Not a type, or one beyond the limits.
     #[error("{ty}: {want}")]
     Type {

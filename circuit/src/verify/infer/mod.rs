@@ -40,7 +40,6 @@ struct Rule<'a> {
 }
 
 const ANY: [Hold; 7] = Hold::ALL;
-/// All but `Mask`.
 const UNMASKED: [Hold; 6] = [Hold::Public, Hold::Rep, Hold::Add3, Hold::Own, Hold::Dup, Hold::Add2];
 const KNOWN: [Hold; 3] = [Hold::Public, Hold::Own, Hold::Dup];
 
@@ -50,9 +49,9 @@ impl Rule<'_> {
             Op::Add(..) | Op::Sub(..) | Op::Mul(..) => self.elementwise()?,
             Op::MatMul { trans_b, .. } => self.matmul(*trans_b)?,
             Op::Conv2d { conv, .. } => self.conv2d(conv)?,
-            Op::Neg(_) | Op::Scale(..) => self.same(self.ring(&ANY)?.0),
+            Op::Neg(_) | Op::Scale(..) => self.ring(&ANY)?.0.clone(),
             // The constant belongs to the other part of the split.
-            Op::Offset(..) => self.same(self.ring(&UNMASKED)?.0),
+            Op::Offset(..) => self.ring(&UNMASKED)?.0.clone(),
             Op::Sum { axes, .. } => {
                 let (x, _) = self.ring(&ANY)?;
                 let ascending = axes.windows(2).all(|a| a[0] < a[1]);
@@ -80,7 +79,7 @@ impl Rule<'_> {
             Op::Shr(_, n) => {
                 let (x, k) = self.ring(&KNOWN)?;
                 self.need(*n <= k, "the shift is at most the width")?;
-                self.same(x)
+                x.clone()
             }
             Op::ToBits { lo, w, .. } => {
                 let (x, k) = self.ring(&KNOWN)?;
@@ -96,7 +95,7 @@ impl Rule<'_> {
             Op::Not(_) => {
                 let (x, w) = self.bits(&UNMASKED)?;
                 self.need(w <= 128, "it takes at most 128 planes")?;
-                self.same(x)
+                x.clone()
             }
             Op::Planes { start, step, count, .. } => {
                 let (x, w) = self.bits(&ANY)?;
@@ -361,10 +360,6 @@ impl Rule<'_> {
             Dom::Bits(w) => Ok((x, w)),
             Dom::Ring(_) => Err(self.domain_error("it takes bits")),
         }
-    }
-
-    fn same(&self, x: &Type) -> Type {
-        x.clone()
     }
 
     fn held(&self, from: Hold, to: Hold) -> Result<Type, TypeError> {

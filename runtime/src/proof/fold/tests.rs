@@ -1,7 +1,7 @@
 //! The folding among three in one place: true statements pass, false ones with the stated probability.
 
 use super::*;
-use crate::proof::algebra::{OverBits, OverWords, grid_base};
+use crate::proof::algebra::{OverBits, OverWords, grid_base, of_elements};
 use crate::proof::chunk::Chunk;
 use slvr_circuit::proof::{Kind, folds};
 
@@ -128,26 +128,7 @@ impl Algebra for Tiny {
     fn get(bytes: &[u8]) -> Option<u8> {
         bytes.first().copied()
     }
-    fn len(v: &Vec<u8>) -> usize {
-        v.len()
-    }
-    fn zeros(n: usize) -> Vec<u8> {
-        vec![0; n]
-    }
-    fn at(v: &Vec<u8>, t: usize) -> u8 {
-        v[t]
-    }
-    fn single(x: &u8) -> Vec<u8> {
-        vec![*x]
-    }
-    fn concat(parts: &[&Vec<u8>], n: usize) -> Vec<u8> {
-        let mut out: Vec<u8> = parts.iter().flat_map(|p| p.iter().copied()).collect();
-        out.resize(n.max(out.len()), 0);
-        out
-    }
-    fn place(to: &mut Vec<u8>, at: usize, from: &Vec<u8>) {
-        to[at..at + from.len()].copy_from_slice(from);
-    }
+    of_elements!();
     fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
         Self::all_pairs(u, v, blocks)
     }
@@ -743,26 +724,7 @@ impl Algebra for TinyWords {
     fn get(bytes: &[u8]) -> Option<Self::E> {
         bytes.try_into().ok()
     }
-    fn len(v: &Self::V) -> usize {
-        v.len()
-    }
-    fn zeros(n: usize) -> Self::V {
-        vec![Self::zero(); n]
-    }
-    fn at(v: &Self::V, t: usize) -> Self::E {
-        v[t]
-    }
-    fn single(x: &Self::E) -> Self::V {
-        vec![*x]
-    }
-    fn concat(parts: &[&Self::V], n: usize) -> Self::V {
-        let mut out: Self::V = parts.iter().flat_map(|p| p.iter().copied()).collect();
-        out.resize(n.max(out.len()), Self::zero());
-        out
-    }
-    fn place(to: &mut Self::V, at: usize, from: &Self::V) {
-        to[at..at + from.len()].copy_from_slice(from);
-    }
+    of_elements!();
     fn cross(u: &Self::V, v: &Self::V, blocks: usize) -> Vec<Self::E> {
         Self::all_pairs(u, v, blocks)
     }

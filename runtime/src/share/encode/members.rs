@@ -29,7 +29,6 @@ fn declared<R>(
 /// What one member of a party set submits, by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
-    /// The party set.
     pub set: usize,
     pub member: usize,
     pub files: &'a BTreeMap<String, RawTensor>,

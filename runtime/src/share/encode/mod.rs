@@ -27,7 +27,6 @@ pub enum RawData {
     F32(Vec<f32>),
     /// Real numbers as binary64.
     F64(Vec<f64>),
-    /// Integers.
     I64(Vec<i64>),
 }
 
@@ -86,7 +85,6 @@ pub struct InputError {
     pub giver: String,
     /// Name of the tensor.
     pub tensor: String,
-    /// What is wrong.
     pub problem: Problem,
 }
 
@@ -98,39 +96,24 @@ pub enum Problem {
     Missing,
     /// It has another shape than declared.
     #[error("has shape {found:?}, the circuit expects {expected:?}")]
-    Shape {
-        /// Declared.
-        expected: Shape,
-        /// Given.
-        found: Shape,
-    },
+    Shape { expected: Shape, found: Shape },
     /// The number of elements does not follow from its own shape.
     #[error("has {found} elements, its shape {shape:?} has {expected}")]
     Elements {
         shape: Shape,
         /// Elements of that shape.
         expected: u64,
-        /// Elements given.
         found: u64,
     },
     /// Real numbers where integers are declared, or the reverse.
     #[error("holds {found}, the circuit expects {expected}")]
-    Kind {
-        /// Declared.
-        expected: &'static str,
-        /// Given.
-        found: &'static str,
-    },
+    Kind { expected: &'static str, found: &'static str },
     /// Not a number, or infinite.
     #[error("the element at {index:?} is not a finite number")]
-    NotFinite {
-        /// Position.
-        index: Vec<u64>,
-    },
+    NotFinite { index: Vec<u64> },
     /// Outside the declared range.
     #[error("the element at {index:?} is outside the allowed range {allowed}")]
     Range {
-        /// Position.
         index: Vec<u64>,
         /// The declared range, as in the source, and whether its end is excluded.
         allowed: String,
@@ -141,19 +124,13 @@ pub enum Problem {
     /// Inside the declared range, but too large for the ring.
     #[error("the element at {index:?} does not fit {bits} bits")]
     Overflow {
-        /// Position.
         index: Vec<u64>,
         /// Bits of the ring.
         bits: u32,
     },
     /// The number of members whose inputs were given is not that of the party set.
     #[error("inputs of {found} members were given, the circuit expects {expected}")]
-    Members {
-        /// Declared.
-        expected: u64,
-        /// Given.
-        found: u64,
-    },
+    Members { expected: u64, found: u64 },
 }
 
 /// Encodes the tensor that one giver supplies for `input` as elements of `dom` (the domain of the

@@ -35,7 +35,6 @@ use slvr_compiler::cost::NetProfile;
 use slvr_ring::machine::Machine;
 use std::path::PathBuf;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Bench {
     /// Only rows whose name has one of these in it: `norm`, `LeNet5/`, `client-accuracy/`.

@@ -10,7 +10,6 @@ use slvr::files;
 use slvr_compiler::cost::NetProfile;
 use std::path::PathBuf;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Explain {
     /// A program (or a compiled `.slvrb`), or the code of a diagnostic (`E0007`) in place of one.

@@ -34,7 +34,6 @@ use state::Shared;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Lsp {
     /// Standard input and output, which is what it always uses; editors like to say so.

@@ -1,6 +1,7 @@
 //! What lines cost, as an editor shows it, and as `slvrc explain` prints it.
 
 use super::client::Client;
+use crate::folder::is_full;
 use serde_json::{Value, json};
 use slvr::units;
 use slvr_compiler::syntax::embedded;
@@ -56,7 +57,7 @@ fn explained(name: &str, title: &str) -> Vec<(u64, String)> {
 /// Every predicate that comes with the compiler; of the gallery some, and all with `SLVR_EFFORT=full`.
 #[test]
 fn hints_are_what_explain_prints_line_by_line() {
-    let full = std::env::var("SLVR_EFFORT").is_ok_and(|e| e == "full");
+    let full = is_full();
     let some = embedded::GALLERY.iter().step_by(if full { 1 } else { 12 });
     let mut lines = 0;
     let mut client = Client::start();

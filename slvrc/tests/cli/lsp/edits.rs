@@ -1,16 +1,13 @@
 //! Random edits of many files: the server survives, answers, and ends up with what `slvrc check` says.
 
 use super::client::Client;
+use crate::folder::setting;
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
 use serde_json::{Value, json};
 use slvr_compiler::syntax::embedded;
 use std::process::Command;
 use std::time::{Duration, Instant};
-
-fn number(name: &str, usual: u64) -> u64 {
-    std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
-}
 
 /// What is typed in.
 const WORDS: [&str; 14] =
@@ -119,7 +116,7 @@ fn of_several_predicates_each_is_checked() {
 /// `SLVR_COUNT` edits of 40 files, from `SLVR_SEED` on.
 #[test]
 fn random_edits_end_with_what_check_says() {
-    let (count, seed) = (number("SLVR_COUNT", 120), number("SLVR_SEED", 1));
+    let (count, seed) = (setting("SLVR_COUNT", 120), setting("SLVR_SEED", 1));
     let mut rng = ChaCha12Rng::seed_from_u64(seed);
     // The gallery first: its programs differ more.
     let all = embedded::GALLERY.iter().chain(embedded::PREDICATES);

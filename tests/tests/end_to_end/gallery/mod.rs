@@ -17,6 +17,7 @@ mod statistics;
 mod ties;
 
 use super::intervals::Check;
+use super::vectors::{dot, norm, times};
 use slvr_compiler::analysis::cuts;
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
@@ -226,20 +227,8 @@ fn check_drawn(
 
 fn as_drawn(_: &mut Inputs, _: &Case) {}
 
-fn norm(x: &[f64]) -> f64 {
-    dot(x, x).sqrt()
-}
-
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    x.iter().zip(y).map(|(x, y)| x * y).sum()
-}
-
 fn minus(x: &[f64], y: &[f64]) -> Vector {
     x.iter().zip(y).map(|(x, y)| x - y).collect()
-}
-
-fn times(c: f64, x: &[f64]) -> Vector {
-    x.iter().map(|x| c * x).collect()
 }
 
 fn total(all: &[Vector]) -> Vector {

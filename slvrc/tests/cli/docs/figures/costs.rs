@@ -2,6 +2,7 @@
 
 use super::build::predicate;
 use super::macros::{self, MACROS, families, rounds};
+use crate::folder::is_full;
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::cost::{Cost, NetProfile, most};
 use slvr_compiler::pipeline::Options;
@@ -69,7 +70,7 @@ pub fn certificates(old: &str) -> String {
         "| model | m | rounds | MB sent per party | GB in a party | saturates at | failure | LAN, s | WAN, s |\n\
          |---|---|---|---|---|---|---|---|---|\n",
     );
-    let deep = std::env::var("SLVR_EFFORT").as_deref() == Ok("full");
+    let deep = is_full();
     for model in ["LeNet5", "ResNet18"] {
         for m in [10, 100] {
             if model == "ResNet18" && !deep {

@@ -4,6 +4,7 @@
 use super::super::{read, root};
 use super::build::pinned;
 use super::costs::protocol_macros;
+use crate::folder::is_full;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::process::Command;
@@ -93,7 +94,7 @@ fn measured_rows() {
         count += 1;
     }
     assert!(count >= 14, "only {count} rows are pinned");
-    if std::env::var("SLVR_EFFORT").as_deref() != Ok("full") {
+    if !is_full() {
         return;
     }
     let page = read(&root().join("docs/src/performance.md"));

@@ -1,6 +1,6 @@
 //! A link that goes wrong on demand, to test that every failure stops all parties.
 
-use super::{Header, Kind, Link, LinkError, Peer};
+use slvr_runtime::link::{Header, Kind, Link, LinkError, Peer};
 use std::time::Duration;
 
 /// What happens to one message.
@@ -16,7 +16,6 @@ pub enum FaultKind {
     Lengthen,
     /// The sender stalls this long before it sends.
     Delay(Duration),
-    /// It arrives twice.
     Duplicate,
     /// It arrives after the next message on the same channel.
     Reorder,
@@ -29,11 +28,9 @@ pub enum FaultKind {
 /// A fault in the message of one layer to one peer, at the endpoint that sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The sending party.
     pub party: usize,
     /// The layer whose message it hits; with none, the handshake's.
     pub layer: Option<u32>,
-    /// The addressee.
     pub to: Peer,
     pub kind: FaultKind,
 }
