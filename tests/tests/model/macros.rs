@@ -14,6 +14,8 @@ use slvr_compiler::lower::t1::saturation::Ends;
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
 use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
 use slvr_compiler::lower::t1::{selection, truncation};
+use slvr_compiler::lower::t2::layouts::Node;
+use slvr_compiler::lower::t2::saturation::Plan;
 use slvr_compiler::lower::{Emit, t2};
 
 const BIT: Operand = Operand { dom: Dom::Bits(1), each: 1 };
@@ -758,6 +760,23 @@ fn dealer() -> Vec<Macro> {
             is(|x| bit(signed(x[0]) < 0)),
         ));
     }
+    // Nodes over tables, of one and of two bits.
+    for table in 1..=2 {
+        let w = table + 3;
+        out.push(new(
+            "sign, over a table",
+            format!("{w} bits"),
+            vec![BYTE],
+            choices(&[whole(-(1 << (w - 1)), (1 << (w - 1)) - 1)]),
+            Box::new(move |e, x| {
+                let x = split(e, x[0]);
+                let above = Node::Over(Box::new(Node::Leaf(1)), table);
+                let z = t2::comparison::by_node(e, &x, &Node::Joined(vec![Node::Leaf(1), above]));
+                of_pair(e, z)
+            }),
+            is(|x| bit(signed(x[0]) < 0)),
+        ));
+    }
     for w in 2..=4 {
         let ends = whole(-(1 << (w - 1)), (1 << (w - 1)) - 1);
         out.push(new(
@@ -824,6 +843,21 @@ fn dealer() -> Vec<Macro> {
             }),
         ));
     }
+    out.push(new(
+        "below, inside or above, over a table",
+        "4 bits, edge 2",
+        vec![BYTE],
+        choices(&[whole(-6, 7)]),
+        Box::new(move |e, x| {
+            let x = split(e, x[0]);
+            let high = vec![Node::Over(Box::new(Node::Leaf(1)), 1)];
+            let plan = Plan { low: vec![Node::Leaf(1)], high, levels: 1, dealt: 0, opened: 0 };
+            let at = t2::saturation::by_plan(e, &x, 1, &plan);
+            let (inside, large) = (of_split(e, &at.inside), of_split(e, &at.large));
+            e.stack(vec![inside, large])
+        }),
+        is(|x| bit((0..2).contains(&signed(x[0]))) | bit(signed(x[0]) >= 2) << 1),
+    ));
     for n in 1..=2 {
         out.push(new(
             "one-hot label",
