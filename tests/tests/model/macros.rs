@@ -14,6 +14,8 @@ use slvr_compiler::lower::t1::saturation::Ends;
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
 use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
 use slvr_compiler::lower::t1::{selection, truncation};
+use slvr_compiler::lower::t2::layouts::Node;
+use slvr_compiler::lower::t2::saturation::Plan;
 use slvr_compiler::lower::{Emit, t2};
 
 const BIT: Operand = Operand { dom: Dom::Bits(1), each: 1 };
@@ -654,6 +656,16 @@ fn dealer() -> Vec<Macro> {
         };
         sign("sign", w, Box::new(negative))
     }));
+    // Nodes over tables, of one and of two bits.
+    out.extend([1, 2].map(|table| {
+        let negative = move |e: &mut Emit, x: &[ValueId]| {
+            let x = split(e, x[0]);
+            let above = Node::Over(Box::new(Node::Leaf(1)), table);
+            let z = t2::comparison::by_node(e, &x, &Node::Joined(vec![Node::Leaf(1), above]));
+            of_pair(e, z)
+        };
+        sign("sign, over a table", table + 3, Box::new(negative))
+    }));
     for w in 2..=4 {
         let zero = move |e: &mut Emit, x: &[ValueId]| {
             let x = split(e, x[0]);
@@ -671,6 +683,7 @@ fn dealer() -> Vec<Macro> {
     }
     out.extend([1, 2, 3].map(table));
     out.extend([3, 4].map(placed));
+    out.push(placed_over_a_table());
     out.extend([1, 2].map(|n| {
         one_hot_label(n, |e, x, rows| {
             let z = t2::input_checks::one_hot_words(e, x, K, rows as u32, tuning()).1;
@@ -722,6 +735,24 @@ fn placed(w: u32) -> Macro {
             let x = signed(x[0]);
             bit((0..edge).contains(&x)) | bit(x >= edge) << 1
         }),
+    )
+}
+
+fn placed_over_a_table() -> Macro {
+    new(
+        "below, inside or above, over a table",
+        "4 bits, edge 2",
+        vec![BYTE],
+        choices(&[whole(-6, 7)]),
+        Box::new(move |e, x| {
+            let x = split(e, x[0]);
+            let high = vec![Node::Over(Box::new(Node::Leaf(1)), 1)];
+            let plan = Plan { low: vec![Node::Leaf(1)], high, levels: 1, dealt: 0, opened: 0 };
+            let at = t2::saturation::by_plan(e, &x, 1, &plan);
+            let (inside, large) = (of_split(e, &at.inside), of_split(e, &at.large));
+            e.stack(vec![inside, large])
+        }),
+        is(|x| bit((0..2).contains(&signed(x[0]))) | bit(signed(x[0]) >= 2) << 1),
     )
 }
 

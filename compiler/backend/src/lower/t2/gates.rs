@@ -19,64 +19,6 @@ pub(crate) fn total((dealt, opened): Bits) -> u64 {
     dealt + 2 * opened
 }
 
-/// Nodes that become one, level by level, and bits; none if there is no such tree.
-pub(crate) type Tree = Option<(Vec<Vec<u32>>, Bits)>;
-
-/// What the nodes of a level are joined to.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Joined {
-    Carry,
-    /// Their carry, of nodes above others, and whether all are zero.
-    CarryAndZero,
-}
-
-impl Joined {
-    /// Bits of a level of groups of these sizes; none if a group is too large.
-    fn bits(self, sizes: &[u32]) -> Option<Bits> {
-        let of = |gates: MultiAnd| {
-            gates.is_valid().then(|| (u64::from(gates.mask_products()), u64::from(gates.inputs())))
-        };
-        match self {
-            Joined::Carry => of(MultiAnd::Carry(sizes.to_vec())),
-            Joined::CarryAndZero => {
-                // The lowest node of all is one below.
-                let carry = of(MultiAnd::Carry([&[1], sizes].concat()))?;
-                let zero = of(MultiAnd::And(sizes.to_vec()))?;
-                Some((carry.0 + zero.0, carry.1 + zero.1))
-            }
-        }
-    }
-}
-
-/// The levels from so many nodes to so many, at most `most`, of fewest bits.
-pub(crate) fn tree(joined: Joined, nodes: u32, to: u32, most: u32) -> Tree {
-    type Known = BTreeMap<(Joined, u32, u32, u32), Tree>;
-    thread_local! {
-        /// Few trees are asked for often: every comparison of a program asks for the same ones.
-        static KNOWN: RefCell<Known> = const { RefCell::new(BTreeMap::new()) };
-    }
-    if nodes <= to {
-        return Some((Vec::new(), (0, 0)));
-    }
-    if most == 0 {
-        return None;
-    }
-    let key = (joined, nodes, to, most);
-    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
-        return known;
-    }
-    let ways = (to..nodes).filter_map(|groups| {
-        let sizes = even(nodes, groups);
-        let level = joined.bits(&sizes)?;
-        let (levels, (dealt, opened)) = tree(joined, groups, to, most - 1)?;
-        let levels = std::iter::once(sizes).chain(levels).collect();
-        Some((levels, (dealt + level.0, opened + level.1)))
-    });
-    let best = ways.min_by_key(|way| total(way.1));
-    KNOWN.with_borrow_mut(|known| known.insert(key, best.clone()));
-    best
-}
-
 /// One level of products of shared bits: opens the factors, deals the products of their masks. What is only
 /// added, or passes, is neither opened nor masked.
 pub(crate) fn level(e: &mut Emit, nodes: ValueId, gates: MultiAnd) -> ValueId {

@@ -5,9 +5,10 @@ use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::*;
 use crate::lower::common::words::ring_for;
-use crate::lower::t2::comparison::{MOST_LEVELS, NEARLY, Plan, negative, zero};
+use crate::lower::t2::comparison::{Plan, negative, zero};
 use crate::lower::t2::gates::all_planes;
 use crate::lower::t2::input_checks::admit;
+use crate::lower::t2::layouts::{Layouts, Node};
 use crate::lower::t2::product::product;
 use crate::lower::t2::selection::{inject, to_word};
 use crate::lower::t2::truncation::{lift, truncate};
@@ -73,32 +74,35 @@ pub fn cost(made: &Made, n: u64, opened: u64) -> (usize, u64, u64) {
 
 #[test]
 fn plans_by_hand() {
+    use Node::{Joined, Leaf, Over};
     let plan = |w: u32, most| Plan::with_levels(w - 1, most).expect("a plan");
-    // Blocks of four: 15 tables of 15 bits and one of 7. Of 16 leaves the two open 31 bits. The lowest
-    // four: 3 p, so 4 products of p and 1 + 3 + 7 with a g; four times three: 4 + 1 + 3 each. Five nodes:
-    // 9 bits, 4 p, so 11 products and 1 + 3 + 7 + 15. The top g of each group is only added, not opened.
-    let p = plan(64, 2);
-    assert_eq!(p.blocks, [vec![4; 15], vec![3]].concat());
-    assert_eq!(p.levels, [vec![4, 3, 3, 3, 3], vec![5]]);
-    assert_eq!((p.dealt, p.opened), (15 * 15 + 7 + 15 + 4 * 8 + 37, 31 - 5 + 9 - 1));
-    // With the exchange of the result: 128.7 for each party.
-    assert_eq!(p.dealt + 2 * (p.opened + 1), 386);
-    // Four leaves of five bits and one of four, all at once: 4 p, so 11 products and 1 + 3 + 7 + 15.
+    // Four leaves of five bits and one of four, all at once: 4 p, so 11 products of p and 1 + 3 + 7 + 15 with a g. The
+    // top g is only added, not opened.
     let p = plan(25, 1);
-    assert_eq!((&p.blocks, &p.levels), (&vec![5, 5, 5, 5, 4], &vec![vec![5]]));
-    assert_eq!((p.dealt, p.opened), (4 * 31 + 15 + 37, 9 - 1));
+    assert_eq!(p.node, Joined([5, 5, 5, 5, 4].map(Leaf).to_vec()));
+    assert_eq!((p.levels, p.dealt, p.opened), (1, 4 * 31 + 15 + 37, 9 - 1));
     assert_eq!(p.dealt + 2 * (p.opened + 1), 194);
+    // Below, two leaves of two bits: 1 product of a p and a g, 2 bits opened. Above, 7 of a leaf of three bits over 2 times
+    // 3 of a table of two, and a p is opened.
+    let p = plan(10, 2);
+    let below = Joined(vec![Leaf(2), Leaf(2)]);
+    assert_eq!(p.node, Joined(vec![below, Over(Box::new(Leaf(3)), 2)]));
+    assert_eq!((p.levels, p.dealt, p.opened), (2, 3 + 3 + 1 + 7 + 6 + 1, 2 + 1 + 2));
     // A leaf alone.
-    let p = plan(5, 0);
-    assert_eq!((p.blocks, p.levels.len(), p.dealt, p.opened), (vec![4], 0, 15, 0));
+    let p = plan(4, 0);
+    assert_eq!((p.node, p.levels, p.dealt, p.opened), (Leaf(3), 0, 7, 0));
+    // With the exchange of the result, by levels.
+    let bits = |w: u32, most| plan(w, most).dealt + 2 * (plan(w, most).opened + 1);
+    let all: Vec<u64> = (1..=8).map(|most| bits(64, most)).collect();
+    assert_eq!(all, [1926, 386, 291, 269, 258, 252, 249, 249]);
     for w in 2..=128 {
         let bits = |most| Plan::with_levels(w - 1, most).map(|p| p.dealt + 2 * p.opened);
-        let all: Vec<Option<u64>> = (0..=MOST_LEVELS).map(bits).collect();
-        assert!(all[2..].is_sorted_by(|a, b| a >= b), "{w} bits: {all:?}");
+        let all: Vec<Option<u64>> = Layouts::of(w - 1).levels().map(bits).collect();
+        let all: Vec<u64> = all.into_iter().flatten().collect();
+        assert!(all.is_sorted_by(|a, b| a >= b), "{w} bits: {all:?}");
         let [few, cheap] = [FEW_LEVELS, FEW_BITS].map(|t| Plan::new(w - 1, 1, t));
-        assert_eq!(all[few.levels.len()], all.iter().flatten().next().copied());
-        let (bits, least) = (cheap.dealt + 2 * cheap.opened, all[MOST_LEVELS as usize]);
-        assert!(least.is_some_and(|least| bits as f64 <= NEARLY * least as f64), "{w} bits");
+        assert_eq!(few.dealt + 2 * few.opened, all[0]);
+        assert_eq!(cheap.dealt + 2 * cheap.opened, all[all.len() - 1], "{w} bits");
     }
 }
 
@@ -127,7 +131,10 @@ fn signs_of_every_width() {
                 continue;
             }
             let plan = Plan::new(w - 1, n as u64, tuning);
-            assert_eq!((rounds, dealer, others), (1 + plan.levels.len(), plan.dealt, plan.opened));
+            assert_eq!(
+                (rounds, dealer, others),
+                (1 + plan.levels as usize, plan.dealt, plan.opened)
+            );
         }
     }
 }

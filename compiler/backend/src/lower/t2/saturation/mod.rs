@@ -27,14 +27,15 @@
 //! **Simulation.** As of [`negative`]: the messages are the dealt table, dealt products of masks, and
 //! opened factors, each with a mask of its own; that c is a factor of two products opens it once.
 
-use super::comparison::{self, blocks, negative, shallow};
-use super::gates::{Bits, Joined, level, part, products, total};
+use super::carry::{Parts, gather, known};
+use super::comparison::{self, negative};
+use super::gates::{Bits, part, products, total};
+use super::layouts::{Layouts, Node, Role, bits_of};
 use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::{self, Pair, Split, settle, shares};
 use slvr_circuit::low_mask;
 use slvr_circuit::multi_and::MultiAnd;
-use slvr_circuit::tables::thermometer_planes;
 use slvr_circuit::{Op, ValueId};
 
 /// Most nodes above the edge that the last level joins with the carry of the low bits, and the reverse.
@@ -52,12 +53,12 @@ pub struct Located {
 /// How both answers are computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// Bits of each leaf below the edge.
-    pub low: Vec<u32>,
-    /// Bits of each leaf above.
-    pub high: Vec<u32>,
-    /// Nodes that become one, level by level, below and above the edge.
-    pub levels: Vec<(Vec<u32>, Vec<u32>)>,
+    /// Below the edge, lowest first.
+    pub low: Vec<Node>,
+    /// Above.
+    pub high: Vec<Node>,
+    /// Before the last.
+    pub levels: u32,
     /// Bits of the dealer.
     pub dealt: u64,
     /// Bits of each of the other two, the results not counted.
@@ -77,59 +78,58 @@ fn last(k: u32, m: u32) -> Bits {
 }
 
 impl Plan {
-    /// The plan of fewest bits with at most so many levels before the last, for the edge 2^e among n bits
-    /// below the top one; `None` if there is none.
-    pub fn with_levels(n: u32, e: u32, most: u32) -> Option<Plan> {
+    /// Bits of all three, of the plan of fewest with at most so many levels before the last, and how many nodes below
+    /// and above the edge it has for this one; for the edge 2^e among n bits below the top one. `None` if there is none.
+    fn fewest(n: u32, e: u32, most: u32) -> Option<(u64, (u32, u32))> {
         if e == 0 || e >= n {
             return None;
         }
+        let layouts = Layouts::of(n);
         // One node below and some above, or some below and one above.
         let ends = (1..=MOST_LAST).flat_map(|n| [(1, n), (n, 1)]);
-        ends.filter_map(|(k, m)| Plan::that_ends(n, e, most, (k, m)))
-            .min_by_key(|p| total((p.dealt, p.opened)))
+        let each = ends.filter_map(|(k, m)| {
+            let below = layouts.total(Role::Lowest, e, k, most)?;
+            let above = layouts.total(Role::Tested, n - e, m, most)?;
+            Some((below + above + total(last(k, m)), (k, m)))
+        });
+        each.min_by_key(|way| way.0)
     }
 
-    /// The same with k nodes below and m above the edge for the last level.
-    fn that_ends(n: u32, e: u32, most: u32, (k, m): (u32, u32)) -> Option<Plan> {
-        let (low, lower, (dealt, opened)) = blocks(Joined::Carry, e, k, most)?;
-        let (high, upper, more) = blocks(Joined::CarryAndZero, n - e, m, most)?;
-        // Whichever is done first waits.
-        let depth = lower.len().max(upper.len());
-        let lower = lower.into_iter().chain(std::iter::repeat(vec![1; k as usize]));
-        let upper = upper.into_iter().chain(std::iter::repeat(vec![1; m as usize]));
-        let levels = lower.zip(upper).take(depth).collect();
-        let end = last(k, m);
-        let (dealt, opened) = (dealt + more.0 + end.0, opened + more.1 + end.1);
+    /// This plan.
+    pub fn with_levels(n: u32, e: u32, most: u32) -> Option<Plan> {
+        let (_, (k, m)) = Plan::fewest(n, e, most)?;
+        let layouts = Layouts::of(n);
+        let low = layouts.nodes(Role::Lowest, e, k, most);
+        let high = layouts.nodes(Role::Tested, n - e, m, most);
+        let parts = [bits_of(Role::Lowest, &low), bits_of(Role::Tested, &high), last(k, m)];
+        let (dealt, opened) = parts.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+        let levels = low.iter().chain(&high).map(Node::levels).max().unwrap_or(0);
         Some(Plan { low, high, levels, dealt, opened })
     }
 
-    fn time(&self, elements: u64, tuning: Tuning) -> f64 {
-        let bits = self.dealt + 2 * self.opened;
-        tuning.time((self.levels.len() + 1) as f64, bits as f64, elements)
-    }
-
-    /// As [`comparison::Plan::new`]; none where two comparisons take less time.
+    /// The plan that takes least time for so many elements; none where two comparisons take less.
     pub fn new(n: u32, e: u32, elements: u64, tuning: Tuning) -> Option<Plan> {
-        let time = |p: &Plan| p.time(elements, tuning);
-        let plan = shallow(|most| Plan::with_levels(n, e, most), time)?;
-        // They share the table.
+        let time = |most: u32| {
+            let (bits, _) = Plan::fewest(n, e, most)?;
+            Some((tuning.time((most + 1).into(), bits as f64, elements), most))
+        };
+        let all = Layouts::of(n).levels().filter_map(time);
+        let (least, most) = all.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        // They share the tables.
         let signs = comparison::Plan::new(n, elements, tuning);
-        let table = u64::from(thermometer_planes(&signs.blocks));
-        let bits = 2 * (signs.dealt + 2 * signs.opened) - table;
-        let other = tuning.time(signs.levels.len() as f64, bits as f64, elements);
-        (time(&plan) <= other).then_some(plan)
+        let bits = 2 * (signs.dealt + 2 * signs.opened) - signs.node.tables();
+        let other = tuning.time(signs.levels.into(), bits as f64, elements);
+        if least <= other { Plan::with_levels(n, e, most) } else { None }
     }
 }
 
 /// Where x lies, for x and x - 2^e in w bits.
 pub fn locate(e: &mut Emit, x: &Split, (w, edge): (u32, u32), tuning: Tuning) -> Located {
-    let ty = e.ty(x.own);
-    let (k, elements) = (ty.bits(), ty.elements());
-    let below = 1u128.checked_shl(edge).unwrap_or(0).wrapping_neg() & low_mask(k);
-    let below = e.add(Op::Offset(x.dup, below));
+    let elements = e.ty(x.own).elements();
     if let Some(plan) = Plan::new(w - 1, edge, elements, tuning) {
-        return by_plan(e, x, below, (w, edge), plan);
+        return by_plan(e, x, edge, &plan);
     }
+    let below = below(e, x, edge);
     let less = negative(e, x, w, tuning);
     let small = negative(e, &Split { dup: below, ..*x }, w, tuning);
     let (less, small) = (settle(e, less), settle(e, small));
@@ -139,27 +139,27 @@ pub fn locate(e: &mut Emit, x: &Split, (w, edge): (u32, u32), tuning: Tuning) ->
     Located { inside, large }
 }
 
-/// Both answers from one comparison; `below` is part b of x - 2^e.
-fn by_plan(e: &mut Emit, x: &Split, below: ValueId, (w, edge): (u32, u32), plan: Plan) -> Located {
-    let n = w - 1;
+/// Part b of x - 2^e.
+fn below(e: &mut Emit, x: &Split, edge: u32) -> ValueId {
+    let k = e.ty(x.dup).bits();
+    let less = 1u128.checked_shl(edge).unwrap_or(0).wrapping_neg() & low_mask(k);
+    e.add(Op::Offset(x.dup, less))
+}
+
+/// Both answers from one comparison.
+pub fn by_plan(e: &mut Emit, x: &Split, edge: u32, plan: &Plan) -> Located {
+    let n = plan.low.iter().chain(&plan.high).map(Node::width).sum::<u32>();
+    let below = below(e, x, edge);
     let bits = |e: &mut Emit, x, lo, w| e.add(Op::ToBits { x, lo, w });
     let (top_a, top_b) = (bits(e, x.own, n, 1), bits(e, x.dup, n, 1));
     let (a, b) = (bits(e, x.own, 0, n), bits(e, x.dup, 0, n));
     let less = bits(e, below, edge, n - edge);
-    let blocks = [&plan.low[..], &plan.high].concat();
-    let code = e.add(Op::Thermometer { x: a, blocks: blocks.clone() });
-    let table = e.add(Op::Deal(code));
-    let mut nodes = e.add(Op::Pick { table, index: b, blocks });
-    let skip = thermometer_planes(&plan.low);
-    let mut zero = e.add(Op::Propagate { table, index: less, blocks: plan.high.clone(), skip });
-    let (mut k, mut m) = (plan.low.len() as u32, plan.high.len() as u32);
-    for (low, high) in plan.levels {
-        (k, m) = (low.len() as u32, high.len() as u32);
-        if high.iter().any(|&s| s > 1) {
-            zero = level(e, zero, MultiAnd::And(high.clone()));
-        }
-        nodes = level(e, nodes, MultiAnd::Carry([low, high].concat()));
-    }
+    let parts = Parts { own: a, dup: b, less: Some((less, edge)) };
+    let (k, m) = (plan.low.len() as u32, plan.high.len() as u32);
+    let all = known(e, &parts, &plan.low.iter().chain(&plan.high).collect::<Vec<_>>());
+    let generate = all.iter().map(|node| node.generate);
+    let nodes = gather(e, generate.chain(all.iter().filter_map(|node| node.propagate)));
+    let zero = gather(e, all.iter().filter_map(|node| node.zero));
     let (inside, same) = if k > 1 {
         let (carry, inside) = join_below(e, nodes, zero, k);
         (inside, e.add(Op::Add(carry, inside)))
