@@ -391,8 +391,8 @@ pub fn run(
         }
     };
     let (ended, receivers) = thread::scope(|scope| {
-        let ends = sets.into_iter().zip(receivers);
-        let listening = listen(scope, circuit, ends, (run, deadline));
+        let links = sets.into_iter().zip(receivers);
+        let listening = listen(scope, circuit, links, (run, deadline));
         let ended = watch.attend(circuit, ends, show);
         let receivers: Vec<_> = listening.into_iter().map(join).collect();
         (ended, receivers)
