@@ -12,6 +12,7 @@ use slvr_compiler::syntax::fixes::{apply, fixes};
 use slvr_compiler::syntax::lexer::lex;
 use slvr_compiler::syntax::{LoadError, Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
+use slvr_tests::bindings;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
