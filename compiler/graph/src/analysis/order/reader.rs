@@ -13,8 +13,8 @@ use crate::analysis::view::View;
 use crate::graph::ranks::is_ruled;
 use crate::graph::{NodeId, Op};
 use slvr_language::types::Elem;
-use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
 
 /// The bit that says whether the first entry is less than the second.
 type Literal = (Place, Place);
@@ -58,14 +58,21 @@ pub(super) struct Reader<'a> {
     /// The most comparisons that an entry of a mask by ranks is made of, those that cancel included.
     most: usize,
     left: Cell<u32>,
+    read: RefCell<HashMap<Place, Read>>,
 }
+
+/// What was found at a place, and how many entries were written out for it.
+type Read = (Result<Value, Refused>, u32);
+
+/// What takes so few entries is written out again.
+const FEW: u32 = 4;
 
 impl<'a> Reader<'a> {
     /// For rows of n entries along lanes of these sizes. An entry's rank is a sum of its n - 1 comparisons with the
     /// others; what is made of twice as many is no mask by ranks, so the reader need not go on.
     pub(super) fn new(view: &'a View<'a>, sizes: &'a lanes::Sizes, n: usize) -> Self {
         let (distances, left) = (Distances::default(), Cell::new(BUDGET));
-        Reader { view, sizes, distances, most: 2 * n, left }
+        Reader { view, sizes, distances, most: 2 * n, left, read: RefCell::default() }
     }
 
     fn few(&self, value: Value) -> Result<Value, Refused> {
@@ -77,9 +84,10 @@ impl<'a> Reader<'a> {
         (node, at, self.distances.number(distances))
     }
 
-    fn spend(&self) -> Result<(), Refused> {
-        self.left.set(self.left.get().checked_sub(1).ok_or(Refused::No)?);
-        Ok(())
+    fn spend(&self, entries: u32) -> Result<(), Refused> {
+        let left = self.left.get().checked_sub(entries);
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ()).ok_or(Refused::No)
     }
 
     /// The place that a place's value is moved from; none if it is computed here.
@@ -156,7 +164,7 @@ impl<'a> Reader<'a> {
         let first = entry(at);
         if data.len() > 1 && !self.sizes.is_empty() {
             let distances = self.distances.of(number);
-            let same = |i, _: &[u64]| self.spend().is_ok() && entry(i) == first;
+            let same = |i, _: &[u64]| self.spend(1).is_ok() && entry(i) == first;
             if !lanes::every(at, self.sizes, &distances, same) {
                 return Err(Refused::Lanes(Uneven::Different));
             }
@@ -164,10 +172,26 @@ impl<'a> Reader<'a> {
         Ok(first)
     }
 
-    /// An entry of bits or integers as a function of comparisons.
+    /// An entry of bits or integers as a function of comparisons. Each is found once, and counts as often as it is asked
+    /// for.
     fn value(&self, place: Place) -> Result<Value, Refused> {
-        self.spend()?;
+        self.spend(1)?;
         let place = self.origin(place)?;
+        if let Some((found, entries)) = self.read.borrow().get(&place) {
+            self.spend(*entries)?;
+            return found.clone();
+        }
+        let left = self.left.get();
+        let found = self.computed(place);
+        let entries = left - self.left.get();
+        if entries >= FEW {
+            self.read.borrow_mut().insert(place, (found.clone(), entries));
+        }
+        found
+    }
+
+    /// The same of one that is computed here.
+    fn computed(&self, place: Place) -> Result<Value, Refused> {
         let (id, at, number) = place;
         let view = self.view;
         let args = view.args(id);
