@@ -136,10 +136,10 @@ mod tests {
     /// others than the numbers.
     #[test]
     fn what_no_round_has_left_is_refused() {
-        let text = "predicate Going[m]() { parties Client[m]; parties Server;\n\
+        let text = "use std::{sum};\npredicate Going[m]() { parties Client[m]; parties Server;\n\
                     input x: secret fix in -8..8 from each Client;\n\
                     state last: secret fix in -8..8 = 0;\n\
-                    store x[0] as last;\nreveal last to Server as last; }";
+                    store sum(x) as last;\nreveal last to Server as last; }";
         let build = Build::of_text("going.slvr", text, vec![("m".into(), "3".into())]);
         let loaded = load(&build, &silent).unwrap_or_else(|e| panic!("{e}"));
         let (circuit, place) = (loaded.circuit(), tempfile::tempdir().expect("a folder"));

@@ -43,6 +43,37 @@ pub fn run<E: From<Error>>(
 
 /// The same among three threads of this process.
 ///
+/// ```
+/// use slvr::build::Build;
+/// use slvr::cohort::{Cohort, Invalid};
+/// use slvr::notes::silent;
+/// use slvr::tensors::Submitted;
+/// use slvr::{program, run};
+/// use slvr_runtime::party::session::Options;
+/// use slvr_runtime::share::encode::{Inputs, RawTensor};
+/// use std::collections::BTreeMap;
+///
+/// let text = "use std::{sum};
+///     predicate Mean[m]() {
+///         parties Client[m];
+///         parties Server;
+///         input x: secret fix[2] in -8..8 from each Client;
+///         reveal sum(x[i] for i in Client) / m to Server as mean;
+///     }";
+/// let build = Build::of_text("mean.slvr", text, vec![("m".into(), "3".into())]);
+/// let client = |x| BTreeMap::from([("x".to_string(), RawTensor::reals([2], vec![x, -x]))]);
+/// // One list for each set of parties, in the order of the program; the server gives nothing.
+/// let sets = vec![[1.0, 2.0, 6.0].map(client).into(), Vec::new()];
+/// let inputs = Inputs { public: BTreeMap::new(), sets };
+/// let submitted = Submitted { inputs, missing: Vec::new(), surplus: Vec::new() };
+///
+/// let loaded = program::load(&build, &silent)?.into();
+/// let mut cohort = Cohort::new(&build, loaded, submitted, Invalid::Exclude, &silent)?;
+/// let report = run::in_process(&mut cohort, &Options::default(), &silent)?;
+/// assert_eq!(report.outputs[0].values, [3.0, -3.0]);
+/// # Ok::<(), slvr::Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// As [`run`].

@@ -24,11 +24,10 @@ pub(super) fn refused(text: &str) -> String {
 fn demands_are_held_against_values_of_all_statements() {
     let text = |demand: &str| {
         format!(
-            "predicate P() {{\n require {demand};\n parties Client[3];\n parties Server;\n \
-             input x: secret fix[2] in -8..8 from each Client;\n \
-             state kept: secret fix[2] in -8..8 = 0.1;\n \
-             let (half, twice) = (x[0] / 2, x[1] * 2);\n \
-             let mean = (x[0] + x[1] + x[2]) / 3;\n \
+            "use std::{{sum}};\npredicate P() {{\n require {demand};\n parties Client[3];\n \
+             parties Server;\n input x: secret fix in -8..8 from each Client;\n \
+             state kept: secret fix in -8..8 = 0.1;\n \
+             let (half, twice) = (sum(x) / 2, sum(x) * 2);\n let mean = sum(x) / 3;\n \
              store mean as kept;\n reveal kept + half + twice to Server as last;\n}}\n"
         )
     };

@@ -151,9 +151,8 @@ mod tests {
     fn rules_hold_names_of_rules_and_texts_and_nothing_else() {
         let rules = rules();
         assert!(rules.starts_with("Sep<T> = { (T \",\")* T? };\n"), "{rules}");
-        let heads = rules.lines().filter_map(|line| line.split_once(" = "));
         let heads: Vec<&str> =
-            heads.map(|(name, _)| name.split('<').next().unwrap_or(name)).collect();
+            rules.lines().filter_map(|line| line.split([' ', '<']).next()).collect();
         let bare: String = rules.split('"').step_by(2).collect::<Vec<_>>().join(" ");
         assert!(!bare.contains(['@', '#', ':', '!']), "{bare}");
         for word in bare.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 1) {
