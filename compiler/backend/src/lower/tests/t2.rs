@@ -8,7 +8,7 @@ use crate::lower::common::words::ring_for;
 use crate::lower::t2::comparison::{Plan, negative, zero};
 use crate::lower::t2::gates::all_planes;
 use crate::lower::t2::input_checks::admit;
-use crate::lower::t2::layouts::{Layouts, Node};
+use crate::lower::t2::layouts::{Layouts, Node, Role};
 use crate::lower::t2::product::product;
 use crate::lower::t2::selection::{inject, to_word};
 use crate::lower::t2::truncation::{lift, truncate};
@@ -84,10 +84,13 @@ fn plans_by_hand() {
     assert_eq!(p.dealt + 2 * (p.opened + 1), 194);
     // Below, two leaves of two bits: 1 product of a p and a g, 2 bits opened. Above, 7 of a leaf of three bits over 2 times
     // 3 of a table of two, and a p is opened.
+    let above = Over(Box::new(Leaf(3)), 2);
+    let (dealt, opened) = (3 + 3 + 1 + 7 + 6 + 1, 2 + 1 + 2);
+    let node = Joined(vec![Joined(vec![Leaf(2), Leaf(2)]), above]);
+    assert_eq!(node.bits(Role::Lowest), (dealt, opened));
+    // Other trees take as few.
     let p = plan(10, 2);
-    let below = Joined(vec![Leaf(2), Leaf(2)]);
-    assert_eq!(p.node, Joined(vec![below, Over(Box::new(Leaf(3)), 2)]));
-    assert_eq!((p.levels, p.dealt, p.opened), (2, 3 + 3 + 1 + 7 + 6 + 1, 2 + 1 + 2));
+    assert_eq!((p.levels, p.dealt + 2 * p.opened), (2, dealt + 2 * opened));
     // A leaf alone.
     let p = plan(4, 0);
     assert_eq!((p.node, p.levels, p.dealt, p.opened), (Leaf(3), 0, 7, 0));
