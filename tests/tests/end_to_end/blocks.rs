@@ -33,7 +33,7 @@ fn blocks_take_less_memory_and_compute_the_same() {
         assert!(rounds(&blocked) > rounds(&whole));
         // Comparisons of fewer elements are planned with fewer rounds and more bits.
         assert!(
-            (bytes(&blocked) / bytes(&whole) - 1.0).abs() < 0.1,
+            (bytes(&blocked) / bytes(&whole) - 1.0).abs() < 0.2,
             "{} and {}",
             bytes(&blocked),
             bytes(&whole)
