@@ -216,10 +216,7 @@ fn hints_of_states_are_followed() {
     let bit = "a bit is 0 or 1: `state s: secret bit = 0;`";
     assert_eq!(hint("state s: secret bit = 2; store s as s;"), bit);
     assert_eq!(hint("state s: secret bit = 0.5; store s as s;"), bit);
-    assert_eq!(
-        hint("state s: secret bit[d] in 0..1 = 0; store s as s;"),
-        "write `state s: secret bit[d] = 0;`"
-    );
+    assert_eq!(hint("state s: secret bit[d] in 0..1 = 0; store s as s;"), "leave out `in`");
     assert_eq!(
         hint("state s: secret int in 0..3 = 0.5; store s as s;"),
         "it is a whole number from 0 to 2"

@@ -261,7 +261,7 @@ fn last_checks_take_no_more_than_the_budget() {
 /// A budget that a circuit keeps only if it waits: it waits, and takes no blocks.
 #[test]
 fn memory_is_not_spent_on_rounds() {
-    let sizes = [("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "4")];
+    let sizes = [("M", "DigitsNet"), ("m", "6"), ("c", "1"), ("b", "4")];
     let peak =
         |c: &Case| slvr_compiler::cost::peak_memory(c.circuit()).into_iter().max().unwrap_or(0);
     let [ahead, waiting] = compile("slvr_accuracy", &sizes, pipeline::Options::default());
