@@ -184,7 +184,7 @@ fn the_lab_carries_states_and_draws_noise() {
             assert_eq!(checks.len(), 2, "{name}: {cell}");
             for check in checks {
                 let tolerance = check["tolerance"].as_f64().expect("a bound");
-                assert!(tolerance < 0.01 && check["agrees"] == true, "{name}, {attack}: {check}");
+                assert!(tolerance < 0.02 && check["agrees"] == true, "{name}, {attack}: {check}");
             }
         }
     }
