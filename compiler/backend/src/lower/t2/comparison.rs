@@ -52,7 +52,7 @@ impl Plan {
 
 /// The sign of x as a bit: 1 where x < 0, for |x| < 2^(w-1).
 ///
-/// The top bit of a + b is the two top bits and the carry into them ([`super::carry`]).
+/// The top bit of a + b is the two top bits and the carry into them (`carry.rs`).
 pub fn negative(e: &mut Emit, x: &Split, w: u32, tuning: Tuning) -> Pair {
     if w == 1 {
         let (own, dup) = (sign_bit(e, x.own, 1), sign_bit(e, x.dup, 1));
