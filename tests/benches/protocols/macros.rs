@@ -9,7 +9,7 @@ use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::{Graph, Site};
 use slvr_compiler::lower::common::masked::{self, Split};
 use slvr_compiler::lower::t1::{comparison, selection, truncation};
-use slvr_compiler::lower::t2::comparison::Plan;
+use slvr_compiler::lower::t2::comparison::fastest;
 use slvr_compiler::lower::{Draft, Emit, t2};
 use slvr_compiler::schedule::schedule;
 
@@ -222,15 +222,15 @@ pub fn families(of: &Macro) -> Vec<(String, Family)> {
         return all;
     };
     // From the most expensive messages to the cheapest: all plans there are.
-    let mut plans: Vec<Plan> = Vec::new();
+    let mut nodes = Vec::new();
     for exponent in -8..=0 {
         let tuning = Tuning { latency: 10f64.powi(exponent), bandwidth: 1e8 };
-        let plan = Plan::new(width - 1, 1_000_000, tuning);
-        if plans.contains(&plan) || plan.levels < 2 {
+        let node = fastest(width - 1, 1_000_000, tuning);
+        if nodes.contains(&node) || node.levels() < 2 {
             continue;
         }
-        all.push((format!("T2, {} levels", plan.levels), Family::Dealer(tuning)));
-        plans.push(plan);
+        all.push((format!("T2, {} levels", node.levels()), Family::Dealer(tuning)));
+        nodes.push(node);
     }
     all
 }

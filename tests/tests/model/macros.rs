@@ -747,7 +747,7 @@ fn placed_over_a_table() -> Macro {
         Box::new(move |e, x| {
             let x = split(e, x[0]);
             let high = vec![Node::Over(Box::new(Node::Leaf(1)), 1)];
-            let plan = Plan { low: vec![Node::Leaf(1)], high, levels: 1, dealt: 0, opened: 0 };
+            let plan = Plan { low: vec![Node::Leaf(1)], high };
             let at = t2::saturation::by_plan(e, &x, 1, &plan);
             let (inside, large) = (of_split(e, &at.inside), of_split(e, &at.large));
             e.stack(vec![inside, large])

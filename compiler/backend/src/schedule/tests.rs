@@ -16,8 +16,12 @@ fn draft(emit: Emit, blocks: Vec<u32>) -> Draft {
 fn layers(e: &Emit, of: &[ValueId], block_of: impl Fn(usize) -> u32) -> Vec<usize> {
     let blocks = (0..e.instrs.len()).map(block_of).collect();
     let layer = place(&draft(e.clone(), blocks), &vec![0; e.instrs.len()]);
-    let made = |v: &ValueId| e.instrs.iter().position(|i| i.out == Some(*v)).expect("it is made");
-    of.iter().map(|v| layer[made(v)]).collect()
+    of.iter().map(|v| layer[made(e, *v)]).collect()
+}
+
+/// The number of the instruction that makes a value.
+fn made(e: &Emit, v: ValueId) -> usize {
+    e.instrs.iter().position(|i| i.out == Some(v)).expect("it is made")
 }
 
 #[test]
@@ -33,10 +37,9 @@ fn no_instruction_comes_before_the_layer_that_it_is_raised_to() {
     let (mut e, x, y) = emit(4);
     let xy = e.multiply(x, y);
     let last = e.multiply(xy, y);
-    let raised = e.instrs.iter().position(|i| i.out == Some(xy)).expect("it is made");
+    let (raised, end) = (made(&e, xy), made(&e, last));
     let mut least = vec![0; e.instrs.len()];
     least[raised] = 3;
-    let end = e.instrs.iter().position(|i| i.out == Some(last)).expect("it is made");
     let layer = place(&draft(e.clone(), vec![0; e.instrs.len()]), &least);
     assert_eq!((layer[raised], layer[end]), (3, 4));
 }

@@ -2,7 +2,7 @@
 //!
 //! | macro, w bits | rounds of the two | bits of the dealer | bits of each other |
 //! |---|---|---|---|
-//! | [`negative`] | levels | bits dealt by [`Plan`] | opened bits of [`Plan`] |
+//! | [`negative`] | levels of [`fastest`] | its bits of the dealer | its bits of each other |
 //! | [`zero`] | levels of [`gates::all_planes`] of w bits, less 1 | its products and w | its opened bits |
 //!
 //! Results are pairs. **Functionality.** Exact on any sharing.
@@ -15,39 +15,22 @@ use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split};
 use slvr_circuit::{Op, ValueId};
 
-/// How the carry of n bits is computed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
-    pub node: Node,
-    pub levels: u32,
-    /// Bits of the dealer.
-    pub dealt: u64,
-    /// Bits of each of the other two, the carry not counted.
-    pub opened: u64,
+/// For the carry of n bits, the node of fewest bits with at most so many levels; `None` if there is none.
+pub(crate) fn with_levels(n: u32, most: u32) -> Option<Node> {
+    let layouts = Layouts::of(n);
+    layouts.total(Role::Lowest, n, 1, most)?;
+    Some(layouts.node(Role::Lowest, n, most))
 }
 
-impl Plan {
-    /// The plan of fewest bits with at most so many levels, `None` if there is none.
-    pub(crate) fn with_levels(n: u32, most: u32) -> Option<Plan> {
-        let layouts = Layouts::of(n);
-        layouts.total(Role::Lowest, n, 1, most)?;
-        let node = layouts.node(Role::Lowest, n, most);
-        let (dealt, opened) = node.bits(Role::Lowest);
-        Some(Plan { levels: node.levels(), node, dealt, opened })
-    }
-
-    /// The plan that takes least time for so many elements, of at most 127 bits.
-    pub fn new(n: u32, elements: u64, tuning: Tuning) -> Plan {
-        let layouts = Layouts::of(n);
-        let time = |most: u32| {
-            let bits = layouts.total(Role::Lowest, n, 1, most)?;
-            Some((tuning.time(most.into(), bits as f64, elements), most))
-        };
-        let best = layouts.levels().filter_map(time).min_by(|a, b| a.0.total_cmp(&b.0));
-        // A gate joins ten nodes, so there is always one of two levels.
-        best.and_then(|(_, most)| Plan::with_levels(n, most))
-            .unwrap_or_else(|| unreachable!("{n} bits"))
-    }
+/// For the carry of n bits, at most 127, the node that takes least time for so many elements.
+pub fn fastest(n: u32, elements: u64, tuning: Tuning) -> Node {
+    let layouts = Layouts::of(n);
+    let best = layouts.fastest(|most| {
+        let bits = layouts.total(Role::Lowest, n, 1, most)?;
+        Some(tuning.time(most.into(), bits as f64, elements))
+    });
+    // A gate joins ten nodes, so there is always one of two levels.
+    best.and_then(|(_, most)| with_levels(n, most)).unwrap_or_else(|| unreachable!("{n} bits"))
 }
 
 /// The sign of x as a bit: 1 where x < 0, for |x| < 2^(w-1).
@@ -58,8 +41,8 @@ pub fn negative(e: &mut Emit, x: &Split, w: u32, tuning: Tuning) -> Pair {
         let (own, dup) = (sign_bit(e, x.own, 1), sign_bit(e, x.dup, 1));
         return Pair { own: Some(own), add2: e.add(Op::AsAdd2(dup)) };
     }
-    let plan = Plan::new(w - 1, e.ty(x.own).elements(), tuning);
-    by_node(e, x, &plan.node)
+    let node = fastest(w - 1, e.ty(x.own).elements(), tuning);
+    by_node(e, x, &node)
 }
 
 /// The same, with the carry of a node: of the bits below the top one.

@@ -184,6 +184,12 @@ impl Layouts {
         0..self.depths.len() as u32
     }
 
+    /// The least time, and with at most how many levels it is taken.
+    pub fn fastest(&self, time: impl Fn(u32) -> Option<f64>) -> Option<(f64, u32)> {
+        let ways = self.levels().filter_map(|most| Some((time(most)?, most)));
+        ways.min_by(|a, b| a.0.total_cmp(&b.0))
+    }
+
     /// The bits of all three for so many nodes of a width together, with at most so many levels.
     pub fn total(&self, role: Role, width: u32, nodes: u32, most: u32) -> Option<u64> {
         self.depths.get(most as usize)?.total(role, width, nodes)

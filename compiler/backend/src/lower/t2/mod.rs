@@ -19,8 +19,8 @@
 //! | [`product::product`], sums of products | 0 | k for each operand whose part a is not shared yet | 0 |
 //! | [`truncation::truncate`] to k' bits, k' <= k - f | 0 | 0 | 0 |
 //! | [`truncation::truncate`], else | 1 | k'' (f bits rounded up to a ring) | k'' |
-//! | [`comparison::negative`], w bits | levels | bits dealt by [`comparison::Plan`] | its opened bits |
-//! | [`saturation::locate`], w bits | levels + 2 | bits dealt by [`saturation::Plan`] | its opened bits, 2 |
+//! | [`comparison::negative`], w bits | levels | bits of the dealer of [`comparison::fastest`] | its bits of each other |
+//! | [`saturation::locate`], w bits | levels + 2 | those of the nodes of [`saturation::Plan`] and of the last level | the same, 2 |
 //! | [`selection::inject`] | 0 | 2 k | 0 |
 //! | [`selection::to_word`] | 0 | k | 0 |
 //! | [`lookup`] of n bits, as a word | 0 | k 2^n | 0 |
@@ -36,7 +36,8 @@
 //! [`lookup`]: super::common::lookup::lookup
 //!
 //! **Source.** The dealer's role: ASTRA (CCSW 2019), Trio. Thermometer tables and the truncation by parts:
-//! derived for this project (docs/src/protocols.md), as are tables times an opened bit ([`layouts`]). Products of many bits: ABY2.0 (USENIX Security 2021).
+//! derived for this project (docs/src/protocols.md), as are tables times an opened bit ([`layouts`]). Products of many
+//! bits: ABY2.0 (USENIX Security 2021).
 //!
 //! **Simulation.** Parties exchange `deal`, `deal_mask` and `open_masked` messages only, each uniform to its
 //! receiver given all it holds: a dealt word is masked by a pseudorandom word that the receiver does not

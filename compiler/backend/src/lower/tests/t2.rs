@@ -5,8 +5,8 @@ use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::*;
 use crate::lower::common::words::ring_for;
-use crate::lower::t2::comparison::{Plan, negative, zero};
-use crate::lower::t2::gates::all_planes;
+use crate::lower::t2::comparison::{fastest, negative, with_levels, zero};
+use crate::lower::t2::gates::{all_planes, total};
 use crate::lower::t2::input_checks::admit;
 use crate::lower::t2::layouts::{Layouts, Node, Role};
 use crate::lower::t2::product::product;
@@ -75,37 +75,38 @@ pub fn cost(made: &Made, n: u64, opened: u64) -> (usize, u64, u64) {
 #[test]
 fn plans_by_hand() {
     use Node::{Joined, Leaf, Over};
-    let plan = |w: u32, most| Plan::with_levels(w - 1, most).expect("a plan");
+    let node = |w: u32, most| with_levels(w - 1, most).expect("a node");
     // Four leaves of five bits and one of four, all at once: 4 p, so 11 products of p and 1 + 3 + 7 + 15 with a g. The
     // top g is only added, not opened.
-    let p = plan(25, 1);
-    assert_eq!(p.node, Joined([5, 5, 5, 5, 4].map(Leaf).to_vec()));
-    assert_eq!((p.levels, p.dealt, p.opened), (1, 4 * 31 + 15 + 37, 9 - 1));
-    assert_eq!(p.dealt + 2 * (p.opened + 1), 194);
+    let of = node(25, 1);
+    assert_eq!(of, Joined([5, 5, 5, 5, 4].map(Leaf).to_vec()));
+    assert_eq!((of.levels(), of.bits(Role::Lowest)), (1, (4 * 31 + 15 + 37, 9 - 1)));
+    assert_eq!(total(of.bits(Role::Lowest)) + 2, 194);
     // Below, two leaves of two bits: 1 product of a p and a g, 2 bits opened. Above, 7 of a leaf of three bits over 2 times
     // 3 of a table of two, and a p is opened.
     let above = Over(Box::new(Leaf(3)), 2);
     let (dealt, opened) = (3 + 3 + 1 + 7 + 6 + 1, 2 + 1 + 2);
-    let node = Joined(vec![Joined(vec![Leaf(2), Leaf(2)]), above]);
-    assert_eq!(node.bits(Role::Lowest), (dealt, opened));
+    let by_hand = Joined(vec![Joined(vec![Leaf(2), Leaf(2)]), above]);
+    assert_eq!(by_hand.bits(Role::Lowest), (dealt, opened));
     // Other trees take as few.
-    let p = plan(10, 2);
-    assert_eq!((p.levels, p.dealt + 2 * p.opened), (2, dealt + 2 * opened));
+    let of = node(10, 2);
+    assert_eq!((of.levels(), total(of.bits(Role::Lowest))), (2, dealt + 2 * opened));
     // A leaf alone.
-    let p = plan(4, 0);
-    assert_eq!((p.node, p.levels, p.dealt, p.opened), (Leaf(3), 0, 7, 0));
+    let of = node(4, 0);
+    assert_eq!((of.levels(), of.bits(Role::Lowest)), (0, (7, 0)));
+    assert_eq!(of, Leaf(3));
     // With the exchange of the result, by levels.
-    let bits = |w: u32, most| plan(w, most).dealt + 2 * (plan(w, most).opened + 1);
+    let bits = |w: u32, most| total(node(w, most).bits(Role::Lowest)) + 2;
     let all: Vec<u64> = (1..=8).map(|most| bits(64, most)).collect();
     assert_eq!(all, [1926, 386, 291, 269, 258, 252, 249, 249]);
     for w in 2..=128 {
-        let bits = |most| Plan::with_levels(w - 1, most).map(|p| p.dealt + 2 * p.opened);
+        let bits = |most| with_levels(w - 1, most).map(|of| total(of.bits(Role::Lowest)));
         let all: Vec<Option<u64>> = Layouts::of(w - 1).levels().map(bits).collect();
         let all: Vec<u64> = all.into_iter().flatten().collect();
         assert!(all.is_sorted_by(|a, b| a >= b), "{w} bits: {all:?}");
-        let [few, cheap] = [FEW_LEVELS, FEW_BITS].map(|t| Plan::new(w - 1, 1, t));
-        assert_eq!(few.dealt + 2 * few.opened, all[0]);
-        assert_eq!(cheap.dealt + 2 * cheap.opened, all[all.len() - 1], "{w} bits");
+        let of = |tuning| total(fastest(w - 1, 1, tuning).bits(Role::Lowest));
+        assert_eq!(of(FEW_LEVELS), all[0]);
+        assert_eq!(of(FEW_BITS), all[all.len() - 1], "{w} bits");
     }
 }
 
@@ -133,11 +134,9 @@ fn signs_of_every_width() {
                 assert_eq!((rounds, dealer, others), (0, 0, 0));
                 continue;
             }
-            let plan = Plan::new(w - 1, n as u64, tuning);
-            assert_eq!(
-                (rounds, dealer, others),
-                (1 + plan.levels as usize, plan.dealt, plan.opened)
-            );
+            let node = fastest(w - 1, n as u64, tuning);
+            let (dealt, opened) = node.bits(Role::Lowest);
+            assert_eq!((rounds, dealer, others), (1 + node.levels() as usize, dealt, opened));
         }
     }
 }

@@ -30,7 +30,7 @@
 use super::carry::{Parts, gather, known};
 use super::comparison::{self, negative};
 use super::gates::{Bits, part, products, total};
-use super::layouts::{Layouts, Node, Role, bits_of};
+use super::layouts::{Layouts, Node, Role};
 use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::{self, Pair, Split, settle, shares};
@@ -57,12 +57,6 @@ pub struct Plan {
     pub low: Vec<Node>,
     /// Above.
     pub high: Vec<Node>,
-    /// Before the last.
-    pub levels: u32,
-    /// Bits of the dealer.
-    pub dealt: u64,
-    /// Bits of each of the other two, the results not counted.
-    pub opened: u64,
 }
 
 /// The last level, of k nodes below the edge and m above it.
@@ -101,24 +95,19 @@ impl Plan {
         let layouts = Layouts::of(n);
         let low = layouts.nodes(Role::Lowest, e, k, most);
         let high = layouts.nodes(Role::Tested, n - e, m, most);
-        let parts = [bits_of(Role::Lowest, &low), bits_of(Role::Tested, &high), last(k, m)];
-        let (dealt, opened) = parts.into_iter().fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-        let levels = low.iter().chain(&high).map(Node::levels).max().unwrap_or(0);
-        Some(Plan { low, high, levels, dealt, opened })
+        Some(Plan { low, high })
     }
 
     /// The plan that takes least time for so many elements; none where two comparisons take less.
     pub fn new(n: u32, e: u32, elements: u64, tuning: Tuning) -> Option<Plan> {
-        let time = |most: u32| {
+        let (least, most) = Layouts::of(n).fastest(|most| {
             let (bits, _) = Plan::fewest(n, e, most)?;
-            Some((tuning.time((most + 1).into(), bits as f64, elements), most))
-        };
-        let all = Layouts::of(n).levels().filter_map(time);
-        let (least, most) = all.min_by(|a, b| a.0.total_cmp(&b.0))?;
+            Some(tuning.time((most + 1).into(), bits as f64, elements))
+        })?;
         // They share the tables.
-        let signs = comparison::Plan::new(n, elements, tuning);
-        let bits = 2 * (signs.dealt + 2 * signs.opened) - signs.node.tables();
-        let other = tuning.time(signs.levels.into(), bits as f64, elements);
+        let sign = comparison::fastest(n, elements, tuning);
+        let bits = 2 * total(sign.bits(Role::Lowest)) - sign.tables();
+        let other = tuning.time(sign.levels().into(), bits as f64, elements);
         if least <= other { Plan::with_levels(n, e, most) } else { None }
     }
 }
