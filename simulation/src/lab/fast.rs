@@ -6,7 +6,7 @@
 //! drawn depends on what clients give. Scores of judges of another set are nobody's to set.
 
 use crate::random::{Purpose, Random};
-use crate::reverse::{Change, Given, Tape, TapeError};
+use crate::reverse::{Base, Change, Changing, Given, Tape, TapeError};
 use slvr_compiler::graph::{Graph, NodeId, Op};
 use slvr_compiler::noise::Words;
 use slvr_compiler::types::{Elem, Lots};
@@ -39,6 +39,15 @@ pub struct Influence<'a> {
     /// What the members give.
     pub input: usize,
     pub members: usize,
+}
+
+/// What is drawn in a round.
+#[derive(Clone, Copy)]
+pub struct Drawn<'a> {
+    pub coin: &'a dyn Fn(&Lots) -> Vec<Vec<u64>>,
+    /// What the noise of the predicate is made of.
+    pub noise: &'a Words,
+    pub forged: Option<&'a Forged<'a>>,
 }
 
 /// Malicious committee members that set scores (the paper's Definition 1).
@@ -80,33 +89,21 @@ impl Fast {
         self.tape.graph()
     }
 
-    /// What is revealed, and what is kept. `noise` is what the noise of the predicate is made of.
+    /// What is revealed, and what is kept.
     pub fn evaluate(
         &self,
         flat: &[Arc<Vec<f64>>],
-        coin: &dyn Fn(&Lots) -> Vec<Vec<u64>>,
-        noise: &Words,
-        forged: Option<&Forged<'_>>,
+        drawn: &Drawn<'_>,
         influence: Option<Influence<'_>>,
     ) -> Result<Revealed, TapeError> {
         let graph = self.graph();
-        let change = |id: NodeId, value: &mut Vec<f64>| match (graph.op(id), forged) {
-            (Op::Noise { noise: law, number, .. }, _) => {
-                *value = law.values(value.len(), &|i| noise.word(*number, i));
-            }
-            (_, Some(forged)) if self.scores.contains(&id) => {
-                forge(value, forged, graph.ty(id).elem)
-            }
-            _ => {}
-        };
-        let change = (forged.is_some() || self.noisy).then_some(&change as Change<'_, f64>);
         // Which node is asked of, and what of the values its derivative reads.
         let asked = influence.and_then(|asked| {
             let reveal = graph.outputs.iter().find(|o| o.state.is_none() && o.name == asked.of)?;
             Some((asked, reveal.node, self.tape.read_back(reveal.node, asked.input)))
         });
         let keep = |node: usize| asked.as_ref().is_some_and(|(.., read)| read[node]);
-        let values = self.tape.forward(&Given { inputs: flat, coin, change }, keep)?;
+        let values = self.given(flat, drawn, |given| self.tape.forward(given, keep))?;
         let influence = asked.as_ref().map(|(asked, node, _)| {
             // Along a random direction: along a fixed one, what is moved might cancel.
             let mut random = Random::new(0, Purpose::Caller, [3, 0]);
@@ -115,7 +112,57 @@ impl Fast {
             let each = (moved.len() / asked.members.max(1)).max(1);
             moved.chunks(each).map(|part| part.iter().map(|x| x.abs()).sum()).collect()
         });
-        let mut out = Revealed { influence, ..Revealed::default() };
+        Ok(Revealed { influence, ..self.revealed(&values) })
+    }
+
+    /// What [`Fast::again`] goes on from: these inputs will differ in the parts of these members only.
+    pub fn base(
+        &self,
+        flat: &[Arc<Vec<f64>>],
+        drawn: &Drawn<'_>,
+        (inputs, members, rows): (&[usize], usize, &[usize]),
+    ) -> Result<Base<f64>, TapeError> {
+        let whole = if drawn.forged.is_some() { &self.scores[..] } else { &[] };
+        let changing = Changing { inputs, members, rows, whole };
+        self.given(flat, drawn, |given| self.tape.base(given, &changing))
+    }
+
+    /// As [`Fast::evaluate`], with what was drawn for the base.
+    pub fn again(
+        &self,
+        base: &Base<f64>,
+        flat: &[Arc<Vec<f64>>],
+        drawn: &Drawn<'_>,
+    ) -> Result<Revealed, TapeError> {
+        let values = self.given(flat, drawn, |given| self.tape.again(base, given))?;
+        Ok(self.revealed(&values))
+    }
+
+    /// A walk with what these inputs and draws give.
+    fn given<R>(
+        &self,
+        flat: &[Arc<Vec<f64>>],
+        drawn: &Drawn<'_>,
+        walk: impl FnOnce(&Given<'_, f64>) -> R,
+    ) -> R {
+        let graph = self.graph();
+        let change = |id: NodeId, value: &mut Vec<f64>| match (graph.op(id), drawn.forged) {
+            (Op::Noise { noise: law, number, .. }, _) => {
+                *value = law.values(value.len(), &|i| drawn.noise.word(*number, i));
+            }
+            (_, Some(forged)) if self.scores.contains(&id) => {
+                forge(value, forged, graph.ty(id).elem)
+            }
+            _ => {}
+        };
+        let change = (drawn.forged.is_some() || self.noisy).then_some(&change as Change<'_, f64>);
+        walk(&Given { inputs: flat, coin: drawn.coin, change })
+    }
+
+    /// What the values of the outputs reveal, and keep.
+    fn revealed(&self, values: &[Option<Arc<Vec<f64>>>]) -> Revealed {
+        let graph = self.graph();
+        let mut out = Revealed::default();
         for o in &graph.outputs {
             let value = values[o.node.index()].as_ref();
             let value = value.map_or(&[][..], |v| v.as_slice());
@@ -127,7 +174,7 @@ impl Fast {
                 None => out.values.push((o.name.clone(), value)),
             }
         }
-        Ok(out)
+        out
     }
 }
 

@@ -1,12 +1,12 @@
 //! Shares and samples, and rounds around a rule.
 
 use super::attacks::{Attack, Chosen, amplified};
-use super::fast::{Fast, Influence, lots};
+use super::fast::{Drawn, Fast, Influence, lots};
 use super::federation::{Cell, Counted, FederationError};
 use super::fill::{self, ModelShape, Role};
 use super::knowledge::{Knowledge, Knows};
 use super::reading::Reading;
-use super::rule::{Declared, Rule, Step};
+use super::rule::{Answers, Declared, Rule, Step};
 use super::tests::{digits, graph_with, setting};
 use super::world::{Setting, Split, World, WorldError};
 use crate::data::Dataset;
@@ -197,7 +197,8 @@ impl Check {
     /// What is revealed in floating point.
     fn evaluate(&self, step: &Step<'_>) -> Result<Vec<f64>, &'static str> {
         let coins = lots(step.round as u64);
-        let found = self.fast.evaluate(&step.filled.flat, &coins, &Words::of(0), None, None);
+        let drawn = Drawn { coin: &coins, noise: &Words::of(0), forged: None };
+        let found = self.fast.evaluate(&step.filled.flat, &drawn, None);
         let values = found.map_err(|_| "no value")?.values;
         Ok(values.into_iter().find(|(n, _)| *n == self.reading.aggregate).expect("it").1)
     }
@@ -224,7 +225,7 @@ impl<F: FnMut(&Step<'_>) -> Result<Vec<f64>, &'static str> + Sync> Rule for By<'
         Declared { graph: fast.graph(), roles, reading }
     }
 
-    fn ask(&self, _step: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, &'static str> {
+    fn ask<'a>(&'a self, _: &Step<'a>) -> Result<Answers<'a, &'static str>, &'static str> {
         Err("nobody asks")
     }
 
@@ -346,8 +347,8 @@ fn an_update_counts_if_it_moves_the_aggregate() {
     let rounds = run(Setting { rounds: 2, ..setting() }, &attack, &check, |step| {
         let asked = Influence { of: &check.reading.aggregate, input, members: 10 };
         let (flat, coins) = (&step.filled.flat, lots(0));
-        let found =
-            check.fast.evaluate(flat, &coins, &Words::of(0), None, Some(asked)).expect("a value");
+        let drawn = Drawn { coin: &coins, noise: &Words::of(0), forged: None };
+        let found = check.fast.evaluate(flat, &drawn, Some(asked)).expect("a value");
         seen.push((found.influence.expect("it was asked"), step.malicious.to_vec()));
         check.evaluate(step)
     });

@@ -2,14 +2,13 @@
 
 use super::attacks::{Told, Validation};
 use super::federation::Cell;
-use super::fill::{self, Filled, Role};
+use super::fill::{self, Role};
 use super::knowledge::{Knowledge, Knows};
 use super::offer::Offer;
 use super::rule::{Declared, Rule};
 use crate::data::Dataset;
 use crate::loss::surprise;
 use crate::net::{Net, Workspace};
-use slvr_compiler::graph::eval::Inputs;
 use std::collections::BTreeMap;
 
 impl Cell<'_> {
@@ -37,11 +36,12 @@ impl Cell<'_> {
             Knows::Described | Knows::Partial => own.iter().map(Vec::as_slice).collect(),
         };
         let asks = self.params.is_none() || self.attack.attack.told == Told::Answers;
-        let before = asks.then(|| self.fill(&declared, &told).flat);
+        let before = asks.then(|| self.fill(&declared, &told));
+        let answers = before.as_ref().and_then(|filled| rule.ask(&self.step(&told, filled)).ok());
         let ask = |update: &[f32]| {
-            let flat = fill::with_update(graph, roles, before.as_deref()?, (&places, update));
-            let filled = Filled { inputs: Inputs::default(), flat, cut: Vec::new() };
-            let revealed = rule.ask(&self.step(&told, &filled)).ok()?;
+            let before = &before.as_ref()?.flat;
+            let flat = fill::with_update(graph, roles, before, (&places, update));
+            let revealed = answers.as_ref()?(&flat).ok()?;
             let change = reading.change(&revealed, global.len())?;
             let next: Vec<f32> = global.iter().zip(&change).map(|(w, c)| w + c).collect();
             Some(loss(&world.net, &next, &data)).filter(|loss| loss.is_finite())

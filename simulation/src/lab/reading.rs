@@ -8,7 +8,7 @@
 //!   looks for a revealed number t with which the vector is t v. It does so for a short and for a longer v: a mean beside a
 //!   number that says something else, as how many updates are long, is not divided.
 
-use super::fast::{Fast, lots};
+use super::fast::{Drawn, Fast, lots};
 use super::fill::{self, FillError, ModelShape, Role};
 use crate::data::Dataset;
 use crate::random::{Purpose, Random};
@@ -171,7 +171,8 @@ fn divisor(
         // What was sent is what was filled: ranges cut.
         let sent = graph.inputs.iter().zip(roles).position(|(_, role)| *role == Role::Update);
         let sent: Vec<f64> = sent.map_or_else(Vec::new, |i| flat[i][..model.len].to_vec());
-        let found = fast.evaluate(&flat, &lots(0), &Words::of(0), None, None)?.values;
+        let drawn = Drawn { coin: &lots(0), noise: &Words::of(0), forged: None };
+        let found = fast.evaluate(&flat, &drawn, None)?.values;
         let of = |name: &str| found.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_slice());
         let Some(vector) = of(vector) else { return Ok(None) };
         left.retain_mut(|(name, telling)| {

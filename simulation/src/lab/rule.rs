@@ -3,6 +3,11 @@
 use super::fill::{Filled, Role};
 use super::reading::Reading;
 use slvr_compiler::graph::Graph;
+use std::sync::Arc;
+
+/// Answers a question: what would be revealed of these inputs.
+pub type Answers<'a, E> =
+    Box<dyn Fn(&[Arc<Vec<f64>>]) -> Result<Vec<(String, Vec<f64>)>, E> + Sync + 'a>;
 
 /// How an aggregate is computed: a predicate, in whatever arithmetic.
 pub trait Rule {
@@ -14,9 +19,9 @@ pub trait Rule {
     /// The predicate as it was built, for the clients that there are now.
     fn declared(&self) -> Declared<'_>;
 
-    /// What it would reveal, in floating point and with other coins than those of the round: the malicious may ask
-    /// the check as often as they like.
-    fn ask(&self, round: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, Self::Error>;
+    /// What it would reveal, in floating point and with other coins than those of the round, for other inputs in which only
+    /// the updates of the malicious differ: they may ask as often as they like.
+    fn ask<'a>(&'a self, round: &Step<'a>) -> Result<Answers<'a, Self::Error>, Self::Error>;
 
     /// How much each client's update moved the aggregate of the round that was revealed last, where that is known.
     fn influence(&self) -> Option<&[f64]> {

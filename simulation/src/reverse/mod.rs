@@ -13,10 +13,12 @@
 //! | `value` | the value of every operation |
 //! | `derivative` | the derivative of every operation |
 //! | `tape` | the walk over a graph |
+//! | `again` | the walk again, where inputs of some members have changed |
 //!
 //! What is not differentiable has a derivative all the same: 0 for comparisons and indices, and for `relu`, `max` and
 //! sorting that of the branch that was taken. Operations that stand for rounding in a circuit are the identity.
 
+mod again;
 mod derivative;
 mod layout;
 mod order;
@@ -28,4 +30,5 @@ mod value;
 mod walk;
 
 pub use crate::number::Number;
+pub use again::{Base, Changing};
 pub use tape::{Change, Given, Tape, TapeError};

@@ -1,5 +1,6 @@
 //! The walk over a graph, forwards and backwards.
 
+use super::again::same_entries;
 use super::derivative::{Slots, back, is_step};
 use super::value::{Coin, value};
 use crate::number::Number;
@@ -85,6 +86,24 @@ impl Tape {
         &self.graph
     }
 
+    pub(super) fn args(&self, id: NodeId) -> &[NodeId] {
+        &self.args[id.index()]
+    }
+
+    pub(super) fn shape(&self, id: NodeId) -> &[usize] {
+        &self.shapes[id.index()]
+    }
+
+    /// Whether an output depends on the node.
+    pub(super) fn is_read(&self, id: NodeId) -> bool {
+        self.read[id.index()]
+    }
+
+    /// The values that a node is the last to read.
+    pub(super) fn last_use_of(&self, id: NodeId) -> &[usize] {
+        &self.last_use_of[id.index()]
+    }
+
     /// The values that the outputs depend on; each is dropped after its last use, unless `keep` says otherwise of the node.
     pub fn forward<T: Number>(
         &self,
@@ -93,7 +112,10 @@ impl Tape {
     ) -> Result<Values<T>, TapeError> {
         let mut values: Values<T> = vec![None; self.graph.len()];
         for id in self.graph.ids().filter(|id| self.read[id.index()]) {
-            let mut value = self.value(id, given, &values)?;
+            let of = |a: NodeId| {
+                Arc::clone(values[a.index()].as_ref().expect("a value lives until its last use"))
+            };
+            let mut value = self.value(id, given, &of)?;
             if let Some(change) = given.change {
                 change(id, Arc::make_mut(&mut value));
             }
@@ -105,11 +127,12 @@ impl Tape {
         Ok(values)
     }
 
-    fn value<T: Number>(
+    /// The value of a node, of those of its operands.
+    pub(super) fn value<T: Number>(
         &self,
         id: NodeId,
         given: &Given<'_, T>,
-        values: &Values<T>,
+        of: &dyn Fn(NodeId) -> Arc<Vec<T>>,
     ) -> Result<Arc<Vec<T>>, TapeError> {
         let op = self.graph.op(id);
         let expected = self.graph.elements(id);
@@ -126,13 +149,13 @@ impl Tape {
             };
         }
         let args = &self.args[id.index()];
-        let of = |a: &NodeId| values[a.index()].as_ref().expect("a value lives until its last use");
-        if let Op::Reshape(_) | Op::ToInt | Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_) = op {
-            return Ok(Arc::clone(of(&args[0])));
+        if same_entries(op) {
+            return Ok(of(args[0]));
         }
-        let views: Vec<_> =
-            args.iter().map(|a| (of(a).as_slice(), self.shapes[a.index()].as_slice())).collect();
-        let value = value(op, &views, &self.shapes[id.index()], given.coin).ok_or_else(refuse)?;
+        let operands: Vec<_> = args.iter().map(|a| of(*a)).collect();
+        let shapes = args.iter().map(|a| self.shape(*a));
+        let views: Vec<_> = operands.iter().map(|x| x.as_slice()).zip(shapes).collect();
+        let value = value(op, &views, self.shape(id), given.coin).ok_or_else(refuse)?;
         Ok(Arc::new(value))
     }
 

@@ -4,7 +4,7 @@ use super::derivative::{Slots, back};
 use super::value::value;
 use super::{Given, Tape};
 use crate::random::{Purpose, Random};
-use slvr_compiler::graph::{Function, Op, Table, build, eval};
+use slvr_compiler::graph::{Function, Graph, Op, Table, build, eval};
 use slvr_compiler::source::Sources;
 use slvr_compiler::types::{self, Conv, Elem, Lots};
 use std::sync::Arc;
@@ -211,70 +211,72 @@ fn gathered_entries_pass_their_derivative_on() {
     hold(&of, &[(1, vec![3.0, 0.0, 1.0, 1.0])], 2);
 }
 
-/// A program of the compiler's own, in floating point there and here.
-#[test]
-fn predicates_have_the_values_of_the_compiler() {
-    let models = [
-        ("M", "Mlp[6,4,3]"),
-        ("m", "7"),
-        ("c", "1"),
-        ("b", "2"),
-        ("f", "1"),
-        ("d", "5"),
-        ("k", "3"),
-    ];
-    for (name, text) in slvr_compiler::syntax::embedded::PREDICATES {
-        let options = |all: &[(&str, &str)]| types::Options {
-            bindings: all.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
-            predicate: None,
-            defaults: true,
-        };
-        let checked = |given: &[(&str, &str)]| {
-            let mut sources = Sources::new();
-            let id = sources.add(*name, *text);
-            let mut none = |_: &str| Err(slvr_compiler::source::LoadError::NotFound);
-            types::check(&mut sources, id, &options(given), &mut none).map(|c| (c.program, sources))
-        };
-        let Ok((any, _)) = checked(&[("M", "Mlp[6,4,3]")]).or_else(|_| checked(&[])) else {
-            panic!("{name}")
-        };
-        let wanted: Vec<_> =
-            models.iter().copied().filter(|(n, _)| any.sizes.iter().any(|(s, _)| s == n)).collect();
-        let Ok((program, sources)) = checked(&wanted) else { panic!("{name} with {wanted:?}") };
-        let graph = build::build(&program, &sources).expect("a graph");
-        let mut random = Random::new(3, Purpose::Caller, [2, 0]);
-        let mut inputs =
-            eval::Inputs { sets: vec![Vec::new(); graph.parties.len()], ..Default::default() };
-        let mut flat = Vec::new();
-        for input in &graph.inputs {
-            let members = input.from.set().map_or(1, |s| graph.parties[s as usize].1);
-            let (lo, hi) = (input.range.0.max(-1.0), input.range.1.min(2.0));
-            let mut all = Vec::new();
-            for member in 0..members {
-                let len = input.shape.iter().product::<u64>();
-                let one: Vec<f64> = (0..len)
-                    .map(|_| match input.elem {
-                        Elem::Fix => lo + (hi - lo) * random.uniform(),
-                        Elem::Int | Elem::Bit => random.below(hi as usize + 1) as f64,
-                    })
-                    .collect();
-                all.extend_from_slice(&one);
-                match input.from.set() {
-                    None => drop(inputs.public.insert(input.name.clone(), one)),
-                    Some(set) => {
-                        let set = &mut inputs.sets[set as usize];
-                        set.resize(members as usize, Default::default());
-                        set[member as usize].insert(input.name.clone(), one);
-                    }
+/// A program of the compiler's own with random inputs: as the compiler's evaluation takes them, and one after another.
+pub(super) fn filled(
+    (name, text): (&str, &str),
+    model: &str,
+) -> (Graph, eval::Inputs, Vec<Arc<Vec<f64>>>) {
+    let models =
+        [("M", model), ("m", "7"), ("c", "1"), ("b", "2"), ("f", "1"), ("d", "5"), ("k", "3")];
+    let options = |all: &[(&str, &str)]| types::Options {
+        bindings: all.iter().map(|(n, v)| (n.to_string(), v.to_string())).collect(),
+        predicate: None,
+        defaults: true,
+    };
+    let checked = |given: &[(&str, &str)]| {
+        let mut sources = Sources::new();
+        let id = sources.add(name, text);
+        let mut none = |_: &str| Err(slvr_compiler::source::LoadError::NotFound);
+        types::check(&mut sources, id, &options(given), &mut none).map(|c| (c.program, sources))
+    };
+    let Ok((any, _)) = checked(&[("M", model)]).or_else(|_| checked(&[])) else { panic!("{name}") };
+    let wanted: Vec<_> =
+        models.iter().copied().filter(|(n, _)| any.sizes.iter().any(|(s, _)| s == n)).collect();
+    let Ok((program, sources)) = checked(&wanted) else { panic!("{name} with {wanted:?}") };
+    let graph = build::build(&program, &sources).expect("a graph");
+    let mut random = Random::new(3, Purpose::Caller, [2, 0]);
+    let mut inputs =
+        eval::Inputs { sets: vec![Vec::new(); graph.parties.len()], ..Default::default() };
+    let mut flat = Vec::new();
+    for input in &graph.inputs {
+        let members = input.from.set().map_or(1, |s| graph.parties[s as usize].1);
+        let (lo, hi) = (input.range.0.max(-1.0), input.range.1.min(2.0));
+        let mut all = Vec::new();
+        for member in 0..members {
+            let len = input.shape.iter().product::<u64>();
+            let one: Vec<f64> = (0..len)
+                .map(|_| match input.elem {
+                    Elem::Fix => lo + (hi - lo) * random.uniform(),
+                    Elem::Int | Elem::Bit => random.below(hi as usize + 1) as f64,
+                })
+                .collect();
+            all.extend_from_slice(&one);
+            match input.from.set() {
+                None => drop(inputs.public.insert(input.name.clone(), one)),
+                Some(set) => {
+                    let set = &mut inputs.sets[set as usize];
+                    set.resize(members as usize, Default::default());
+                    set[member as usize].insert(input.name.clone(), one);
                 }
             }
-            flat.push(Arc::new(all));
         }
-        let coin =
-            |l: &Lots| (0..l.rows).map(|i| (1..=l.k).map(|j| (i + j) % l.n).collect()).collect();
-        let expected = eval::real(&graph, &inputs, &coin, false).expect("a value").outputs;
+        flat.push(Arc::new(all));
+    }
+    (graph, inputs, flat)
+}
+
+/// Members that follow each other.
+pub(super) fn committees(l: &Lots) -> Vec<Vec<u64>> {
+    (0..l.rows).map(|i| (1..=l.k).map(|j| (i + j) % l.n).collect()).collect()
+}
+
+#[test]
+fn predicates_have_the_values_of_the_compiler() {
+    for (name, text) in slvr_compiler::syntax::embedded::PREDICATES {
+        let (graph, inputs, flat) = filled((name, text), "Mlp[6,4,3]");
+        let expected = eval::real(&graph, &inputs, &committees, false).expect("a value").outputs;
         let tape = Tape::new(graph).expect("a tape");
-        let given = Given { inputs: &flat, coin: &coin, change: None };
+        let given = Given { inputs: &flat, coin: &committees, change: None };
         let values = tape.forward::<f64>(&given, |_| false).expect("a value");
         for ((_, _, expected), output) in expected.iter().zip(&tape.graph().outputs) {
             let found = values[output.node.index()].as_ref().expect("an output");

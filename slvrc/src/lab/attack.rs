@@ -9,7 +9,7 @@ use slvr_compiler::syntax::MAX_SOURCE;
 use slvr_compiler::syntax::ast::{ItemKind, Param};
 use slvr_compiler::syntax::{self, Sources};
 use slvr_simulation::lab::attacks::{Attack, Chosen, Own};
-use slvr_simulation::lab::fast::Fast;
+use slvr_simulation::lab::fast::{Drawn, Fast};
 use slvr_simulation::lab::knowledge::Knowledge;
 use std::path::Path;
 use std::sync::Arc;
@@ -96,7 +96,8 @@ fn function(
         let (n, h, d) = (k.own.len(), k.honest.len(), k.global.len());
         let inputs: Vec<Arc<Vec<f64>>> = names.iter().map(|(name, _)| Arc::new(of(name))).collect();
         let fast = built(n, h, d).map_err(|e| format!("{e:#}"))?;
-        let found = fast.evaluate(&inputs, &|_| Vec::new(), &Words::of(0), None, None);
+        let drawn = Drawn { coin: &|_| Vec::new(), noise: &Words::of(0), forged: None };
+        let found = fast.evaluate(&inputs, &drawn, None);
         let sent = found.map_err(|e| e.to_string())?.values.remove(0).1;
         let sent: Vec<f32> = sent.into_iter().map(|x| x as f32).collect();
         match sent.len() {

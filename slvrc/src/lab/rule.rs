@@ -17,9 +17,10 @@ use slvr_runtime::clear;
 use slvr_runtime::party::session::{self, Options};
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use slvr_runtime::share::state::Kept;
-use slvr_simulation::lab::fast::{Forged, Influence, Revealed};
+use slvr_simulation::lab::fast::{Drawn, Forged, Influence, Revealed};
 use slvr_simulation::lab::federation::FederationError;
-use slvr_simulation::lab::rule::{Declared, Rule, Step};
+use slvr_simulation::lab::fill::Role;
+use slvr_simulation::lab::rule::{Answers, Declared, Rule, Step};
 use slvr_simulation::random::{Purpose, Random};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -106,13 +107,9 @@ impl<'a> Aggregation<'a> {
     ) -> anyhow::Result<Revealed> {
         let fast = &self.current.fast;
         let table = tables(fast.graph(), coins).filter(|_| forged);
-        let forged = table.as_ref().map(|committees| Forged {
-            malicious: step.malicious,
-            committees,
-            samples: step.samples,
-        });
-        let mut found =
-            fast.evaluate(flat, &committees(coins), noise, forged.as_ref(), influence)?;
+        let forged = table.as_deref().map(|table| forging(step, table));
+        let drawn = Drawn { coin: &committees(coins), noise, forged: forged.as_ref() };
+        let mut found = fast.evaluate(flat, &drawn, influence)?;
         found.kept.values_mut().flatten().for_each(|x| *x = (*x * UNITS).round() / UNITS);
         Ok(found)
     }
@@ -130,11 +127,26 @@ impl Rule for Aggregation<'_> {
         self.current.declared()
     }
 
-    fn ask(&self, step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
+    fn ask<'a>(&'a self, step: &Step<'a>) -> anyhow::Result<Answers<'a, anyhow::Error>> {
+        let (step, fast) = (*step, &self.current.fast);
         let seed = self.drawing(step.round) ^ ASKED;
-        let coins = drawn(self.current.fast.graph(), seed);
-        let flat = self.with_kept(&step.filled.flat);
-        Ok(self.floating(step, &flat, &coins, (step.forged, &Words::of(seed)), None)?.values)
+        let (coins, noise) = (drawn(fast.graph(), seed), Words::of(seed));
+        let table = tables(fast.graph(), &coins).filter(|_| step.forged);
+        let updates: Vec<usize> = (self.current.roles.iter().enumerate())
+            .filter_map(|(at, role)| (*role == Role::Update).then_some(at))
+            .collect();
+        let rows: Vec<usize> = (0..step.malicious.len()).filter(|i| step.malicious[*i]).collect();
+        let base = {
+            let forged = table.as_deref().map(|table| forging(&step, table));
+            let all = Drawn { coin: &committees(&coins), noise: &noise, forged: forged.as_ref() };
+            let flat = self.with_kept(&step.filled.flat);
+            fast.base(&flat, &all, (&updates, step.malicious.len(), &rows))?
+        };
+        Ok(Box::new(move |flat| {
+            let forged = table.as_deref().map(|table| forging(&step, table));
+            let all = Drawn { coin: &committees(&coins), noise: &noise, forged: forged.as_ref() };
+            Ok(fast.again(&base, flat, &all)?.values)
+        }))
     }
 
     fn influence(&self) -> Option<&[f64]> {
@@ -296,6 +308,11 @@ fn drawn(graph: &Graph, seed: u64) -> Vec<u128> {
     let mut random = Random::new(seed, Purpose::Caller, [1, 0]);
     let mut word = || (random.uniform() * 2f64.powi(53)) as u128;
     (0..samples).map(|_| word() << 75 ^ word() << 37 ^ word()).collect()
+}
+
+/// The malicious of a step set the scores that they give in these committees.
+fn forging<'a>(step: &Step<'a>, committees: &'a [Vec<u64>]) -> Forged<'a> {
+    Forged { malicious: step.malicious, committees, samples: step.samples }
 }
 
 /// The first committees that these coins draw.

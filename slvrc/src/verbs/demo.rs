@@ -23,7 +23,7 @@ use slvr_runtime::share::encode::Inputs;
 use slvr_simulation::lab::attacks::{Attack, Chosen, amplified};
 use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::knowledge::Knows;
-use slvr_simulation::lab::rule::{Declared as Predicate, Rule, Step};
+use slvr_simulation::lab::rule::{Answers, Declared as Predicate, Rule, Step};
 use slvr_simulation::lab::world::{Setting, World};
 use slvr_simulation::partition::Partition;
 use slvr_simulation::train::Sgd;
@@ -400,7 +400,7 @@ impl Rule for Parties<'_> {
         self.subject.declared()
     }
 
-    fn ask(&self, _step: &Step<'_>) -> anyhow::Result<Vec<(String, Vec<f64>)>> {
+    fn ask<'a>(&'a self, _: &Step<'a>) -> anyhow::Result<Answers<'a, anyhow::Error>> {
         Err(anyhow!("the attacks of the demo ask nothing"))
     }
 
