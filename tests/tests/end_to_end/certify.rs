@@ -13,7 +13,7 @@ use slvr_simulation::lab::federation::Cell;
 use slvr_simulation::lab::fill::{self, Role};
 use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::reading::Reading;
-use slvr_simulation::lab::rule::{Declared, Rule, Step};
+use slvr_simulation::lab::rule::{Answers, Declared, Rule, Step};
 use slvr_simulation::lab::world::{Setting, Split, World};
 use slvr_simulation::net::Net;
 use slvr_simulation::partition::Partition;
@@ -41,7 +41,7 @@ impl Rule for Honest<'_> {
         Declared { graph: self.fast.graph(), roles: self.roles, reading: self.reading }
     }
 
-    fn ask(&self, _step: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, &'static str> {
+    fn ask<'a>(&'a self, _: &Step<'a>) -> Result<Answers<'a, &'static str>, &'static str> {
         Err("nobody asks")
     }
 
