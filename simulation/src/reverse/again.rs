@@ -21,7 +21,7 @@ pub struct Changing<'a> {
     pub members: usize,
     /// The members whose parts change.
     pub rows: &'a [usize],
-    /// Nodes that [`Given::change`] changes by all of their value.
+    /// Nodes with operands that [`Given::change`] changes: it is given all of their value.
     pub whole: &'a [NodeId],
 }
 
@@ -147,6 +147,7 @@ impl Tape {
     /// Which blocks of each value can change.
     fn blocks(&self, changing: &Changing<'_>) -> Vec<Blocks> {
         let n = changing.members;
+        let changes = |input| !changing.rows.is_empty() && changing.inputs.contains(&input);
         let mut blocks = vec![Blocks::None; self.graph().len()];
         for id in self.graph().ids() {
             let (op, args, to) = (self.graph().op(id), self.args(id), self.shape(id));
@@ -161,7 +162,7 @@ impl Tape {
                     && args.iter().enumerate().all(fits)
             };
             blocks[id.index()] = match op {
-                Op::Input(input) if changing.inputs.contains(&(*input as usize)) => {
+                Op::Input(input) if changes(*input as usize) => {
                     match n > 0 && to.iter().product::<usize>() % n == 0 {
                         true => Blocks::Rows,
                         false => Blocks::All,
