@@ -61,13 +61,8 @@ impl Tape {
                 };
             }
         }
-        for output in &self.graph().outputs {
-            kept[output.node.index()] = true;
-        }
-        let mut values = self.forward(given, |node| kept[node])?;
-        values.iter_mut().zip(kept).filter(|(_, kept)| !kept).for_each(|(value, _)| *value = None);
-        let (members, rows) = (changing.members, changing.rows.to_vec());
-        Ok(Base { blocks, members, rows, kept: values })
+        let kept = self.forward(given, |node| kept[node])?;
+        Ok(Base { blocks, members: changing.members, rows: changing.rows.to_vec(), kept })
     }
 
     /// The values of the outputs for inputs that differ from those of the first walk where it was said.

@@ -106,10 +106,9 @@ impl<'a> Aggregation<'a> {
         influence: Option<Influence<'_>>,
     ) -> anyhow::Result<Revealed> {
         let fast = &self.current.fast;
-        let table = tables(fast.graph(), coins).filter(|_| forged);
-        let forged = table.as_deref().map(|table| forging(step, table));
-        let drawn = Drawn { coin: &committees(coins), noise, forged: forged.as_ref() };
-        let mut found = fast.evaluate(flat, &drawn, influence)?;
+        let mut found = with_drawn(step, fast.graph(), coins, (forged, noise), |drawn| {
+            fast.evaluate(flat, drawn, influence)
+        })?;
         found.kept.values_mut().flatten().for_each(|x| *x = (*x * UNITS).round() / UNITS);
         Ok(found)
     }
@@ -131,21 +130,19 @@ impl Rule for Aggregation<'_> {
         let (step, fast) = (*step, &self.current.fast);
         let seed = self.drawing(step.round) ^ ASKED;
         let (coins, noise) = (drawn(fast.graph(), seed), Words::of(seed));
-        let table = tables(fast.graph(), &coins).filter(|_| step.forged);
         let updates: Vec<usize> = (self.current.roles.iter().enumerate())
             .filter_map(|(at, role)| (*role == Role::Update).then_some(at))
             .collect();
         let rows: Vec<usize> = (0..step.malicious.len()).filter(|i| step.malicious[*i]).collect();
-        let base = {
-            let forged = table.as_deref().map(|table| forging(&step, table));
-            let all = Drawn { coin: &committees(&coins), noise: &noise, forged: forged.as_ref() };
-            let flat = self.with_kept(&step.filled.flat);
-            fast.base(&flat, &all, (&updates, step.malicious.len(), &rows))?
-        };
+        let flat = self.with_kept(&step.filled.flat);
+        let base = with_drawn(&step, fast.graph(), &coins, (step.forged, &noise), |drawn| {
+            fast.base(&flat, drawn, (&updates, step.malicious.len(), &rows))
+        })?;
         Ok(Box::new(move |flat| {
-            let forged = table.as_deref().map(|table| forging(&step, table));
-            let all = Drawn { coin: &committees(&coins), noise: &noise, forged: forged.as_ref() };
-            Ok(fast.again(&base, flat, &all)?.values)
+            let found = with_drawn(&step, fast.graph(), &coins, (step.forged, &noise), |drawn| {
+                fast.again(&base, flat, drawn)
+            });
+            Ok(found?.values)
         }))
     }
 
@@ -310,9 +307,21 @@ fn drawn(graph: &Graph, seed: u64) -> Vec<u128> {
     (0..samples).map(|_| word() << 75 ^ word() << 37 ^ word()).collect()
 }
 
-/// The malicious of a step set the scores that they give in these committees.
-fn forging<'a>(step: &Step<'a>, committees: &'a [Vec<u64>]) -> Forged<'a> {
-    Forged { malicious: step.malicious, committees, samples: step.samples }
+/// A walk in floating point with what these coins draw; the malicious of the step set scores there if they are forged.
+fn with_drawn<R>(
+    step: &Step<'_>,
+    graph: &Graph,
+    coins: &[u128],
+    (forged, noise): (bool, &Words),
+    walk: impl FnOnce(&Drawn<'_>) -> R,
+) -> R {
+    let table = tables(graph, coins).filter(|_| forged);
+    let forged = table.as_ref().map(|committees| Forged {
+        malicious: step.malicious,
+        committees,
+        samples: step.samples,
+    });
+    walk(&Drawn { coin: &committees(coins), noise, forged: forged.as_ref() })
 }
 
 /// The first committees that these coins draw.

@@ -179,8 +179,9 @@ impl Grid<'_> {
 
 /// How a predicate is put to the test.
 fn about(subject: &Subject, knows: Knows) -> About {
-    let asks = subject.params().is_none();
-    let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(asks, knows)));
+    let parameters = subject.params().is_some();
+    let told =
+        subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(parameters, knows)));
     About {
         sizes: units::bound(&subject.sizes),
         aggregate: subject.reading.to_string(),
