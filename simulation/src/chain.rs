@@ -1,7 +1,8 @@
 //! Models that are chains of layers: forward and backward pass over a batch, in f32.
 //!
-//! This is the fast way for convolutions, linear layers, batch normalisation, ReLU, pooling and sums. What else a model
-//! can contain is differentiated by [`super::reverse`], which these passes are tested against.
+//! This is the fast way for convolutions, linear layers, batch normalisation, ReLU, pooling, sums and expressions that
+//! only put entries in places. What else a model can contain is differentiated by [`super::reverse`], which these passes
+//! are tested against.
 //!
 //! Weights are one flat vector in the model's layout, gradients too. [`Chain::new`] checks a
 //! [`Model`] once and resolves every shape and offset; after that the passes cannot fail.
@@ -17,6 +18,7 @@ use super::loss::cross_entropy;
 use super::net::Outline;
 use super::number::{Matrix, Number};
 use slvr_compiler::types::Conv;
+use slvr_compiler::types::eval::{Placed, Placement};
 use slvr_compiler::types::layer::Layer;
 use slvr_compiler::types::model::{Model, StepId, StepKind};
 use std::ops::Range;
@@ -51,6 +53,7 @@ enum Op {
     GlobalAvg(StepId),
     Flatten(StepId),
     Add(StepId, StepId),
+    Place(Placement),
 }
 
 /// Buffers of a pass, to be reused from batch to batch.
@@ -64,15 +67,23 @@ pub struct Workspace {
 }
 
 impl Chain {
-    /// Checks a model and resolves its shapes and offsets.
-    pub fn new(model: &Model) -> Result<Chain, NetError> {
+    /// Checks a model and resolves its shapes and offsets. `placement` is that of an expression of the model
+    /// ([`slvr_compiler::types::eval::placement`]).
+    pub fn new(
+        model: &Model,
+        placement: impl Fn(StepId) -> Option<Placement>,
+    ) -> Result<Chain, NetError> {
         let mut nodes: Vec<Node> = Vec::with_capacity(model.steps.len());
         for (index, step) in model.steps.iter().enumerate() {
-            if !trains(&nodes, &step.kind) {
+            let placed = placement(index);
+            if !trains(&nodes, &step.kind) && placed.is_none() {
                 return Err(NetError::Untrained { step: index, name: step.name.clone() });
             }
             let node = sizes(&step.shape).and_then(|shape| {
-                let op = resolve(model, &nodes, &step.kind, &shape)?;
+                let op = match placed {
+                    Some(placed) => place(&nodes, placed, &shape)?,
+                    None => resolve(model, &nodes, &step.kind, &shape)?,
+                };
                 let area = elements(shape.get(1..)?)?;
                 Some(Node { op, lead: shape[0], area, shape })
             });
@@ -193,6 +204,13 @@ impl Chain {
                 }
                 Op::Flatten(x) => add_all(&mut before[*x], dy),
                 Op::Add(a, b) => [*a, *b].iter().for_each(|x| add_all(&mut before[*x], dy)),
+                Op::Place(Placement { of, entries }) => {
+                    for (placed, d) in entries.iter().zip(dy) {
+                        if let Placed::Entry(at) = placed {
+                            before[*of][*at].add(d);
+                        }
+                    }
+                }
             }
         }
         loss
@@ -246,6 +264,14 @@ impl Chain {
                 Op::Add(a, b) => {
                     y.copy_from_slice(&before[*a]);
                     add_all(y, &before[*b]);
+                }
+                Op::Place(Placement { of, entries }) => {
+                    for (y, placed) in y.iter_mut().zip(entries) {
+                        *y = match placed {
+                            Placed::Entry(at) => before[*of][*at],
+                            Placed::Number(number) => Lanes::all(*number as f32),
+                        };
+                    }
                 }
             }
         }
@@ -334,6 +360,17 @@ fn trains(nodes: &[Node], kind: &StepKind) -> bool {
             | Layer::Identity => true,
         },
     }
+}
+
+/// A placement whose places are there; `None` if one is not.
+fn place(nodes: &[Node], placed: Placement, shape: &[usize]) -> Option<Op> {
+    let len = elements(&nodes.get(placed.of)?.shape)?;
+    let inside = |placed: &Placed| match placed {
+        Placed::Entry(at) => *at < len,
+        Placed::Number(_) => true,
+    };
+    let fits = placed.entries.len() == elements(shape)? && placed.entries.iter().all(inside);
+    fits.then_some(Op::Place(placed))
 }
 
 /// A step's kind with operands, parameters and result shape checked; `None` if they do not fit.

@@ -5,7 +5,7 @@ use super::error::NetError;
 use super::kernels::LANES;
 use super::net::{Net, Workspace};
 use super::random::{Purpose, Random};
-use super::testing::{digits_net, model, random_chain};
+use super::testing::{digits_net, model, program, random_chain};
 use slvr_compiler::types::Body;
 use slvr_compiler::types::layer::Layer;
 use slvr_compiler::types::model::{Model, StepKind};
@@ -23,7 +23,17 @@ fn random_models_have_every_kind_of_step() {
             text.split([' ', '(']).next().unwrap_or_default().to_owned()
         }));
     }
-    assert_eq!(seen.len(), 10, "{seen:?}");
+    assert_eq!(seen.len(), 11, "{seen:?}");
+}
+
+/// The shortcuts of ResNet-20 have no weights: its layers are all that is computed.
+#[test]
+fn a_model_whose_expressions_only_place_is_a_chain() {
+    let (program, sources) = program("ResNet20[2,8]", "");
+    let net = Net::of(&program, &sources).expect("a chain");
+    assert!(net.is_chain());
+    let Err(refused) = Net::new(&program.models[0]) else { panic!("no layer of the compiler") };
+    assert!(matches!(refused, NetError::Untrained { .. }), "{refused}");
 }
 
 /// Images are computed side by side, and none of them knows of the others, however many there are.
@@ -31,7 +41,9 @@ fn random_models_have_every_kind_of_step() {
 fn an_image_gives_the_same_in_a_batch_of_any_size() {
     for seed in 0..4 {
         let mut random = Random::new(seed, Purpose::Caller, [2, 0]);
-        let net = Net::new(&model("Net", &random_chain(&mut random))).unwrap();
+        let (program, sources) = program("Net", &random_chain(&mut random));
+        let net = Net::of(&program, &sources).unwrap();
+        assert!(net.is_chain());
         let weights: Vec<f32> = net.init(seed).iter().map(|w| w + 0.1).collect();
         let (size, most) = (net.input_len(), 2 * LANES + 3);
         let images: Vec<f32> = (0..most * size).map(|_| random.normal() as f32).collect();

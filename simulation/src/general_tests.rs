@@ -23,7 +23,7 @@ fn samples(net: &Net, n: usize) -> Dataset {
 fn both_ways_give_one_gradient() {
     let seed = std::env::var("SLVR_SEED").map_or(1, |s| s.parse().expect("a number"));
     let mut random = Random::new(seed, Purpose::Caller, [5, 0]);
-    let named = ["DigitsNet", "LeNet5", "Mlp"].map(|model| (model, String::new()));
+    let named = ["DigitsNet", "LeNet5", "Mlp", "ResNet20[2,8]"].map(|model| (model, String::new()));
     let made = (0..60).map(|_| ("Net", random_chain(&mut random))).collect::<Vec<_>>();
     for (model, text) in named.into_iter().chain(made) {
         let (program, sources) = program(model, &text);

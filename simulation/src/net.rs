@@ -8,6 +8,7 @@ use super::general::General;
 use super::loss::first_largest;
 use slvr_compiler::source::Sources;
 use slvr_compiler::types::Program;
+use slvr_compiler::types::eval::placement;
 use slvr_compiler::types::model::Model;
 use std::ops::Range;
 
@@ -69,15 +70,15 @@ impl Outline {
 pub struct Workspace(chain::Workspace);
 
 impl Net {
-    /// A chain of layers; other models need [`Net::of`].
+    /// A chain of the compiler's layers; other models need [`Net::of`].
     pub fn new(model: &Model) -> Result<Net, NetError> {
-        Ok(Net(Kind::Chain(Chain::new(model)?)))
+        Ok(Net(Kind::Chain(Chain::new(model, |_| None)?)))
     }
 
     /// The model of [`PROGRAM`], whatever it contains.
     pub fn of(program: &Program, sources: &Sources) -> Result<Net, NetError> {
         let model = program.models.first().ok_or(NetError::Ends)?;
-        match Chain::new(model) {
+        match Chain::new(model, |step| placement(program, model, step)) {
             Ok(chain) => Ok(Net(Kind::Chain(chain))),
             Err(NetError::Untrained { .. }) => Net::general(program, sources),
             Err(e) => Err(e),

@@ -54,9 +54,18 @@ pub(super) fn random_chain(random: &mut Random) -> String {
         1 => ("flatten", all),
         _ => ("twice |> flatten", all),
     };
+    // An expression that only puts entries in places, some of them twice, some nowhere, and numbers beside them.
+    let (end, inputs) = match below(2) {
+        0 => (end.to_string(), inputs),
+        _ => (format!("{end} |> placed"), inputs + 2),
+    };
     let [a, b, c] = [0; 3].map(|_| below(2));
     format!(
         "block twice(x) {{ x + x }}
+        block placed(x) {{
+            let n = x.shape[0];
+            concat(concat([0.5], [x[(2 * i) % n] for i in n]), [[x[n - 1 - i] for i in n][0]])
+        }}
         block Residual[channels](x) {{
             inner: conv2d[channels, channels, {inside}, bias = {b}];
             norm: batch_norm[channels];

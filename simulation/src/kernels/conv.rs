@@ -181,8 +181,10 @@ fn meet_block<const O: usize>(
 ) {
     let (area, depth) = (window.area(), window.depth());
     let Scratch { turned, sums, .. } = scratch;
-    turned.clear();
-    turned.extend((0..area).flat_map(|p| (0..O).map(move |o| dy[o * area + p])));
+    turned.resize(area * O, Lanes::default());
+    for (o, plane) in dy.chunks_exact(area).enumerate() {
+        turned.iter_mut().skip(o).step_by(O).zip(plane).for_each(|(turned, d)| *turned = *d);
+    }
     sums.clear();
     sums.resize(depth * O, Lanes::default());
     meet::<O>(x, window, turned.as_chunks().0, sums.as_chunks_mut().0);

@@ -6,11 +6,12 @@
 //! ascending. Functions and quotients have a value for every operand ([`super::domain`]), the same as in a
 //! circuit; [`Arithmetic::Ieee`] gives infinities and NaN instead. Nothing aborts.
 //!
-//! Lives here: [`eval()`], [`trace`], the input and output types. May not: anything exact or fast.
+//! Lives here: [`eval()`], [`trace`], [`placement`], the input and output types. May not: anything exact or fast.
 
 mod expr;
 mod input;
 mod model;
+mod placement;
 mod ranks;
 mod value;
 
@@ -23,6 +24,7 @@ use ranks::Ranked;
 use std::collections::BTreeMap;
 
 pub use input::EvalInputs;
+pub use placement::{Placed, Placement, placement};
 pub use value::Tensor;
 use value::Value;
 
@@ -128,14 +130,7 @@ pub fn trace_with(
     draw: Draw<'_>,
     arithmetic: Arithmetic,
 ) -> Result<Trace, EvalError> {
-    let mut machine = Machine {
-        program,
-        ieee: arithmetic == Arithmetic::Ieee,
-        values: vec![None; program.vars.len()],
-        fixed: vec![false; program.vars.len()],
-        indices: vec![0; program.vars.len()],
-        ranked: Ranked::default(),
-    };
+    let mut machine = Machine::new(program, arithmetic);
     let mut out = Trace { reveals: Vec::new(), lets: Vec::new(), states: Vec::new() };
     let mut ranges = BTreeMap::new();
     inputs.count_members(program)?;
@@ -198,7 +193,18 @@ struct Machine<'p> {
     ranked: Ranked,
 }
 
-impl Machine<'_> {
+impl<'p> Machine<'p> {
+    fn new(program: &'p Program, arithmetic: Arithmetic) -> Machine<'p> {
+        Machine {
+            program,
+            ieee: arithmetic == Arithmetic::Ieee,
+            values: vec![None; program.vars.len()],
+            fixed: vec![false; program.vars.len()],
+            indices: vec![0; program.vars.len()],
+            ranked: Ranked::default(),
+        }
+    }
+
     fn name(&self, var: VarId) -> String {
         self.program.vars.get(var.0 as usize).map_or_else(String::new, |v| v.name.clone())
     }
