@@ -71,7 +71,9 @@ impl Fast {
         for id in graph.ids() {
             if let Op::Sort | Op::SortSum { .. } = graph.op(id) {
                 let of = graph.arg(id, 0);
-                if sizes.is_some_and(|s| graph.shape(of) == s) && !scores.contains(&of) {
+                // What a client gives is no score of a committee.
+                let given = matches!(graph.op(of), Op::Input(_));
+                if sizes.is_some_and(|s| graph.shape(of) == s) && !given && !scores.contains(&of) {
                     scores.push(of);
                 }
             }

@@ -21,7 +21,7 @@ pub struct Changing<'a> {
     pub members: usize,
     /// The members whose parts change.
     pub rows: &'a [usize],
-    /// Nodes with operands that [`Given::change`] changes: it is given all of their value.
+    /// Nodes that [`Given::change`] changes, if they are no draws: it is given all of their value.
     pub whole: &'a [NodeId],
 }
 
@@ -158,7 +158,8 @@ impl Tape {
             };
             blocks[id.index()] = match op {
                 Op::Input(input) if changes(*input as usize) => {
-                    match n > 0 && to.iter().product::<usize>() % n == 0 {
+                    let whole = changing.whole.contains(&id);
+                    match !whole && n > 0 && to.iter().product::<usize>() % n == 0 {
                         true => Blocks::Rows,
                         false => Blocks::All,
                     }
