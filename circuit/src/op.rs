@@ -44,7 +44,7 @@ pub enum Op {
     Neg(ValueId),
     /// c * a for a constant c mod 2^k.
     Scale(ValueId, u128),
-    /// a + c for a constant c mod 2^k, on every element.
+    /// a + c for a constant c mod 2^k, on every element; not of a mask.
     Offset(ValueId, u128),
     /// `[B, M, K] * [B, K, N] -> [B, M, N]` (with `trans_b`: `[B, N, K]`), the sums over K; a batch
     /// axis B of size 1 is repeated. `Rep * Rep -> Add3`, `Public * Public -> Public`, one `Public` and
@@ -95,7 +95,7 @@ pub enum Op {
     FromBits(ValueId, u32),
 
     // ---- local, bits -----------------------------------------------------------------------
-    /// Complement of every bit.
+    /// Complement of every bit, of at most 128 planes.
     Not(ValueId),
     /// Planes start, start + step, ... (count of them) of x.
     Planes {

@@ -2,7 +2,7 @@
 
 use super::carries::{self, Carries};
 use super::claim::{Claim, Cut, Statement};
-use super::unproven::{Unproven, WIDE_PRODUCT};
+use super::unproven::{Source, Unproven, WIDE_PRODUCT};
 use crate::speculation::Speculation;
 use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
@@ -133,7 +133,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
 
 /// A proof before this layer would have to be about what is made later.
 fn too_late(layer: usize) -> Unproven {
-    Unproven::Operand { layer, op: "proof", what: "what only a later layer makes", line: 0 }
+    Unproven::Operand { layer, op: "proof", what: "what only a later layer makes", of: None }
 }
 
 /// What a layer opens.
@@ -191,9 +191,9 @@ impl<'a> Find<'a> {
                 let of = i.op.operands().into_iter().filter_map(|v| depth.get(v.index()));
                 let deep = of.max().map_or(1, |d| d + 1);
                 if deep > DEPTH {
-                    let line = self.circuit.sites.get(i.site as usize).map_or(0, |s| s.line);
                     let what = "the last of a long row of local instructions";
-                    return Err(Unproven::Operand { layer, op: i.op.name(), what, line });
+                    let of = Source::of(self.circuit, i);
+                    return Err(Unproven::Operand { layer, op: i.op.name(), what, of });
                 }
                 if let Some(place) = depth.get_mut(out.index()) {
                     *place = deep;
@@ -258,8 +258,8 @@ impl<'a> Find<'a> {
         for (l, layer) in circuit.layers.iter().enumerate() {
             // Words that are kept for the next run may be sent after the last barrier.
             if let Some(i) = layer.local.iter().find(|i| matches!(i.op, Op::Keep { .. })) {
-                let line = circuit.sites.get(i.site as usize).map_or(0, |s| s.line);
-                return Err(Unproven::Instruction { layer: l, op: i.op.name(), line });
+                let of = Source::of(circuit, i);
+                return Err(Unproven::Instruction { layer: l, op: i.op.name(), of });
             }
             if opened(layer).next().is_some() || layer.local.iter().any(|i| i.op == Op::Prove) {
                 if repeated.as_ref().is_some_and(|r| r.covers(l) && l != r.last) {
@@ -337,9 +337,8 @@ impl<'a> Find<'a> {
         number: u64,
         instr: &Instr,
     ) -> Result<Option<Statement>, Unproven> {
-        let line = self.circuit.sites.get(instr.site as usize).map_or(0, |s| s.line);
-        let op = instr.op.name();
-        let refuse = |what| Unproven::Operand { layer, op, what, line };
+        let (op, of) = (instr.op.name(), Source::of(self.circuit, instr));
+        let refuse = |what| Unproven::Operand { layer, op, what, of };
         let claim = match &instr.op {
             Op::Reshare(z) => self.additive(*z).map_err(refuse)?,
             Op::OpenMasked { x, .. } if self.others(*x).is_some() => {
@@ -364,7 +363,7 @@ impl<'a> Find<'a> {
                     _ => Err(refuse("words that two parties do not both hold")),
                 };
             }
-            _ => return Err(Unproven::Instruction { layer, op, line }),
+            _ => return Err(Unproven::Instruction { layer, op, of }),
         };
         let Some(out) = instr.out else { return Ok(None) };
         let out = match instr.op {

@@ -35,4 +35,4 @@ pub use folds::{
 pub use items::{Item, dots, items, products};
 pub use kept::{kept, opened, picked, words};
 pub use shape::{HASH, OPENING_ROUNDS, Shape, check, error, memory};
-pub use unproven::{MOST_ERROR_LOG2, Unproven, WIDE_PRODUCT};
+pub use unproven::{MOST_ERROR_LOG2, Source, Unproven, WIDE_PRODUCT};

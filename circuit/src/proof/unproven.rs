@@ -1,6 +1,6 @@
 //! Why a circuit has no proof.
 
-use crate::Circuit;
+use crate::{Circuit, Instr};
 use thiserror::Error;
 
 /// What [`Unproven::Operand`] says of a product whose words fit no proof of one.
@@ -10,30 +10,14 @@ pub const WIDE_PRODUCT: &str = "a product of matrices of words of 128 bits";
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Unproven {
     /// An instruction without a statement.
-    #[error("layer {layer}: `{op}` has no proof against a malicious party{}", at(line))]
-    Instruction {
-        /// In which layer.
-        layer: usize,
-        /// Its name.
-        op: &'static str,
-        /// Source line, 0 if there is none.
-        line: u32,
-    },
+    #[error("layer {layer}: `{op}` has no proof against a malicious party{}", line(*of))]
+    Instruction { layer: usize, op: &'static str, of: Option<Source> },
     /// An instruction whose operand is computed in a way that has no statement.
     #[error(
         "layer {layer}: no proof says of `{op}` that its operand, {what}, is right{}",
-        at(line)
+        line(*of)
     )]
-    Operand {
-        /// In which layer.
-        layer: usize,
-        /// Its name.
-        op: &'static str,
-        /// What the operand is.
-        what: &'static str,
-        /// Source line, 0 if there is none.
-        line: u32,
-    },
+    Operand { layer: usize, op: &'static str, what: &'static str, of: Option<Source> },
     /// A proof in layers that may be repeated, before the last of them: what it is about would not be there for the
     /// repetition.
     #[error(
@@ -62,34 +46,37 @@ pub enum Unproven {
     },
 }
 
-impl Unproven {
-    /// The site of the instruction that it is about, an index into [`Circuit::sites`], if it is about one of this circuit.
-    pub fn site(&self, circuit: &Circuit) -> Option<u32> {
-        let (Unproven::Instruction { layer, op, line } | Unproven::Operand { layer, op, line, .. }) =
-            self
-        else {
-            return None;
-        };
-        let of = circuit.layers.get(*layer)?;
-        let line_of = |site: u32| circuit.sites.get(site as usize).map(|s| s.line);
-        let mut instrs = of.exchange.iter().chain(&of.local);
-        instrs.find(|i| i.op.name() == *op && line_of(i.site) == Some(*line)).map(|i| i.site)
-    }
+/// Where an instruction comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Index into [`Circuit::sites`].
+    pub site: u32,
+    /// Source line, 0 if there is none.
+    pub line: u32,
+}
 
-    /// The same without its line, for who says the place in another way.
-    pub fn without_line(&self) -> Unproven {
-        let mut out = self.clone();
-        if let Unproven::Instruction { line, .. } | Unproven::Operand { line, .. } = &mut out {
-            *line = 0;
+impl Source {
+    pub(super) fn of(circuit: &Circuit, instr: &Instr) -> Option<Source> {
+        let site = circuit.sites.get(instr.site as usize)?;
+        Some(Source { site: instr.site, line: site.line })
+    }
+}
+
+impl Unproven {
+    /// Takes out the instruction that it is about, if it is about one: the message then has no line.
+    pub fn take_source(&mut self) -> Option<Source> {
+        match self {
+            Unproven::Instruction { of, .. } | Unproven::Operand { of, .. } => of.take(),
+            _ => None,
         }
-        out
     }
 }
 
 /// Logarithm of the largest probability with which a false proof may pass in a run.
 pub const MOST_ERROR_LOG2: i32 = -40;
 
-/// `, line 7`.
-fn at(line: &u32) -> String {
-    if *line == 0 { String::new() } else { format!(" (line {line})") }
+/// ` (line 7)`.
+fn line(of: Option<Source>) -> String {
+    let line = of.map_or(0, |of| of.line);
+    if line == 0 { String::new() } else { format!(" (line {line})") }
 }

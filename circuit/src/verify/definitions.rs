@@ -8,7 +8,8 @@ use crate::{Circuit, Dom, From, Hold, Instr, Op, Type, ValueId, low_mask};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// Checks invariants 3 to 14 in a circuit that keeps the first two.
+/// Checks invariants 3 to 14 (of 14 that masks are masks, each used once), 20 and 21, and where a `prove` may stand, in
+/// a circuit that keeps the first two.
 pub(super) fn check(circuit: &Circuit) -> Result<(), VerifyError> {
     let mut check = Checker {
         circuit,

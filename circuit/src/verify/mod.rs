@@ -15,12 +15,11 @@
 //! 6. **Not used after it is dropped.** A layer drops, in ascending order, values that are defined
 //!    and were not dropped before.
 //! 7. **Sections.** Local operations in the local part, interactive ones in the exchange.
-//! 8. **Results.** Every instruction but `open_to` and `keep` has a result; these have none.
+//! 8. **Results.** Every instruction but `open_to`, `keep` and `prove` has a result; these have none.
 //! 9. **Typing.** A result has the type that [`infer`] gives: holders, domains, shapes and
 //!    parameters as documented at [`Op`](crate::Op).
 //! 10. **Inputs** have distinct names. A public one becomes a `Public` value of the declared shape, and a state a
-//!     `Rep` value of it; a
-//!     secret one a `Rep` value with the members of its party set as first axis. One-hot inputs have
+//!     `Rep` value of it; a secret one a `Rep` value with the members of its party set as first axis. One-hot inputs have
 //!     their classes as last axis and are over a ring or single bits, all others are over a ring.
 //!     Ranges are not empty, and their ends fit the ring (those of public real numbers need not).
 //!     Fields fill the only axis.

@@ -1,4 +1,5 @@
-//! A circuit with every operation is accepted; one change per invariant is not.
+//! A circuit with every operation is accepted; one change per invariant is not. Those of speculation and of proofs are
+//! broken where these are tested.
 
 use super::*;
 use crate::forms::NAMES;
@@ -113,6 +114,18 @@ fn invariant_3_ids() {
     assert!(matches!(e, VerifyError::BadInput { .. }));
     let e = broken(|c| c.consts[0].value = v(70));
     assert!(matches!(e, VerifyError::BadConst { .. }));
+}
+
+#[test]
+fn invariant_20_states() {
+    let kept = "  keep %99 state 7 @1\n";
+    let refused = |instead: &str| match verify(&parse(&ALL_OPS.replace(kept, instead)).unwrap()) {
+        Err(VerifyError::BadState { name, why }) if name == "history" => why,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(""), "it is not kept for the next round");
+    assert_eq!(refused(&kept.repeat(2)), "it is kept twice");
+    assert_eq!(refused("  keep %104 state 7 @1\n"), "another type is kept");
 }
 
 #[test]

@@ -323,10 +323,11 @@ fn well_formed(graph: &Graph, circuit: &Circuit) -> Result<(), Vec<Diagnostic>> 
         let at = graph.outputs.first().map(|o| graph.sites[o.site as usize].span);
         if let VerifyError::Unproven(why) = &problem {
             // A line alone does not say of which file it is.
-            let site = why.site(circuit).and_then(|site| graph.sites.get(site as usize));
+            let mut why = why.clone();
+            let site = why.take_source().and_then(|of| graph.sites.get(of.site as usize));
             let at = site.map(|s| s.span).or(at).unwrap_or_default();
             let what = site.map_or("this".into(), |s| format!("`{}`", s.name));
-            let refused = unproven(&why.without_line().to_string(), at, &what);
+            let refused = unproven(&why.to_string(), at, &what);
             return Err(vec![match why {
                 Unproven::Operand { what: WIDE_PRODUCT, .. } => refused.hint(
                     "words have 128 bits where the declared ranges need them: narrower ones fit 64",
