@@ -16,6 +16,7 @@ use serde_json::json;
 
 /// Whose submission to which round.
 pub type Place = (RoundKey, String);
+
 /// What a caller is told of an error of the store.
 pub fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
     done.or_else(|e| match e {

@@ -55,10 +55,11 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Header {
     pub kind: Kind,
-    /// Index of the layer, with [`Header::REPEATED`] when it is repeated; 0 for the other kinds (for an abort: the layer the sender stopped in; for
-    /// the comparison of inputs: its step).
+    /// Index of the layer, with [`Header::REPEATED`] when it is repeated. Of an abort: the layer in which the sender
+    /// stopped; of the comparison of inputs: its step; of a worker's greeting: its range of layers.
     pub layer: u32,
-    /// Which frame of the layer's message, counted from 0; 0 for the other kinds.
+    /// Of a layer's message: which frame, counted from 0; of a proof: its step; of a hash: the instruction's place. The
+    /// greeting about states has 1. Where nothing is said of a kind, 0.
     pub part: u32,
     /// Length of the body in bytes.
     pub len: u64,

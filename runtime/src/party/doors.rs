@@ -17,11 +17,14 @@ pub struct Doors<'a> {
     pub(super) deviant: Option<(usize, &'a Circuit)>,
     pub(super) wrap: Option<&'a WrapLink<'a>>,
     pub(super) tamper: Option<&'a Tamper<'a>>,
+    /// Whether the parties compare what they got of every client.
+    pub(super) compare: bool,
 }
 
 impl Default for Doors<'_> {
     fn default() -> Self {
-        Doors { openings: Openings::Checks, says: None, deviant: None, wrap: None, tamper: None }
+        let openings = Openings::Checks;
+        Doors { openings, says: None, deviant: None, wrap: None, tamper: None, compare: true }
     }
 }
 
@@ -49,5 +52,10 @@ impl<'a> Doors<'a> {
     /// A client with its own software: changes the uploads on their way.
     pub fn tamper(self, tamper: &'a Tamper<'a>) -> Self {
         Doors { tamper: Some(tamper), ..self }
+    }
+
+    /// Parties that use what they got of a client without a look at each other's.
+    pub fn compare(self, compare: bool) -> Self {
+        Doors { compare, ..self }
     }
 }

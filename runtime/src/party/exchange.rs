@@ -1,5 +1,5 @@
 //! The exchange of a layer: each instruction's part is sent as soon as it is computed and received when
-//! its result is read, in the order and in the frames of [`super::plan`].
+//! its result is read, in the order and in the frames of [`slvr_circuit::plan`].
 
 use super::engine::Engine;
 use super::error::{Phase, RunError};

@@ -152,7 +152,7 @@ pub fn set_up(
         run: run.0,
         next: pairs[me].next.clone(),
         prev: pairs[me].prev.clone(),
-        compare: options.compare_inputs,
+        compare: options.doors.compare,
         invalid: options.invalid,
         public: public.iter().map(packed).collect(),
         uploads,

@@ -49,8 +49,6 @@ pub struct Options<'a> {
     pub shape: Option<Line>,
     /// Whether to record what each party holds and says.
     pub record: bool,
-    /// Whether the parties compare what they got of every client. Off only to show what happens then.
-    pub compare_inputs: bool,
     /// Clients submit numbers outside their declared range as words of the ring, instead of
     /// refusing them: to see the check among the parties at work.
     pub submit_unchecked: bool,
@@ -77,7 +75,6 @@ impl Default for Options<'_> {
             deadline,
             shape: None,
             record: false,
-            compare_inputs: true,
             submit_unchecked: false,
             invalid: Invalid::Zeros,
             state: None,
@@ -253,13 +250,13 @@ fn outcome<G: Send>(
 ) -> Result<Outcome, RunError> {
     let dealer = Dealer::new(options)?;
     let (run, pairs) = (dealer.run, dealer.pairs());
-    let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me, run, options.compare_inputs));
-    if options.compare_inputs {
+    let mut intakes = [0, 1, 2].map(|me| Intake::new(circuit, me, run, options.doors.compare));
+    if options.doors.compare {
         intakes.iter_mut().for_each(Intake::firsts_alone);
     }
     // What is loaded in parts is kept as it is uploaded.
     let in_place =
-        options.compare_inputs && options.doors.tamper.is_none() && circuit.loaded().is_empty();
+        options.doors.compare && options.doors.tamper.is_none() && circuit.loaded().is_empty();
     let upload_bytes = if in_place {
         dealer.deal_in_place(circuit, members, encode, options, &mut intakes)?
     } else {
@@ -271,7 +268,7 @@ fn outcome<G: Send>(
         })?
     };
     let mut given = intakes.map(|i| i.finish(&public));
-    if options.compare_inputs {
+    if options.doors.compare {
         share_components(&mut given);
     }
     let division = (options.workers > 0).then(|| Division::of(circuit));

@@ -62,7 +62,7 @@ pub enum Purpose {
     Coin = 3,
     /// A component of a client's input; [`Stream::index`] is the input's.
     Deal = 4,
-    /// Drawn from public coins: committees.
+    /// Drawn from public coins: committees, and other rows of distinct numbers.
     Sample = 5,
     /// The split that the clear evaluation uses in place of the parties' shares.
     Split = 6,

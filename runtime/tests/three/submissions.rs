@@ -191,7 +191,7 @@ fn an_inconsistent_client_counts_as_zeros() {
 
             // Without the comparison the run ends with garbage: in the product both copies are used.
             // (And where the check's bit is opened from different copies, the parties disagree.)
-            let options = Options { compare_inputs: false, ..options };
+            let options = Options { doors: options.doors.compare(false), ..options };
             let without = Circuit { checks: vec![], ..circuit.clone() };
             let report = run_local(&without, &files(), &options).unwrap();
             assert_eq!(report.replaced, []);

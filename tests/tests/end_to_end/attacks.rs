@@ -447,13 +447,9 @@ fn inconsistent_shares() {
     let honest = sum_of(&inputs, &[1, 2, 3, 4], 5.0);
     // Otherwise an honest update, but long: dropped if it is read at all.
     reals(&mut inputs, EVE, "update").iter_mut().for_each(|x| *x = 4.0);
-    let with = |case: &Case, compare_inputs: bool| {
-        let options = Options {
-            doors: Doors::new().tamper(&tamper),
-            seed: Some(seed),
-            compare_inputs,
-            ..Options::default()
-        };
+    let with = |case: &Case, compare: bool| {
+        let doors = Doors::new().tamper(&tamper).compare(compare);
+        let options = Options { doors, seed: Some(seed), ..Options::default() };
         session::run_local(case.circuit(), &inputs, &options).expect("a run of three parties")
     };
     let garbage = with(&off, false);

@@ -42,7 +42,6 @@ impl Slot {
             Slot::Carries => 2,
             Slot::HideFirst => 3,
             Slot::HideSecond => 4,
-            // 5 and 6 are free.
             Slot::Coin(step) => 7 + 2 * step as u64,
             Slot::Share(step) => 8 + 2 * step as u64,
         };
