@@ -1,8 +1,8 @@
 //! Numbers for people.
 
 use slvr_compiler::cost::{NetProfile, mean};
+use slvr_compiler::diagnostic::rounding::upward;
 use slvr_compiler::report::certificate::CutRow;
-use slvr_compiler::report::rounding::upward;
 
 /// A count of something with a decimal prefix: `0`, `12`, `3.40 k`, `21.3 M`; `unit` follows.
 pub fn count(n: u64, unit: &str) -> String {

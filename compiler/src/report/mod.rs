@@ -8,6 +8,5 @@ pub mod confidence;
 pub mod given;
 pub mod leaks;
 pub mod precision;
-pub mod rounding;
 #[cfg(test)]
 mod testing;

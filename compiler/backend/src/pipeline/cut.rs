@@ -9,6 +9,7 @@ use slvr_graph::analysis::cuts;
 use slvr_graph::analysis::interval::size;
 use slvr_graph::graph::{Graph, NodeId, Op};
 use slvr_graph::passes::saturation::Cut;
+use slvr_language::diagnostic::rounding::upward;
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::syntax::Sources;
 use slvr_language::syntax::ast::Span;
@@ -87,7 +88,8 @@ fn warning(compiled: &Compiled, reached: &[NodeId], least: f64, cut: Cut) -> Dia
         "values are cut at {least}, because what is made of them may not fit words of {} bits",
         cut.word
     );
-    let label = format!("by the declared ranges `{step}` may be {most:.1e}, and is cut at {own}");
+    let label =
+        format!("by the declared ranges `{step}` may be {}, and is cut at {own}", upward(most));
     let all = match reached.len() {
         1 => String::new(),
         n => format!("; `slvrc explain` lists all {n}"),

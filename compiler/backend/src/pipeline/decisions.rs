@@ -3,6 +3,7 @@
 use super::Compiled;
 use slvr_graph::analysis::errors::{encoded_errors, errors};
 use slvr_graph::graph::{Class, Graph, NodeId, Op};
+use slvr_language::diagnostic::rounding::upward;
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::types::Elem;
 use std::collections::BTreeSet;
@@ -32,8 +33,9 @@ pub(super) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         }
         let title = "of this decision nothing is proven".to_string();
         let label = format!(
-            "what is compared is at most {spread:.1e} apart, and decides as in the program where it is more than {:.1e} apart",
-            d.margin
+            "what is compared is at most {} apart, and decides as in the program where it is more than {} apart",
+            upward(spread),
+            upward(d.margin)
         );
         found.push(Diagnostic::warning(codes::MARGIN, title, span, label).hint(
             "declare narrower ranges, or divide by the largest entry or by a norm before products of small numbers are \

@@ -12,6 +12,7 @@ use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{Class, Function as Elementary, Graph, Op, build};
 use slvr_graph::passes::saturation::{self, Fitted};
 use slvr_graph::passes::{self, Level};
+use slvr_language::diagnostic::rounding::{at_most, upward};
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::syntax::Sources;
 use slvr_language::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId};
@@ -128,17 +129,17 @@ fn within_program(
     Some(Shown::of(fitted, &inputs, stated))
 }
 
-/// A number as people write it: a power of two, or with a few digits.
+/// A bound as people write it: a power of two, or with a few digits.
 fn number(x: f64) -> String {
-    let power = (x.log2() * 1e6).round() / 1e6;
+    let power = x.log2().round();
     if x.is_infinite() {
         "unlimited".to_string()
-    } else if power.fract() == 0.0 && power.abs() >= 4.0 {
+    } else if power.exp2() == x && power.abs() >= 4.0 {
         format!("2^{power}")
     } else if (1e-3..1e6).contains(&x) {
-        format!("{:.prec$}", x, prec = if x < 1.0 { 5 } else { 2 })
+        at_most(x, if x < 1.0 { 5 } else { 2 })
     } else {
-        format!("{x:.2e}")
+        upward(x)
     }
 }
 

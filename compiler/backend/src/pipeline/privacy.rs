@@ -1,6 +1,7 @@
 //! Demands on what noise lets through: `require epsilon(1e-5, 100) <= 8`.
 
-use slvr_graph::analysis::privacy::{Privacy, Words, at_most};
+use slvr_graph::analysis::privacy::{Privacy, Words};
+use slvr_language::diagnostic::rounding::at_most;
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::types::{Bounded, Demand, Program};
 

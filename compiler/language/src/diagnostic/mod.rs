@@ -11,6 +11,7 @@ pub mod fix;
 pub mod near;
 pub mod plain;
 pub mod render;
+pub mod rounding;
 
 pub use codes::Code;
 pub use fix::{Edit, Hint};

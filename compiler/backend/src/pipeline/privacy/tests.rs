@@ -4,6 +4,7 @@ use slvr_graph::analysis::guard;
 use slvr_graph::analysis::privacy::*;
 use slvr_graph::analysis::ranges::Ranges;
 use slvr_graph::graph::eval;
+use slvr_language::diagnostic::rounding::at_most;
 
 fn privacy(text: &str) -> Privacy {
     compiled(text).0

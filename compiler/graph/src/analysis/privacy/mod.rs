@@ -34,6 +34,7 @@ use crate::graph::{Graph, NodeId, Op};
 pub use clip::Words;
 use sensitivity::{Reach, Sensitivity};
 use serde::Serialize;
+use slvr_language::diagnostic::rounding::at_most;
 use slvr_language::noise::{Law, Noise};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -290,18 +291,6 @@ impl Privacy {
             );
         }
         out
-    }
-}
-
-/// A bound with so many decimals: rounded up, so that what is printed holds, too.
-pub fn at_most(x: f64, decimals: usize) -> String {
-    let near = format!("{x:.decimals$}");
-    match near.parse::<f64>() {
-        Ok(rounded) if rounded < x => {
-            let unit = 0.1f64.powi(decimals as i32);
-            format!("{:.decimals$}", rounded + unit)
-        }
-        _ => near,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tables of what noise costs, and how close it is to its law.
 
 use super::build::{Built, build};
-use slvr_compiler::analysis::privacy::at_most;
+use slvr_compiler::diagnostic::rounding::at_most;
 use slvr_compiler::noise::{Law, Noise};
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded;

@@ -1,6 +1,6 @@
-//! Bounds in words.
+//! Bounds as people read them: rounded up, so that what is printed holds, too.
 
-/// A bound with two digits, rounded up: what is printed holds, too.
+/// A bound with two digits.
 pub fn upward(x: f64) -> String {
     let near = format!("{x:.1e}");
     let low = near.parse::<f64>().is_ok_and(|near| near < x);
@@ -11,6 +11,18 @@ pub fn upward(x: f64) -> String {
             let tenths = (digits * 10.0).round() + 1.0;
             let (tenths, power) = if tenths >= 100.0 { (10.0, power + 1) } else { (tenths, power) };
             format!("{:.1}e{power}", tenths / 10.0)
+        }
+        _ => near,
+    }
+}
+
+/// A bound with so many decimals.
+pub fn at_most(x: f64, decimals: usize) -> String {
+    let near = format!("{x:.decimals$}");
+    match near.parse::<f64>() {
+        Ok(rounded) if rounded < x => {
+            let unit = 0.1f64.powi(decimals as i32);
+            format!("{:.decimals$}", rounded + unit)
         }
         _ => near,
     }
