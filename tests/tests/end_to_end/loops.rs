@@ -257,3 +257,34 @@ fn a_hundred_steps_are_checked_once() {
     };
     assert_eq!(of(1), of(100));
 }
+
+/// What is known of a step follows from what it does. Names in backticks may look like those that the compiler gives to what
+/// keeps a carried value in its range.
+#[test]
+fn a_name_says_nothing_of_a_value() {
+    let of = |name: &str| {
+        compiled(
+            "",
+            &format!(
+                "let `{name}` = [select(a[i] < 2, x[i, 0], x[i, 1]) for i in Client];
+                 reveal sum(sqrt(`{name}`[i] + 1) for i in Client) to Server as s;"
+            ),
+        )
+    };
+    for (name, plain) in [("v kept in 0..4", "v held in 0..4"), ("v beside 0..4", "v before 0..4")]
+    {
+        let (named, other) = (of(name), of(plain));
+        let text = |case: &Case| slvr_compiler::graph::text::print(&case.compiled.optimised);
+        assert_eq!(text(&named).replace(name, plain), text(&other), "{name}");
+        assert!(named.compiled.optimised.sites.iter().all(|site| site.range.is_none()), "{name}");
+        let told = |case: &Case| {
+            let found = slvr_compiler::report::leaks::leaks(
+                &case.program,
+                &case.compiled.optimised,
+                case.circuit(),
+            );
+            serde_json::to_string(&found).expect("JSON").replace(name, plain)
+        };
+        assert_eq!(told(&named), told(&other), "{name}");
+    }
+}

@@ -39,6 +39,8 @@ pub struct Site {
     pub name: String,
     /// 1-based line of the predicate's file (of another file for what stands in std), 0 if none.
     pub line: u32,
+    /// What the step is to a value that a loop carries within a range.
+    pub range: Option<InRange>,
     /// Where, for diagnostics. Not part of the text form.
     pub span: Span,
     /// Whether it is within a model that is applied. Not part of the text form.
@@ -48,6 +50,16 @@ pub struct Site {
     pub compared: Option<Compared>,
     /// Where on the line each kind of operation stands. Not part of the text form.
     pub places: Places,
+}
+
+/// What a step is to a value that a loop carries within a range.
+#[derive(Clone, Debug, PartialEq)]
+pub enum InRange {
+    /// It compares the value with both ends. No pass replaces these comparisons by some of what the value is made of: it is
+    /// the value's own words that stay in the range.
+    Compares,
+    /// Its selection has the value, or the nearer end.
+    Keeps { name: String, range: (f64, f64) },
 }
 
 /// Where the operations of a site stand, for diagnostics: the first of each kind. Like spans, any two are equal.
@@ -77,12 +89,6 @@ impl Places {
     }
 }
 
-/// What stands between the name of a carried value and its range, in the name of the step that keeps it there.
-const KEPT: &str = " kept in ";
-
-/// The same of the comparisons with the ends of the range.
-const BESIDE: &str = " beside ";
-
 impl Site {
     /// Where an operation of the site stands; that of the site itself for what a pass put there.
     pub fn place(&self, op: &Op) -> Place {
@@ -90,27 +96,17 @@ impl Site {
         found.map_or(Place { span: self.span, call: None }, |(_, place)| *place)
     }
 
-    /// Name of the step that keeps a value, which a loop carries, in its declared range.
-    pub fn kept(name: &str, (lo, hi): (f64, f64)) -> String {
-        format!("{name}{KEPT}{lo}..{hi}")
-    }
-
-    /// Name of the step that compares such a value with the ends of its range.
-    pub fn beside(name: &str, (lo, hi): (f64, f64)) -> String {
-        format!("{name}{BESIDE}{lo}..{hi}")
-    }
-
     /// The carried value that a selection of this step has, and the range that it keeps it in.
     pub fn keeps(&self) -> Option<(&str, (f64, f64))> {
-        let (name, range) = self.name.rsplit('/').next()?.split_once(KEPT)?;
-        let (lo, hi) = range.split_once("..")?;
-        Some((name, (lo.parse().ok()?, hi.parse().ok()?)))
+        match &self.range {
+            Some(InRange::Keeps { name, range }) => Some((name, *range)),
+            _ => None,
+        }
     }
 
-    /// Whether comparisons of this step are with the ends of a range. No pass replaces them by comparisons of what the
-    /// value is made of: it is the value's own words that stay in the range.
+    /// Whether comparisons of this step are with the ends of a range ([`InRange::Compares`]).
     pub fn compares_ends(&self) -> bool {
-        self.name.rsplit('/').next().is_some_and(|last| last.contains(BESIDE))
+        self.range == Some(InRange::Compares)
     }
 }
 

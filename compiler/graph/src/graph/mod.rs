@@ -22,7 +22,9 @@ pub mod ranks;
 pub mod text;
 pub mod verify;
 
-pub use data::{FRACTION, Giver, Graph, Input, Node, NodeId, Output, Place, Places, Site, Type};
+pub use data::{
+    FRACTION, Giver, Graph, InRange, Input, Node, NodeId, Output, Place, Places, Site, Type,
+};
 pub use op::{
     Class, Conv, ElemRule, Facts, Function, FunctionFacts, Key, Op, ScaleRule, Table, Talk,
 };

@@ -1,6 +1,6 @@
 //! What is known while a graph is built, statements, and the few nodes that everything is made of.
 
-use crate::graph::{Giver, Graph, Input, NodeId, Op, Output, Place, Site, Table};
+use crate::graph::{Giver, Graph, InRange, Input, NodeId, Op, Output, Place, Site, Table};
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::syntax::Sources;
 use slvr_language::syntax::ast::{Secrecy, Span};
@@ -57,7 +57,8 @@ pub(super) struct Builder<'a> {
     /// Expressions built so far.
     pub steps: u64,
     /// Index of each site made so far, by its name and line.
-    pub sites_by_name: HashMap<(String, u32), u32>,
+    /// Of two steps of one name one may be to a value in its range what the other is not.
+    pub sites_by_name: HashMap<(String, u32, bool), u32>,
 }
 
 /// Refusal to build: something the graph has no operation for.
@@ -213,18 +214,29 @@ impl Builder<'_> {
         self.at(span);
     }
 
+    /// The same of a step that is this to a value that a loop carries within a range.
+    pub(super) fn enter_in_range(&mut self, name: &str, range: InRange, span: Span) {
+        self.path.push(name.to_string());
+        self.at_in_range(span, Some(range));
+    }
+
     pub(super) fn leave(&mut self) {
         self.path.pop();
     }
 
     /// Attributes the next nodes to a place inside the current step.
     pub(super) fn at(&mut self, span: Span) {
+        self.at_in_range(span, None);
+    }
+
+    fn at_in_range(&mut self, span: Span, range: Option<InRange>) {
         self.span = span;
         let line = self.sources.line_col(span).0 as u32;
         let name = self.path.join("/");
         let sites = &mut self.graph.sites;
-        self.site = *self.sites_by_name.entry((name, line)).or_insert_with_key(|(name, _)| {
-            sites.push(Site { name: name.clone(), line, span, ..Site::default() });
+        let key = (name, line, range.is_some());
+        self.site = *self.sites_by_name.entry(key).or_insert_with_key(|(name, ..)| {
+            sites.push(Site { name: name.clone(), line, range, span, ..Site::default() });
             sites.len() as u32 - 1
         });
         sites[self.site as usize].network |= self.networks > 0;

@@ -1,7 +1,7 @@
 //! Bodies, and loops: their steps are written out, one after the other.
 
 use super::builder::{Axis, Builder, IndexValue, Result, Val, union};
-use crate::graph::{Op, Site, Table};
+use crate::graph::{InRange, Op, Table};
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{Body, Domain, Gen, Index, Iterate, Source, Var, VarId};
 
@@ -96,7 +96,8 @@ impl Builder<'_> {
         }
         let Var { name, ty, .. } = &self.program.vars[var.0 as usize];
         let elem = ty.elem;
-        self.enter(&Site::beside(name, (lo, hi)), span);
+        let compares = format!("{name} beside {lo}..{hi}");
+        self.enter_in_range(&compares, InRange::Compares, span);
         let mut end = |x: f64| {
             let node = self.constant(Table::splat(x, Vec::new()), elem);
             Val { node, axes: Vec::new() }
@@ -106,7 +107,8 @@ impl Builder<'_> {
         let above = self.elementwise(Op::Lt, &most, &v);
         let v = self.choose(&above, &most, &v);
         self.leave();
-        self.enter(&Site::kept(name, (lo, hi)), span);
+        let keeps = InRange::Keeps { name: name.clone(), range: (lo, hi) };
+        self.enter_in_range(&format!("{name} kept in {lo}..{hi}"), keeps, span);
         let kept = self.choose(&below, &least, &v);
         self.leave();
         kept

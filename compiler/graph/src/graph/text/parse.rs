@@ -10,7 +10,7 @@ use super::print::type_text;
 use super::{Result, TextError};
 use crate::graph::Giver;
 use crate::graph::op::Visitor;
-use crate::graph::{Graph, Input, NodeId, Op, Output, Site, Table, Type, infer};
+use crate::graph::{Graph, InRange, Input, NodeId, Op, Output, Site, Table, Type, infer};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 
@@ -75,7 +75,14 @@ impl Parser {
                 let name = c.name()?;
                 c.keyword("line")?;
                 let line = c.number(u64::from(u32::MAX))? as u32;
-                self.graph.sites.push(Site { name, line, ..Site::default() });
+                let range = if c.eat_word("compares") {
+                    Some(InRange::Compares)
+                } else if c.eat_word("keeps") {
+                    Some(InRange::Keeps { name: c.name()?, range: (c.real()?, c.real()?) })
+                } else {
+                    None
+                };
+                self.graph.sites.push(Site { name, line, range, ..Site::default() });
             }
             "reveal" => self.output(c)?,
             other => return error(line, format!("`{other}` starts no item")),

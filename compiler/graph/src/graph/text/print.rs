@@ -1,7 +1,7 @@
 //! From a graph to its text.
 
 use crate::graph::op::Visitor;
-use crate::graph::{Giver, Graph, Input, NodeId, Output, Table, Type};
+use crate::graph::{Giver, Graph, InRange, Input, NodeId, Output, Table, Type};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 use std::convert::Infallible;
@@ -26,7 +26,14 @@ pub fn print(graph: &Graph) -> String {
         print_input(&mut out, graph, i, input);
     }
     for (i, site) in graph.sites.iter().enumerate() {
-        line(&mut out, format!("site {i} {} line {}", quoted(&site.name), site.line));
+        let range = match &site.range {
+            None => String::new(),
+            Some(InRange::Compares) => " compares".into(),
+            Some(InRange::Keeps { name, range: (lo, hi) }) => {
+                format!(" keeps {} {} {}", quoted(name), number(*lo), number(*hi))
+            }
+        };
+        line(&mut out, format!("site {i} {} line {}{range}", quoted(&site.name), site.line));
     }
     if !graph.is_empty() {
         out.push('\n');

@@ -20,6 +20,8 @@ input 2 update : secret fix[4] in -0.125..1e300 from each Client
 input 3 b : secret bit in 0..1 from each Client
 site 0 "gain/hits/conv1" line 10
 site 1 "" line 0
+site 2 "v beside 0..1" line 3 compares
+site 3 "v kept in 0..1" line 3 keeps "a v" -0.5 1e-300
 
 %0 = input 0 : public fix[6] @0
 %1 = input 1 : secret int[3,5] @0

@@ -322,10 +322,7 @@ impl Machine<'_> {
 
     fn holds(&self, cond: &Cond) -> Result<bool> {
         Ok(match cond {
-            Cond::Compare(op, a, b) => {
-                let (a, b) = (self.index(a)?, self.index(b)?);
-                binary(*op, a as f64, b as f64) != 0.0
-            }
+            Cond::Compare(op, a, b) => op.holds(self.index(a)?, self.index(b)?),
             Cond::Not(a) => !self.holds(a)?,
             Cond::And(a, b) => self.holds(a)? && self.holds(b)?,
             Cond::Or(a, b) => self.holds(a)? || self.holds(b)?,
