@@ -69,6 +69,14 @@ fn a_run_of_the_symmetric_family_counts_what_was_predicted() {
 }
 
 #[test]
+fn a_run_against_a_malicious_party_counts_what_was_predicted() {
+    for (file, _) in PREDICATES {
+        let name = file.trim_end_matches(".slvr");
+        hold(name, &sizes(name), Target::Malicious(Family::T1));
+    }
+}
+
+#[test]
 fn with_a_real_model_too() {
     hold(
         "slvr_accuracy",
