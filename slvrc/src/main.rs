@@ -7,7 +7,7 @@
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
 //! | `lab/` | federated learning around a predicate, as `lab` and `demo` do it |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
-//! | `deployment.rs` | what the verbs of a deployment share |
+//! | `deployment.rs`, `deployed_training.rs` | what the verbs of a deployment share; the demo's training in one |
 //! | `progress.rs` | bars of progress |
 //! | `memory.rs`, `fail.rs` | the allocator; printing, errors and exit status |
 //!

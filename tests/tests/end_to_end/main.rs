@@ -1,7 +1,6 @@
 //! The tests from a program's text to what three parties reveal, as one binary: linking is what takes time.
 //!
-//! `cargo test -p slvr-tests --test end_to_end models` runs one of the files below. Beside this binary stand
-//! `artifacts`, the hash of everything that the compiler makes, and `rooms`, which file may import which.
+//! `cargo test -p slvr-tests --test end_to_end models` runs one of the files below.
 //!
 //! | about | files |
 //! |---|---|

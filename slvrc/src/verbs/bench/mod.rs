@@ -6,14 +6,13 @@
 //! | `job.rs` | what is computed: an embedded program |
 //! | `rows.rs` | the rows: which predicate, at which sizes, compiled how |
 //! | `inputs.rs` | random inputs that look like those of a round |
-//! | `machine.rs` | what this machine can do at best |
 //! | `network.rs` | the links of a network profile, and the floor of a row |
 //! | `measure.rs` | one row on one network |
 //! | `peers.rs` | what others measured, with its origin |
 //! | `table.rs`, `chart.rs` | Markdown and JSON; SVG |
 //!
-//! What may not live here: anything that a circuit, a protocol or a network does differently because it
-//! is measured.
+//! What this machine can do at best is measured in `slvr_ring::machine`. What may not live here: anything that a
+//! circuit, a protocol or a network does differently because it is measured.
 
 mod chart;
 mod inputs;

@@ -1,5 +1,4 @@
 //! `slvrc explain`: what a program costs and leaks, before it runs; or what an error code means.
-//!
 
 mod code;
 
