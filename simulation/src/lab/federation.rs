@@ -1,6 +1,6 @@
 //! The rounds: training, attack, inputs, aggregate.
 
-use super::attacks::{self, Chosen, Place};
+use super::attacks::{self, Attack, Chosen, Place};
 use super::fill::{self, Filled, ModelShape};
 use super::knowledge::Knows;
 use super::offer::{Cut, Offer, clip_all, numbers};
@@ -23,11 +23,14 @@ pub struct Curve {
     /// Of every round who counted, where that is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counted: Vec<Option<Counted>>,
-    /// Test accuracy of every class at the end; of a class without samples 0.
+    /// Test accuracy of every class at the end, if it has tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<f64>,
+    pub classes: Vec<Option<f64>>,
     /// Part of triggered test samples that have the backdoor's class at the end.
     pub backdoor: f64,
+    /// In how many rounds the attack had begun and a malicious client took part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attacked: Option<usize>,
     /// How many honest updates left the declared range or length and were cut, or held what is no number.
     #[serde(default)]
     pub cut: usize,
@@ -98,9 +101,8 @@ pub struct Cell<'a> {
     pub model: &'a ModelShape,
     pub attack: &'a Chosen,
     pub knows: Knows,
-    /// Parameters and sizes of a predicate whose header names an attack, as far as they are numbers. `None` for any
-    /// other: attacks ask the check instead.
-    pub params: Option<&'a BTreeMap<String, f64>>,
+    /// Parameters and sizes of a predicate whose header names an attack, as far as they are numbers. None of any other.
+    pub params: &'a BTreeMap<String, f64>,
 }
 
 impl Cell<'_> {
@@ -117,6 +119,11 @@ impl Cell<'_> {
         for round in 0..setting.rounds {
             let Done { change, cut, malicious } = self.round(rule, round, &global, &last)?;
             curve.counted.push(rule.influence().map(|moved| Counted::of(moved, &malicious)));
+            let attacks = self.attack.name != Attack::NONE.name;
+            if attacks {
+                let present = self.begun(round) && malicious.contains(&true);
+                *curve.attacked.get_or_insert(0) += usize::from(present);
+            }
             curve.cut += cut.honest;
             cut.others.into_iter().for_each(|name| *curve.squeezed.entry(name).or_default() += 1);
             global.iter_mut().zip(&change).for_each(|(w, c)| *w += c);
@@ -145,7 +152,7 @@ impl Cell<'_> {
     }
 
     /// The accuracy of each class after the last round.
-    fn classes(&self, global: &[f32]) -> Vec<f64> {
+    fn classes(&self, global: &[f32]) -> Vec<Option<f64>> {
         let (net, mut space) = (&self.world.net, Workspace::default());
         let mut counts = vec![(0usize, 0usize); net.classes()];
         for test in self.world.tests(self.world.setting.rounds.saturating_sub(1)) {
@@ -157,7 +164,8 @@ impl Cell<'_> {
                 }
             }
         }
-        counts.iter().map(|(right, all)| *right as f64 / (*all).max(1) as f64).collect()
+        let part = |(right, all): (usize, usize)| (all > 0).then(|| right as f64 / all as f64);
+        counts.into_iter().map(part).collect()
     }
 
     fn round<R: Rule + Sync>(

@@ -246,7 +246,7 @@ fn run(
     let none = BTreeMap::new();
     let attack = &Chosen::of(attack);
     let knows = Knows::default();
-    let cell = Cell { world: &world, model: &check.model, attack, knows, params: Some(&none) };
+    let cell = Cell { world: &world, model: &check.model, attack, knows, params: &none };
     Ok(cell.run(&mut By(check, reveal), |_, _| ())?.accuracy)
 }
 
@@ -327,7 +327,7 @@ fn partial_knowledge_is_their_own_and_full_that_of_all() {
     for (knows, expected) in [(Knows::Partial, 1.0), (Knows::Full, 2.0)] {
         let attack = &Chosen::of(&attack);
         let none = BTreeMap::new();
-        let cell = Cell { world: &world, model: &check.model, attack, knows, params: Some(&none) };
+        let cell = Cell { world: &world, model: &check.model, attack, knows, params: &none };
         let mut sent = 0.0;
         let reveal = |step: &Step<'_>| {
             sent = check.sent(step)[world.malicious[0]][0];

@@ -5,8 +5,8 @@
 //! three exceptions that are marked below.
 //!
 //! Closed forms need the parameters of a check. A predicate whose header names an attack (`// Attack: fang-krum`) calls them
-//! as that attack does. Of any other check nothing is taken from its names: the malicious are told the honest updates, and
-//! ask the check.
+//! as that attack does. Of any other check nothing is taken from its names, and closed forms take what stands for a
+//! parameter that a check does not have. The searches ask every check.
 
 use super::vectors::{dot, lower_median, mean, norm, plus, signs, times};
 use crate::data::Dataset;
@@ -58,7 +58,7 @@ pub struct Knowledge<'a> {
     pub range: (f32, f32),
     /// The tensors, as ranges of the weight vector, if the check bounds the length of each by that of the reference.
     pub bounded: Option<&'a [Range<usize>]>,
-    /// The check itself, where nothing is known of its parameters, or where the attack searches.
+    /// The check itself, where the attack searches.
     pub ask: Option<&'a Ask<'a>>,
     /// Whether clients give labels to the check: without them it cannot know what is right, and asks how sure a model is.
     pub labelled: bool,

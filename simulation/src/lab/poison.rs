@@ -1,6 +1,6 @@
 //! What the malicious do in a round: what they know, and what they give instead.
 
-use super::attacks::Validation;
+use super::attacks::{Told, Validation};
 use super::federation::Cell;
 use super::fill::{self, Role};
 use super::knowledge::{Knowledge, Knows};
@@ -9,7 +9,6 @@ use super::rule::{Declared, Rule};
 use crate::data::Dataset;
 use crate::loss::surprise;
 use crate::net::{Net, Workspace};
-use std::collections::BTreeMap;
 
 impl Cell<'_> {
     pub(super) fn poison<R: Rule + Sync>(
@@ -35,7 +34,7 @@ impl Cell<'_> {
             Knows::Full => told.updates.iter().map(Vec::as_slice).collect(),
             Knows::Described | Knows::Partial => own.iter().map(Vec::as_slice).collect(),
         };
-        let asks = self.attack.attack.told.asks(self.params.is_some());
+        let asks = self.attack.attack.told == Told::Answers;
         let before = asks.then(|| self.fill(&declared, &told));
         let answers = before.as_ref().and_then(|filled| rule.ask(&self.step(&told, filled)).ok());
         let ask = |update: &[f32]| {
@@ -46,7 +45,6 @@ impl Cell<'_> {
             let next: Vec<f32> = global.iter().zip(&change).map(|(w, c)| w + c).collect();
             Some(loss(&world.net, &next, &data)).filter(|loss| loss.is_finite())
         };
-        let none = BTreeMap::new();
         let bounded = roles.contains(&Role::TensorBounds);
         let knowledge = Knowledge {
             net: &world.net,
@@ -58,7 +56,7 @@ impl Cell<'_> {
             data: &data,
             clients: offer.updates.len(),
             reference: offer.reference.as_deref(),
-            params: self.params.unwrap_or(&none),
+            params: self.params,
             values: &[],
             honest: &honest,
             range: fill::update_range(graph, roles),

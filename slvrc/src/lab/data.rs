@@ -64,14 +64,16 @@ impl Part {
         self.shape.len() == 1
     }
 
-    /// Whether the name says that it is for tests.
+    /// Whether the name says that it is for tests: one of its words does.
     fn tests(&self) -> bool {
-        ["test", "t10k", "valid"].iter().any(|mark| self.from.to_lowercase().contains(mark))
+        let name = self.from.to_lowercase();
+        let mut words = name.split(|c: char| !c.is_alphanumeric());
+        words.any(|word| ["test", "t10k", "valid"].iter().any(|mark| word.starts_with(mark)))
     }
 }
 
-/// All IDX and npz files of a folder. What has one dimension is labels, what has more is images, and a name with `test`, `t10k` or
-/// `valid` is for tests.
+/// All IDX and npz files of a folder. What has one dimension is labels, what has more is images, and a name with a word that
+/// begins with `test`, `t10k` or `valid` is for tests.
 fn read(folder: &Path) -> anyhow::Result<Split> {
     const WANTED: &str = "there are no images and labels in IDX or npz files, as train-images-idx3-ubyte.gz and \
          train-labels-idx1-ubyte.gz, or train.npz with `images` and `labels`";
@@ -143,6 +145,10 @@ fn dataset(images: &Part, labels: &Part, white: f32) -> anyhow::Result<Dataset> 
         [_, rest @ ..] => rest.to_vec(),
         [] => bail!("{}: a number is no images", images.from),
     };
+    if let Some(at) = images.values.iter().position(|x| !x.is_finite()) {
+        let each = images.shape[1..].iter().product::<usize>().max(1);
+        bail!("{}: image {} has a value that is no finite number", images.from, at / each);
+    }
     let turned = images.shape.len() == 4 && shape != images.shape[1..];
     let size: usize = shape.iter().product();
     let one = |image: &[f32]| -> Vec<f32> {

@@ -37,14 +37,15 @@ pub struct Ran {
     pub difference: f64,
     /// What the certificate allows of that reveal; `None` where it proves nothing.
     pub tolerance: Option<f64>,
-    pub agrees: bool,
+    /// `None` where nothing is proven.
+    pub agrees: Option<bool>,
     pub seconds: f64,
 }
 
 impl Ran {
     fn new(round: usize, (difference, tolerance): (f64, f64), seconds: f64) -> Ran {
         let tolerance = Some(tolerance).filter(|t| t.is_finite());
-        let agrees = tolerance.is_some_and(|t| difference <= t);
+        let agrees = tolerance.map(|t| difference <= t);
         Ran { round, difference, tolerance, agrees, seconds }
     }
 }
@@ -378,7 +379,7 @@ mod tests {
         let here = vec![("c".to_string(), vec![1.0])];
         let found = compared([("c", &[1.0][..])].into_iter(), &here, (&proven, "c"), true);
         let ran = Ran::new(0, found, 0.0);
-        assert!(!ran.agrees && ran.difference == 0.0, "nothing is proven");
+        assert!(ran.agrees.is_none() && ran.difference == 0.0, "nothing is proven");
         let wide = [Proven { name: "c".into(), error: 7e11, rounding: 0.0, width: 670.0 }];
         let (_, tolerance) = compared([("c", &[1.0][..])].into_iter(), &here, (&wide, "c"), true);
         assert!(tolerance.is_infinite(), "an error beyond the interval says nothing");

@@ -116,21 +116,36 @@ fn bare(e: &Expr) -> Option<&str> {
     }
 }
 
-/// The attacks that the comment at the beginning of a predicate names: `Attack: cosine`, or several with commas. The names end
-/// with the line or a full stop.
+/// The attacks that a comment of a predicate names: `Attack: cosine`, or several with commas, as a sentence of its own. The
+/// names end with the line or a full stop.
 fn named_attacks(text: &str) -> Result<Vec<&'static Attack>, String> {
     const MARK: &str = "Attack: ";
-    let header = text.lines().map_while(|line| line.trim().strip_prefix("//"));
-    let marked = header.filter_map(|line| line.split_once(MARK));
-    let names = marked.flat_map(|(_, names)| names.split('.').next().unwrap_or("").split(','));
-    let one = |name: &str| {
-        let why = || {
-            let all: Vec<&str> = Attack::ALL.iter().map(|a| a.name).collect();
-            format!("its header names an attack `{name}`; there are {}", all.join(", "))
-        };
-        Attack::named(name).ok_or_else(why)
-    };
-    names.map(|name| one(name.trim())).collect()
+    let mut found = Vec::new();
+    for comment in text.lines().filter_map(|line| line.trim().strip_prefix("//")) {
+        let sentence =
+            |s: &&str| s.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("attack:"));
+        let many =
+            |s: &&str| s.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("attacks:"));
+        for said in comment.split(". ").map(str::trim).filter(|s| sentence(s) || many(s)) {
+            let Some(names) = said.strip_prefix(MARK) else {
+                return Err(format!(
+                    "`{said}` in its comments names no attack: write `{MARK}NAME`"
+                ));
+            };
+            for name in names.trim_end_matches('.').split(',').map(str::trim) {
+                found.push(made_for_checks(name)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn made_for_checks(name: &str) -> Result<&'static Attack, String> {
+    let fit = || Attack::ALL.iter().copied().filter(|a| !a.against.is_empty());
+    fit().find(|a| a.name == name).ok_or_else(|| {
+        let all: Vec<&str> = fit().map(|a| a.name).collect();
+        format!("its comments name an attack `{name}`; made for checks are {}", all.join(", "))
+    })
 }
 
 impl Declared {

@@ -130,7 +130,10 @@ impl Subject {
         }
         let number = |(n, v): &(String, String)| Some((n.clone(), v.parse::<f64>().ok()?));
         let sizes = checked.program.sizes.clone();
-        let params = sizes.iter().filter_map(number).collect();
+        // Of a predicate that names no attack nothing is taken from its names.
+        let closed = declared.attacks;
+        let named = sizes.iter().filter(|_| !closed.is_empty());
+        let params = named.filter_map(number).collect();
         let fast = Fast::new(graph, set)?;
         // It is said for all predicates, and holds for those that reveal all of it.
         let reveals =
@@ -141,7 +144,7 @@ impl Subject {
             Some(said) => Reading::said(fast.graph(), &bound.shape, said)?,
             None => Reading::of(&fast, &roles, &bound.shape, &bound.sample)?,
         };
-        let (closed, compiled) = (declared.attacks, OnceLock::new());
+        let compiled = OnceLock::new();
         Ok(Subject { fast, roles, params, reading, said, closed, sizes, checked, compiled })
     }
 
@@ -156,9 +159,9 @@ impl Subject {
         self.closed.iter().copied().chain([Attack::SEARCH])
     }
 
-    /// What closed forms read; `None` where attacks ask the check instead.
-    pub fn params(&self) -> Option<&BTreeMap<String, f64>> {
-        (!self.closed.is_empty()).then_some(&self.params)
+    /// What closed forms read.
+    pub fn params(&self) -> &BTreeMap<String, f64> {
+        &self.params
     }
 
     /// What is asked to see whose updates count; nothing where the aggregate is made of signs, which have no derivative.

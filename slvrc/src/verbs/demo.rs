@@ -313,7 +313,7 @@ impl Training<'_> {
         let (world, model) = (self.world, &self.trained.shape);
         let none = BTreeMap::new();
         let (attack, knows) = (&Chosen::of(attack), Knows::default());
-        let cell = Cell { world, model, attack, knows, params: Some(&none) };
+        let cell = Cell { world, model, attack, knows, params: &none };
         let curve = cell.run(rule, |round, _| seen(round + 1));
         Ok(curve.map_err(failed)?.accuracy)
     }

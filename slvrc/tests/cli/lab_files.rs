@@ -1,6 +1,6 @@
 //! The lab and the files around it: data, models, results, other programs that write there, and names that are unusual.
 
-use crate::folder::{Place, put_npy, u8s};
+use crate::folder::{Place, f64s, put_npy, u8s};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::Write;
@@ -123,6 +123,40 @@ fn a_folder_of_idx_or_npz_files_of_any_names_is_a_data_set() {
         "{}",
         none.stderr
     );
+}
+
+/// A class of which there are no tests has no accuracy, and images that are no numbers are refused where they are read.
+#[test]
+fn what_data_do_not_say_is_not_made_up() {
+    let place = place();
+    mnist(&place, 0);
+    // No image of the digit 9 is for tests; a name with `test` inside a word is no name of tests.
+    let labels: Vec<u8> = (0..200).map(|i| i as u8 % 9).collect();
+    std::fs::create_dir_all(place.path("mine")).expect("a folder");
+    for (from, to) in [("train", "contest"), ("t10k", "held-test")] {
+        let images = place.read(&format!("data/mnist/{from}-images-idx3-ubyte"));
+        place.write(&format!("mine/{to}-images.idx"), images);
+        place.write(&format!("mine/{to}-labels.idx"), idx(&[200], &labels));
+    }
+    let line = format!("lab p.slvr --dataset mine --public 20 --model small.slvr:Small {QUICK}");
+    let run = place.slvrc(&line);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let classes = String::from_utf8(place.read("lab/classes.csv")).expect("text");
+    assert!(classes.contains("p.slvr,none,0,9,\n"), "{classes}");
+    assert!(!classes.contains("p.slvr,none,0,8,\n"), "{classes}");
+
+    std::fs::create_dir_all(place.path("nan")).expect("a folder");
+    let mut pixels = vec![0.5; 40 * 784];
+    pixels[7 * 784 + 3] = f64::NAN;
+    let mut bytes = Vec::new();
+    let mut zip = zip::ZipWriter::new(std::io::Cursor::new(&mut bytes));
+    put_npy(&mut zip, "x", &f64s(&[40, 28, 28], &pixels).npy(false), true);
+    put_npy(&mut zip, "y", &u8s(&[40], &labels[..40]).npy(false), true);
+    zip.finish().expect("a zip");
+    place.write("nan/all.npz", bytes);
+    let refused = place.slvrc(&line.replace("mine", "nan"));
+    let why = "all.npz x: image 7 has a value that is no finite number";
+    assert!(refused.status == 1 && refused.stderr.contains(why), "{}", refused.stderr);
 }
 
 #[test]

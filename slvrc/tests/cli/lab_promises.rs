@@ -169,7 +169,83 @@ fn a_renamed_or_copied_predicate_has_the_same_row_to_the_digit() {
         "// Attack: krumm\n".to_string() + slvr_predicates::get("krum.slvr").expect("krum"),
     );
     let odd = place.slvrc(&format!("lab odd.slvr {QUICK} --out odd"));
-    assert!(odd.status == 2 && odd.stderr.contains("`krumm`; there are"), "{}", odd.stderr);
+    assert!(odd.status == 2 && odd.stderr.contains("`krumm`; made for checks"), "{}", odd.stderr);
+}
+
+/// An author who leaves the attack out, or names another, does not make a check look stronger.
+#[test]
+fn a_comment_that_names_an_attack_changes_no_other_attack() {
+    let place = Place::new();
+    let shipped = slvr_predicates::get("norm_bound.slvr").expect("a predicate");
+    let bare = shipped.replace("Attack: fang-bound.", "");
+    let all = [
+        ("norm_bound.slvr", shipped.to_string(), &["fang-bound", "probe"][..]),
+        ("bare.slvr", bare.clone(), &["probe"]),
+        ("other.slvr", format!("// Attack: cosine, slvr\n{bare}"), &["cosine", "slvr", "probe"]),
+        // Below a blank line and a licence, and within prose.
+        ("below.slvr", format!("\n// MIT\n\n{shipped}"), &["fang-bound", "probe"]),
+        ("prose.slvr", format!("// It resists every Attack: fang-bound\n{bare}"), &["probe"]),
+    ];
+    for (name, text, _) in &all {
+        place.write(name, text);
+    }
+    let names: Vec<&str> = all.iter().map(|(name, ..)| *name).collect();
+    let attacks = "none,cosine,fang-krum,slvr,probe,adaptive";
+    let line = format!("lab --predicate {} {QUICK} --attacks {attacks} --json", names.join(","));
+    let report = place.slvrc(&line).ok();
+    for (name, _, adaptive) in &all {
+        assert_eq!(about(&report, name)["adaptive"], serde_json::json!(adaptive), "{name}");
+        for attack in ["cosine", "fang-krum", "slvr", "probe"] {
+            let of = |name: &str| &report["results"]["cells"][format!("{name} | {attack} | 0")];
+            assert_eq!(of(name)["accuracy"], of(names[0])["accuracy"], "{name}, {attack}");
+        }
+    }
+    for (said, why) in [
+        ("// attack: fang-bound", "names no attack: write `Attack: NAME`"),
+        ("// Attacks: fang-bound", "names no attack: write `Attack: NAME`"),
+        ("// Attack: none", "`none`; made for checks are"),
+    ] {
+        place.write("odd.slvr", format!("{said}\n{bare}"));
+        let odd = place.slvrc(&format!("lab odd.slvr {QUICK} --out odd"));
+        assert!(odd.status == 2 && odd.stderr.contains(why), "{said}: {}", odd.stderr);
+    }
+}
+
+/// Of what is not known nothing is said: runs of which nothing is proven, rounds without an attacker.
+#[test]
+fn what_cannot_be_judged_is_not_counted_against_a_check() {
+    let place = Place::new();
+    let line = format!("lab gallery/fltrust --predicate secure_aggregation {QUICK} --attacks none")
+        .replace("--parties-every 0", "--parties-every 2");
+    let run = place.slvrc(&line);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let said = "three parties agreed in 1 of the 1 runs that could be judged";
+    assert!(run.stdout.contains(said), "{}", run.stdout);
+    let rounds = String::from_utf8(place.read("lab/rounds.csv")).expect("text");
+    let last = |of: &str| {
+        let line = rounds.lines().rfind(|l| l.starts_with(of)).expect("a round");
+        line.rsplit(',').next().expect("a field").to_string()
+    };
+    assert_eq!(
+        (last("gallery/fltrust,").as_str(), last("secure_aggregation,").as_str()),
+        ("", "yes")
+    );
+    let table = String::from_utf8(place.read("lab/table.md")).expect("text");
+    assert!(table.contains("test accuracy in percent after 2 rounds"), "{table}");
+    // Half of six clients, of whom one is malicious: in some federations of two rounds it never takes part.
+    let mut seen = std::collections::BTreeSet::new();
+    for seed in 0..8 {
+        let line = format!(
+            "lab norm_bound {QUICK} --part 0.5 --malicious 0.17 --attacks none,noise --seed {seed} --out p{seed} --json"
+        );
+        let run = place.slvrc(&line);
+        let cell = format!("norm_bound | noise | {seed}");
+        let attacked = run.ok()["results"]["cells"][cell]["attacked"].as_u64().expect("a number");
+        let why = "norm_bound, under noise: in a run of all rounds no malicious client took part";
+        assert_eq!(run.stderr.contains(why), attacked == 0, "seed {seed}: {}", run.stderr);
+        seen.insert(attacked);
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [0, 1, 2]);
 }
 
 #[test]

@@ -68,7 +68,7 @@ fn last_round(case: &Case, data: &Split, attack: &Attack, setting: Setting) -> (
     let world = World::new(net, data, setting).expect("a world");
     let none = BTreeMap::new();
     let (attack, knows) = (&Chosen::of(attack), Knows::default());
-    let cell = Cell { world: &world, model: &shape, attack, knows, params: Some(&none) };
+    let cell = Cell { world: &world, model: &shape, attack, knows, params: &none };
     let last = Inputs::default();
     let mut rule = Honest { fast: &fast, roles: &roles, reading: &reading, last };
     let curve = cell.run(&mut rule, |_, _| ()).expect("rounds");

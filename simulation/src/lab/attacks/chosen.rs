@@ -38,13 +38,20 @@ pub enum ChosenError {
     #[error("there is no attack `{0}`")]
     Unknown(String),
     #[error("`{name}` has no parameter `{param}`; it has {known}")]
-    Parameter { name: &'static str, param: String, known: String },
+    Parameter { name: String, param: String, known: String },
     #[error("`{0}` is not PARAMETER=NUMBER")]
     Value(String),
+    #[error("`{0}` is no round: they are counted from 1")]
+    From(String),
 }
 
 /// The parameter that all have: the round in which the attack begins, from 1 as the lab counts them.
 const FROM: &str = "from";
+
+/// What stands before the parameters.
+fn name_of(text: &str) -> &str {
+    text.split('@').next().unwrap_or(text)
+}
 
 impl Chosen {
     /// With the parameters that it has by itself, from the first round on.
@@ -67,7 +74,8 @@ impl Chosen {
             let number = value.parse::<f64>().ok().filter(|x| x.is_finite()).ok_or_else(wrong)?;
             if key == FROM {
                 let round = Some(number).filter(|x| *x >= 1.0 && x.fract() == 0.0);
-                self.from = round.ok_or_else(wrong)? as usize - 1;
+                let round = round.ok_or_else(|| ChosenError::From(param.to_string()))?;
+                self.from = round as usize - 1;
                 continue;
             }
             let known = || {
@@ -75,7 +83,7 @@ impl Chosen {
                 own.chain([format!("{FROM}=1")]).collect::<Vec<_>>().join(", ")
             };
             let none = ChosenError::Parameter {
-                name: self.attack.name,
+                name: name_of(&self.name).to_string(),
                 param: key.to_string(),
                 known: known(),
             };
@@ -112,10 +120,11 @@ mod tests {
         let refused = |text| Chosen::parse(text).expect_err("refused").to_string();
         assert_eq!(refused("krumm"), "there is no attack `krumm`");
         assert!(refused("noise@sigm=1").ends_with("it has sigma=0.1, from=1"));
-        for wrong in
-            ["noise@sigma", "noise@sigma=x", "noise@sigma=inf", "none@from=0", "none@from=1.5"]
-        {
+        for wrong in ["noise@sigma", "noise@sigma=x", "noise@sigma=inf"] {
             assert!(refused(wrong).ends_with("is not PARAMETER=NUMBER"), "{wrong}");
+        }
+        for wrong in ["none@from=0", "none@from=1.5"] {
+            assert!(refused(wrong).ends_with("is no round: they are counted from 1"), "{wrong}");
         }
     }
 }

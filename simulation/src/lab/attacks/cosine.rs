@@ -7,12 +7,9 @@
 //! length one. So the angle t is searched on a grid: with a threshold (parameter `tau`) all angles whose cosine is at least
 //! tau, and otherwise weighted by relu(cos t), as FLTrust weighs. r is the largest length of what the malicious would have
 //! sent.
-//!
-//! Of a check whose parameters are not known, the angle is found by asking it ([`super::probe`]).
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{dot, norm, plus, times};
-use super::probe::angle;
 use super::{Attack, Told};
 
 pub(super) const ATTACK: Attack = Attack {
@@ -37,11 +34,6 @@ fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
 pub(super) fn unit(k: &Knowledge<'_>) -> Option<Vec<f32>> {
     let (g, n) = k.plane()?;
     let at = |t: f64| plus(&times(&g, t.cos()), t.sin(), &n);
-    if let Some(ask) = k.ask {
-        let r = k.own.iter().map(|u| norm(u)).fold(0.0, f64::max);
-        let found = angle(ask, |t| times(&at(t), r))?;
-        return Some(times(&found, 1.0 / norm(&found).max(f64::MIN_POSITIVE)));
-    }
     let s = k.direction();
     let away = times(&s, -1.0 / norm(&s));
     let (along, across) = (dot(&away, &g), dot(&away, &n));

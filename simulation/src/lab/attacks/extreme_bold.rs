@@ -2,12 +2,10 @@
 //! honest votes. So nothing is asked of the model on own data, as if a committee could be carried by the malicious in it:
 //! u - lambda s is sent, with the largest lambda whose length is just inside the bound, which the malicious are told as in
 //! `fang-bound`. Where the check bounds no length, or its parameter lambda bounds none that matters, the declared range of a
-//! coordinate is the end. Where committees are not carried, it sends what the check drops. Of a check whose parameters are not
-//! known, the step is found by asking it.
+//! coordinate is the end. Where committees are not carried, it sends what the check drops.
 
 use super::super::knowledge::{INSIDE, Knowledge};
-use super::super::vectors::{norm, plus, times};
-use super::probe::{Line, along};
+use super::super::vectors::{norm, plus};
 use super::{Attack, Needs, Told};
 
 pub(super) const ATTACK: Attack = Attack {
@@ -26,9 +24,6 @@ const STEPS: usize = 40;
 
 pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let (u, s) = (k.estimate(), k.direction());
-    if let Some(ask) = k.ask {
-        return k.all(along(k, ask, &Line::new(u, &times(&s, -1.0))));
-    }
     let longest = k.param("lambda").map_or(f64::INFINITY, |lambda| INSIDE * k.median_bound(lambda));
     let end = INSIDE as f32 * k.range.1.min(-k.range.0);
     let at = |lambda: f64| -> Vec<f32> {

@@ -21,8 +21,7 @@ pub(super) const ATTACK: Attack = Attack {
 };
 
 fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
-    let closed = Knowledge { ask: None, ..*k };
-    let candidates = [slvr::updates(&closed), extreme_bold::updates(&closed)];
+    let candidates = [slvr::updates(k), extreme_bold::updates(k)];
     let nothing = vec![0.0; k.global.len()];
     let candidates = candidates.into_iter().filter_map(|sent| sent.into_iter().next());
     probe::search(k, candidates.chain([nothing]))

@@ -5,11 +5,10 @@
 //! length of the server's update where the check has one. Otherwise it is lambda times the median of all lengths, which
 //! the paper's baseline tells every client. A bound on the largest coordinate (parameter `bound`) is reached in every
 //! coordinate. Where each tensor has a bound of its own, twice the length of that tensor of the server's update, every tensor is
-//! just below its bound. Of a check whose parameters are not known, the length is found by asking it ([`super::probe`]).
+//! just below its bound.
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, times};
-use super::probe::{Line, along};
 use super::{Attack, Told};
 
 pub(super) const ATTACK: Attack = Attack {
@@ -24,18 +23,6 @@ pub(super) const ATTACK: Attack = Attack {
 
 fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let s = k.direction();
-    if let Some(ask) = k.ask {
-        let mut against = times(&s, -1.0);
-        if let (Some(tensors), Some(reference)) = (k.bounded, k.reference) {
-            // Each tensor as long as that of the reference.
-            for tensor in tensors {
-                let part = &mut against[tensor.clone()];
-                let length = norm(part).max(f64::MIN_POSITIVE);
-                part.copy_from_slice(&times(part, norm(&reference[tensor.clone()]) / length));
-            }
-        }
-        return k.all(along(k, ask, &Line::new(vec![0.0; s.len()], &against)));
-    }
     if let Some(bound) = k.param("bound") {
         return k.all(times(&s, -bound * INSIDE));
     }

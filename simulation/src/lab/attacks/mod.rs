@@ -160,31 +160,21 @@ pub enum Told {
 }
 
 impl Told {
-    /// Whether the malicious ask the check: they are told its answers, or would need its parameters, which are not known.
-    pub fn asks(self, parameters: bool) -> bool {
-        match self {
-            Told::Answers => true,
-            Told::Parameters | Told::Threshold | Told::Scores => !parameters,
-            Told::Own | Told::Updates => false,
-        }
-    }
-
-    /// In a few words; `parameters` where those of the check are known.
-    pub fn text(self, parameters: bool, knows: Knows) -> &'static str {
+    /// In a few words.
+    pub fn text(self, knows: Knows) -> &'static str {
         match (knows, self) {
             (Knows::Partial, Told::Answers) => {
                 "they ask the check, with their own updates in place of the honest"
             }
             (Knows::Partial, _) => "they know the check's parameters and their own updates",
             (Knows::Full, _) => "they know everything",
-            (Knows::Described, told) => told.described(parameters),
+            (Knows::Described, told) => told.described(),
         }
     }
 
-    fn described(self, parameters: bool) -> &'static str {
+    fn described(self) -> &'static str {
         match self {
             Told::Answers => "they ask the check, and are told the honest updates",
-            _ if self.asks(parameters) => Told::Answers.described(parameters),
             Told::Own => "they know their own data and updates",
             Told::Updates => "they know the check's parameters, and are told the honest updates",
             Told::Parameters => "they know the check's parameters and their own updates",

@@ -40,13 +40,13 @@ const ANGLES: usize = 12;
 type Found = (f64, Vec<f32>);
 
 /// A line of updates: base + t p, where the largest coordinate of p is 1 in size.
-pub(super) struct Line {
+struct Line {
     base: Vec<f32>,
     p: Vec<f32>,
 }
 
 impl Line {
-    pub(super) fn new(base: Vec<f32>, p: &[f32]) -> Line {
+    fn new(base: Vec<f32>, p: &[f32]) -> Line {
         let most = p.iter().fold(0.0f32, |most, x| most.max(x.abs()));
         let by = if most > 0.0 { 1.0 / f64::from(most) } else { 0.0 };
         Line { base, p: times(p, by) }
@@ -86,20 +86,6 @@ fn fine(ask: &Ask<'_>, line: &Line, (t, found): (f64, Found)) -> Found {
         }
     }
     found
-}
-
-/// The update on a line that does the most harm; where the check can say nothing, its base.
-pub(super) fn along(k: &Knowledge<'_>, ask: &Ask<'_>, line: &Line) -> Vec<f32> {
-    match coarse(k, ask, line) {
-        Some(found) => fine(ask, line, found).1,
-        None => line.base.clone(),
-    }
-}
-
-/// The angle to the reference that does the most harm at a length.
-pub(super) fn angle(ask: &Ask<'_>, at: impl Fn(f64) -> Vec<f32>) -> Option<Vec<f32>> {
-    let angles = (0..=ANGLES).map(|i| std::f64::consts::PI * i as f64 / ANGLES as f64);
-    best(ask, angles.map(|t| (t, at(t))).collect()).map(|(_, (_, u))| u)
 }
 
 fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {

@@ -7,8 +7,7 @@
 //! the largest, in geometric steps. A check that gets no labels scores a model by the mean of its largest softmax, so that is
 //! compared instead of the accuracy. The check also bounds lengths, which the paper's attack does not look at. An update beyond
 //! the bound would be dropped, so lengths are kept below the bound that the malicious estimate from their own: that is the
-//! stronger attack. Of a check whose parameters are not known, the malicious ask it which of the accepted values does the most
-//! harm.
+//! stronger attack.
 
 use super::super::knowledge::Knowledge;
 use super::super::vectors::{norm, plus};
@@ -71,17 +70,7 @@ pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let fits = |update: &Vec<f32>| {
         (longest.is_nan() || norm(update) < longest) && score(k, update) >= least
     };
-    let mut tried = lambdas().map(|lambda| plus(&u, -lambda, &s)).filter(fits);
-    let found = match k.ask {
-        None => tried.next(),
-        // Of those that the search accepts, what the check itself lets through.
-        Some(ask) => {
-            let before = ask(&u).unwrap_or(f64::NEG_INFINITY);
-            let harm = tried.filter_map(|update| Some((ask(&update)?, update)));
-            let most = harm.max_by(|a, b| a.0.total_cmp(&b.0));
-            most.filter(|(harm, _)| *harm > before).map(|(_, update)| update)
-        }
-    };
+    let found = lambdas().map(|lambda| plus(&u, -lambda, &s)).find(fits);
     k.all(found.unwrap_or(u))
 }
 

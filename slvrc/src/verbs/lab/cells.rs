@@ -179,9 +179,7 @@ impl Grid<'_> {
 
 /// How a predicate is put to the test.
 fn about(subject: &Subject, knows: Knows) -> About {
-    let parameters = subject.params().is_some();
-    let told =
-        subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(parameters, knows)));
+    let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(knows)));
     About {
         sizes: units::bound(&subject.sizes),
         aggregate: subject.reading.to_string(),

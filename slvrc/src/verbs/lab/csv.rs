@@ -35,18 +35,20 @@ pub fn rounds(results: &Results) -> String {
                 None => out += ",,,",
             }
             let check = done.checks.iter().find(|c| c.round == i);
-            let agreed = check.map_or("", |c| if c.agrees { "yes" } else { "no" });
+            let agreed = check.and_then(|c| c.agrees);
+            let agreed = agreed.map_or("", |agrees| if agrees { "yes" } else { "no" });
             let _ = writeln!(out, ",{agreed}");
         }
     }
     out
 }
 
-/// Accuracy of every class after the last round.
+/// Accuracy of every class after the last round; nothing for one without tests.
 pub fn classes(results: &Results) -> String {
     let mut out = String::from("predicate,attack,seed,class,accuracy\n");
     for (begin, done) in cells(results) {
         for (class, accuracy) in done.curve.classes.iter().enumerate() {
+            let accuracy = accuracy.map(|a| a.to_string()).unwrap_or_default();
             let _ = writeln!(out, "{begin},{class},{accuracy}");
         }
     }

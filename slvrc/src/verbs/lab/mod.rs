@@ -138,11 +138,16 @@ impl Lab {
         let (setting, about) = (table::setting(results), table::about(results));
         let notes: String = table::notes(results).iter().map(|n| format!("\n{n}\n")).collect();
         let counted = counted::all(results);
-        let whole = format!("{setting}\n\n{table}{backdoor}{notes}\n{counted}\n{about}\n{checks}");
+        let measure = table::measure(results);
+        let whole = format!(
+            "{setting}\n\n{measure}\n\n{table}{backdoor}{notes}\n{counted}\n{about}\n{checks}"
+        );
         files::write(&markdown, whole.as_bytes())?;
-        let ran = || results.cells.values().flat_map(|d| &d.checks).filter(|c| !c.agrees);
-        let unproven = ran().filter(|c| c.tolerance.is_none()).count();
-        let differ = ran().count() - unproven;
+        let ran = |agrees| {
+            let all = results.cells.values().flat_map(|d| &d.checks);
+            all.filter(|c| c.agrees == agrees).count()
+        };
+        let (agree, differ, unproven) = (ran(Some(true)), ran(Some(false)), ran(None));
         for text in table::notes(results) {
             note(&text);
         }
@@ -168,34 +173,21 @@ impl Lab {
                 "results": results, "worst": worst, "seconds": seconds, "disagreeing_runs": differ,
             }));
         }
-        let all = results.cells.values().map(|d| d.checks.len()).sum::<usize>();
-        let ran = match all {
-            0 => String::new(),
+        let ran = match agree + differ {
+            0 if unproven == 0 => String::new(),
             n if differ + unproven == 0 => {
                 format!("three parties agreed in all {n} runs\n\n{checks}\n")
             }
             n => format!(
-                "three parties agreed in {} of {n} runs\n\n{checks}\n",
-                n - differ - unproven
+                "three parties agreed in {agree} of the {n} runs that could be judged\n\n{checks}\n"
             ),
         };
         say(&format!(
-            "{setting}\n\ntest accuracy in percent {}, mean ± standard deviation over {} seeds\n\n{table}{backdoor}\n\
-             {}\n{about}\n{ran}{} and {} were written in {seconds:.0} s\n",
-            self.when(),
-            results.seeds.len(),
+            "{setting}\n\n{measure}\n\n{table}{backdoor}\n{}\n{about}\n{ran}{} and {} were written in {seconds:.0} s\n",
             counted::worst(results),
             table::plain(&markdown.display().to_string()),
             table::plain(&plot.display().to_string()),
         ))
-    }
-
-    /// Of which rounds figures are.
-    fn when(&self) -> String {
-        match self.last {
-            1 => format!("after {} rounds", self.rounds),
-            n => format!("in the last {n} of {} rounds", self.rounds),
-        }
     }
 
     fn setting(&self, malicious: usize) -> Setting {
@@ -260,6 +252,11 @@ impl Lab {
                 }
                 "paper" => all.extend(PAPER.map(String::from)),
                 ADAPTIVE => all.push(ADAPTIVE.into()),
+                name if attack::name(name) == ADAPTIVE => {
+                    misuse!(
+                        "--attacks: {name}: `{ADAPTIVE}` stands for several attacks; give their parameters to these"
+                    )
+                }
                 name => {
                     let known =
                         || Attack::ALL.iter().map(|a| a.name).collect::<Vec<_>>().join(", ");

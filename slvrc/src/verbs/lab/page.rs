@@ -98,7 +98,7 @@ fn section(name: &str, results: &Results) -> String {
     let _ = writeln!(out, "| seeds | {} |", seeds.join(", "));
     let _ = write!(out, "| cells that are done | {} of at most {cells} |\n\n", results.cells.len());
     let table = table::table(results, true);
-    let _ = write!(out, "{table}{}", table::legend(&table));
+    let _ = write!(out, "{}\n\n{table}{}", table::measure(results), table::legend(&table));
     if let Some(backdoors) = table::backdoors(results) {
         let _ = write!(out, "\n{backdoors}");
     }

@@ -42,6 +42,17 @@ pub fn setting(results: &Results) -> String {
     said.map(|(n, v)| plain(&format!("{n} {v}"))).collect::<Vec<_>>().join("; ")
 }
 
+/// What the figures of a table are.
+pub fn measure(results: &Results) -> String {
+    let rounds = results.setting.get("rounds").map_or("", String::as_str);
+    let when = match results.last {
+        1 => format!("after {rounds} rounds"),
+        n => format!("in the last {n} of {rounds} rounds"),
+    };
+    let seeds = results.seeds.len();
+    format!("test accuracy in percent {when}, mean ± standard deviation over {seeds} seeds")
+}
+
 /// How each predicate was put to the test.
 pub fn about(results: &Results) -> String {
     let mut out = String::from(
@@ -80,7 +91,7 @@ pub fn table(results: &Results, with_paper: bool) -> String {
         let mut line: Vec<String> = results.attacks.iter().map(cell).collect();
         if attacked {
             let worst = results.worst(predicate);
-            let one = worst.map(|(a, done)| format!("**{}** {a}", figure(results, &done, None)));
+            let one = worst.map(|(a, done)| format!("**{}** {a}", figure(results, &done, own)));
             line.push(one.unwrap_or_else(|| "–".into()));
         }
         names.push(label);
@@ -175,6 +186,29 @@ pub fn notes(results: &Results) -> Vec<String> {
                 of(&|d| d.curve.squeezed.contains_key(name))
             ));
         }
+        let absent: Vec<&str> = results
+            .ran(predicate)
+            .into_iter()
+            .filter(|attack| *attack != NONE)
+            .filter(|attack| {
+                results.of(predicate, attack).iter().any(|d| d.curve.attacked == Some(0))
+            })
+            .collect();
+        if !absent.is_empty() {
+            notes.push(format!(
+                "{label}, under {}: in a run of all rounds no malicious client took part after the attack had begun",
+                absent.join(", ")
+            ));
+        }
+        let same = |d: &Done| match d.curve.accuracy.as_slice() {
+            [first, rest @ ..] => rest.len() > 1 && rest.iter().all(|a| a == first),
+            [] => false,
+        };
+        if results.of(predicate, NONE).into_iter().any(same) {
+            notes.push(format!(
+                "{label}, under {NONE}: accuracy is the same after every round of a run: nothing was learnt; try a smaller --rate"
+            ));
+        }
         let nothing = of(&|d| d.curve.kept_nothing());
         if !nothing.is_empty() {
             notes.push(format!(
@@ -208,7 +242,7 @@ pub fn checks(results: &Results) -> String {
             "| {label} | {} | {} | {} | {difference:.1e} | {tolerance} |",
             all.len(),
             all.iter().filter(|c| c.tolerance.is_some()).count(),
-            all.iter().filter(|c| c.agrees).count(),
+            all.iter().filter(|c| c.agrees == Some(true)).count(),
         );
     }
     out
