@@ -14,7 +14,7 @@
 //! | [`layout`] | transposition, slices, gathers, sums over axes, arithmetic on aligned shapes |
 //! | [`kernels`] | matrix products, convolutions, random inner products |
 //! | [`carry`], [`lookup`] | the local parts of comparisons and of lookup tables |
-//! | [`gf64`], [`galois`] | a field of 2^64 elements, and a Galois ring over Z_2^64 with vectors of its elements |
+//! | [`gf64`], [`galois`] | a field of 2^64 elements, and Galois rings over Z_2^64 and Z_2^128 with vectors of their elements |
 //! | [`prime`] | fields of a prime that is drawn at random, with vectors |
 //! | [`threads`] | work on several threads |
 //! | [`machine`] | what a machine can do at best, for benches |

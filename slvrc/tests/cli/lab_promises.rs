@@ -215,7 +215,7 @@ fn a_comment_that_names_an_attack_changes_no_other_attack() {
 #[test]
 fn what_cannot_be_judged_is_not_counted_against_a_check() {
     let place = Place::new();
-    let line = format!("lab gallery/fltrust --predicate secure_aggregation {QUICK} --attacks none")
+    let line = format!("lab fltrust --predicate secure_aggregation {QUICK} --attacks none")
         .replace("--parties-every 0", "--parties-every 2");
     let run = place.slvrc(&line);
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -226,10 +226,7 @@ fn what_cannot_be_judged_is_not_counted_against_a_check() {
         let line = rounds.lines().rfind(|l| l.starts_with(of)).expect("a round");
         line.rsplit(',').next().expect("a field").to_string()
     };
-    assert_eq!(
-        (last("gallery/fltrust,").as_str(), last("secure_aggregation,").as_str()),
-        ("", "yes")
-    );
+    assert_eq!((last("fltrust,").as_str(), last("secure_aggregation,").as_str()), ("", "yes"));
     let table = String::from_utf8(place.read("lab/table.md")).expect("text");
     assert!(table.contains("test accuracy in percent after 2 rounds"), "{table}");
     // Half of six clients, of whom one is malicious: in some federations of two rounds it never takes part.

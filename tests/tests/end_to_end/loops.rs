@@ -271,8 +271,7 @@ fn a_name_says_nothing_of_a_value() {
             ),
         )
     };
-    for (name, plain) in [("v kept in 0..4", "v held in 0..4"), ("v beside 0..4", "v before 0..4")]
-    {
+    for (name, plain) in [("v kept in 4", "v held in 4"), ("v beside 4", "v before 4")] {
         let (named, other) = (of(name), of(plain));
         let text = |case: &Case| slvr_compiler::graph::text::print(&case.compiled.optimised);
         assert_eq!(text(&named).replace(name, plain), text(&other), "{name}");

@@ -93,8 +93,7 @@ fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
     circuit
 }
 
-/// The layer of each instruction; `blocks` is the block of each, `least` the first layer that it may
-/// be in.
+/// The layer of each instruction; `least` is the first layer that it may be in.
 fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
     let (Emit { instrs, types, target, .. }, blocks) = (&draft.emit, &draft.blocks);
     let floors = floors(instrs, types, blocks);

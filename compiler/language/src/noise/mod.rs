@@ -29,7 +29,7 @@
 //! CRYPTO 2017). All summands have the same width, for which there is one table of magnitudes; signs are uniform
 //! bits.
 //!
-//! What may not live here: where noise is added, and what it protects (`slvr_compiler::report`).
+//! What may not live here: where noise is added, and what it protects (`slvr_graph::analysis::privacy`).
 
 mod exact;
 mod law;

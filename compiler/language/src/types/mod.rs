@@ -3,7 +3,7 @@
 //! [`check()`] binds the sizes of a predicate, resolves names, infers shapes and secrecy and
 //! evaluates everything that is known at compile time; what is left is a [`Program`]. [`eval`] runs
 //! a program in floating point, loop by loop. It is slow, but it shares no code with the graph and the
-//! circuit, so tests use it as their reference.
+//! circuit but which sums are ranks ([`Rank`]), so tests use it as their reference.
 //!
 //! The operations of the language are listed once: functions in [`Intrinsic`] and [`Elementwise`],
 //! facts about elementary functions in [`function`], layers of the compiler in [`layer`].

@@ -22,7 +22,7 @@ pub enum What {
     Reveal,
     /// Public coins, and what is drawn with them.
     Coins,
-    /// Which members' inputs were replaced by zeros, and the coins that this was found out with.
+    /// Which members are left out, or have zeros in place of their inputs, and the coins that this was found out with.
     Check,
     PublicInput,
     /// Sizes, models and parameters.

@@ -8,8 +8,8 @@
 //! the circuit, so no party runs ahead in a thread of its own, and no preprocessing is stored.
 //!
 //! Files have the names of their counterparts in [`super::t1`]: `nodes` lowers nodes,
-//! [`functions`] is the table of functions of one number. This family alone has [`product`] and [`pieces`]
-//! (smooth functions by polynomials on pieces of an interval).
+//! [`functions`] is the table of functions of one number. This family alone has [`product`], [`pieces`]
+//! (smooth functions by polynomials on pieces of an interval), `carry` and `layouts`.
 //!
 //! With k-bit words, over all three parties:
 //!

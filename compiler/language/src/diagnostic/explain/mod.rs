@@ -18,8 +18,8 @@
 //! ````
 //!
 //! `// args:` binds sizes; without it the smallest that fit are chosen. Programs marked `slvr,build`
-//! show what only compilation to a circuit finds. A code that no check reports yet has a text without
-//! programs. Tests compile the programs: each mistake yields its code and no other.
+//! show what only compilation to a circuit finds. A code that no short program yields has a text
+//! without programs. Tests compile the programs: each mistake yields its code and no other.
 
 use super::codes::{self, Code};
 
@@ -30,7 +30,7 @@ pub struct Explanation {
     /// The rule in a few words, without the code.
     pub title: &'static str,
     pub rule: &'static str,
-    /// A program that breaks it, and the same mended; none for a code that no check reports yet.
+    /// A program that breaks it, and the same mended; none for a code that no short program yields.
     pub examples: Option<Examples>,
 }
 

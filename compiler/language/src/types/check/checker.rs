@@ -60,7 +60,7 @@ pub(super) struct Checker<'a> {
     pub(super) bounds: HashMap<VarId, Between>,
     /// Variables that are permutations of the numbers below their length.
     pub(super) orders: HashSet<VarId>,
-    /// The same of what functions give.
+    /// Smallest and largest entry of what functions give.
     pub(super) results_between: HashMap<FnId, Between>,
     /// The states of the predicate, and where each is stored.
     pub(super) states: Vec<(VarId, Option<Span>)>,

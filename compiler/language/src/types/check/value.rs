@@ -377,7 +377,7 @@ pub(super) fn first_word(at: Span, word: &str) -> Span {
     Span { end: at.start + word.len() as u32, ..at }
 }
 
-/// The span of no file, for what the command line says.
+/// The beginning of a file, for what the command line says.
 pub(super) fn no_span(file: FileId) -> Span {
     Span { file, start: 0, end: 0 }
 }

@@ -118,7 +118,7 @@ impl World {
         }
     }
 
-    /// The name and place of an item.
+    /// The name of an item; empty where it has none.
     pub fn name(&self, id: ItemId) -> &str {
         self.items[id.0].item.name().map_or("", |n| &n.name)
     }
