@@ -15,15 +15,17 @@
 //! | module | holds |
 //! |---|---|
 //! | this file | [`Circuit`] and what it declares: party sets, inputs, outputs, checks, layers |
+//! | `security` | the adversary that a circuit is made for |
 //! | `types`, `dom` | [`Type`], [`Hold`], [`Lanes`] and [`Dom`]: who holds what, over which domain, in which shape |
 //! | `op` | the instruction set, [`Op`], with the meaning of each instruction |
 //! | `forms` | the table of operations: names, operands and parameters, as text and back |
 //! | [`interaction`] | the table of interactions: who sends what to whom |
-//! | [`conv`], [`multi_and`], [`pairs`], [`Lots`], [`tables`], [`fixed`] | attributes of single instructions, and fixed-point numbers |
+//! | [`conv`], [`multi_and`], [`pairs`], `lots`, [`tables`], [`fixed`] | attributes of single instructions, and fixed-point numbers |
 //! | [`verify`] | the verifier, and the typing rule of every operation |
-//! | [`text`], [`artifact`] | the text form, which reads back what it prints, and the artifact file |
+//! | [`text`], [`artifact`], `bounded` | the text form, which reads back what it prints; the artifact file, and how long its sequences may be |
 //! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
 //! | [`openings`] | who learns what |
+//! | [`proof`] | what the parties prove against a malicious one |
 //! | [`ranges`] | which layers another machine of a party can compute |
 //! | [`speculation`] | which layers are computed before it is known whose inputs count |
 //!

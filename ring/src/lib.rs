@@ -13,6 +13,7 @@
 //! | `data`, `elementwise`, `wire` | [`Data`], words or bits; arithmetic of each element; the packing of messages |
 //! | [`layout`] | transposition, slices, gathers, sums over axes, arithmetic on aligned shapes |
 //! | [`kernels`] | matrix products, convolutions, random inner products |
+//! | `grid`, `xors` | polynomials of degree 1 on blocks; matrices of bits times planes |
 //! | [`carry`], [`lookup`] | the local parts of comparisons and of lookup tables |
 //! | [`gf64`], [`galois`] | a field of 2^64 elements, and Galois rings over Z_2^64 and Z_2^128 with vectors of their elements |
 //! | [`prime`] | fields of a prime that is drawn at random, with vectors |

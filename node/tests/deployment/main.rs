@@ -14,6 +14,8 @@
 //! | `damage` | files that are damaged or lost, uploads that a restart interrupts |
 //! | `schedules` | random faults, and what holds whatever happens |
 //! | `attacks` | strangers at both ports |
+//! | `distrust` | a party, or a client, that does what it should not |
+//! | `format` | what the book says of the format of clients |
 //! | `statuses` | every status of every route stands in the description |
 //! | `states` | rounds that continue each other |
 //! | `harness`, `mutants` | random bytes to all that reads bytes of others |

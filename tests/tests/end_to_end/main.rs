@@ -5,11 +5,13 @@
 //! | about | files |
 //! |---|---|
 //! | predicates among three parties | `predicates`, `gallery`, `gallery_rounds`, `edge_cases`, `slvr_accuracy`, `certain_models`, `lenet`, `accuracy`, `bench_verb` |
-//! | functions, loops, weights, layers, the library | `functions`, `formulas`, `bits`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances`, `long_vectors` |
+//! | functions, loops, weights, layers, the library | `functions`, `formulas`, `bits`, `loops`, `weights`, `models`, `layers_of_std`, `chosen`, `each_member`, `rounds`, `std_examples`, `std_sizes`, `small_covariances`, `long_vectors`, `noise` |
+//! | against formulas and PyTorch | `reference`, `vectors`, `normalisations`, `repeated`, `weighted_means` |
+//! | the ends of functions and intervals | `corners`, `ties`, `largest`, `many_members`, `narrow_scores`, `intervals`, `tight_intervals` |
 //! | the compiler's text and messages | `diagnostics`, `overflow_messages`, `ir_snapshots`, `docs` |
 //! | what it optimises | `optimiser`, `blocks`, `loads`, `workers`, `speculation` |
 //! | what it states about a run | `certificate`, `certificate_cost`, `certificate_error`, `certificate_ranges`, `certify`, `cuts`, `given`, `precision` |
-//! | malicious clients, random programs | `attacks`, `random_programs` |
+//! | malicious and missing clients, random programs | `attacks`, `dropouts`, `random_programs` |
 
 // Thousands of small programs are compiled and run, which is mostly small tensors that come and go.
 #[global_allocator]

@@ -129,12 +129,12 @@ fn within_program(
     Some(Shown::of(fitted, &inputs, stated))
 }
 
-/// A bound as people write it: a power of two, or with a few digits.
+/// A bound as people write it: a power of two, which it may exceed by what floating point rounds, or with a few digits.
 fn number(x: f64) -> String {
     let power = x.log2().round();
     if x.is_infinite() {
         "unlimited".to_string()
-    } else if power.exp2() == x && power.abs() >= 4.0 {
+    } else if (x / power.exp2() - 1.0).abs() < 1e-9 && power.abs() >= 4.0 {
         format!("2^{power}")
     } else if (1e-3..1e6).contains(&x) {
         at_most(x, if x < 1.0 { 5 } else { 2 })

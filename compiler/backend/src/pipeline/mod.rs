@@ -1,4 +1,14 @@
 //! The rooms in a row: from source text to a verified circuit.
+//!
+//! | file | does |
+//! |---|---|
+//! | `malicious.rs`, `segments.rs` | from a graph to a circuit against a malicious party, and how often it proves |
+//! | `precision.rs` | how many fraction bits values get |
+//! | `budget.rs` | a circuit within a budget of memory |
+//! | `encoding.rs`, `common.rs` | how inputs are encoded, for every number of clients that may come |
+//! | `demands.rs`, `cut.rs`, `privacy.rs` | what a program demands of errors, of cuts and of noise |
+//! | `decisions.rs` | comparisons of which nothing is proven |
+//! | `advice.rs`, `written.rs` | what helps a program that fits no ring, and where its text is changed |
 
 mod advice;
 mod budget;

@@ -14,6 +14,7 @@
 //! | `lexer.rs` | text to tokens; comments aside |
 //! | `depth.rs` | refuses text that would nest too deep for the stack, before any tree exists |
 //! | `grammar.lalrpop` | tokens to tree |
+//! | `ast.rs` | the tree |
 //! | `actions.rs` | what the rules of the grammar call |
 //! | `parse.rs` | drives the grammar |
 //! | `message.rs` | what a syntax error says |
@@ -24,6 +25,7 @@
 //! | `walk.rs` | the expressions inside an expression |
 //! | `scopes.rs` | which names are known where |
 //! | `print/` | tree to text |
+//! | `embedded.rs` | the files that come with the compiler |
 
 mod actions;
 pub mod ast;

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | `builder.rs` | what is known while building; statements |
 //! | `index.rs` | what loop variables and index expressions are worth: a whole axis, a table, or a public tensor known at run time (a sampled committee) |
-//! | `expr.rs` | expressions |
+//! | `expr.rs`, `ranks.rs` | expressions; sums that are ranks |
 //! | `iterate.rs` | bodies of definitions, and loops, whose steps are written out |
 //! | `model.rs` | the steps of a model |
 //! | `layer.rs` | layers of the compiler |

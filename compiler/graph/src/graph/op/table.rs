@@ -1,7 +1,8 @@
 //! The table of operations: of each its class, its name, how many operands it has, which elements and
 //! scales its result has, and when the parties talk to compute it.
 //!
-//! Passes and analyses ask for these facts and have no lists of operations of their own. A row is
+//! Passes and analyses ask for these facts, and name operations only where each has a rule of its own (intervals, errors,
+//! derivatives, leaks). A row is
 //!
 //! ```text
 //! pattern = prototype => name, class, operands, element, scale, talk;

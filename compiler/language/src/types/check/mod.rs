@@ -9,11 +9,12 @@
 //! |---|---|
 //! | `session.rs` | one choice of sizes, or a search for the smallest that fit |
 //! | `checker.rs` | the state of checking, errors with the calls that led to them |
-//! | `world.rs` | files as modules, `use` |
+//! | `world.rs`, `imports.rs` | files as modules, `use`; what is put into a file and never used |
 //! | `names.rs` | names of every item, recursion |
 //! | `bind.rs` | NAME=VALUE |
 //! | `stmts.rs`, `inputs.rs`, `states.rs` | statements of the predicate |
 //! | `requirements.rs` | what is required of sizes |
+//! | `noise.rs` | noise: its type and its distribution |
 //! | `chosen.rs` | what coins choose, and entries by numbers that are known at run time |
 //! | `expr.rs`, `indexing.rs`, `comp.rs`, `ops.rs` | expressions |
 //! | `iterate.rs` | loops that carry values |
