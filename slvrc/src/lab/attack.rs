@@ -30,11 +30,6 @@ pub fn chosen(text: &str) -> anyhow::Result<Chosen> {
     Ok(Chosen { name, own, ..Chosen::of(&Attack::NONE) }.with(params)?)
 }
 
-/// The name of an attack without its parameters.
-pub fn name(text: &str) -> &str {
-    text.split('@').next().unwrap_or(text)
-}
-
 /// The file of an attack of the user's own.
 pub fn file(text: &str) -> Option<&str> {
     const ENDING: &str = ".slvr";

@@ -122,11 +122,11 @@ fn named_attacks(text: &str) -> Result<Vec<&'static Attack>, String> {
     const MARK: &str = "Attack: ";
     let mut found = Vec::new();
     for comment in text.lines().filter_map(|line| line.trim().strip_prefix("//")) {
-        let sentence =
-            |s: &&str| s.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("attack:"));
-        let many =
-            |s: &&str| s.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("attacks:"));
-        for said in comment.split(". ").map(str::trim).filter(|s| sentence(s) || many(s)) {
+        let marks = |s: &&str| {
+            let word = s.split_once(':').map_or("", |(word, _)| word);
+            ["attack", "attacks"].iter().any(|mark| word.eq_ignore_ascii_case(mark))
+        };
+        for said in comment.split(". ").map(str::trim).filter(marks) {
             let Some(names) = said.strip_prefix(MARK) else {
                 return Err(format!(
                     "`{said}` in its comments names no attack: write `{MARK}NAME`"

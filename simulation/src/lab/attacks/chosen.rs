@@ -48,8 +48,8 @@ pub enum ChosenError {
 /// The parameter that all have: the round in which the attack begins, from 1 as the lab counts them.
 const FROM: &str = "from";
 
-/// What stands before the parameters.
-fn name_of(text: &str) -> &str {
+/// The name of an attack without its parameters.
+pub fn name_of(text: &str) -> &str {
     text.split('@').next().unwrap_or(text)
 }
 

@@ -41,7 +41,7 @@ use super::knowledge::{Knowledge, Knows};
 use crate::data::Dataset;
 
 pub use backdoor::{TARGET, triggered};
-pub use chosen::{Chosen, ChosenError, Own};
+pub use chosen::{Chosen, ChosenError, Own, name_of};
 
 /// Of each malicious client the update.
 pub type Updates = fn(&Knowledge<'_>) -> Vec<Vec<f32>>;

@@ -34,7 +34,7 @@ use results::{ADAPTIVE, Results};
 use serde_json::json;
 use slvr::files;
 use slvr_circuit::Security;
-use slvr_simulation::lab::attacks::{Attack, ChosenError};
+use slvr_simulation::lab::attacks::{Attack, ChosenError, name_of};
 use slvr_simulation::lab::fill::Role;
 use slvr_simulation::lab::shift::{Scenario, Shift};
 use slvr_simulation::lab::world::{Setting, Source, World};
@@ -252,7 +252,7 @@ impl Lab {
                 }
                 "paper" => all.extend(PAPER.map(String::from)),
                 ADAPTIVE => all.push(ADAPTIVE.into()),
-                name if attack::name(name) == ADAPTIVE => {
+                name if name_of(name) == ADAPTIVE => {
                     misuse!(
                         "--attacks: {name}: `{ADAPTIVE}` stands for several attacks; give their parameters to these"
                     )

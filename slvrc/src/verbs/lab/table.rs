@@ -2,8 +2,8 @@
 
 use super::paper;
 use super::results::{About, Done, NONE, Results, spread};
-use crate::lab::{attack, sizes};
-use slvr_simulation::lab::attacks::Attack;
+use crate::lab::sizes;
+use slvr_simulation::lab::attacks::{Attack, name_of};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -140,7 +140,7 @@ pub fn legend(table: &str) -> &'static str {
 
 /// What the backdoors reached, where there was one.
 pub fn backdoors(results: &Results) -> Option<String> {
-    let triggers = |name: &str| Attack::named(attack::name(name)).is_some_and(|a| a.triggers);
+    let triggers = |name: &str| Attack::named(name_of(name)).is_some_and(|a| a.triggers);
     let columns: Vec<String> = results.attacks.iter().filter(|a| triggers(a)).cloned().collect();
     let (mut names, mut lines) = (Vec::new(), Vec::new());
     for (predicate, label) in rows(results) {
