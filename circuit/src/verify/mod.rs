@@ -19,8 +19,8 @@
 //! 9. **Typing.** A result has the type that [`infer`] gives: holders, domains, shapes and
 //!    parameters as documented at [`Op`](crate::Op).
 //! 10. **Inputs** have distinct names. A public one becomes a `Public` value of the declared shape, and a state a
-//!     `Rep` value of it; a secret one a `Rep` value with the members of its party set as first axis. One-hot inputs have
-//!     their classes as last axis and are over a ring or single bits, all others are over a ring.
+//!     `Rep` value of it; a secret one a `Rep` value with the members of its party set as first axis. One-hot inputs
+//!     have their classes as last axis and are over a ring or single bits, all others are over a ring.
 //!     Ranges are not empty, and their ends fit the ring (those of public real numbers need not).
 //!     Fields fill the only axis.
 //! 11. **Constants** are `Public`, have as many elements as their type, each in the domain.

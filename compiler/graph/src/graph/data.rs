@@ -55,8 +55,8 @@ pub struct Site {
 /// What a step is to a value that a loop carries within a range.
 #[derive(Clone, Debug, PartialEq)]
 pub enum InRange {
-    /// It compares the value with both ends. No pass replaces these comparisons by some of what the value is made of: it is
-    /// the value's own words that stay in the range.
+    /// It compares the value with both ends. No pass replaces these comparisons by some of what the value is made of: it
+    /// is the value's own words that stay in the range.
     Compares,
     /// Its selection has the value, or the nearer end.
     Keeps { name: String, range: (f64, f64) },

@@ -2,8 +2,8 @@
 //!
 //! Two things stand between the grammar and a good message. A missing `;` is the commonest mistake,
 //! and recovery by skipping to the next `;` would swallow the statement behind it with all that is
-//! wrong in it. So where one token put in, replaced or taken out lets the parse go on ([`super::mend::Mend`]), it is reported,
-//! done, and the parse starts again; at most [`MAX_DIAGNOSTICS`] times. And doc comments are no tokens:
+//! wrong in it. So where one token put in, replaced or taken out lets the parse go on ([`super::mend::Mend`]), it is
+//! reported, done, and the parse starts again; at most [`MAX_DIAGNOSTICS`] times. And doc comments are no tokens:
 //! they are attached afterwards, by line.
 
 use super::actions::Recovered;
