@@ -4,23 +4,23 @@
 //! only put entries in places. What else a model can contain is differentiated by [`super::reverse`], which these passes
 //! are tested against.
 //!
-//! Weights are one flat vector in the model's layout, gradients too. [`Chain::new`] checks a
-//! [`Model`] once and resolves every shape and offset; after that the passes cannot fail.
+//! Weights are one flat vector in the model's layout, gradients too. [`Chain::new`] resolves every shape and offset of a
+//! model once; after that the passes cannot fail.
 //!
 //! Batch normalisation works as in inference: running mean and variance are constants, the
 //! gradient reaches its operand, its scale and its shift, and an update leaves them alone. That is
 //! what a predicate computes, and it keeps a client's update a function of the weight vector only.
 
-use super::error::NetError;
 use super::fill::slot;
 use super::kernels::{self, LANES, Lanes, Scratch, Window, flat_mut, matrix};
 use super::loss::cross_entropy;
 use super::net::Outline;
 use super::number::{Matrix, Number};
-use slvr_compiler::types::Conv;
-use slvr_compiler::types::eval::{Placed, Placement};
+use slvr_compiler::types::eval::{Placed, placement};
 use slvr_compiler::types::layer::Layer;
-use slvr_compiler::types::model::{Model, StepId, StepKind};
+use slvr_compiler::types::model::Model;
+use slvr_compiler::types::{BinOp, Body, Conv, Expr, ExprKind, Program, Source, VarId};
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// A model ready to be evaluated and differentiated.
@@ -30,7 +30,7 @@ pub struct Chain {
     pub(super) outline: Outline,
 }
 
-/// A step with its sizes. Its results are stored `[lead, area]`, of [`LANES`] images side by side.
+/// A value with its sizes. Its entries are stored `[lead, area]`, of [`LANES`] images side by side.
 #[derive(Clone, Debug)]
 struct Node {
     op: Op,
@@ -41,25 +41,28 @@ struct Node {
     area: usize,
 }
 
+/// Index of a value in its chain.
+type NodeId = usize;
+
 #[derive(Clone, Debug)]
 enum Op {
     Input,
-    Conv { x: StepId, weight: Range<usize>, bias: Option<Range<usize>>, window: Window },
-    Linear { x: StepId, weight: Range<usize>, bias: Option<Range<usize>>, inputs: usize },
-    Norm { x: StepId, weight: usize, bias: usize, mean: usize, var: usize, eps: f32 },
-    Relu(StepId),
-    Avg(StepId, Window),
-    Max(StepId, Window),
-    GlobalAvg(StepId),
-    Flatten(StepId),
-    Add(StepId, StepId),
-    Place(Placement),
+    Conv { x: NodeId, weight: Range<usize>, bias: Option<Range<usize>>, window: Window },
+    Linear { x: NodeId, weight: Range<usize>, bias: Option<Range<usize>>, inputs: usize },
+    Norm { x: NodeId, weight: usize, bias: usize, mean: usize, var: usize, eps: f32 },
+    Relu(NodeId),
+    Avg(NodeId, Window),
+    Max(NodeId, Window),
+    GlobalAvg(NodeId),
+    Flatten(NodeId),
+    Add(NodeId, NodeId),
+    Place(NodeId, Vec<Placed>),
 }
 
 /// Buffers of a pass, to be reused from batch to batch.
 #[derive(Default)]
 pub struct Workspace {
-    /// Results of the steps.
+    /// Values of the nodes.
     values: Vec<Vec<Lanes>>,
     /// Gradients by them.
     grads: Vec<Vec<Lanes>>,
@@ -67,36 +70,19 @@ pub struct Workspace {
 }
 
 impl Chain {
-    /// Checks a model and resolves its shapes and offsets. `placement` is that of an expression of the model
-    /// ([`slvr_compiler::types::eval::placement`]).
-    pub fn new(
-        model: &Model,
-        placement: impl Fn(StepId) -> Option<Placement>,
-    ) -> Result<Chain, NetError> {
-        let mut nodes: Vec<Node> = Vec::with_capacity(model.steps.len());
-        for (index, step) in model.steps.iter().enumerate() {
-            let placed = placement(index);
-            if !trains(&nodes, &step.kind) && placed.is_none() {
-                return Err(NetError::Untrained { step: index, name: step.name.clone() });
-            }
-            let node = sizes(&step.shape).and_then(|shape| {
-                let op = match placed {
-                    Some(placed) => place(&nodes, placed, &shape)?,
-                    None => resolve(model, &nodes, &step.kind, &shape)?,
-                };
-                let area = elements(shape.get(1..)?)?;
-                Some(Node { op, lead: shape[0], area, shape })
-            });
-            nodes
-                .push(node.ok_or_else(|| NetError::Step { step: index, name: step.name.clone() })?);
-        }
-        let (first, last) = nodes.first().zip(nodes.last()).ok_or(NetError::Ends)?;
-        let inputs = nodes.iter().filter(|node| matches!(node.op, Op::Input)).count();
-        if inputs != 1 || !matches!(first.op, Op::Input) || last.area != 1 {
-            return Err(NetError::Ends);
-        }
-        let outline = Outline::new(model, first.shape.clone(), last.lead)?;
-        Ok(Chain { nodes, outline })
+    /// The first model of a program, if it is a chain.
+    pub fn new(program: &Program) -> Option<Chain> {
+        let model = program.models.first()?;
+        let mut reader = Reader { program, model, nodes: Vec::new(), of: HashMap::new() };
+        let x = reader.push(Op::Input, &model.input)?;
+        reader.of.insert(model.x, x);
+        let last = reader.body(&model.body)?;
+        let mut nodes = reader.nodes;
+        nodes.truncate(last + 1);
+        let (first, last) = (nodes.first()?, nodes.last()?);
+        (last.area == 1).then_some(())?;
+        let outline = Outline::new(model, first.shape.clone(), last.lead).ok()?;
+        Some(Chain { nodes, outline })
     }
 
     /// Samples for one thread: as many as are computed side by side, or twice as many where the model is small.
@@ -204,7 +190,7 @@ impl Chain {
                 }
                 Op::Flatten(x) => add_all(&mut before[*x], dy),
                 Op::Add(a, b) => [*a, *b].iter().for_each(|x| add_all(&mut before[*x], dy)),
-                Op::Place(Placement { of, entries }) => {
+                Op::Place(of, entries) => {
                     for (placed, d) in entries.iter().zip(dy) {
                         if let Placed::Entry(at) = placed {
                             before[*of][*at].add(d);
@@ -216,7 +202,7 @@ impl Chain {
         loss
     }
 
-    /// Results of all steps for at most [`LANES`] images.
+    /// Values of all nodes for at most [`LANES`] images.
     fn forward(&self, weights: &[f32], images: &[f32], space: &mut Workspace) {
         let Workspace { values, scratch, .. } = space;
         values.resize_with(self.nodes.len(), Vec::new);
@@ -265,7 +251,7 @@ impl Chain {
                     y.copy_from_slice(&before[*a]);
                     add_all(y, &before[*b]);
                 }
-                Op::Place(Placement { of, entries }) => {
+                Op::Place(of, entries) => {
                     for (y, placed) in y.iter_mut().zip(entries) {
                         *y = match placed {
                             Placed::Entry(at) => before[*of][*at],
@@ -343,96 +329,104 @@ fn elements(shape: &[usize]) -> Option<usize> {
     shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d))
 }
 
-/// Whether the derivative of a step is known.
-fn trains(nodes: &[Node], kind: &StepKind) -> bool {
-    match kind {
-        StepKind::Input | StepKind::Add(..) => true,
-        StepKind::Compute { .. } => false,
-        StepKind::Layer { layer, x, .. } => match layer {
-            Layer::Conv2d { kernel: [h, w], conv, pad_w, .. } => h == w && conv.pad == *pad_w,
-            Layer::Linear { .. } => nodes.get(*x).is_none_or(|node| node.shape.len() == 1),
-            Layer::BatchNorm { .. }
-            | Layer::Relu
-            | Layer::AvgPool { .. }
-            | Layer::MaxPool { .. }
-            | Layer::GlobalAvgPool
-            | Layer::Flatten
-            | Layer::Identity => true,
-        },
+/// A model whose values are being resolved.
+struct Reader<'a> {
+    program: &'a Program,
+    model: &'a Model,
+    nodes: Vec<Node>,
+    of: HashMap<VarId, NodeId>,
+}
+
+impl Reader<'_> {
+    fn push(&mut self, op: Op, shape: &[u64]) -> Option<NodeId> {
+        let shape = sizes(shape)?;
+        let area = elements(&shape[1..])?;
+        self.nodes.push(Node { op, lead: shape[0], area, shape });
+        Some(self.nodes.len() - 1)
     }
-}
 
-/// A placement whose places are there; `None` if one is not.
-fn place(nodes: &[Node], placed: Placement, shape: &[usize]) -> Option<Op> {
-    let len = elements(&nodes.get(placed.of)?.shape)?;
-    let inside = |placed: &Placed| match placed {
-        Placed::Entry(at) => *at < len,
-        Placed::Number(_) => true,
-    };
-    let fits = placed.entries.len() == elements(shape)? && placed.entries.iter().all(inside);
-    fits.then_some(Op::Place(placed))
-}
+    /// The one value of a body.
+    fn body(&mut self, body: &Body) -> Option<NodeId> {
+        for definition in &body.lets {
+            let ([var], Source::Value(value)) = (&definition.vars[..], &definition.source) else {
+                return None;
+            };
+            let node = self.value(value)?;
+            self.of.insert(*var, node);
+        }
+        let [value] = &body.values[..] else { return None };
+        self.value(value)
+    }
 
-/// A step's kind with operands, parameters and result shape checked; `None` if they do not fit.
-fn resolve(model: &Model, nodes: &[Node], kind: &StepKind, shape: &[usize]) -> Option<Op> {
-    let (layer, x, params) = match kind {
-        StepKind::Input => return (sizes(&model.input)? == shape).then_some(Op::Input),
-        StepKind::Add(a, b) => {
-            let same = |x: &StepId| nodes.get(*x).is_some_and(|node| node.shape == shape);
-            return (same(a) && same(b)).then_some(Op::Add(*a, *b));
+    /// The value of an expression, unless its derivative is not known here.
+    fn value(&mut self, e: &Expr) -> Option<NodeId> {
+        let shape = e.ty.shape();
+        if let ExprKind::Var(var) = &e.kind {
+            return self.of.get(var).copied();
         }
-        // Refused before, with its name.
-        StepKind::Compute { .. } => return None,
-        StepKind::Layer { layer, x, params } => (layer, *x, params),
-    };
-    let from = nodes.get(x)?;
-    let image = || <[usize; 3]>::try_from(from.shape.as_slice()).ok();
-    let slot = |at: usize, shape: &[usize]| {
-        let param = model.params.get(*params.get(at)?)?;
-        slot(model, param).filter(|_| sizes(&param.shape).is_some_and(|found| found == shape))
-    };
-    let bias = |there: bool, out: usize| match there {
-        true => slot(1, &[out]).map(Some),
-        false => Some(None),
-    };
-    let same = from.shape == shape;
-    let pooled = |k, stride| {
-        let [c, h, w] = image()?;
-        let k = usize::try_from(k).ok()?;
-        Window::new([c, h, w], k, &Conv::new(stride, 0)).filter(|win| [c, win.oh, win.ow] == shape)
-    };
-    Some(match *layer {
-        Layer::Conv2d { kernel: [k, _], conv, bias: with_bias, .. } => {
-            let [c, h, w] = image()?;
-            let &[out, oh, ow] = shape else { return None };
-            let k = usize::try_from(k).ok()?;
-            let window = Window::new([c, h, w], k, &conv)?;
-            ([oh, ow] == [window.oh, window.ow]).then_some(())?;
-            let depth = conv.kernel_channels(c as u64, out as u64)? as usize;
-            let weight = slot(0, &[out, depth, k, k])?;
-            let bias = bias(with_bias, out)?;
-            Op::Conv { x, weight, bias, window }
+        if let Some(placed) = placement(self.program, e) {
+            let of = *self.of.get(&placed.of)?;
+            return self.push(Op::Place(of, placed.entries), &shape);
         }
-        Layer::Linear { bias: with_bias, .. } => {
-            let (&[inputs], &[out]) = (from.shape.as_slice(), shape) else { return None };
-            let weight = slot(0, &[out, inputs])?;
-            let bias = bias(with_bias, out)?;
-            Op::Linear { x, weight, bias, inputs }
+        match &e.kind {
+            ExprKind::Let(body) => self.body(body),
+            ExprKind::Binary(BinOp::Add, a, b) => {
+                let (a, b) = (self.value(a)?, self.value(b)?);
+                let same = |x: NodeId| {
+                    self.nodes[x].shape.iter().map(|&d| d as u64).eq(shape.iter().copied())
+                };
+                (same(a) && same(b)).then_some(())?;
+                self.push(Op::Add(a, b), &shape)
+            }
+            ExprKind::Layer(layer, args) => {
+                let (x, params) = args.split_first()?;
+                let x = self.value(x)?;
+                let param = |e: &Expr| match e.kind {
+                    ExprKind::Var(var) => {
+                        slot(self.model, &self.model.params[*self.model.read.get(&var)?])
+                    }
+                    _ => None,
+                };
+                let params = params.iter().map(param).collect::<Option<Vec<_>>>()?;
+                match layer {
+                    Layer::Identity => Some(x),
+                    _ => self.layer(layer, x, &params).and_then(|op| self.push(op, &shape)),
+                }
+            }
+            _ => None,
         }
-        Layer::BatchNorm { eps, .. } => {
-            same.then_some(())?;
-            let starts = |at| Some(slot(at, &shape[..1])?.start);
-            let (weight, bias, mean, var) = (starts(0)?, starts(1)?, starts(2)?, starts(3)?);
-            Op::Norm { x, weight, bias, mean, var, eps: eps as f32 }
-        }
-        Layer::Relu => same.then_some(Op::Relu(x))?,
-        Layer::AvgPool { k, stride } => Op::Avg(x, pooled(k, stride)?),
-        Layer::MaxPool { k, stride } => Op::Max(x, pooled(k, stride)?),
-        Layer::GlobalAvgPool => {
-            let [c, _, _] = image()?;
-            (shape == [c]).then_some(Op::GlobalAvg(x))?
-        }
-        Layer::Flatten => (shape == [from.lead * from.area]).then_some(Op::Flatten(x))?,
-        Layer::Identity => return None,
-    })
+    }
+
+    /// A layer of a value, with the places of its parameters among the weights.
+    fn layer(&self, layer: &Layer, x: NodeId, params: &[Range<usize>]) -> Option<Op> {
+        let from = &self.nodes[x];
+        let pooled = |k: u64, stride| {
+            let image = <[usize; 3]>::try_from(from.shape.as_slice()).ok()?;
+            Window::new(image, usize::try_from(k).ok()?, &Conv::new(stride, 0))
+        };
+        let weight = || params.first().cloned();
+        Some(match *layer {
+            Layer::Conv2d { kernel: [k, wide], conv, pad_w, .. } => {
+                (k == wide && conv.pad == pad_w).then_some(())?;
+                let image = <[usize; 3]>::try_from(from.shape.as_slice()).ok()?;
+                let window = Window::new(image, usize::try_from(k).ok()?, &conv)?;
+                Op::Conv { x, weight: weight()?, bias: params.get(1).cloned(), window }
+            }
+            Layer::Linear { .. } => {
+                let &[inputs] = from.shape.as_slice() else { return None };
+                Op::Linear { x, weight: weight()?, bias: params.get(1).cloned(), inputs }
+            }
+            Layer::BatchNorm { eps, .. } => {
+                let [weight, bias, mean, var] = params else { return None };
+                let [weight, bias, mean, var] = [weight, bias, mean, var].map(|p| p.start);
+                Op::Norm { x, weight, bias, mean, var, eps: eps as f32 }
+            }
+            Layer::Relu => Op::Relu(x),
+            Layer::AvgPool { k, stride } => Op::Avg(x, pooled(k, stride)?),
+            Layer::MaxPool { k, stride } => Op::Max(x, pooled(k, stride)?),
+            Layer::GlobalAvgPool => Op::GlobalAvg(x),
+            Layer::Flatten => Op::Flatten(x),
+            Layer::Identity => return None,
+        })
+    }
 }

@@ -1,23 +1,24 @@
 //! [`super::chain`]: what it refuses, how it starts, and that images do not know of each other. Its values and gradients are
 //! compared with those of graphs beside these ([`super::general`]).
 
-use super::error::NetError;
 use super::kernels::LANES;
 use super::net::{Net, Workspace};
 use super::random::{Purpose, Random};
-use super::testing::{digits_net, model, program, random_chain};
-use slvr_compiler::types::Body;
-use slvr_compiler::types::layer::Layer;
-use slvr_compiler::types::model::{Model, StepKind};
+use super::testing::{digits_net, net, program, random_chain};
+use slvr_compiler::types::{ExprKind, Source};
 
 #[test]
 fn random_models_have_every_kind_of_step() {
     let mut seen = std::collections::BTreeSet::new();
     for seed in 0..40 {
         let text = random_chain(&mut Random::new(seed, Purpose::Caller, [0, 0]));
-        seen.extend(model("Net", &text).steps.iter().map(|step| {
-            let text = match &step.kind {
-                StepKind::Layer { layer, .. } => format!("{layer:?}"),
+        let (program, _) = program("Net", &text);
+        seen.extend(program.models[0].body.lets.iter().map(|definition| {
+            let text = match &definition.source {
+                Source::Value(e) => match &e.kind {
+                    ExprKind::Layer(layer, _) => format!("{layer:?}"),
+                    other => format!("{other:?}"),
+                },
                 other => format!("{other:?}"),
             };
             text.split([' ', '(']).next().unwrap_or_default().to_owned()
@@ -32,8 +33,18 @@ fn a_model_whose_expressions_only_place_is_a_chain() {
     let (program, sources) = program("ResNet20[2,8]", "");
     let net = Net::of(&program, &sources).expect("a chain");
     assert!(net.is_chain());
-    let Err(refused) = Net::new(&program.models[0]) else { panic!("no layer of the compiler") };
-    assert!(matches!(refused, NetError::Untrained { .. }), "{refused}");
+}
+
+/// What is given a name inside a block is a layer or a sum as any other.
+#[test]
+fn a_model_with_definitions_is_a_chain() {
+    let text = "block Half(x) { fc: linear[4, 4]; let y = x |> fc; let z = y |> relu; z + y }
+        model Net(x: fix[4]) -> fix[3] {
+            half: Half; last: linear[4, 3];
+            let y = (x |> half) + x;
+            y |> relu |> last
+        }";
+    assert!(net("Net", text).is_chain());
 }
 
 /// Images are computed side by side, and none of them knows of the others, however many there are.
@@ -74,9 +85,10 @@ fn an_image_gives_the_same_in_a_batch_of_any_size() {
 
 #[test]
 fn initial_weights_are_kaiming_uniform() {
-    let model = digits_net();
+    let (program, sources) = program("DigitsNet", "");
+    let model = &program.models[0];
     assert_eq!(model.len, 3658);
-    let net = Net::new(&model).unwrap();
+    let net = Net::of(&program, &sources).unwrap();
     let weights = net.init(7);
     for (pair, fan_in) in model.params.chunks(2).zip([9, 72, 64, 32]) {
         let part = |i: usize| {
@@ -93,7 +105,7 @@ fn initial_weights_are_kaiming_uniform() {
     }
     let text =
         "model Norm(x: fix[2, 3, 3]) -> fix[2] { n: batch_norm[2]; x |> n |> global_avg_pool }";
-    let norm = Net::new(&self::model("Norm", text)).unwrap().init(7);
+    let norm = self::net("Norm", text).init(7);
     assert_eq!(norm, [1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 1.0]);
     assert_eq!(weights, net.init(7));
     assert_ne!(weights, net.init(8));
@@ -102,7 +114,7 @@ fn initial_weights_are_kaiming_uniform() {
 #[test]
 fn the_first_of_equal_outputs_is_predicted() {
     let text = "model Three(x: fix[2]) -> fix[3] { fc: linear[2, 3]; x |> fc }";
-    let net = Net::new(&model("Three", text)).unwrap();
+    let net = net("Three", text);
     let predict = |bias: [f32; 3]| {
         let weights = [&[0.0; 6][..], &bias].concat();
         net.predict(&weights, &[0.0, 0.0], &mut Workspace::default())
@@ -111,46 +123,15 @@ fn the_first_of_equal_outputs_is_predicted() {
     assert_eq!(predict([0.0, 0.0, 0.0]), [0]);
 }
 
+/// What is computed otherwise has its derivative from the graph.
 #[test]
-fn models_that_contradict_themselves_are_refused() {
-    let good = digits_net();
-    let refuse = |change: &dyn Fn(&mut Model)| {
-        let mut model = good.clone();
-        change(&mut model);
-        Net::new(&model).unwrap_err()
-    };
-    let step = |error| match error {
-        NetError::Step { step, .. } => step,
-        other => panic!("{other:?}"),
-    };
-    assert_eq!(step(refuse(&|m| m.steps[1].shape[0] = 9)), 1);
-    assert_eq!(step(refuse(&|m| m.params[0].shape[2] = 2)), 1);
-    assert_eq!(step(refuse(&|m| m.params[2].offset = u64::MAX)), 4);
-    let plain = |layer, x| StepKind::Layer { layer, x, params: Vec::new() };
-    assert_eq!(step(refuse(&|m| m.steps[2].kind = plain(Layer::Relu, 2))), 2);
-    assert_eq!(step(refuse(&|m| m.steps[2].kind = plain(Layer::Relu, 99))), 2);
-    let pool = Layer::AvgPool { k: 2, stride: 0 };
-    assert_eq!(step(refuse(&|m| m.steps[3].kind = plain(pool.clone(), 2))), 3);
-    assert_eq!(step(refuse(&|m| m.steps[0].shape = vec![1, 8, u64::MAX])), 0);
-    assert_eq!(step(refuse(&|m| m.len = 10)), 1);
-    assert_eq!(refuse(&|m| m.steps.clear()), NetError::Ends);
-    assert_eq!(refuse(&|m| m.steps.truncate(3)), NetError::Ends);
-}
-
-/// A model whose expressions have no derivative here is refused with a message that says what is trained.
-#[test]
-fn models_that_compute_expressions_are_refused() {
-    let mut model = digits_net();
-    let body = Body { lets: Vec::new(), values: Vec::new() };
-    model.steps[2].kind = StepKind::Compute { operands: Vec::new(), body };
-    "act".clone_into(&mut model.steps[2].name);
-    let refused = Net::new(&model).unwrap_err();
-    assert_eq!(refused, NetError::Untrained { step: 2, name: "act".into() });
-    assert!(refused.to_string().contains("cannot be trained here"), "{refused}");
-    let mut model = digits_net();
-    if let StepKind::Layer { layer: Layer::Conv2d { pad_w, .. }, .. } = &mut model.steps[1].kind {
-        *pad_w = 3;
+fn models_of_other_layers_and_expressions_are_no_chains() {
+    assert!(digits_net().is_chain());
+    for step in ["x |> tanh", "x * x", "x + [1 for i in 4]", "x + w", "x |> conv1d"] {
+        let text = format!(
+            "block step(x) {{ w: param[4]; conv1d: linear[2, 2]; let y = {step}; y }}
+            model Net(x: fix[4]) -> fix[3] {{ step: step; last: linear[4, 3]; x |> step |> last }}"
+        );
+        assert!(!net("Net", &text).is_chain(), "{step}");
     }
-    let refused = Net::new(&model).unwrap_err();
-    assert!(matches!(refused, NetError::Untrained { step: 1, .. }), "{refused}");
 }

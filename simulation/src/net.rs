@@ -8,7 +8,6 @@ use super::general::General;
 use super::loss::first_largest;
 use slvr_compiler::source::Sources;
 use slvr_compiler::types::Program;
-use slvr_compiler::types::eval::placement;
 use slvr_compiler::types::model::Model;
 use std::ops::Range;
 
@@ -70,18 +69,11 @@ impl Outline {
 pub struct Workspace(chain::Workspace);
 
 impl Net {
-    /// A chain of the compiler's layers; other models need [`Net::of`].
-    pub fn new(model: &Model) -> Result<Net, NetError> {
-        Ok(Net(Kind::Chain(Chain::new(model, |_| None)?)))
-    }
-
-    /// The model of [`PROGRAM`], whatever it contains.
+    /// The first model of a program: of [`PROGRAM`], unless it is a chain.
     pub fn of(program: &Program, sources: &Sources) -> Result<Net, NetError> {
-        let model = program.models.first().ok_or(NetError::Ends)?;
-        match Chain::new(model, |step| placement(program, model, step)) {
-            Ok(chain) => Ok(Net(Kind::Chain(chain))),
-            Err(NetError::Untrained { .. }) => Net::general(program, sources),
-            Err(e) => Err(e),
+        match Chain::new(program) {
+            Some(chain) => Ok(Net(Kind::Chain(chain))),
+            None => Net::general(program, sources),
         }
     }
 

@@ -1,9 +1,8 @@
 //! Models for tests.
 
-use super::net::{BATCH, PROGRAM};
+use super::net::{BATCH, Net, PROGRAM};
 use super::random::Random;
 use slvr_compiler::source::{LoadError, Sources};
-use slvr_compiler::types::model::Model;
 use slvr_compiler::types::{self, Conv, Program};
 
 /// The program that trains a model by its name: one that comes with the compiler, or one of this text.
@@ -19,14 +18,15 @@ pub(super) fn program(model: &str, text: &str) -> (Program, Sources) {
     }
 }
 
-/// The model alone.
-pub(super) fn model(name: &str, text: &str) -> Model {
-    program(name, text).0.models.remove(0)
+/// The same ready to be trained.
+pub(super) fn net(model: &str, text: &str) -> Net {
+    let (program, sources) = program(model, text);
+    Net::of(&program, &sources).expect("a model that is trained")
 }
 
 /// A small convolutional network for 8 x 8 grey images: 3,658 weights.
-pub(super) fn digits_net() -> Model {
-    model("DigitsNet", "")
+pub(super) fn digits_net() -> Net {
+    net("DigitsNet", "")
 }
 
 /// The text of a random model `Net` of a few layers on `[2, 6, 7]`; together they have every kind of step.
@@ -42,6 +42,10 @@ pub(super) fn random_chain(random: &mut Random) -> String {
     let inside = match below(2) {
         0 => "kernel = 1".to_string(),
         _ => format!("kernel = 3, pad = 2, dilation = 2, groups = {channels}"),
+    };
+    let residual = match below(2) {
+        0 => "(x |> inner |> norm) + x",
+        _ => "let y = x |> inner; let z = y |> norm; z + x",
     };
     let (k, step) = (1 + below(2), 1 + below(2));
     let pool = ["avg_pool", "max_pool"][below(2) as usize];
@@ -69,7 +73,7 @@ pub(super) fn random_chain(random: &mut Random) -> String {
         block Residual[channels](x) {{
             inner: conv2d[channels, channels, {inside}, bias = {b}];
             norm: batch_norm[channels];
-            (x |> inner |> norm) + x
+            {residual}
         }}
         model Net(x: fix[2, 6, 7]) -> fix[3] {{
             first: conv2d[2, {channels}, kernel = 3, stride = {stride}, pad = {pad}, dilation = {dilation}, \

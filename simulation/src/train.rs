@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn digits_are_learnt() {
-        let net = Net::new(&testing::digits_net()).unwrap();
+        let net = testing::digits_net();
         let data = idx::digits().unwrap();
         let mut order: Vec<usize> = (0..data.len()).collect();
         Random::new(0, Purpose::Caller, [0, 0]).shuffle(&mut order);
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn threads_do_not_matter() {
-        let net = Net::new(&testing::digits_net()).unwrap();
+        let net = testing::digits_net();
         let data = idx::digits().unwrap().select(&(0..300).collect::<Vec<_>>());
         let sgd = Sgd { rate: 0.1, momentum: 0.5, batch: 100, epochs: 2 };
         let run = |threads| {
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn pieces_add_up_to_the_batch() {
-        let net = Net::new(&testing::digits_net()).unwrap();
+        let net = testing::digits_net();
         let data = idx::digits().unwrap().select(&(0..75).collect::<Vec<_>>());
         let weights = net.init(1);
         let (mut parts, mut whole) = (vec![0.0; net.weights()], vec![0.0; net.weights()]);
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn wrong_data_is_refused() {
-        let net = Net::new(&testing::digits_net()).unwrap();
+        let net = testing::digits_net();
         let weights = net.init(0);
         let error = |data: Dataset| accuracy(&net, &weights, &data).unwrap_err();
         let empty = Dataset::new(vec![1, 8, 8], vec![], vec![]).unwrap();

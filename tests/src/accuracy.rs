@@ -123,7 +123,7 @@ impl Classifier {
     /// If there is no such model, or it cannot be trained.
     pub fn new(model: &str, batch: usize) -> Classifier {
         let case = compile(CLASSIFY, &[("M", model), ("b", &batch.to_string())]);
-        let net = Net::new(&case.program.models[0]).expect("a model for training");
+        let net = Net::of(&case.program, &case.sources).expect("a model for training");
         Classifier { case, net, batch }
     }
 

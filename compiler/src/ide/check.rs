@@ -245,8 +245,11 @@ impl Typed {
     /// Notes shapes and weights of the models of a document, and of their layers.
     fn models(&mut self, document: &Document, file: FileId, program: &Program) {
         for model in &program.models {
-            // The first step is the input, which stands where the model's parameter does.
-            let Some(input) = model.steps.first().filter(|s| s.span.file == file) else { continue };
+            // Its input stands where the model's parameter does.
+            let input = &program.vars[model.x.0 as usize];
+            if input.span.file != file {
+                continue;
+            }
             let blocks = document.tree.items.iter().filter_map(|i| match &i.kind {
                 ItemKind::Block(b) if b.is_model => Some(b),
                 _ => None,
@@ -258,22 +261,23 @@ impl Typed {
                 let text = format!("{from:?} to {to:?}, {len} weights");
                 self.note(key(block.name.span), text, "");
                 for name in block.layers.iter().flat_map(|l| &l.names) {
-                    self.layer(model, name);
+                    self.layer(program, model, name);
                 }
             }
         }
     }
 
     /// Notes the parameters and the result of a layer, which may be a block of several.
-    fn layer(&mut self, model: &Model, layer: &Ident) {
+    fn layer(&mut self, program: &Program, model: &Model, layer: &Ident) {
         const MOST: usize = 8;
         let own = |name: &str| {
             let rest = name.strip_prefix(&layer.name);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
-        let result = model.steps.iter().rfind(|s| own(&s.name));
-        if let Some(step) = result {
-            self.note(key(layer.span), format!("result {:?}", step.shape), "");
+        let vars =
+            model.body.lets.iter().flat_map(|d| &d.vars).map(|v| &program.vars[v.0 as usize]);
+        if let Some(result) = vars.rev().find(|v| own(&v.name)) {
+            self.note(key(layer.span), format!("result {:?}", result.ty.shape()), "");
         }
         for p in model.params.iter().filter(|p| own(&p.name)).take(MOST) {
             self.note(key(layer.span), format!("`{}` {:?}", p.name, p.shape), "");

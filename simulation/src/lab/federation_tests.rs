@@ -10,10 +10,9 @@ use super::rule::{Answers, Declared, Rule, Step};
 use super::tests::{digits, graph_with, setting};
 use super::world::{Setting, Split, World, WorldError};
 use crate::data::Dataset;
-use crate::net::Net;
 use crate::partition::{Partition, partition};
 use crate::random::{Purpose, Random};
-use crate::testing::{digits_net, model};
+use crate::testing::{digits_net, net, program};
 use crate::train::{Sgd, descend};
 use slvr_compiler::noise::Words;
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,7 +25,7 @@ fn numbered(n: usize) -> Dataset {
 
 fn world(setting: Setting) -> Result<World, WorldError> {
     let text = "model Four(x: fix[2]) -> fix[4] { fc: linear[2, 4]; x |> fc }";
-    let net = Net::new(&model("Four", text)).expect("a chain");
+    let net = net("Four", text);
     World::new(net, &Split { train: numbered(100), test: numbered(20) }, setting)
 }
 
@@ -53,7 +52,7 @@ fn shares_are_disjoint_and_equal_and_leave_the_public_set_out() {
 
 #[test]
 fn small_alpha_means_unlike_shares() {
-    let net = Net::new(&digits_net()).expect("a chain");
+    let net = digits_net();
     // The largest part of a share that has one label, averaged over clients.
     let [wild, usual, even] = [0.05, 1.0, 1000.0].map(|alpha| {
         let setting = Setting { alpha, samples: 130, ..setting() };
@@ -70,7 +69,7 @@ fn small_alpha_means_unlike_shares() {
 
 #[test]
 fn shares_may_be_unequal_or_of_two_labels_and_are_disjoint() {
-    let net = Net::new(&digits_net()).expect("a chain");
+    let net = digits_net();
     let all = digits();
     for (partition, alpha) in [(Partition::Unequal, 0.5), (Partition::Pathological, 0.5)] {
         let setting = Setting { partition, alpha, samples: 41, ..setting() };
@@ -148,7 +147,7 @@ fn settings_that_make_no_sense_are_refused() {
     ] {
         assert!(matches!(world(wrong), Err(WorldError::Setting(_))));
     }
-    let net = Net::new(&digits_net()).expect("a chain");
+    let net = digits_net();
     let other = World::new(net, &Split { train: numbered(100), test: numbered(20) }, small());
     assert!(matches!(other, Err(WorldError::Net(_))));
 }
@@ -184,8 +183,7 @@ fn sized(name: &str, clients: &str) -> Check {
     let text = slvr_predicates::get(name).expect("a predicate");
     let sizes = [("M", "DigitsNet"), ("m", clients), ("c", "1"), ("b", "10")];
     let graph = graph_with(text, &sizes[..if name.starts_with("slvr") { 4 } else { 2 }]);
-    let (net, model) = (Net::new(&digits_net()).expect("a chain"), digits_net());
-    let model = fill::model_shape(&net, &model);
+    let model = fill::model_shape(&digits_net(), &program("DigitsNet", "").0.models[0]);
     let roles = fill::roles(&graph, &model, &BTreeMap::new()).expect("roles");
     let fast = Fast::new(graph, Some(0)).expect("a tape");
     let sample = digits().test.select(&(0..10).collect::<Vec<_>>());
@@ -241,7 +239,7 @@ fn run(
     check: &Check,
     reveal: impl FnMut(&Step<'_>) -> Result<Vec<f64>, &'static str> + Sync,
 ) -> Result<Vec<f64>, FederationError<&'static str>> {
-    let net = Net::new(&digits_net()).expect("a chain");
+    let net = digits_net();
     let world = World::new(net, &digits(), setting).expect("a world");
     let none = BTreeMap::new();
     let attack = &Chosen::of(attack);
@@ -288,8 +286,7 @@ fn a_part_of_the_clients_takes_part_and_another_in_each_round() {
     let check = sized("secure_aggregation.slvr", "6");
     let (mut rounds, mut own) = (Vec::new(), Vec::new());
     let setting = Setting { part: 0.6, rounds: 4, ..setting() };
-    let world = World::new(Net::new(&digits_net()).expect("a chain"), &digits(), setting.clone())
-        .expect("a world");
+    let world = World::new(digits_net(), &digits(), setting.clone()).expect("a world");
     let seen = run(setting, Attack::named("inf").expect("it"), &check, |step| {
         let sent = check.sent(step);
         own.push(
@@ -322,7 +319,7 @@ fn spy(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
 fn partial_knowledge_is_their_own_and_full_that_of_all() {
     let check = check("secure_aggregation.slvr");
     let attack = Attack { updates: Some(spy), ..Attack::NONE };
-    let net = Net::new(&digits_net()).expect("a chain");
+    let net = digits_net();
     let world = World::new(net, &digits(), Setting { rounds: 1, ..setting() }).expect("a world");
     for (knows, expected) in [(Knows::Partial, 1.0), (Knows::Full, 2.0)] {
         let attack = &Chosen::of(&attack);

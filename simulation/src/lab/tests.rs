@@ -60,7 +60,7 @@ pub(super) fn digits() -> Split {
 
 #[test]
 fn clients_evolve_and_join_as_the_scenarios_say() {
-    let net = Net::new(&digits_net()).expect("a chain");
+    let net = digits_net();
     let shift = |scenario| Some(Shift { scenario, every: 2 });
     let evolving = Setting { shift: shift(Scenario::Evolving), ..setting() };
     let world = World::new(net.clone(), &digits(), evolving).expect("a world");
@@ -201,7 +201,7 @@ fn every_predicate_that_comes_with_the_compiler_can_be_filled() {
         };
         let graph = build::build(&checked.program, &sources).expect("a graph");
         let model = checked.program.models.first().expect("a model");
-        let net = Net::new(model).expect("a chain");
+        let net = Net::of(&checked.program, &sources).expect("a chain");
         let roles = fill::roles(&graph, &fill::model_shape(&net, model), &BTreeMap::new());
         if let Err(e) = roles {
             assert!(!e.to_string().is_empty());

@@ -59,7 +59,7 @@ impl Rule for Honest<'_> {
 /// The inputs of the last round, and who is honest. Only the honest are followed from round to round.
 fn last_round(case: &Case, data: &Split, attack: &Attack, setting: Setting) -> (Inputs, Vec<bool>) {
     let model = &case.program.models[0];
-    let net = Net::new(model).expect("a chain");
+    let net = Net::of(&case.program, &case.sources).expect("a chain");
     let graph = build::build(&case.program, &case.sources).expect("a graph");
     let shape = fill::model_shape(&net, model);
     let roles = fill::roles(&graph, &shape, &BTreeMap::new()).expect("roles");

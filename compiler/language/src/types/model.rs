@@ -1,10 +1,9 @@
-//! A model instance: its parameters and the steps from its input to its output.
+//! A model instance: its parameters, and what it makes of its input.
 
 use super::expr::{Body, VarId};
-use super::layer::Layer;
-use crate::syntax::ast::Span;
+use std::collections::BTreeMap;
 
-/// A model with all sizes bound. Steps are in evaluation order; a step reads earlier ones.
+/// A model with all sizes bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {
     pub name: String,
@@ -16,8 +15,14 @@ pub struct Model {
     pub params: Vec<Param>,
     /// Length of the weight vector.
     pub len: u64,
-    /// Steps; the first is [`StepKind::Input`], the last is the result.
-    pub steps: Vec<Step>,
+    /// The variable of its input.
+    pub x: VarId,
+    /// Which variables are parameters.
+    pub read: BTreeMap<VarId, ParamId>,
+    /// A definition for each layer and for each expression between layers, and the one result. The variable of a layer
+    /// has its dotted name, e.g. `stage1.down.first.conv`, and stands where the layer is applied; that of an expression
+    /// which the source does not name has no name.
+    pub body: Body,
 }
 
 /// A parameter tensor, named as in PyTorch's state dict.
@@ -31,48 +36,5 @@ pub struct Param {
     pub offset: u64,
 }
 
-/// Index of a step of the same model.
-pub type StepId = usize;
-
 /// Index into [`Model::params`].
 pub type ParamId = usize;
-
-#[derive(Clone, Debug, PartialEq)]
-pub struct Step {
-    pub kind: StepKind,
-    pub shape: Vec<u64>,
-    /// Name of the layer, e.g. `stage1.down.first.conv`; empty where the source has none.
-    pub name: String,
-    pub span: Span,
-    /// Where the layer is applied, if the step is all that a block computes.
-    pub applied: Option<Span>,
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum StepKind {
-    Input,
-    /// A layer of the compiler.
-    Layer {
-        layer: Layer,
-        x: StepId,
-        /// Its parameters, in the order of [`Layer::params`].
-        params: Vec<ParamId>,
-    },
-    /// Sum of two of the same shape.
-    Add(StepId, StepId),
-    /// An expression of the language.
-    Compute {
-        /// What its free variables stand for.
-        operands: Vec<(VarId, Operand)>,
-        /// The definitions that it needs, and its one value.
-        body: Body,
-    },
-}
-
-/// What a variable of a model's expression stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operand {
-    /// The result of an earlier step.
-    Step(StepId),
-    Param(ParamId),
-}

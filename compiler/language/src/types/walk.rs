@@ -1,7 +1,6 @@
 //! Walking typed expressions.
 
 use super::expr::{Body, Definition, Expr, ExprKind, FnId, Iterate, Source, VarId};
-use super::model::StepKind;
 use super::program::{Program, Stmt};
 
 impl Expr {
@@ -106,11 +105,7 @@ impl Program {
             }
         }
         self.functions.iter_mut().for_each(|function| function.body.loops_mut(f));
-        for step in self.models.iter_mut().flat_map(|m| &mut m.steps) {
-            if let StepKind::Compute { body, .. } = &mut step.kind {
-                body.loops_mut(f);
-            }
-        }
+        self.models.iter_mut().for_each(|model| model.body.loops_mut(f));
     }
 }
 

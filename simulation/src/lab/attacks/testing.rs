@@ -24,7 +24,7 @@ pub(in crate::lab) struct Scene {
 
 impl Scene {
     pub(in crate::lab) fn new(malicious: usize, params: &[(&str, f64)]) -> Scene {
-        let net = Net::new(&digits_net()).expect("a chain");
+        let net = digits_net();
         let mut random = Random::new(5, Purpose::Caller, [0, 0]);
         let common: Vec<f32> = (0..net.weights()).map(|_| 0.02 * random.normal() as f32).collect();
         let mut around = |spread: f64| -> Vec<f32> {

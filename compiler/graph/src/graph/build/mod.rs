@@ -13,7 +13,7 @@
 //! | `index.rs` | what loop variables and index expressions are worth: a whole axis, a table, or a public tensor known at run time (a sampled committee) |
 //! | `expr.rs`, `ranks.rs` | expressions; sums that are ranks |
 //! | `iterate.rs` | bodies of definitions, and loops, whose steps are written out |
-//! | `model.rs` | the steps of a model |
+//! | `model.rs` | models applied |
 //! | `layer.rs` | layers of the compiler |
 
 mod builder;

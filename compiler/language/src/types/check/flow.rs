@@ -1,25 +1,25 @@
-//! Models: layers applied to an input, with every shape known. A layer of the compiler is a step, and so is every
-//! expression between layers.
+//! Models: layers applied to an input, with every shape known. Each layer of the compiler has a definition, and so has
+//! every expression between layers.
 
 use super::checker::Checker;
 use super::layers::Builder;
 use super::requirements::required;
 use super::value::{
-    Env, Instance, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, shape_text, typed,
+    Env, Instance, Layer, R, Reported, SizeArg, SizeVal, SpecKind, Val, in_place, shape_text, typed,
 };
 use super::world::ItemId;
 use crate::diagnostic::{Hint, codes};
 use crate::syntax::ast::{self, BinaryOp, ItemKind, Secrecy, Span, TypeKind};
-use crate::types::model::{Model, Operand, ParamId, Step, StepId, StepKind};
-use crate::types::{self, Elem, ExprKind, ModelId, Ty, VarId, layer};
+use crate::types::model::{Model, ParamId};
+use crate::types::{BinOp, Body, Definition, Elem, Expr, ExprKind, ModelId, Ty, VarId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-/// Where a value stands in the body of a block.
-struct Body<'l> {
-    /// The name of the block's input.
+/// A block whose body is being checked.
+struct Block<'l> {
+    /// The name of its input.
     input: &'l str,
-    x: StepId,
+    x: Expr,
     /// Dotted name of the block.
     prefix: &'l str,
 }
@@ -66,14 +66,13 @@ impl Checker<'_> {
         };
         let input = self.model_shape(env, ty)?;
         let outer = std::mem::take(&mut self.making);
-        let built = self.build_steps(of, &input);
+        let built = self.build_body(of, name.clone(), input);
         self.making = outer;
-        let (builder, last) = built?;
-        let output = builder.steps[last].shape.clone();
+        let model = built?;
         if let Some(ty) = &block.result {
             let declared = self.model_shape(env, ty)?;
-            if declared != output {
-                let (declared, found) = (shape_text(&declared), shape_text(&output));
+            if declared != model.output {
+                let (declared, found) = (shape_text(&declared), shape_text(&model.output));
                 return codes::SHAPE
                     .error(format!("model `{name}` should return shape {declared}"))
                     .label(block.body.value.span, format!("this has shape {found}"))
@@ -81,32 +80,41 @@ impl Checker<'_> {
                     .refuse(self);
             }
         }
-        let Builder { params, len, steps, .. } = builder;
-        Ok(Model { name, input, output, params, len, steps })
+        Ok(model)
     }
 
-    /// The steps of a model, and the last of them.
-    fn build_steps(&mut self, of: Instance, input: &[u64]) -> R<(Builder, StepId)> {
+    fn build_body(&mut self, of: Instance, name: String, input: Vec<u64>) -> R<Model> {
         let mut b = Builder::default();
         let [param] = of.block.params.as_slice() else { return Err(Reported) };
-        let x = push(&mut b, StepKind::Input, input.to_vec(), "", param.name.span);
         let layers = self.place_layers(&mut b, of, "")?;
-        let last = self.body_steps(&mut b, of, &layers, x, "")?;
-        // The result is the last step.
-        b.steps.truncate(last + 1);
-        self.unread(&b, &layers);
-        Ok((b, last))
+        let (x, value) = self.model_var(&mut b, &param.name.name, input.clone(), param.name.span);
+        let last = self.block_body(&mut b, of, &layers, value, "")?;
+        let is_last = |d: &Definition| matches!(last.kind, ExprKind::Var(v) if d.vars == [v]);
+        let needed = b.lets.iter().position(is_last).map_or(0, |at| at + 1);
+        b.lets.truncate(needed);
+        let body = Body { lets: b.lets, values: vec![last] };
+        let mut vars = BTreeSet::new();
+        body.walk(&mut |e| {
+            if let ExprKind::Var(v) = e.kind {
+                vars.insert(v);
+            }
+        });
+        let params = std::mem::take(&mut self.making.params).into_iter();
+        let read = params.map(|(p, v)| (v, p)).filter(|(v, _)| vars.contains(v)).collect();
+        self.unread(&read, &layers);
+        let output = body.values[0].ty.shape();
+        Ok(Model { name, input, output, params: b.params, len: b.len, x, read, body })
     }
 
     /// The body of a block of one input.
-    fn body_steps(
+    fn block_body(
         &mut self,
         b: &mut Builder,
         of: Instance,
         layers: &[(String, Rc<Layer>)],
-        x: StepId,
+        x: Expr,
         prefix: &str,
-    ) -> R<StepId> {
+    ) -> R<Expr> {
         let ast::Block { params, body, .. } = of.block;
         let [param] = params.as_slice() else { return Err(Reported) };
         let input = &param.name.name;
@@ -114,15 +122,13 @@ impl Checker<'_> {
         let mut required = required(of.block, true).peekable();
         if required.peek().is_some() {
             let mut env = env.clone();
-            let value = self.step_value(b, x, input);
-            env.set(input, value);
+            env.set(input, Val::Expr(x.clone()));
             self.requirements(&mut env, required)?;
         }
         if body.lets.is_empty() {
-            return self.flow(&mut env, b, &Body { input, x, prefix }, &body.value);
+            return self.flow(&mut env, b, &Block { input, x, prefix }, &body.value);
         }
-        let value = self.step_value(b, x, input);
-        env.set(input, value);
+        env.set(input, Val::Expr(x));
         self.compute(b, prefix, body.value.span, |this| {
             let (lets, value) = this.body_of(&mut env, body)?;
             this.pending.extend(lets);
@@ -154,20 +160,8 @@ impl Checker<'_> {
     }
 
     /// Warns of layers that are declared but never applied, and of parameters that are never read.
-    fn unread(&mut self, b: &Builder, layers: &[(String, Rc<Layer>)]) {
-        let mut read = BTreeSet::new();
-        for step in &b.steps {
-            match &step.kind {
-                StepKind::Layer { params, .. } => read.extend(params.iter().copied()),
-                StepKind::Compute { operands, .. } => {
-                    read.extend(operands.iter().filter_map(|(_, o)| match o {
-                        Operand::Param(p) => Some(*p),
-                        Operand::Step(_) => None,
-                    }));
-                }
-                StepKind::Input | StepKind::Add(..) => {}
-            }
-        }
+    fn unread(&mut self, read: &BTreeMap<VarId, ParamId>, layers: &[(String, Rc<Layer>)]) {
+        let read = read.values().copied().collect();
         layers.iter().for_each(|(_, layer)| self.unread_in(layer, layer.span, &read));
     }
 
@@ -196,22 +190,21 @@ impl Checker<'_> {
         }
     }
 
-    /// The result of a step as a value of expressions.
-    fn step_value(&mut self, b: &Builder, step: StepId, name: &str) -> Val {
-        let Step { shape, span, .. } = &b.steps[step];
-        let ty = Ty::tensor(Elem::Fix, shape.iter().copied(), Secrecy::Secret);
-        let var = match self.making.steps.get(&step) {
-            Some(var) => *var,
-            None => {
-                let var = self.var(name, ty.clone(), *span);
-                self.making.steps.insert(step, var);
-                var
-            }
-        };
-        Val::Expr(typed(ExprKind::Var(var), ty, *span))
+    /// A new variable of a model, as a value.
+    fn model_var(
+        &mut self,
+        b: &mut Builder,
+        name: &str,
+        shape: Vec<u64>,
+        span: Span,
+    ) -> (VarId, Expr) {
+        let ty = Ty::tensor(Elem::Fix, shape, Secrecy::Secret);
+        let var = self.var(name, ty.clone(), span);
+        b.vars.insert(var);
+        (var, typed(ExprKind::Var(var), ty, span))
     }
 
-    /// A step that computes an expression.
+    /// A definition of what an expression computes; for a variable of the model none is needed.
     #[inline(never)]
     fn compute(
         &mut self,
@@ -219,7 +212,7 @@ impl Checker<'_> {
         name: &str,
         span: Span,
         check: impl FnOnce(&mut Self) -> R<Val>,
-    ) -> R<StepId> {
+    ) -> R<Expr> {
         let (made, lets) = self.scoped(|this| {
             let value = check(this)?;
             this.settled(value, span)
@@ -235,35 +228,28 @@ impl Checker<'_> {
             }
         };
         self.even(&value)?;
-        if let ExprKind::Var(var) = &value.kind
-            && let Some((step, _)) = self.making.steps.iter().find(|(_, v)| *v == var)
-        {
-            return Ok(*step);
-        }
-        let shape = value.ty.shape();
-        let body = types::Body { lets, values: vec![value] };
-        let mut of_var: BTreeMap<VarId, Operand> = BTreeMap::new();
-        of_var.extend(self.making.params.iter().map(|(p, v)| (*v, Operand::Param(*p))));
-        of_var.extend(self.making.steps.iter().map(|(s, v)| (*v, Operand::Step(*s))));
-        let mut operands = BTreeMap::new();
-        body.walk(&mut |e| {
-            if let ExprKind::Var(v) = e.kind
-                && let Some(operand) = of_var.get(&v)
-            {
-                operands.insert(v, *operand);
+        match value.kind {
+            ExprKind::Var(v) if b.vars.contains(&v) => {
+                Ok(Expr { span: self.vars[v.0 as usize].span, ..value })
             }
-        });
-        let operands = operands.into_iter().collect();
-        Ok(push(b, StepKind::Compute { operands, body }, shape, name, span))
+            _ => Ok(self.model_let(b, name, span, in_place(lets, value))),
+        }
+    }
+
+    /// A definition in a model, and its variable as a value.
+    fn model_let(&mut self, b: &mut Builder, name: &str, span: Span, value: Expr) -> Expr {
+        let (var, of) = self.model_var(b, name, value.ty.shape(), span);
+        b.lets.push(Definition::value(var, value));
+        of
     }
 
     /// An expression in the body of a block.
-    fn flow(&mut self, env: &mut Env, b: &mut Builder, body: &Body, e: &ast::Expr) -> R<StepId> {
-        let input = body.input;
+    fn flow(&mut self, env: &mut Env, b: &mut Builder, of: &Block, e: &ast::Expr) -> R<Expr> {
+        let input = of.input;
         match &e.kind {
             ast::ExprKind::If(c, x, y) => {
                 let taken = if self.condition(env, c)? { x } else { y };
-                self.flow(env, b, body, taken)
+                self.flow(env, b, of, taken)
             }
             ast::ExprKind::Error => Err(Reported),
             _ if !is_flow(input, e) => {
@@ -275,25 +261,24 @@ impl Checker<'_> {
                         .hint(format!("apply it: `{input} |> {text}`"))
                         .refuse(self);
                 }
-                let value = self.step_value(b, body.x, input);
                 let names = env.names.len();
-                env.set(input, value);
-                let step = self.compute(b, body.prefix, e.span, |this| this.expr(env, e));
+                env.set(input, Val::Expr(of.x.clone()));
+                let value = self.compute(b, of.prefix, e.span, |this| this.expr(env, e));
                 env.names.truncate(names);
-                step
+                value
             }
             ast::ExprKind::Binary(BinaryOp::Pipe, x, layer) => {
-                let x = self.flow(env, b, body, x)?;
-                self.through(env, b, body, layer, x, e.span)
+                let x = self.flow(env, b, of, x)?;
+                self.through(env, b, of, layer, x, e.span)
             }
             ast::ExprKind::Call(layer, args) if args.len() == 1 => {
-                let x = self.flow(env, b, body, &args[0])?;
-                self.through(env, b, body, layer, x, e.span)
+                let x = self.flow(env, b, of, &args[0])?;
+                self.through(env, b, of, layer, x, e.span)
             }
             ast::ExprKind::Binary(BinaryOp::Add, x, y) => {
-                let (left, right) = (self.flow(env, b, body, x), self.flow(env, b, body, y));
+                let (left, right) = (self.flow(env, b, of, x), self.flow(env, b, of, y));
                 let (left, right) = (left?, right?);
-                let (p, q) = (b.steps[left].shape.clone(), b.steps[right].shape.clone());
+                let (p, q) = (left.ty.shape(), right.ty.shape());
                 if p != q {
                     let error = codes::SHAPE
                         .error("`+` adds two of the same shape")
@@ -312,9 +297,11 @@ impl Checker<'_> {
                         })
                         .refuse(self);
                 }
-                Ok(push(b, StepKind::Add(left, right), p, body.prefix, e.span))
+                let ty = left.ty.clone();
+                let sum = ExprKind::Binary(BinOp::Add, Box::new(left), Box::new(right));
+                Ok(self.model_let(b, of.prefix, e.span, typed(sum, ty, e.span)))
             }
-            _ => Ok(body.x),
+            _ => Ok(of.x.clone()),
         }
     }
 
@@ -323,25 +310,24 @@ impl Checker<'_> {
         &mut self,
         env: &mut Env,
         b: &mut Builder,
-        body: &Body,
+        of: &Block,
         f: &ast::Expr,
-        x: StepId,
+        x: Expr,
         span: Span,
-    ) -> R<StepId> {
-        if matches!(&f.kind, ast::ExprKind::Name(n) if n == body.input) {
+    ) -> R<Expr> {
+        if matches!(&f.kind, ast::ExprKind::Name(n) if n == of.input) {
             return Err(self.not_a_layer("the input", f.span));
         }
         // Brackets and conditions may read the shape of the input.
         let names = env.names.len();
-        if f.reads(body.input) {
-            let value = self.step_value(b, body.x, body.input);
-            env.set(body.input, value);
+        if f.reads(of.input) {
+            env.set(of.input, Val::Expr(of.x.clone()));
         }
         let made = match self.callee(env, f, 1) {
-            Ok(Val::Layer(layer)) => self.apply_layer(b, &layer, x, f.span),
+            Ok(Val::Layer(layer)) => self.model_layer(b, &layer, x, f.span),
             Ok(callee) => {
-                let value = vec![(self.step_value(b, x, body.input), b.steps[x].span)];
-                self.compute(b, body.prefix, span, |this| this.apply(callee, value, f.span, span))
+                let args = vec![(Val::Expr(x.clone()), x.span)];
+                self.compute(b, of.prefix, span, |this| this.apply(callee, args, f.span, span))
             }
             Err(Reported) => Err(Reported),
         };
@@ -349,61 +335,32 @@ impl Checker<'_> {
         made
     }
 
-    fn apply_layer(
-        &mut self,
-        b: &mut Builder,
-        layer: &Rc<Layer>,
-        x: StepId,
-        at: Span,
-    ) -> R<StepId> {
+    /// A value through a layer. The definitions of a block without definitions of its own are the model's.
+    fn model_layer(&mut self, b: &mut Builder, layer: &Rc<Layer>, x: Expr, at: Span) -> R<Expr> {
         match &layer.kind {
-            SpecKind::Builtin(builtin) => {
+            SpecKind::List(_) => {
                 self.count_application(at)?;
-                let Step { span, shape, .. } = &b.steps[x];
-                let shape = self.shape_of(builtin, Some(layer), (*span, shape), at)?;
-                if matches!(builtin, layer::Layer::Identity) {
-                    return Ok(x);
-                }
-                let (of, params) = (builtin.clone(), layer.params.clone());
-                Ok(push(b, StepKind::Layer { layer: of, x, params }, shape, &layer.name, at))
+                return layer
+                    .inner
+                    .iter()
+                    .try_fold(x, |x, (_, one)| self.model_layer(b, one, x, at));
             }
             SpecKind::Block(id, sizes) => {
                 let item = self.world.item(*id);
                 let ItemKind::Block(block) = &item.kind else { return Err(Reported) };
                 let plain = matches!(block.params.as_slice(), [p] if p.ty.is_none());
-                if !plain || !block.body.lets.is_empty() {
-                    let step = self.compute_layer(b, layer, x, at)?;
-                    if let Step { kind: StepKind::Compute { .. }, applied, .. } = &mut b.steps[step]
-                    {
-                        applied.get_or_insert(at);
-                    }
-                    return Ok(step);
+                if plain && block.body.lets.is_empty() {
+                    self.count_application(at)?;
+                    let of = Instance { id: *id, block, sizes };
+                    return self.inside(*id, sizes, at, |this| {
+                        this.block_body(b, of, &layer.inner, x, &layer.name)
+                    });
                 }
-                self.count_application(at)?;
-                let of = Instance { id: *id, block, sizes };
-                self.inside(*id, sizes, at, |this| {
-                    this.body_steps(b, of, &layer.inner, x, &layer.name)
-                })
             }
-            SpecKind::Function(..) => self.compute_layer(b, layer, x, at),
-            SpecKind::List(_) => {
-                self.count_application(at)?;
-                layer.inner.iter().try_fold(x, |x, (_, one)| self.apply_layer(b, one, x, at))
-            }
-            SpecKind::Param(_) => Err(self.not_a_layer("a parameter", at)),
+            SpecKind::Builtin(_) | SpecKind::Function(..) | SpecKind::Param(_) => {}
         }
-    }
-
-    /// A step that computes a layer as an expression.
-    fn compute_layer(
-        &mut self,
-        b: &mut Builder,
-        layer: &Rc<Layer>,
-        x: StepId,
-        at: Span,
-    ) -> R<StepId> {
-        let value = vec![(self.step_value(b, x, "x"), b.steps[x].span)];
-        self.compute(b, &layer.name, at, |this| this.layer_value(layer, value, at, at))
+        let args = vec![(Val::Expr(x.clone()), x.span)];
+        self.compute(b, &layer.name, at, |this| this.layer_value(layer, args, at, at))
     }
 }
 
@@ -419,9 +376,4 @@ fn is_flow(input: &str, e: &ast::Expr) -> bool {
         }
         _ => false,
     }
-}
-
-fn push(b: &mut Builder, kind: StepKind, shape: Vec<u64>, name: &str, span: Span) -> StepId {
-    b.steps.push(Step { kind, shape, name: name.to_owned(), span, applied: None });
-    b.steps.len() - 1
 }

@@ -5,10 +5,10 @@ use super::value::{Env, IntVal, LayerSpec, R, Reported, SizeArg, SpecKind, Val, 
 use super::world::{ItemId, STD};
 use crate::diagnostic::{Edit, codes, near::did_you_mean};
 use crate::syntax::ast::{self, Arg, ItemKind, Span};
-use crate::types::Index;
 use crate::types::layer::{DefaultSize, LAYERS, Rule, Size};
-use crate::types::model::{Param, Step};
+use crate::types::model::Param;
 use crate::types::number::Number;
+use crate::types::{Definition, Index, VarId};
 use std::collections::BTreeSet;
 
 /// What declares a parameter: `param[10]`.
@@ -23,7 +23,9 @@ pub(super) fn is_layer(name: &str) -> bool {
 pub(super) struct Builder {
     pub params: Vec<Param>,
     pub len: u64,
-    pub steps: Vec<Step>,
+    pub lets: Vec<Definition>,
+    /// Its input and what is defined so far.
+    pub vars: BTreeSet<VarId>,
     /// Layers placed so far.
     pub layers: usize,
     /// Names of parameters so far.

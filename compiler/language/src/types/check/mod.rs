@@ -22,7 +22,7 @@
 //! | `weights.rs` | weights tensor by tensor |
 //! | `call.rs`, `unify.rs`, `parts.rs`, `intrinsics.rs` | calls |
 //! | `layers.rs`, `placed.rs` | what a block declares |
-//! | `flow.rs` | models, step by step |
+//! | `flow.rs` | models: a definition for each layer and each expression between layers |
 //! | `applied.rs` | layers applied in expressions |
 //! | `index.rs` | integers that depend on nothing but loop variables |
 //! | `tys.rs`, `value.rs`, `scope.rs` | types, values and names of the checker |

@@ -6,8 +6,7 @@ use crate::diagnostic::render;
 use crate::source::FileId;
 use crate::syntax::lexer::lex;
 use crate::syntax::{LoadError, Sources, embedded};
-use crate::types::model::StepKind;
-use crate::types::{ExprKind, Intrinsic, Program, Stmt};
+use crate::types::{Expr, ExprKind, Intrinsic, Program, Source, Stmt};
 use proptest::prelude::*;
 use std::fmt::Write;
 
@@ -257,17 +256,25 @@ fn layers_inside_of_others_are_steps_of_their_own_and_share_weights() {
             reveal Net(w, x) to S as y;
         }";
     let p = program(text, "");
-    let steps = p.models[0].steps.iter().filter_map(|step| match &step.kind {
-        StepKind::Layer { params, .. } => Some((step.name.as_str(), params.as_slice())),
+    let model = &p.models[0];
+    let param = |e: &Expr| match e.kind {
+        ExprKind::Var(v) => model.read.get(&v).copied(),
+        _ => None,
+    };
+    let layers = model.body.lets.iter().filter_map(|d| match (&d.vars[..], &d.source) {
+        ([var], Source::Value(Expr { kind: ExprKind::Layer(_, args), .. })) => {
+            let params: Vec<usize> = args.iter().filter_map(param).collect();
+            Some((p.vars[var.0 as usize].name.as_str(), params))
+        }
         _ => None,
     });
-    let expected: [(&str, &[usize]); 4] = [
-        ("layers.1.conv", &[2, 3]),
-        ("layers.0.conv", &[0, 1]),
-        ("layers.0.act", &[]),
-        ("layers.1.conv", &[2, 3]),
+    let expected = [
+        ("layers.1.conv", vec![2, 3]),
+        ("layers.0.conv", vec![0, 1]),
+        ("layers.0.act", vec![]),
+        ("layers.1.conv", vec![2, 3]),
     ];
-    assert_eq!(steps.collect::<Vec<_>>(), expected);
+    assert_eq!(layers.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use super::scope::Scope;
 use super::world::ItemId;
 use crate::syntax::ast::{Block, FileId, Ident, Secrecy, Span};
 use crate::types::layer;
-use crate::types::model::{ParamId, StepId};
+use crate::types::model::ParamId;
 use crate::types::number::Number;
 use crate::types::{
     BinOp, Body, Cond, Definition, Dim, Domain, Elem, Expr, ExprKind, Index, ModelId, PartySet,
@@ -157,8 +157,6 @@ pub(super) struct Making {
     pub applications: usize,
     /// Variables that stand for parameters.
     pub params: BTreeMap<ParamId, VarId>,
-    /// Variables that stand for results of steps.
-    pub steps: BTreeMap<StepId, VarId>,
 }
 
 /// The value of an expression.

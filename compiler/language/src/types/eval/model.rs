@@ -2,10 +2,10 @@
 
 use super::value::Value;
 use super::{EvalError, Machine};
+use crate::types::Conv;
 use crate::types::domain;
 use crate::types::layer::Layer;
-use crate::types::model::{Model, Operand, Param, StepKind};
-use crate::types::{Body, Conv, VarId};
+use crate::types::model::{Model, Param};
 
 type Result<T> = std::result::Result<T, EvalError>;
 
@@ -14,49 +14,11 @@ const MALFORMED: EvalError = EvalError::Malformed("a model's shapes do not fit")
 impl Machine<'_> {
     /// The model's output for one weight vector and one input.
     pub(super) fn apply(&mut self, model: &Model, weights: &Value, input: Value) -> Result<Value> {
-        let mut done: Vec<Value> = Vec::with_capacity(model.steps.len());
-        for step in &model.steps {
-            let at = |id: &usize| done.get(*id).ok_or(MALFORMED);
-            let value = match &step.kind {
-                StepKind::Input => input.clone(),
-                StepKind::Layer { layer: of, x, params } => {
-                    let params: Vec<Value> =
-                        params.iter().map(|p| tensor(model, weights, *p)).collect::<Result<_>>()?;
-                    layer(of, at(x)?, &params, &step.shape)?
-                }
-                StepKind::Add(x, y) => {
-                    let (x, y) = (at(x)?.entries(), at(y)?.entries());
-                    let sum = x.iter().zip(y).map(|(x, y)| x + y).collect();
-                    Value::new(step.shape.clone(), sum)
-                }
-                StepKind::Compute { operands, body } => {
-                    self.compute(model, weights, operands, body, &done)?
-                }
-            };
-            if value.shape != step.shape {
-                return Err(MALFORMED);
-            }
-            done.push(value);
+        self.set(model.x, input)?;
+        for (var, param) in &model.read {
+            self.set(*var, tensor(model, weights, *param)?)?;
         }
-        done.pop().ok_or(MALFORMED)
-    }
-
-    fn compute(
-        &mut self,
-        model: &Model,
-        weights: &Value,
-        operands: &[(VarId, Operand)],
-        body: &Body,
-        done: &[Value],
-    ) -> Result<Value> {
-        for (var, operand) in operands {
-            let value = match operand {
-                Operand::Step(step) => done.get(*step).ok_or(MALFORMED)?.clone(),
-                Operand::Param(p) => tensor(model, weights, *p)?,
-            };
-            self.set(*var, value)?;
-        }
-        self.body(body)?.pop().ok_or(MALFORMED)
+        self.body(&model.body)?.pop().ok_or(MALFORMED)
     }
 }
 
