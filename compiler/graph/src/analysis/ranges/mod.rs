@@ -271,7 +271,7 @@ impl Rule<'_> {
                 let mut range = scaled(a.range, terms);
                 // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
                 if let Some(truncations) = softmax::has_largest(self.view, args[0], axes) {
-                    let stated = self.stated.exp_non_positive;
+                    let stated = self.stated.of(Function::ExpNonPositive);
                     let off = stated.units + 2.0 + truncations * self.stated.truncation;
                     let one = power(self.g.frac_of(self.id));
                     range.0 = range.0.max(one * (1.0 - stated.relative) - off);
