@@ -1,5 +1,5 @@
 //! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a
-//! malicious party (`masked`).
+//! malicious party (`ahead`).
 //!
 //! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
 //! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
@@ -48,7 +48,7 @@ pub fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueId {
     let (own, dup) = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
     let parts = multiplied(e, own, &dealt);
     let parts: Vec<ValueId> = parts.into_iter().map(|own| e.add(Op::Input(own))).collect();
-    let known = Known::new(e, dup, results);
+    let known = Subsets::new(e, dup, results);
     // Of each result the sets of l, by size, with the products of m that each is multiplied by.
     let mut sum: Option<ValueId> = None;
     let mut terms: Vec<BTreeMap<Set, Vec<Set>>> = results.iter().map(|r| terms(r)).collect();
@@ -177,15 +177,15 @@ fn multiplied(e: &mut Emit, x: ValueId, sets: &[Vec<Set>]) -> Vec<ValueId> {
 }
 
 /// Products of the planes that two parties know.
-struct Known {
+struct Subsets {
     sets: Vec<Vec<Set>>,
     /// The planes, products of two and more of them, 0 and 1.
     all: ValueId,
     starts: Vec<u32>,
 }
 
-impl Known {
-    fn new(e: &mut Emit, dup: ValueId, results: &[Vec<Set>]) -> Known {
+impl Subsets {
+    fn new(e: &mut Emit, dup: ValueId, results: &[Vec<Set>]) -> Subsets {
         let sets = subsets(results.iter().flatten(), 2);
         let mut all = vec![dup];
         all.extend(multiplied(e, dup, &sets));
@@ -195,7 +195,7 @@ impl Known {
         for &x in &all {
             starts.push(starts[starts.len() - 1] + e.ty(x).bits());
         }
-        Known { sets, all: e.stack(all), starts }
+        Subsets { sets, all: e.stack(all), starts }
     }
 
     /// For each result a sum of products; the product of nothing is 1.
