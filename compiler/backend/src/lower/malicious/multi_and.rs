@@ -15,7 +15,7 @@
 //! products of masks one by one, for proofs: derived for this project.
 
 use super::{plus, shared};
-use crate::cost::{NetProfile, Tuning};
+use crate::cost::{BIT_PRICE, BLOCK_ENTRY_PRICE, NetProfile, Tuning};
 use crate::lower::common::words::even;
 use crate::lower::{Emit, Family};
 use slvr_circuit::multi_and::MultiAnd;
@@ -217,20 +217,9 @@ impl Subsets {
     }
 }
 
-/// Seconds that a party computes for the proof of one word of a column of statements.
-pub(super) const WORD: f64 = 1.5e-7;
-
-/// The same of one bit: 64 are a word.
-const PROVEN: f64 = WORD / 64.0;
-
 /// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two, and
 /// what making and multiplying it takes besides.
 const COLUMNS: f64 = 8.0;
-
-/// Seconds for each entry of a block, however few elements there are: a product and its statements. So chosen that
-/// rounds are saved only where runs became faster: with four tenths of what single numbers take, they did on WAN, and
-/// nowhere slower.
-const ENTRY: f64 = 4e-5;
 
 /// Seconds of a code in such blocks, of each element, of each of which two bits are exchanged.
 pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
@@ -238,14 +227,16 @@ pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
     let bits = f64::from(planes + 2 * 2 * blocks.len() as u32);
     let columns = f64::from(planes) * COLUMNS * elements as f64;
     let entries = f64::from(thermometer_planes(&blocks[..1]));
-    e.target.family().tuning().time(0.0, bits, elements) + columns * PROVEN + entries * ENTRY
+    e.target.family().tuning().time(0.0, bits, elements)
+        + columns * BIT_PRICE
+        + entries * BLOCK_ENTRY_PRICE
 }
 
 /// Seconds of so many products of two bits and their reshares, of each element, on some levels.
 fn reshare_time(levels: u32, products: u32, elements: u64) -> f64 {
     let tuning = NetProfile::lan().tuning();
     let columns = 2.0 * f64::from(products) * elements as f64;
-    tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * PROVEN
+    tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * BIT_PRICE
 }
 
 /// Ways to choose k of n.
@@ -263,7 +254,7 @@ fn price(sizes: &[u32], tuning: Tuning) -> Option<f64> {
     let columns = outputs * (1..=most).map(terms).sum::<u32>() + dealt;
     // Two of three parties exchange, and each party deals for a third.
     let columns = f64::from(columns) * 2.0 / 3.0;
-    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * PROVEN)
+    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * BIT_PRICE)
 }
 
 /// Most nodes of a carry tree: one for every second bit of the longest words.
