@@ -13,9 +13,9 @@ use slvr_compiler::cost;
 use slvr_compiler::diagnostic::{Diagnostic, Edit, render};
 use slvr_compiler::pipeline::{self, Compiled};
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::source::FileId;
+use slvr_compiler::source::{FileId, Sources};
+use slvr_compiler::syntax::embedded;
 use slvr_compiler::syntax::fixes::{apply, fixes};
-use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Program, Stmt};
 use std::path::Path;
 

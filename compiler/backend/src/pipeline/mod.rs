@@ -51,7 +51,7 @@ use slvr_graph::passes::blocks::Blocked;
 use slvr_graph::passes::saturation::{Cut, Fitted};
 use slvr_graph::passes::{self, Level, Pass};
 use slvr_language::diagnostic::{Diagnostic, Severity, codes};
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{Elem, Program};
 

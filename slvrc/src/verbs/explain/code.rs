@@ -6,7 +6,8 @@ use serde_json::json;
 use slvr_compiler::diagnostic::explain::{Examples, Explanation, args, explain};
 use slvr_compiler::diagnostic::{Code, codes, render};
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{Sources, embedded::Embedded};
+use slvr_compiler::source::Sources;
+use slvr_compiler::syntax::embedded::Embedded;
 use slvr_compiler::types::{self, Checked, Options};
 use std::fmt::Write;
 
