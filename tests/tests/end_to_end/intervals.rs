@@ -190,7 +190,7 @@ impl<'a> Check<'a> {
     }
 
     fn unit(&self, node: usize) -> f64 {
-        let id = slvr_compiler::graph::NodeId::from(node as u32);
+        let id = slvr_compiler::graph::NodeId(node as u32);
         (-f64::from(self.optimised().ty(id).frac.unwrap_or(0))).exp2()
     }
 

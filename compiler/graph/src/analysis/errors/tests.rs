@@ -112,11 +112,11 @@ fn no_domain_is_assumed() {
 fn the_dominant_part() {
     let body = "%1 = exp %0 : secret fix.16[1,4] @0\n%2 = neg %1 : secret fix.16[1,4] @0";
     let (_, all) = graph(4, body);
-    let found = all.dominant(NodeId::from(2u32)).expect("it has an error");
-    assert_eq!(found.source, NodeId::from(0u32));
+    let found = all.dominant(NodeId(2)).expect("it has an error");
+    assert_eq!(found.source, NodeId(0));
     assert_eq!(found.rounding, ULP / 2.0);
     let (at, gain) = found.amplifier.expect("it grows");
-    assert!(at == NodeId::from(1u32) && near(gain, 8f64.exp()));
+    assert!(at == NodeId(1) && near(gain, 8f64.exp()));
 }
 
 /// What an output's receiver multiplies by counts.
