@@ -8,7 +8,7 @@ use slvr_circuit::Circuit;
 use slvr_compiler::cost::Cost;
 use slvr_compiler::diagnostic::{Diagnostic, render};
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::source::{LoadError, Sources};
 use slvr_compiler::types::{self, Options};
 use slvr_runtime::party::session::{self, Report};
 use slvr_runtime::share::encode::{Inputs, RawTensor};

@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use slvr_compiler::diagnostic::render::render;
-use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::source::{LoadError, Sources};
 use slvr_compiler::types::{Options, check};
 
 fuzz_target!(|text: &str| {

@@ -6,7 +6,7 @@ use slvr_circuit::{Circuit, Security, artifact};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::{self, Target};
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::Sources;
+use slvr_compiler::source::Sources;
 use slvr_compiler::syntax::ast::FileId;
 use std::collections::BTreeMap;
 use std::path::PathBuf;

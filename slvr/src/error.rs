@@ -1,7 +1,7 @@
 //! What can go wrong, as callers match on it.
 
 use slvr_compiler::diagnostic::{Diagnostic, render};
-use slvr_compiler::syntax::Sources;
+use slvr_compiler::source::Sources;
 use slvr_runtime::party::RunError;
 use std::fmt::{self, Display};
 

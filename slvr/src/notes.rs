@@ -1,7 +1,7 @@
 //! What is said beside a result, to whoever asks for it.
 
 use slvr_compiler::diagnostic::Diagnostic;
-use slvr_compiler::syntax::Sources;
+use slvr_compiler::source::Sources;
 
 /// Something that the caller may want to tell its user.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use crate::error::{Error, Result, Usage};
 use rayon::prelude::*;
 use slvr_compiler::pipeline::common::common;
 use slvr_compiler::pipeline::{Compiled, Encoding};
-use slvr_compiler::syntax::Sources;
+use slvr_compiler::source::Sources;
 use slvr_compiler::syntax::ast::Secrecy;
 use slvr_compiler::types::{Program, Stmt};
 use std::collections::BTreeMap;

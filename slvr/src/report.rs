@@ -6,6 +6,7 @@ use slvr_circuit::openings::{self, Coins, Learns, Opened, Opening};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Lots, artifact};
 use slvr_compiler::analysis::privacy::Privacy;
+use slvr_compiler::pipeline::privacy;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_runtime::party::session::Report;
 use std::path::Path;
@@ -163,7 +164,7 @@ pub fn to_text(
         let (what, to) = (opened(circuit, o), learns(circuit, o.to));
         out += &format!("  {word}      {what} {:?} to {to}{end}\n", o.shape);
     }
-    for (i, line) in noise.iter().flat_map(|p| p.lines()).enumerate() {
+    for (i, line) in noise.into_iter().flat_map(privacy::lines).enumerate() {
         out += &format!("  {:<13} {line}\n", if i == 0 { "noise" } else { "" });
     }
     if let Some(dir) = outputs {

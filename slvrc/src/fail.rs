@@ -5,7 +5,7 @@ use slvr::Error;
 use slvr::notes::Note;
 use slvr_compiler::diagnostic::plain::{message, plain};
 use slvr_compiler::diagnostic::{Diagnostic, render};
-use slvr_compiler::syntax::Sources;
+use slvr_compiler::source::Sources;
 use slvr_runtime::party::RunError;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;

@@ -2,7 +2,7 @@
 
 use crate::diagnostic::render::render;
 use crate::pipeline::{self, Compiled};
-use crate::syntax::{LoadError, Sources};
+use crate::source::{LoadError, Sources};
 use crate::types::{self, Program};
 
 pub(super) fn checked(text: &str, bound: &[(&str, &str)]) -> (Program, Sources) {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use slvr_circuit::{Circuit, artifact};
 use slvr_compiler::cost::{self, NetProfile};
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::source::{LoadError, Sources};
 use slvr_compiler::types;
 use slvr_node::config::identity;
 use slvr_node::hex::{Hex, sha256};

@@ -1,5 +1,5 @@
 //! The innermost loops, compiled several times and picked by what the processor can do: besides
-//! `plane_writer` and `machine` the only code of this crate with `unsafe`.
+//! `plane_writer` the only code of this crate with `unsafe`.
 //!
 //! There are three levels: [`Avx512`] (Ice Lake, Zen 4 and later), [`Avx2`] and [`Portable`]. The crate's
 //! features `avx512` and `avx2` say which of the first two are compiled. Products of matrices are written in

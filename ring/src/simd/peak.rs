@@ -1,6 +1,7 @@
-//! A loop that does nothing but multiply and add in registers: what kernels are measured against.
+//! A loop that does nothing but multiply and add in registers: what kernels are measured against. That of AVX-512 is
+//! written by hand, because compilers prefer vectors of 256 bits.
 
-use super::Isa;
+use super::{Isa, versions};
 
 /// Independent sums, enough to hide the latency of a product.
 const SUMS: usize = 24;
@@ -25,14 +26,16 @@ pub fn multiply_adds(bits: u32, rounds: usize) -> usize {
     rounds * SUMS * lanes
 }
 
-fn portable(rounds: usize, seed: u64) -> u64 {
-    let mut sums = [seed; SUMS];
-    for _ in 0..rounds {
-        for s in &mut sums {
-            *s = s.wrapping_add(s.wrapping_mul(seed));
+versions! {
+    fn portable<[] []>(rounds: usize, seed: u64) -> u64 {
+        let mut sums = [seed; SUMS];
+        for _ in 0..rounds {
+            for s in &mut sums {
+                *s = s.wrapping_add(s.wrapping_mul(seed));
+            }
         }
+        sums.iter().fold(0, |x, y| x ^ y)
     }
-    sums.iter().fold(0, |x, y| x ^ y)
 }
 
 #[cfg(all(target_arch = "x86_64", any(feature = "avx2", feature = "avx512")))]

@@ -183,10 +183,10 @@ fn random_graph(random: &mut Random, members: u64) -> Graph {
     }
     for _ in 0..90 {
         let n = graph.len();
-        let a = NodeId::new(n - 1 - random.below(n).min(random.below(n)));
+        let a = NodeId((n - 1 - random.below(n).min(random.below(n))) as u32);
         let op = drawn(random, graph.shape(a), members);
         let _ = (0..40).find_map(|_| {
-            let args = [a, NodeId::new(random.below(n)), NodeId::new(random.below(n))];
+            let args = [a, NodeId(random.below(n) as u32), NodeId(random.below(n) as u32)];
             // Of a constant it is known that what is looked up is there.
             let there = matches!(graph.op(args[1]), Op::Const(..));
             let count = op.facts().operands.unwrap_or(2);

@@ -2,6 +2,7 @@
 
 use crate::units::{bytes, count, error, per_party, range, taken};
 use slvr_compiler::cost::{LineRow, mean};
+use slvr_compiler::pipeline::privacy;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::precision::PrecisionRow;
 use std::iter;
@@ -109,7 +110,7 @@ pub fn certificate(c: &Certificate) -> Vec<Proven> {
     rows.extend(c.kept.iter().map(|k| {
         ("precision", vec![format!("{} has 16 fraction bits, as others: {}", k.input, k.why)])
     }));
-    rows.extend(c.privacy.iter().map(|p| ("noise", p.lines())));
+    rows.extend(c.privacy.iter().map(|p| ("noise", privacy::lines(p))));
     let rings = c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, "")));
     rows.push(("rings", vec![rings.collect::<Vec<_>>().join(", ")]));
     cuts(c, &mut rows);

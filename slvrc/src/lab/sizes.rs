@@ -11,10 +11,11 @@
 
 use crate::fail::{Rejected, Usage, misuse};
 use slvr::{Build, program};
+use slvr_compiler::source::Sources;
+use slvr_compiler::syntax;
 use slvr_compiler::syntax::ast::{
     Dim, Expr, ExprKind, ItemKind, Predicate, StmtKind, Type, TypeKind,
 };
-use slvr_compiler::syntax::{self, Sources};
 use slvr_simulation::lab::attacks::Attack;
 use std::path::Path;
 

@@ -11,11 +11,11 @@ use slvr_circuit::{Circuit, From, PartySet};
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost;
 use slvr_compiler::diagnostic::{Diagnostic, Edit, render};
-use slvr_compiler::pipeline::Compiled;
+use slvr_compiler::pipeline::{self, Compiled};
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::source::FileId;
+use slvr_compiler::source::{FileId, Sources};
+use slvr_compiler::syntax::embedded;
 use slvr_compiler::syntax::fixes::{apply, fixes};
-use slvr_compiler::syntax::{Sources, embedded};
 use slvr_compiler::types::{Program, Stmt};
 use std::path::Path;
 
@@ -95,7 +95,8 @@ impl Check {
             }
             None => " (defaults and the smallest sizes that fit; no larger ones were found)".into(),
         };
-        let noise = noise.iter().flat_map(|n| n.lines()).map(|line| format!("  {line}\n"));
+        let noise =
+            noise.iter().flat_map(pipeline::privacy::lines).map(|line| format!("  {line}\n"));
         let noise: String = noise.collect();
         let numbers = checked.clients.iter().flat_map(|(_, clients)| clients.lines());
         let numbers: String = numbers.map(|line| format!("  {line}\n")).collect();

@@ -5,7 +5,8 @@ use anyhow::Context;
 use serde_json::{Map, Value, json};
 use slvr::files;
 use slvr_compiler::ide::doc;
-use slvr_compiler::syntax::{self, MAX_SOURCE, Sources, embedded};
+use slvr_compiler::source::Sources;
+use slvr_compiler::syntax::{self, MAX_SOURCE, embedded};
 use std::fs;
 use std::path::{Path, PathBuf};
 

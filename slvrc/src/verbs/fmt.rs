@@ -4,7 +4,8 @@ use crate::fail::{Rejected, say, say_json};
 use anyhow::{Context, bail};
 use serde_json::json;
 use slvr::files;
-use slvr_compiler::syntax::{self, MAX_SOURCE, Sources};
+use slvr_compiler::source::Sources;
+use slvr_compiler::syntax::{self, MAX_SOURCE};
 use std::io::Read;
 use std::path::PathBuf;
 

@@ -7,10 +7,10 @@
 
 use slvr_compiler::diagnostic::{Diagnostic, Edit, Severity, codes, render};
 use slvr_compiler::ide::{Document, Lines, Where};
-use slvr_compiler::source::FileId;
+use slvr_compiler::source::{FileId, LoadError, Sources};
+use slvr_compiler::syntax::embedded;
 use slvr_compiler::syntax::fixes::{apply, fixes};
 use slvr_compiler::syntax::lexer::lex;
-use slvr_compiler::syntax::{LoadError, Sources, embedded};
 use slvr_compiler::types::{Checked, Options, check};
 use slvr_tests::bindings;
 use std::collections::BTreeSet;

@@ -22,7 +22,7 @@ use slvr_compiler::graph::{Graph, Op, eval};
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::{Fine, Options};
 use slvr_compiler::report::given::{GivenReveal, OnInputs};
-use slvr_compiler::syntax::{LoadError, Sources};
+use slvr_compiler::source::{LoadError, Sources};
 use slvr_compiler::types::{Elem, Program};
 use slvr_compiler::{diagnostic::render::render, pipeline, types};
 use slvr_runtime::clear::Evaluator;
@@ -190,7 +190,7 @@ impl<'a> Check<'a> {
     }
 
     fn unit(&self, node: usize) -> f64 {
-        let id = slvr_compiler::graph::NodeId::from(node as u32);
+        let id = slvr_compiler::graph::NodeId(node as u32);
         (-f64::from(self.optimised().ty(id).frac.unwrap_or(0))).exp2()
     }
 

@@ -3,8 +3,8 @@
 
 use slvr_compiler::diagnostic::{Severity, codes};
 use slvr_compiler::ide::library;
+use slvr_compiler::source::{LoadError, Sources};
 use slvr_compiler::syntax::ast::{Dim, Expr, ExprKind, Item, ItemKind, Param, Size, TypeKind};
-use slvr_compiler::syntax::{LoadError, Sources};
 use slvr_compiler::types::{Options, check};
 use std::collections::BTreeSet;
 

@@ -6,7 +6,8 @@
 
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{LoadError, Sources, embedded};
+use slvr_compiler::source::{LoadError, Sources};
+use slvr_compiler::syntax::embedded;
 use slvr_compiler::types::{Checked, Options, check};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

@@ -2,7 +2,7 @@
 
 use super::circuits::{Build, Emitter, Macro, Operand, Right};
 use slvr_circuit::{Dom, Op, ValueId, low_mask};
-use slvr_compiler::analysis::stated::Stated;
+use slvr_compiler::analysis::stated::{Function, Stated};
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::domain;
 use slvr_compiler::graph::ranks::First;
@@ -233,7 +233,7 @@ fn functions() -> Vec<Macro> {
             64,
             &positive,
             Box::new(move |e, x| elementary::recip(e, operand(x[0], 4096, true))),
-            STATED.recip,
+            STATED.of(Function::Recip),
             |x| 1.0 / x[0],
         ),
         function(
@@ -252,7 +252,7 @@ fn functions() -> Vec<Macro> {
             64,
             &positive,
             Box::new(move |e, x| elementary::sqrt(e, operand(x[0], 4096, true))),
-            STATED.sqrt,
+            STATED.of(Function::Sqrt),
             |x| x[0].sqrt(),
         ),
         function(
@@ -260,7 +260,7 @@ fn functions() -> Vec<Macro> {
             64,
             &positive,
             Box::new(move |e, x| elementary::log(e, operand(x[0], 4096, true))),
-            STATED.log,
+            STATED.of(Function::Log),
             |x| x[0].ln(),
         ),
         function(
@@ -268,7 +268,7 @@ fn functions() -> Vec<Macro> {
             64,
             &negative,
             Box::new(|e, x| exponential::non_positive(e, x[0], FRAC)),
-            STATED.exp_non_positive,
+            STATED.of(Function::ExpNonPositive),
             |x| if x[0] < domain::EXP_LOW { 0.0 } else { x[0].exp() },
         ),
         function(
@@ -276,7 +276,7 @@ fn functions() -> Vec<Macro> {
             64,
             &any,
             Box::new(|e, x| exponential::any(e, x[0], FRAC)),
-            STATED.exp,
+            STATED.of(Function::Exp),
             |x| x[0].exp(),
         ),
         function(
@@ -284,7 +284,7 @@ fn functions() -> Vec<Macro> {
             64,
             &any,
             Box::new(|e, x| exponential::tanh(e, x[0], FRAC, 20)),
-            STATED.tanh,
+            STATED.of(Function::Tanh),
             |x| x[0].tanh(),
         ),
     ]
@@ -770,7 +770,7 @@ fn functions_of_splits() -> [Macro; 2] {
                 let y = t2::exponential::exp_non_positive(e, &x, of, 64, tuning());
                 of_pair(e, y)
             }),
-            STATED.exp_non_positive,
+            STATED.of(Function::ExpNonPositive),
             |x| if x[0] < domain::EXP_LOW { 0.0 } else { x[0].exp() },
         ),
         function(
@@ -786,7 +786,7 @@ fn functions_of_splits() -> [Macro; 2] {
                 let y = pieces.eval(e, &x);
                 of_split(e, &y)
             }),
-            STATED.tanh,
+            STATED.of(Function::Tanh),
             |x| x[0].tanh(),
         ),
     ]

@@ -1,7 +1,7 @@
 //! The rows: a function, the family that computes it, and the ranges of its operands.
 
 use slvr_circuit::Op;
-use slvr_compiler::analysis::stated::{Stated, StatedErrors};
+use slvr_compiler::analysis::stated::{Function, Stated, StatedErrors};
 use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::domain;
 use slvr_compiler::lower::{self, Target};
@@ -256,7 +256,7 @@ pub fn rows() -> Vec<Row> {
         "exp(s)",
         ((-14.0, 21.0), &EXP_ENDS[..]),
         exp,
-        |s| s.exp,
+        |s| s.of(Function::Exp),
         &[(Words, &[WIDE]), (Symmetric, &[(-8.0, 8.0)]), (Public, &[WIDE])],
     ));
     let recip = |x: &[f64], _| domain::recip(x[0]);
@@ -265,7 +265,7 @@ pub fn rows() -> Vec<Row> {
         "recip(s)",
         (BITS_24, &POWERS[..]),
         recip,
-        |s| s.recip,
+        |s| s.of(Function::Recip),
         &[
             (Words, &[WIDE]),
             (Symmetric, &[(-4.0, 4.0)]),
@@ -283,7 +283,7 @@ pub fn rows() -> Vec<Row> {
         "sqrt(s)",
         ((-1.0, 256.0 - 2.0), &POWERS[..]),
         sqrt,
-        |s| s.sqrt,
+        |s| s.of(Function::Sqrt),
         &[
             (Words, &[WIDE]),
             (Symmetric, &[(0.0, 1.0)]),
@@ -297,7 +297,7 @@ pub fn rows() -> Vec<Row> {
         "log(s)",
         ((-1.0, 256.0 - 2.0), &POWERS[..]),
         log,
-        |s| s.log,
+        |s| s.of(Function::Log),
         &[
             (Words, &[WIDE]),
             (Symmetric, &[(0.0, 1.0)]),
@@ -311,7 +311,7 @@ pub fn rows() -> Vec<Row> {
         "tanh(s)",
         ((-9.0, 9.0), &[-8.0, 0.0, 8.0][..]),
         tanh,
-        |s| s.tanh,
+        |s| s.of(Function::Tanh),
         &[
             (Words, &[WIDE]),
             (Symmetric, &[(-7.9, 7.9)]),
@@ -358,7 +358,7 @@ pub fn rows() -> Vec<Row> {
         (Dealer, &[(-30000.0, 30000.0)]),
     ] {
         let exp = "[exp(s[i] - max(s[i])) for i in n]";
-        let stated = Bound::Stated(|s| s.exp_non_positive);
+        let stated = Bound::Stated(|s| s.of(Function::ExpNonPositive));
         let (name, op) = ("exp of x - max x", "exp_non_positive");
         all.push(pairs(name, op, exp, family, declared, below_the_largest, stated));
         let text = "[softmax(s[i]) for i in n]";
@@ -408,7 +408,7 @@ fn fine() -> Vec<Row> {
         "sqrt(s)",
         ((-1.0, 1.0), &POWERS[..]),
         sqrt,
-        |s| s.sqrt,
+        |s| s.of(Function::Sqrt),
         &[
             (Symmetric, &[(0.0, 1.0)]),
             (Symmetric, &[(-1.0, 8.0)]),
@@ -422,7 +422,7 @@ fn fine() -> Vec<Row> {
         "recip(s)",
         (BELOW, &POWERS[..]),
         recip,
-        |s| s.recip,
+        |s| s.of(Function::Recip),
         &[(Symmetric, &[(-400.0, 400.0)]), (Symmetric, &[(1.0, 1000.0)])],
     ));
     all.extend(one(

@@ -121,7 +121,8 @@ mod tests {
     use super::*;
     use crate::cost::places;
     use crate::pipeline;
-    use slvr_language::syntax::{LoadError, Sources, embedded::PREDICATES};
+    use slvr_language::source::{LoadError, Sources};
+    use slvr_language::syntax::embedded::PREDICATES;
     use slvr_language::types;
 
     #[test]

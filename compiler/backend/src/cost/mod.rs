@@ -11,7 +11,7 @@
 //! | `links.rs` | what every party and receiver sends and receives in a round |
 //! | `net.rs` | network profiles |
 //! | `seconds.rs` | the time model: rates of a party, seconds of a run |
-//! | `proofs.rs` | what proofs compute |
+//! | `proofs.rs` | what proofs compute, and what lowering weighs it by |
 //! | `tuning.rs` | what rounds and bytes cost, to choose between protocols |
 //! | `critical.rs` | which step each round of the longest chain waits for |
 //! | `lines.rs` | all of it per line of the source, and per step (`gain/hits/conv1`) |
@@ -52,6 +52,7 @@ pub use memory::{
 pub use net::{NetError, NetProfile};
 pub use places::{home, places};
 pub use proofs::proof_work;
+pub(crate) use proofs::{BIT_PRICE, BLOCK_ENTRY_PRICE, TABLE_ENTRY_PRICE, WORD_PRICE};
 pub use seconds::{
     Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort, whole,
 };

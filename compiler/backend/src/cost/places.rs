@@ -5,7 +5,7 @@
 //! through.
 
 use slvr_graph::graph::Graph;
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::syntax::ast::{FileId, Span};
 use slvr_language::types::{Expr, ExprKind, FnId, Program, Stmt};
 

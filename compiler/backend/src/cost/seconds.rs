@@ -1,7 +1,7 @@
 //! The time model: how fast a party is, and the seconds of a run.
 //!
 //! Everything that weighs seconds takes them from here: the estimate that is shown, and the choice between
-//! ways of enforcing long vectors.
+//! ways of enforcing long vectors. Those of proofs are in `proofs.rs`.
 
 use super::count::{Cost, LayerCost, add, most};
 use super::net::NetProfile;

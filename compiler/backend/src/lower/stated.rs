@@ -4,7 +4,7 @@
 //! protocols hold measured errors against them. A change of a protocol that makes an error larger changes
 //! the table, and with it every certificate.
 
-use slvr_graph::analysis::stated::{Stated, StatedErrors};
+use slvr_graph::analysis::stated::{Function, Stated, StatedErrors, by_function};
 
 /// An error of so many units in the last place, and of a power of two relative to the result.
 const fn stated(units: f64, relative: f64) -> Stated {
@@ -21,13 +21,15 @@ const fn part(n: u32) -> f64 {
 /// most 0, reciprocals and hyperbolic tangents by tables) is no further off.
 pub const STATED: StatedErrors = StatedErrors {
     truncation: 1.0,
-    exp: stated(1.5, part(30)),
-    exp_non_positive: stated(1.5, 0.0),
-    recip: stated(1.0, part(20)),
-    sqrt: stated(1.5, part(21)),
-    log: stated(1.5, 0.0),
-    tanh: stated(1.5, 0.0),
     div: stated(2.0, part(19)),
+    functions: by_function([
+        (Function::Exp, stated(1.5, part(30))),
+        (Function::ExpNonPositive, stated(1.5, 0.0)),
+        (Function::Recip, stated(1.0, part(20))),
+        (Function::Sqrt, stated(1.5, part(21))),
+        (Function::Log, stated(1.5, 0.0)),
+        (Function::Tanh, stated(1.5, 0.0)),
+    ]),
 };
 
 const _: () = assert!(STATED.within_most());

@@ -12,7 +12,7 @@ use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{Giver, Graph, build};
 use slvr_graph::passes::{self, saturation};
 use slvr_language::diagnostic::{Edit, Hint};
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::types::{Elem, Program, VarId};
 
 /// A range is halved so often at most.

@@ -26,7 +26,7 @@ use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{self, Giver, Graph, Input};
 use slvr_graph::passes::{self, Level};
 use slvr_language::diagnostic::Diagnostic;
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::types::Program;
 
 /// A program for one number of clients.

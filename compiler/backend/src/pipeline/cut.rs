@@ -11,7 +11,7 @@ use slvr_graph::graph::{Graph, NodeId, Op};
 use slvr_graph::passes::saturation::Cut;
 use slvr_language::diagnostic::rounding::upward;
 use slvr_language::diagnostic::{Diagnostic, codes};
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{Bounded, Program};
 

@@ -14,7 +14,7 @@ use slvr_graph::passes::saturation::{self, Fitted};
 use slvr_graph::passes::{self, Level};
 use slvr_language::diagnostic::rounding::{at_most, upward};
 use slvr_language::diagnostic::{Diagnostic, codes};
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::types::{Bounded, Demand, Expr, ExprKind, Program, SetId, Stmt, VarId};
 
 /// A graph whose last output is a value that a demand is about, with its errors.

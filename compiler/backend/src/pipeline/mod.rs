@@ -6,7 +6,8 @@
 //! | `precision.rs` | how many fraction bits values get |
 //! | `budget.rs` | a circuit within a budget of memory |
 //! | `encoding.rs`, `common.rs` | how inputs are encoded, for every number of clients that may come |
-//! | `demands.rs`, `cut.rs`, `privacy.rs` | what a program demands of errors, of cuts and of noise |
+//! | `demands.rs`, `failure.rs`, `cut.rs` | what a program demands of errors, of how likely a run fails, and of cuts |
+//! | `privacy.rs` | what noise lets through, in words, and what a program demands of it |
 //! | `decisions.rs` | comparisons of which nothing is proven |
 //! | `advice.rs`, `written.rs` | what helps a program that fits no ring, and where its text is changed |
 
@@ -17,9 +18,10 @@ mod cut;
 mod decisions;
 mod demands;
 mod encoding;
+mod failure;
 mod malicious;
 mod precision;
-mod privacy;
+pub mod privacy;
 mod segments;
 #[cfg(test)]
 mod tests;
@@ -49,7 +51,7 @@ use slvr_graph::passes::blocks::Blocked;
 use slvr_graph::passes::saturation::{Cut, Fitted};
 use slvr_graph::passes::{self, Level, Pass};
 use slvr_language::diagnostic::{Diagnostic, Severity, codes};
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{Elem, Program};
 
@@ -426,7 +428,7 @@ fn circuit(
 /// model computes what is not proven.
 fn demands(program: &Program, sources: &Sources, compiled: &Compiled) -> Vec<Diagnostic> {
     let failure = Failure::of(&compiled.optimised, &compiled.guards).with_proofs(&compiled.circuit);
-    let mut refused = failure.check(program);
+    let mut refused = failure::check(program, &failure);
     refused.extend(demands::check(program, sources, compiled));
     refused.extend(cut::check(program, sources, compiled));
     refused.extend(passes::rounded_constants(&compiled.optimised));

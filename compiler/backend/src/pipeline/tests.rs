@@ -1,6 +1,6 @@
 use super::compile;
 use slvr_language::diagnostic::render::render;
-use slvr_language::syntax::{LoadError, Sources};
+use slvr_language::source::{LoadError, Sources};
 use slvr_language::types::{Options, Program, check};
 
 pub(super) fn typed(text: &str) -> (Sources, Program) {

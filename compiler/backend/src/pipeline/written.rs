@@ -2,8 +2,9 @@
 
 use crate::cost;
 use slvr_language::diagnostic::Edit;
+use slvr_language::source::Sources;
 use slvr_language::syntax::ast::{ItemKind, Predicate, Span, StmtKind};
-use slvr_language::syntax::{self, Sources, lexer::lex};
+use slvr_language::syntax::{self, lexer::lex};
 use slvr_language::types::Program;
 
 /// Writes another range for an input or a state, if its own is written out.

@@ -10,9 +10,7 @@
 use super::guard::Guard;
 use crate::graph::{Graph, Op};
 use slvr_circuit::{Circuit, proof};
-use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::syntax::ast::Span;
-use slvr_language::types::{Bounded, Program};
 
 /// A step that may fail.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
@@ -70,35 +68,5 @@ impl Failure {
     /// log2 of the probability that any of them happens; minus infinity if nothing can.
     pub fn log2(&self) -> f64 {
         self.terms.iter().map(|t| t.log2.exp2()).sum::<f64>().log2()
-    }
-
-    /// An error for every demand of the program on it that does not hold.
-    pub fn check(&self, program: &Program) -> Vec<Diagnostic> {
-        let demands = program.demands.iter().filter(|d| d.what == Bounded::Failure);
-        let broken = demands.filter(|d| self.log2() > d.bound.log2());
-        broken
-            .map(|d| {
-                let why = self.terms.first();
-                let what = why.map_or(String::new(), |t| {
-                    format!("; most of it: {} (2^{:.1})", t.what, t.log2)
-                });
-                Diagnostic::error(
-                    codes::CERTIFICATE,
-                    format!("the run fails with probability up to 2^{:.1}{what}", self.log2()),
-                    d.span,
-                    format!("demands at most 2^{:.1}", d.bound.log2()),
-                )
-                .hint(match self.terms.first() {
-                    Some(t) if t.is_proof => {
-                        "against a malicious party every run has a proof, which a false statement passes that rarely; \
-                         demand no less, or take `--security semi-honest`"
-                    }
-                    _ => {
-                        "vectors of at most 256 weights are compared element by element, which never \
-                         fails; a longer one costs a probability that grows with the number of clients"
-                    }
-                })
-            })
-            .collect()
     }
 }

@@ -10,8 +10,8 @@
 //! moved entries come from ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and what
 //! bits are of earlier bits ([`truth_tables`]).
 //!
-//! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), words for people
-//! (`slvr_compiler::report`).
+//! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), diagnostics and reports
+//! (`slvr_backend::pipeline`, `slvr_compiler::report`).
 
 pub mod cuts;
 pub mod errors;

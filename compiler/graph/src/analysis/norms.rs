@@ -108,7 +108,7 @@ mod tests {
             %13 = reshape %12 : secret fix.24[1,1,3] @0\n";
         let found = |of: &str| {
             let g = graph(of, rest);
-            let args = [13u32, 3].map(NodeId::from);
+            let args = [13u32, 3].map(NodeId);
             normalised(&g, &Op::MatMul { trans_b: false }, args).map(|n| (n.power, n.terms))
         };
         assert_eq!(found("0"), Some((0, 3)));

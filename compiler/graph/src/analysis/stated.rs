@@ -44,17 +44,28 @@ impl Stated {
 pub struct StatedErrors {
     /// Of the truncation of a secret, in units in the last place of the result.
     pub truncation: f64,
-    /// Of e^x, for x above the lower end of its domain.
-    pub exp: Stated,
-    /// The same for x that are at most 0.
-    pub exp_non_positive: Stated,
-    /// Of 1 / x.
-    pub recip: Stated,
-    pub sqrt: Stated,
-    pub log: Stated,
-    pub tanh: Stated,
     /// Of x / y.
     pub div: Stated,
+    /// Of functions of one number, in the order of [`Function::ALL`]; of e^x, for x above the lower end of its domain.
+    pub functions: [Stated; Function::ALL.len()],
+}
+
+/// What is stated of each function, where all are there in the order of [`Function::ALL`].
+///
+/// # Panics
+///
+/// If one is out of order: a table does not compile then.
+pub const fn by_function(
+    rows: [(Function, Stated); Function::ALL.len()],
+) -> [Stated; Function::ALL.len()] {
+    let mut all = [rows[0].1; Function::ALL.len()];
+    let mut i = 0;
+    while i < rows.len() {
+        assert!(rows[i].0 as usize == i, "functions are in the order of `Function::ALL`");
+        all[i] = rows[i].1;
+        i += 1;
+    }
+    all
 }
 
 /// Errors of the size that protocols state, for tests of analyses: each function has another one, so that none is taken
@@ -66,13 +77,15 @@ pub const TESTED: StatedErrors = {
     }
     StatedErrors {
         truncation: 1.0,
-        exp: stated(1.5, 30),
-        exp_non_positive: stated(1.5, 29),
-        recip: stated(1.0, 20),
-        sqrt: stated(1.5, 21),
-        log: stated(1.5, 28),
-        tanh: stated(1.5, 27),
         div: stated(2.0, 19),
+        functions: by_function([
+            (Function::Exp, stated(1.5, 30)),
+            (Function::ExpNonPositive, stated(1.5, 29)),
+            (Function::Recip, stated(1.0, 20)),
+            (Function::Sqrt, stated(1.5, 21)),
+            (Function::Log, stated(1.5, 28)),
+            (Function::Tanh, stated(1.5, 27)),
+        ]),
     }
 };
 
@@ -80,16 +93,7 @@ impl StatedErrors {
     /// Of what is computed in real numbers.
     pub const NONE: StatedErrors = {
         let none = Stated { units: 0.0, relative: 0.0 };
-        StatedErrors {
-            truncation: 0.0,
-            exp: none,
-            exp_non_positive: none,
-            recip: none,
-            sqrt: none,
-            log: none,
-            tanh: none,
-            div: none,
-        }
+        StatedErrors { truncation: 0.0, div: none, functions: [none; Function::ALL.len()] }
     };
 
     /// The room that intervals leave around the exact values of functions ([`super::ranges`]).
@@ -99,15 +103,8 @@ impl StatedErrors {
     pub const MOST: Stated = Stated { units: 2.0, relative: 1.0 / 262_144.0 };
 
     /// Of a function of one number.
-    pub fn of(&self, function: Function) -> Stated {
-        match function {
-            Function::Exp => self.exp,
-            Function::ExpNonPositive => self.exp_non_positive,
-            Function::Recip => self.recip,
-            Function::Sqrt => self.sqrt,
-            Function::Log => self.log,
-            Function::Tanh => self.tanh,
-        }
+    pub const fn of(&self, function: Function) -> Stated {
+        self.functions[function as usize]
     }
 
     /// Whether truncation gives one of the two next integers and no function is off by more than
@@ -115,14 +112,13 @@ impl StatedErrors {
     /// when it is compiled.
     pub const fn within_most(&self) -> bool {
         let room = StatedErrors::MOST;
-        self.truncation <= 1.0
-            && room.within(StatedErrors::ROOM)
-            && self.exp.within(room)
-            && self.exp_non_positive.within(room)
-            && self.recip.within(room)
-            && self.sqrt.within(room)
-            && self.log.within(room)
-            && self.tanh.within(room)
-            && self.div.within(room)
+        let mut within =
+            self.truncation <= 1.0 && room.within(StatedErrors::ROOM) && self.div.within(room);
+        let mut i = 0;
+        while i < self.functions.len() {
+            within &= self.functions[i].within(room);
+            i += 1;
+        }
+        within
     }
 }

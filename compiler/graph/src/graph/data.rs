@@ -1,7 +1,6 @@
 //! The data structure: a graph with its interface.
 
 use super::op::Op;
-use petgraph::graph::NodeIndex;
 use slvr_language::syntax::ast::{Secrecy, Span};
 use slvr_language::types::Elem;
 
@@ -9,7 +8,15 @@ use slvr_language::types::Elem;
 pub const FRACTION: u32 = 16;
 
 /// Index of a node.
-pub type NodeId = NodeIndex<u32>;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeId(pub u32);
+
+impl NodeId {
+    /// As an index into per-node tables.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// What is known of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -259,7 +266,7 @@ impl Graph {
 
     /// All nodes, operands before users.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
-        (0..self.nodes.len() as u32).map(NodeId::from)
+        (0..self.nodes.len() as u32).map(NodeId)
     }
 
     pub fn node(&self, id: NodeId) -> &Node {
@@ -295,7 +302,7 @@ impl Graph {
 
     /// Adds a node of a given type; the verifier holds it against [`super::infer`].
     pub fn add_typed(&mut self, op: Op, ty: Type, args: &[NodeId], site: u32) -> NodeId {
-        let id = NodeId::new(self.nodes.len());
+        let id = NodeId(self.nodes.len() as u32);
         self.nodes.push(Node { op, ty, site });
         self.users.push(Vec::new());
         for a in args {

@@ -129,6 +129,52 @@ pub struct Require {
     pub span: Span,
 }
 
+/// What a demand bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demanded {
+    Error,
+    Failure,
+    Cut,
+    Epsilon,
+}
+
+/// A requirement that is a demand on the certificate: `error(x) <= 2^-8`.
+pub struct Demand<'a> {
+    pub of: Demanded,
+    /// The word that says so, and where it stands.
+    pub word: (&'a str, Span),
+    pub args: &'a [Expr],
+    /// What is compared with the bound.
+    pub left: &'a Expr,
+    pub op: BinaryOp,
+    pub bound: &'a Expr,
+}
+
+impl Require {
+    /// `failure`, `cut` and `epsilon(..)` are words of a demand unless something local is called so, and `error(x)`
+    /// always is, whatever functions there are.
+    pub fn demand(&self, is_local: impl Fn(&str) -> bool) -> Option<Demand<'_>> {
+        use BinaryOp::{Ge, Gt, Le, Lt};
+        let ExprKind::Binary(op @ (Le | Lt | Ge | Gt), left, bound) = &self.cond.kind else {
+            return None;
+        };
+        let (head, args) = match &left.kind {
+            ExprKind::Call(f, args) => (f, Some(args.as_slice())),
+            _ => (left, None),
+        };
+        let ExprKind::Name(word) = &head.kind else { return None };
+        let of = match (word.as_str(), args) {
+            ("error", Some(_)) => Demanded::Error,
+            ("failure", None) if !is_local(word) => Demanded::Failure,
+            ("cut", None) if !is_local(word) => Demanded::Cut,
+            ("epsilon", _) if !is_local(word) => Demanded::Epsilon,
+            _ => return None,
+        };
+        let (word, args) = ((word.as_str(), head.span), args.unwrap_or_default());
+        Some(Demand { of, word, args, left, op: *op, bound })
+    }
+}
+
 /// Requirements, `let`s and a result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Body {

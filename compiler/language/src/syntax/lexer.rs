@@ -283,6 +283,7 @@ fn unknown(slice: &str, span: Span) -> Diagnostic {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::syntax::LEXER;
     use crate::syntax::token::KEYWORDS;
     use proptest::prelude::*;
 
@@ -342,12 +343,15 @@ mod tests {
     }
 
     #[test]
-    fn keywords_are_no_names() {
+    fn keywords_are_the_words_that_are_no_names() {
         for word in KEYWORDS {
             let (tokens, _) = kinds(word);
             assert!(!matches!(tokens[..], [Token::Ident(_)]), "{word}");
         }
-        assert!(KEYWORDS.is_sorted());
+        let tokens = LEXER.split("#[token(\"").skip(1).filter_map(|t| t.split('"').next());
+        let mut words: Vec<&str> = tokens.filter(|t| t.starts_with(char::is_alphabetic)).collect();
+        words.sort_unstable();
+        assert_eq!(words, KEYWORDS);
     }
 
     #[test]

@@ -47,7 +47,6 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use crate::source::{LoadError, Loader, Sources};
 pub use limits::{MAX_DIAGNOSTICS, MAX_SOURCE};
 pub use parse::parse;
 pub use print::{format, print, print_expr, print_type, signature};

@@ -146,7 +146,7 @@ pub trait Scopes {
 
     fn stmt(&mut self, stmt: &Stmt) {
         let kind = match &stmt.kind {
-            StmtKind::Require(r) => return self.require(&r.cond),
+            StmtKind::Require(r) => return self.require(r),
             StmtKind::Parties { size, .. } => {
                 size.iter().for_each(|e| self.expr(e));
                 DefKind::Parties
@@ -198,36 +198,19 @@ pub trait Scopes {
         }
     }
 
-    /// `failure`, `cut` and `epsilon(..)` are words of a demand unless something local is called so, and `error(x)`
-    /// always is, whatever functions there are.
-    fn require(&mut self, cond: &Expr) {
-        let ExprKind::Binary(BinaryOp::Le | BinaryOp::Lt | BinaryOp::Ge | BinaryOp::Gt, a, b) =
-            &cond.kind
-        else {
-            return self.expr(cond);
-        };
-        let (head, args) = match &a.kind {
-            ExprKind::Call(f, args) => (&**f, Some(args)),
-            _ => (&**a, None),
-        };
-        let ExprKind::Name(word) = &head.kind else { return self.expr(cond) };
-        let demands = match word.as_str() {
-            "error" => args.is_some(),
-            "failure" | "cut" => args.is_none() && !self.is_local(word),
-            "epsilon" => !self.is_local(word),
-            _ => false,
-        };
-        if !demands {
-            return self.expr(cond);
-        }
-        self.demand(word, head.span);
-        for arg in args.into_iter().flatten() {
+    fn require(&mut self, r: &Require) {
+        let Some(demand) = r.demand(|name| self.is_local(name)) else { return self.expr(&r.cond) };
+        let (word, at) = demand.word;
+        self.demand(word, at);
+        for arg in demand.args {
             match &arg.kind {
-                ExprKind::Name(name) if word == "error" => self.bounded(name, arg.span),
+                ExprKind::Name(name) if demand.of == Demanded::Error => {
+                    self.bounded(name, arg.span)
+                }
                 _ => self.expr(arg),
             }
         }
-        self.expr(b);
+        self.expr(demand.bound);
     }
 
     fn ty(&mut self, ty: &Type) {

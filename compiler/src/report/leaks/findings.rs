@@ -1,6 +1,6 @@
 //! What is found: who learns what, and warnings, as values and as text for people.
 
-use crate::syntax::Sources;
+use crate::source::Sources;
 use crate::syntax::ast::Span;
 use serde::Serialize;
 use std::collections::BTreeMap;

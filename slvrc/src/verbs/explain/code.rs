@@ -5,8 +5,10 @@ use anyhow::bail;
 use serde_json::json;
 use slvr_compiler::diagnostic::explain::{Examples, Explanation, args, explain};
 use slvr_compiler::diagnostic::{Code, codes, render};
+use slvr_compiler::lower::Target;
 use slvr_compiler::pipeline;
-use slvr_compiler::syntax::{Sources, embedded::Embedded};
+use slvr_compiler::source::Sources;
+use slvr_compiler::syntax::embedded::Embedded;
 use slvr_compiler::types::{self, Checked, Options};
 use std::fmt::Write;
 
@@ -32,11 +34,10 @@ fn last() -> String {
 fn as_json(e: &Explanation) -> String {
     let mut all =
         json!({ "ok": true, "code": e.code.to_string(), "title": e.title, "rule": e.rule });
-    if let Some(x) = &e.examples {
-        all["mistake"] = json!(x.mistake);
-        all["why"] = json!(x.why);
-        all["mended"] = json!(x.mended);
-    }
+    let x = &e.examples;
+    all["mistake"] = json!(x.mistake);
+    all["why"] = json!(x.why);
+    all["mended"] = json!(x.mended);
     format!("{all}\n")
 }
 
@@ -48,10 +49,9 @@ fn as_text(e: &Explanation) -> String {
         let lines = text.trim_end().lines();
         lines.map(|l| if l.is_empty() { "\n".into() } else { format!("    {l}\n") }).collect()
     };
-    if let Some(x) = &e.examples {
-        let _ = write!(out, "\n{}\n{}", indented(x.mistake), indented(&message(x)));
-        let _ = write!(out, "\n{}\n\n{}", x.why, indented(x.mended));
-    }
+    let x = &e.examples;
+    let _ = write!(out, "\n{}\n{}", indented(x.mistake), indented(&message(x)));
+    let _ = write!(out, "\n{}\n\n{}", x.why, indented(x.mended));
     out
 }
 
@@ -64,8 +64,10 @@ fn message(x: &Examples) -> String {
     let options = Options { bindings: bindings.unwrap_or_default(), predicate: None, defaults };
     let found = match types::check(&mut sources, file, &options, &mut Embedded) {
         Ok(Checked { program, mut warnings, .. }) => {
-            if x.build {
-                match pipeline::compile(&program, &sources) {
+            if let Some(security) = x.build {
+                let target = Target::new(security, Target::default().family());
+                let options = pipeline::Options { target, ..pipeline::Options::default() };
+                match pipeline::compile_with(&program, &sources, options, |_, _| {}) {
                     Ok(compiled) => warnings.extend(compiled.warnings),
                     Err(refused) => warnings.extend(refused),
                 }

@@ -13,7 +13,8 @@
 //! with an `{{#include` are left alone.
 
 use slvr_compiler::diagnostic::render;
-use slvr_compiler::syntax::{Sources, embedded::Embedded};
+use slvr_compiler::source::Sources;
+use slvr_compiler::syntax::embedded::Embedded;
 use slvr_compiler::types::{Checked, Options, check};
 use std::fs;
 use std::path::Path;

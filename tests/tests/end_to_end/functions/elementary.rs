@@ -2,7 +2,7 @@
 
 use super::{MACROS, ULP, encoded, function, hold, inputs, numbers, spread};
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::analysis::stated::Stated;
+use slvr_compiler::analysis::stated::{Function, Stated};
 use slvr_compiler::graph::domain;
 use slvr_compiler::lower::stated::STATED;
 use slvr_compiler::lower::{Family, Target};
@@ -31,7 +31,7 @@ fn exponential() {
         -2e9,
     ];
     let x = numbers(1, 300, &[&edges[..], &beyond].concat(), |r| r.between(-14.0, 21.0));
-    function("exp", &x, domain::exp, STATED.exp, 7);
+    function("exp", &x, domain::exp, STATED.of(Function::Exp), 7);
 }
 
 /// Powers of two and what is next to them, of both signs if asked for.
@@ -47,28 +47,28 @@ fn reciprocal() {
     let x = numbers(2, 500, &[&edges[..], &powers(true)].concat(), |r| {
         spread(r, -16.0, 30.0) * if r.unit() < 0.3 { -1.0 } else { 1.0 }
     });
-    function("recip", &x, domain::recip, STATED.recip, 34);
+    function("recip", &x, domain::recip, STATED.of(Function::Recip), 34);
 }
 
 #[test]
 fn square_root() {
     let edges = [0.0, 3.0 * ULP, 1e9, 2e9, -ULP, -1.0, -1e9];
     let x = numbers(3, 400, &[&edges[..], &powers(false)].concat(), |r| spread(r, -16.0, 30.8));
-    function("sqrt", &x, domain::sqrt, STATED.sqrt, 34);
+    function("sqrt", &x, domain::sqrt, STATED.of(Function::Sqrt), 34);
 }
 
 #[test]
 fn logarithm() {
     let edges = [1.0, 1.0 + ULP, 1.0 - ULP, 0.5, 2.0, 10.0, 1e9, ULP, 0.0, -ULP, -5.0];
     let x = numbers(4, 400, &[&edges[..], &powers(false)].concat(), |r| spread(r, -16.0, 30.8));
-    function("log", &x, domain::log, STATED.log, 31);
+    function("log", &x, domain::log, STATED.of(Function::Log), 31);
 }
 
 #[test]
 fn hyperbolic_tangent() {
     let edges = [0.0, ULP, -ULP, 8.0 - ULP, 8.0, -8.0, ULP - 8.0, 6.2, -6.2, 40.0, 2e9, -2e9];
     let x = numbers(5, 400, &edges, |r| r.between(-9.0, 9.0));
-    function("tanh", &x, f64::tanh, STATED.tanh, 20);
+    function("tanh", &x, f64::tanh, STATED.of(Function::Tanh), 20);
 }
 
 /// Operands of a known small range: polynomials on pieces, whose sign is not looked at.
@@ -95,7 +95,7 @@ predicate T[n]() {
     let case = compile_with(text, &[("n", &N.to_string())], options);
     let s = numbers(6, N, &[0.0, ULP, -ULP, 8.0, -8.0], |r| r.between(-8.0, 8.0));
     let of = |factor: f64| -> Vec<(f64, f64)> {
-        let bound = STATED.tanh.units * ULP;
+        let bound = STATED.of(Function::Tanh).units * ULP;
         s.iter().map(|x| ((factor * x).tanh(), bound)).collect()
     };
     hold(&case, &[("s", &s), ("p", &s)], &[of(1.0), of(1.0), of(3.0)]);
@@ -228,10 +228,10 @@ predicate Q[n]() {{
             quotient.clone(),
             quotient.clone(),
             quotient,
-            each(&|_, y| domain::recip(y), STATED.recip),
+            each(&|_, y| domain::recip(y), STATED.of(Function::Recip)),
             each(&|_, y| domain::div(1.0, y), STATED.div),
-            each(&|x, _| domain::sqrt(x), STATED.sqrt),
-            each(&|x, _| domain::log(x), STATED.log),
+            each(&|x, _| domain::sqrt(x), STATED.of(Function::Sqrt)),
+            each(&|x, _| domain::log(x), STATED.of(Function::Log)),
         ];
         hold(&case, &[("x", &x), ("y", &y), ("p", &x), ("q", &y)], &want);
     }

@@ -7,7 +7,8 @@ mod models;
 
 use slvr_compiler::cost::places;
 use slvr_compiler::report::certificate::Certificate;
-use slvr_compiler::syntax::{Sources, embedded::Embedded};
+use slvr_compiler::source::Sources;
+use slvr_compiler::syntax::embedded::Embedded;
 use slvr_compiler::types::eval::{EvalInputs, Tensor, eval};
 use slvr_compiler::types::model::{Model, Param};
 use slvr_compiler::types::{self, Options, Program};

@@ -1,5 +1,5 @@
 //! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a
-//! malicious party (`masked`).
+//! malicious party (`ahead`).
 //!
 //! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
 //! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
@@ -15,7 +15,7 @@
 //! products of masks one by one, for proofs: derived for this project.
 
 use super::{plus, shared};
-use crate::cost::{NetProfile, Tuning};
+use crate::cost::{BIT_PRICE, BLOCK_ENTRY_PRICE, NetProfile, Tuning};
 use crate::lower::common::words::even;
 use crate::lower::{Emit, Family};
 use slvr_circuit::multi_and::MultiAnd;
@@ -48,7 +48,7 @@ pub fn products(e: &mut Emit, x: ValueId, results: &[Vec<Set>]) -> ValueId {
     let (own, dup) = (e.add(Op::Own(x)), e.add(Op::Dup(x)));
     let parts = multiplied(e, own, &dealt);
     let parts: Vec<ValueId> = parts.into_iter().map(|own| e.add(Op::Input(own))).collect();
-    let known = Known::new(e, dup, results);
+    let known = Subsets::new(e, dup, results);
     // Of each result the sets of l, by size, with the products of m that each is multiplied by.
     let mut sum: Option<ValueId> = None;
     let mut terms: Vec<BTreeMap<Set, Vec<Set>>> = results.iter().map(|r| terms(r)).collect();
@@ -177,15 +177,15 @@ fn multiplied(e: &mut Emit, x: ValueId, sets: &[Vec<Set>]) -> Vec<ValueId> {
 }
 
 /// Products of the planes that two parties know.
-struct Known {
+struct Subsets {
     sets: Vec<Vec<Set>>,
     /// The planes, products of two and more of them, 0 and 1.
     all: ValueId,
     starts: Vec<u32>,
 }
 
-impl Known {
-    fn new(e: &mut Emit, dup: ValueId, results: &[Vec<Set>]) -> Known {
+impl Subsets {
+    fn new(e: &mut Emit, dup: ValueId, results: &[Vec<Set>]) -> Subsets {
         let sets = subsets(results.iter().flatten(), 2);
         let mut all = vec![dup];
         all.extend(multiplied(e, dup, &sets));
@@ -195,7 +195,7 @@ impl Known {
         for &x in &all {
             starts.push(starts[starts.len() - 1] + e.ty(x).bits());
         }
-        Known { sets, all: e.stack(all), starts }
+        Subsets { sets, all: e.stack(all), starts }
     }
 
     /// For each result a sum of products; the product of nothing is 1.
@@ -217,20 +217,9 @@ impl Known {
     }
 }
 
-/// Seconds that a party computes for the proof of one word of a column of statements.
-pub(super) const WORD: f64 = 1.5e-7;
-
-/// The same of one bit: 64 are a word.
-const PROVEN: f64 = WORD / 64.0;
-
 /// Columns for each plane of a code: what its owner says, products of the code, and an exchange with the other two, and
 /// what making and multiplying it takes besides.
 const COLUMNS: f64 = 8.0;
-
-/// Seconds for each entry of a block, however few elements there are: a product and its statements. So chosen that
-/// rounds are saved only where runs became faster: with four tenths of what single numbers take, they did on WAN, and
-/// nowhere slower.
-const ENTRY: f64 = 4e-5;
 
 /// Seconds of a code in such blocks, of each element, of each of which two bits are exchanged.
 pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
@@ -238,14 +227,16 @@ pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
     let bits = f64::from(planes + 2 * 2 * blocks.len() as u32);
     let columns = f64::from(planes) * COLUMNS * elements as f64;
     let entries = f64::from(thermometer_planes(&blocks[..1]));
-    e.target.family().tuning().time(0.0, bits, elements) + columns * PROVEN + entries * ENTRY
+    e.target.family().tuning().time(0.0, bits, elements)
+        + columns * BIT_PRICE
+        + entries * BLOCK_ENTRY_PRICE
 }
 
 /// Seconds of so many products of two bits and their reshares, of each element, on some levels.
 fn reshare_time(levels: u32, products: u32, elements: u64) -> f64 {
     let tuning = NetProfile::lan().tuning();
     let columns = 2.0 * f64::from(products) * elements as f64;
-    tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * PROVEN
+    tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * BIT_PRICE
 }
 
 /// Ways to choose k of n.
@@ -263,7 +254,7 @@ fn price(sizes: &[u32], tuning: Tuning) -> Option<f64> {
     let columns = outputs * (1..=most).map(terms).sum::<u32>() + dealt;
     // Two of three parties exchange, and each party deals for a third.
     let columns = f64::from(columns) * 2.0 / 3.0;
-    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * PROVEN)
+    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * BIT_PRICE)
 }
 
 /// Most nodes of a carry tree: one for every second bit of the longest words.

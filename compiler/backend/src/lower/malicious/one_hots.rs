@@ -18,15 +18,12 @@
 //! factor's part is multiplied by that word (`Own::Times`). **Source.** One-hots of a masked position are
 //! folklore; through codes, because a one-hot over bits has no sound statement of degree two: derived for this project.
 
-use super::{multi_and, plus};
+use super::plus;
+use crate::cost::{TABLE_ENTRY_PRICE, WORD_PRICE};
 use crate::lower::Emit;
 use slvr_circuit::tables::MAX_BLOCK;
 use slvr_circuit::{Op, ValueId};
 use slvr_graph::analysis::truth_tables::MOST_BITS;
-
-/// Seconds for each entry of a table, however few elements it is read for: an `input`, a product and their statements.
-/// As that of blocks ([`multi_and`]).
-const ENTRY: f64 = 8e-5;
 
 /// Whether a table of 2^bits entries of k bits, read once for each element and maybe times a factor, takes less time
 /// than a round. Where no network is known, on a local one.
@@ -36,7 +33,7 @@ pub fn pays(e: &Emit, bits: u64, elements: u64, k: u32, times: bool) -> bool {
     }
     let tuning = e.target.family().tuning();
     let entries = f64::from(1u32 << bits) * if times { 2.0 } else { 1.0 };
-    let proven = entries * (ENTRY + elements as f64 * multi_and::WORD);
+    let proven = entries * (TABLE_ENTRY_PRICE + elements as f64 * WORD_PRICE);
     tuning.time(0.0, f64::from(k + 1) * entries, elements) + proven <= tuning.time(1.0, 0.0, 0)
 }
 

@@ -1,11 +1,11 @@
 //! The frame of a rewriting from one draft to another: each value of the draft gets a form, instruction by instruction.
-//! `statements` and `masked` are rewritings. What forms there are, and what becomes of an instruction, is theirs.
+//! `statements` and `ahead` are rewritings. What forms there are, and what becomes of an instruction, is theirs.
 
 use crate::lower::{Draft, Emit};
 use slvr_circuit::{Const, Instr, Op, Type, ValueId};
 
 /// What a value of the draft is in the draft that is made.
-pub trait Form: Clone {
+pub trait Rewritten: Clone {
     /// What the rewriting knows besides.
     type State;
     /// Why there may be none.
@@ -22,14 +22,14 @@ pub trait Form: Clone {
 }
 
 /// A draft that is being made.
-pub struct Rewrite<F: Form> {
+pub struct Rewrite<F: Rewritten> {
     pub e: Emit,
     /// By the draft's values.
     forms: Vec<Option<F>>,
     pub state: F::State,
 }
 
-impl<F: Form> Rewrite<F> {
+impl<F: Rewritten> Rewrite<F> {
     pub fn form(&self, v: ValueId) -> F {
         self.forms[v.index()].clone().unwrap_or_else(|| unreachable!("operands come first"))
     }
@@ -79,7 +79,7 @@ pub fn words(e: &mut Emit, x: ValueId, taken: bool) -> ValueId {
 /// # Errors
 ///
 /// An instruction that is refused.
-pub fn rewritten<F: Form>(draft: Draft, state: F::State) -> Result<Draft, F::Refused> {
+pub fn rewritten<F: Rewritten>(draft: Draft, state: F::State) -> Result<Draft, F::Refused> {
     let Draft { emit: old, blocks, mut inputs, outputs, mut checks } = draft;
     let mut to = Rewrite { e: Emit::new(old.target), forms: vec![None; old.types.len()], state };
     for i in &mut inputs {

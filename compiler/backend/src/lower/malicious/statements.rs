@@ -34,7 +34,7 @@ pub struct Refused {
 
 /// What a value of the draft is here.
 #[derive(Clone)]
-enum Form {
+enum Proven {
     /// A value held in the same way, or replicated in place of additive.
     Value(ValueId),
     /// Additive between two: the sum of products of replicated values, each with a factor that two know (or 1), and
@@ -53,16 +53,16 @@ pub fn proven(draft: Draft) -> Result<Draft, Refused> {
     // Outputs that are ready in different layers would each have a proof before them. So where there are several, all
     // are reshared.
     let outputs = draft.emit.instrs.iter().filter(|i| matches!(i.op, Op::OpenTo { .. })).count();
-    rewritten::<Form>(draft, outputs)
+    rewritten::<Proven>(draft, outputs)
 }
 
-impl rewrite::Form for Form {
+impl rewrite::Rewritten for Proven {
     /// How many outputs there are.
     type State = usize;
     type Refused = Refused;
 
-    fn held(value: ValueId) -> Form {
-        Form::Value(value)
+    fn held(value: ValueId) -> Proven {
+        Proven::Value(value)
     }
 
     fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Refused> {
@@ -75,11 +75,11 @@ impl rewrite::Form for Form {
         }
         let Some(out) = instr.out else { return Ok(()) };
         let form = match op {
-            Op::Coin => Form::Value(to.e.coin()),
+            Op::Coin => Proven::Value(to.e.coin()),
             Op::Deal(a) => {
                 let a = to.value(*a);
                 let x = to.e.add(Op::Input(a));
-                Form::Sum { terms: vec![(x, None)], rest: None }
+                Proven::Sum { terms: vec![(x, None)], rest: None }
             }
             Op::AsAdd2(x) => {
                 to.value(*x);
@@ -87,35 +87,35 @@ impl rewrite::Form for Form {
             }
             Op::AsAdd3(x) if types[x.index()].hold == Hold::Own => {
                 let x = to.value(*x);
-                Form::Value(to.e.add(Op::Input(x)))
+                Proven::Value(to.e.add(Op::Input(x)))
             }
-            Op::AsAdd3(x) => Form::Value(to.value(*x)),
-            Op::Reshare(x) | Op::ReshareTwo(x) => Form::Value(to.value(*x)),
+            Op::AsAdd3(x) => Proven::Value(to.value(*x)),
+            Op::Reshare(x) | Op::ReshareTwo(x) => Proven::Value(to.value(*x)),
             Op::OpenSum(x) => {
                 let x = to.value(*x);
-                Form::Value(to.e.add(Op::Open(x)))
+                Proven::Value(to.e.add(Op::Open(x)))
             }
             Op::Mul(a, b) if types[out.index()].hold == Hold::Add3 => {
                 let (a, b) = (to.value(*a), to.value(*b));
                 let x = to.e.add(Op::Mul(a, b));
                 match to.e.ty(x).hold {
-                    Hold::Add3 => Form::Products(x),
-                    _ => Form::Value(x),
+                    Hold::Add3 => Proven::Products(x),
+                    _ => Proven::Value(x),
                 }
             }
             Op::Add(a, b) if types[out.index()].hold == Hold::Add3 => {
                 match (to.form(*a), to.form(*b)) {
                     // Of one shape, as the statement asks for.
-                    (Form::Products(x), Form::Products(y))
+                    (Proven::Products(x), Proven::Products(y))
                         if to.e.ty(x).shape == to.e.ty(y).shape =>
                     {
-                        Form::Products(to.e.add(Op::Add(x, y)))
+                        Proven::Products(to.e.add(Op::Add(x, y)))
                     }
-                    _ => Form::Value(to.plain(op)?),
+                    _ => Proven::Value(to.plain(op)?),
                 }
             }
             _ if types[out.index()].hold == Hold::Add2 => to.additive(op, types)?,
-            _ => Form::Value(to.plain(op)?),
+            _ => Proven::Value(to.plain(op)?),
         };
         to.set(out, form);
         Ok(())
@@ -124,16 +124,16 @@ impl rewrite::Form for Form {
     /// One value: what is a sum is reshared.
     fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
         let x = match to.form(v) {
-            Form::Value(x) => x,
-            Form::Products(z) => to.e.add(Op::Reshare(z)),
-            Form::Sum { terms, rest } => to.reshared(&terms, rest),
+            Proven::Value(x) => x,
+            Proven::Products(z) => to.e.add(Op::Reshare(z)),
+            Proven::Sum { terms, rest } => to.reshared(&terms, rest),
         };
-        to.set(v, Form::Value(x));
+        to.set(v, Proven::Value(x));
         x
     }
 }
 
-type Rewrite = rewrite::Rewrite<Form>;
+type Rewrite = rewrite::Rewrite<Proven>;
 
 impl Rewrite {
     fn reshared(&mut self, terms: &[(ValueId, Option<ValueId>)], rest: Option<ValueId>) -> ValueId {
@@ -191,7 +191,7 @@ impl Rewrite {
     }
 
     /// An operation whose result is additive between two.
-    fn additive(&mut self, op: &Op, types: &[Type]) -> Result<Form, Refused> {
+    fn additive(&mut self, op: &Op, types: &[Type]) -> Result<Proven, Refused> {
         let hold = |v: &ValueId| types[v.index()].hold;
         Ok(match op {
             Op::Mul(a, b) if hold(a) == Hold::Add2 => self.times(*a, *b, hold(b)),
@@ -207,40 +207,40 @@ impl Rewrite {
             Op::Scale(x, c) => self.mapped(*x, &|v| Op::Scale(v, *c)),
             Op::Raise(x, k) if self.is_plain_sum(*x) => self.mapped(*x, &|v| Op::Raise(v, *k)),
             Op::Reshape(x, shape) => self.mapped(*x, &|v| Op::Reshape(v, shape.clone())),
-            _ => Form::Value(self.plain(op)?),
+            _ => Proven::Value(self.plain(op)?),
         })
     }
 
-    fn summand(&mut self, v: ValueId, hold: Hold) -> Form {
+    fn summand(&mut self, v: ValueId, hold: Hold) -> Proven {
         match (self.form(v), hold) {
-            (Form::Value(x), Hold::Dup) => Form::Sum { terms: vec![], rest: Some(x) },
-            (Form::Value(x), Hold::Public) => {
+            (Proven::Value(x), Hold::Dup) => Proven::Sum { terms: vec![], rest: Some(x) },
+            (Proven::Value(x), Hold::Public) => {
                 let x = self.e.add(Op::Trivial(x));
-                Form::Sum { terms: vec![(x, None)], rest: None }
+                Proven::Sum { terms: vec![(x, None)], rest: None }
             }
-            (Form::Value(x), _) => Form::Sum { terms: vec![(x, None)], rest: None },
+            (Proven::Value(x), _) => Proven::Sum { terms: vec![(x, None)], rest: None },
             (sum, _) => sum,
         }
     }
 
-    fn plus(&mut self, a: Form, b: Form) -> Form {
+    fn plus(&mut self, a: Proven, b: Proven) -> Proven {
         match (a, b) {
-            (Form::Sum { mut terms, rest }, Form::Sum { terms: more, rest: other }) => {
+            (Proven::Sum { mut terms, rest }, Proven::Sum { terms: more, rest: other }) => {
                 terms.extend(more);
                 let rest = match (rest, other) {
                     (Some(a), Some(b)) => Some(self.e.add(Op::Add(a, b))),
                     (a, b) => a.or(b),
                 };
-                Form::Sum { terms, rest }
+                Proven::Sum { terms, rest }
             }
             _ => unreachable!("both are sums"),
         }
     }
 
     /// A sum times what two or all know.
-    fn times(&mut self, sum: ValueId, factor: ValueId, hold: Hold) -> Form {
+    fn times(&mut self, sum: ValueId, factor: ValueId, hold: Hold) -> Proven {
         let by = self.value(factor);
-        let Form::Sum { terms, rest } = self.summand(sum, Hold::Add2) else {
+        let Proven::Sum { terms, rest } = self.summand(sum, Hold::Add2) else {
             unreachable!("a sum")
         };
         let mut out = Vec::new();
@@ -252,32 +252,32 @@ impl Rewrite {
             });
         }
         let rest = rest.map(|rest| self.e.add(Op::Mul(rest, by)));
-        Form::Sum { terms: out, rest }
+        Proven::Sum { terms: out, rest }
     }
 
     /// Whether a sum has no term with a factor: such a one would have to be in the same ring.
     fn is_plain_sum(&self, v: ValueId) -> bool {
         match self.form(v) {
-            Form::Sum { terms, rest: None } => terms.iter().all(|(_, by)| by.is_none()),
+            Proven::Sum { terms, rest: None } => terms.iter().all(|(_, by)| by.is_none()),
             _ => false,
         }
     }
 
     /// A linear operation on every term.
-    fn mapped(&mut self, v: ValueId, op: &dyn Fn(ValueId) -> Op) -> Form {
+    fn mapped(&mut self, v: ValueId, op: &dyn Fn(ValueId) -> Op) -> Proven {
         let sum = self.summand(v, Hold::Add2);
         self.each(sum, op)
     }
 
     /// The same of a sum; a layout is one of factors, too.
-    fn each(&mut self, sum: Form, op: &dyn Fn(ValueId) -> Op) -> Form {
-        let Form::Sum { mut terms, rest } = sum else { unreachable!("a sum") };
+    fn each(&mut self, sum: Proven, op: &dyn Fn(ValueId) -> Op) -> Proven {
+        let Proven::Sum { mut terms, rest } = sum else { unreachable!("a sum") };
         for (x, by) in &mut terms {
             *x = self.e.add(op(*x));
             if let (Some(by), Op::Reshape(..)) = (by, op(*x)) {
                 *by = self.e.add(op(*by));
             }
         }
-        Form::Sum { terms, rest: rest.map(|x| self.e.add(op(x))) }
+        Proven::Sum { terms, rest: rest.map(|x| self.e.add(op(x))) }
     }
 }

@@ -30,7 +30,7 @@ type Plane = (ValueId, u32);
 
 /// What is known of some bits, as words of the other two.
 #[derive(Clone, Copy)]
-pub struct Known {
+pub struct Carried {
     pub generate: Plane,
     /// Not of the lowest bits of all.
     pub propagate: Option<Plane>,
@@ -89,15 +89,15 @@ fn flatten(node: &Node, from: u32, edge: u32, items: &mut Vec<Item>) -> usize {
 }
 
 /// What is to be known of each of these nodes, of all bits, lowest first.
-pub fn known(e: &mut Emit, parts: &Parts, nodes: &[&Node]) -> Vec<Known> {
+pub fn known(e: &mut Emit, parts: &Parts, nodes: &[&Node]) -> Vec<Carried> {
     let edge = parts.less.map_or(u32::MAX, |(_, edge)| edge);
     let (mut items, mut from, mut roots) = (Vec::new(), 0, Vec::new());
     for node in nodes {
         roots.push(flatten(node, from, edge, &mut items));
         from += node.width();
     }
-    let mut known: Vec<Option<Known>> = vec![None; items.len()];
-    let of = |known: &[Option<Known>], at: usize| known[at].unwrap_or_else(|| unreachable!());
+    let mut known: Vec<Option<Carried>> = vec![None; items.len()];
+    let of = |known: &[Option<Carried>], at: usize| known[at].unwrap_or_else(|| unreachable!());
     for step in 0..=nodes.iter().map(|n| n.levels()).max().unwrap_or(0) {
         let here = || (0..items.len()).filter(|&at| items[at].level == step);
         let leaves: Vec<usize> =
@@ -142,19 +142,19 @@ fn blocks(e: &mut Emit, x: ValueId, edge: u32, bits: &[Range<u32>]) -> (ValueId,
 }
 
 /// What a table says of these blocks, of which the lowest bits of all are the first.
-fn chosen(e: &mut Emit, parts: &Parts, bits: &[Range<u32>]) -> Vec<Known> {
+fn chosen(e: &mut Emit, parts: &Parts, bits: &[Range<u32>]) -> Vec<Carried> {
     let (own, sizes) = blocks(e, parts.own, 0, bits);
     let (index, _) = blocks(e, parts.dup, 0, bits);
     let code = e.add(Op::Thermometer { x: own, blocks: sizes.clone() });
     let table = e.add(Op::Deal(code));
     let pick = e.add(Op::Pick { table, index, blocks: sizes.clone() });
     let n = sizes.len() as u32;
-    let known = (0..n).map(|i| Known {
+    let known = (0..n).map(|i| Carried {
         generate: (pick, i),
         propagate: i.checked_sub(1).map(|i| (pick, n + i)),
         zero: None,
     });
-    let mut known: Vec<Known> = known.collect();
+    let mut known: Vec<Carried> = known.collect();
     if let Some((less, edge)) = parts.less {
         let first = bits.iter().position(|b| b.start >= edge).unwrap_or(bits.len());
         let skip = thermometer_planes(&sizes[..first]);
@@ -166,7 +166,7 @@ fn chosen(e: &mut Emit, parts: &Parts, bits: &[Range<u32>]) -> Vec<Known> {
 }
 
 /// Nodes that become one, for each group: in one level.
-fn joined(e: &mut Emit, groups: &[Vec<Known>]) -> Vec<Known> {
+fn joined(e: &mut Emit, groups: &[Vec<Carried>]) -> Vec<Carried> {
     let Some(first) = groups.first().and_then(|group| group.first()) else { return Vec::new() };
     let all = || groups.iter().flatten();
     // The lowest group of a gate propagates nothing: where all do, it is a node that passes.
@@ -178,12 +178,12 @@ fn joined(e: &mut Emit, groups: &[Vec<Known>]) -> Vec<Known> {
     let sizes: Vec<u32> = std::iter::repeat_n(1, below as usize).chain(sizes).collect();
     let n = sizes.len() as u32;
     let carry = level(e, nodes, MultiAnd::Carry(sizes));
-    let known = (below..n).map(|i| Known {
+    let known = (below..n).map(|i| Carried {
         generate: (carry, i),
         propagate: i.checked_sub(1).map(|i| (carry, n + i)),
         zero: None,
     });
-    let mut known: Vec<Known> = known.collect();
+    let mut known: Vec<Carried> = known.collect();
     let tested: Vec<usize> = (0..groups.len()).filter(|&g| groups[g][0].zero.is_some()).collect();
     if !tested.is_empty() {
         let tests = tested.iter().flat_map(|&g| &groups[g]).filter_map(|node| node.zero);
@@ -196,7 +196,7 @@ fn joined(e: &mut Emit, groups: &[Vec<Known>]) -> Vec<Known> {
 }
 
 /// Nodes over tables for the bits below them: in one level.
-fn over(e: &mut Emit, parts: &Parts, uppers: &[Known], bits: &[Range<u32>]) -> Vec<Known> {
+fn over(e: &mut Emit, parts: &Parts, uppers: &[Carried], bits: &[Range<u32>]) -> Vec<Carried> {
     let Some(first) = bits.first() else { return Vec::new() };
     let (own, sizes) = blocks(e, parts.own, 0, bits);
     let (index, _) = blocks(e, parts.dup, 0, bits);
@@ -224,7 +224,7 @@ fn over(e: &mut Emit, parts: &Parts, uppers: &[Known], bits: &[Range<u32>]) -> V
         let zero = e.add(zero);
         with_end(e, zero, factors, index, &sizes)
     });
-    let known = |i| Known {
+    let known = |i| Carried {
         generate: (generate, i),
         propagate: Some((propagate, i)),
         zero: zero.map(|zero| (zero, i)),

@@ -100,7 +100,8 @@ impl Rules<'_> {
             Op::Function(Function::Exp | Function::ExpNonPositive) => {
                 let off = self.error(args[0]);
                 let growth = off.exp_m1();
-                let (any, small) = (view.stated.exp, view.stated.exp_non_positive);
+                let (any, small) =
+                    (view.stated.of(Function::Exp), view.stated.of(Function::ExpNonPositive));
                 let relative = any.relative.max(small.relative);
                 Line {
                     fixed: (any.units.max(small.units) + self.cut(off)) * view.ulp(id),
@@ -166,7 +167,8 @@ impl Rules<'_> {
         // What rounding adds to c (z - max z).
         let rounding = (self.error(x) - 2.0 * times(self.error(z), factor)).max(0.0);
         // Twice what is stated is more than it and what is cut.
-        let stated = 2.0 * view.stated.exp_non_positive.units.max(self.cut(self.error(x)));
+        let stated =
+            2.0 * view.stated.of(Function::ExpNonPositive).units.max(self.cut(self.error(x)));
         let exponentials = (stated * view.ulp(exp) + rounding) * terms as f64;
         let own = effect.own + 1.01 * exponentials;
         let by_slope = times(self.error(z), factor) / 2.0;
@@ -303,7 +305,7 @@ impl Rules<'_> {
         let args = view.args(id);
         // Protocols are off by less: these are twice and four times what they state.
         let wide = |(lo, hi): Interval| {
-            let (recip, div) = (view.stated.recip, view.stated.div);
+            let (recip, div) = (view.stated.of(Function::Recip), view.stated.div);
             let relative = 4.0 * recip.relative.max(div.relative);
             let units = 2.0 * recip.units.max(div.units);
             let slack = |x: f64| units * view.ulp(id) + times(x.abs(), relative);
@@ -316,8 +318,9 @@ impl Rules<'_> {
             // exponential is near 1, and none is negative.
             Op::Sum(axes) => {
                 let truncations = has_largest(view, args[0], axes)?;
-                let off =
-                    view.stated.exp_non_positive.units + CUT + truncations * view.stated.truncation;
+                let off = view.stated.of(Function::ExpNonPositive).units
+                    + CUT
+                    + truncations * view.stated.truncation;
                 Some((1.0 - off * view.ulp(id), f64::INFINITY))
             }
             Op::Function(Function::Recip) => {

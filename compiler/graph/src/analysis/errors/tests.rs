@@ -2,8 +2,7 @@ use super::choice;
 use super::view::View;
 use super::*;
 use crate::analysis::ranges::{Bound, Ranges};
-use crate::analysis::stated::Stated;
-use crate::analysis::stated::TESTED;
+use crate::analysis::stated::{Function, Stated, TESTED};
 use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
 use crate::graph::{NodeId, Op, Table, Type, eval, text};
 use std::collections::BTreeMap;
@@ -113,11 +112,11 @@ fn no_domain_is_assumed() {
 fn the_dominant_part() {
     let body = "%1 = exp %0 : secret fix.16[1,4] @0\n%2 = neg %1 : secret fix.16[1,4] @0";
     let (_, all) = graph(4, body);
-    let found = all.dominant(NodeId::from(2u32)).expect("it has an error");
-    assert_eq!(found.source, NodeId::from(0u32));
+    let found = all.dominant(NodeId(2)).expect("it has an error");
+    assert_eq!(found.source, NodeId(0));
     assert_eq!(found.rounding, ULP / 2.0);
     let (at, gain) = found.amplifier.expect("it grows");
-    assert!(at == NodeId::from(1u32) && near(gain, 8f64.exp()));
+    assert!(at == NodeId(1) && near(gain, 8f64.exp()));
 }
 
 /// What an output's receiver multiplies by counts.
@@ -178,17 +177,7 @@ fn stated_errors_count() {
     };
     let double = |x: &mut Stated| *x = Stated { units: 2.0 * x.units, ..*x };
     type Change<'a> = &'a dyn Fn(&mut StatedErrors);
-    let changes: [(&str, Change<'_>); 8] = [
-        ("trunc %0 by=6", &|s| s.truncation *= 2.0),
-        ("exp %0", &|s| double(&mut s.exp)),
-        ("exp_non_positive %0", &|s| double(&mut s.exp_non_positive)),
-        ("recip %0", &|s| double(&mut s.recip)),
-        ("sqrt %0", &|s| double(&mut s.sqrt)),
-        ("log %0", &|s| double(&mut s.log)),
-        ("tanh %0", &|s| double(&mut s.tanh)),
-        ("div %0 %0", &|s| double(&mut s.div)),
-    ];
-    for (op, change) in changes {
+    let counts = |op: &str, change: Change<'_>| {
         let (graph, before) = graph(1, &body(op));
         let mut stated = TESTED;
         change(&mut stated);
@@ -197,6 +186,12 @@ fn stated_errors_count() {
         let cause = |all: &Errors| all.causes[1].own;
         assert!(cause(&after) > cause(&before), "{op}: {} {}", cause(&before), cause(&after));
         assert!(op == "exp_non_positive %0" || after.proven[1] > before.proven[1], "{op}");
+    };
+    counts("trunc %0 by=6", &|s| s.truncation *= 2.0);
+    counts("div %0 %0", &|s| double(&mut s.div));
+    for &f in Function::ALL {
+        let op = format!("{} %0", f.facts().name);
+        counts(&op, &|s| double(&mut s.functions[f as usize]));
     }
 }
 

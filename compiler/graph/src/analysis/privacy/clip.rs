@@ -133,7 +133,7 @@ impl Words<'_> {
             return None;
         }
         let entries = (g.elements(of.node) / rows.max(1)) as f64;
-        let (sqrt, half) = (self.stated.sqrt, square.scale.sqrt());
+        let (sqrt, half) = (self.stated.of(Function::Sqrt), square.scale.sqrt());
         let scale = root.scale * half;
         Some(AtLeast {
             of: of.node,

@@ -20,8 +20,8 @@
 //! against adversaries of bounded time. That a client's inputs were refused is known to all parties and hangs on what
 //! this client gave alone; it is no part of the promise.
 //!
-//! What may not live here: how noise is sampled ([`slvr_language::noise`]), and what is learned without it
-//! (`slvr_compiler::report::leaks`).
+//! What may not live here: how noise is sampled ([`slvr_language::noise`]), what is learned without it
+//! (`slvr_compiler::report::leaks`), and how it is told (`slvr_backend::pipeline::privacy`).
 
 mod accountant;
 mod clip;
@@ -34,7 +34,6 @@ use crate::graph::{Graph, NodeId, Op};
 pub use clip::Words;
 use sensitivity::{Reach, Sensitivity};
 use serde::Serialize;
-use slvr_language::diagnostic::rounding::at_most;
 use slvr_language::noise::{Law, Noise};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,36 +92,8 @@ pub struct RoundsRow {
 
 impl NoiseRow {
     /// How many times its scale one client changes what it is added to.
-    fn times(&self) -> f64 {
+    pub fn times(&self) -> f64 {
         self.sensitivity.unwrap_or(0.0) / self.scale
-    }
-
-    /// The same in words.
-    pub fn change(&self) -> String {
-        let scale = Law::of(self.law).map_or("scale", Law::scale_name);
-        let line = self.added.map(|l| format!(" (line {l})")).unwrap_or_default();
-        format!(
-            "one client changes what `{}` is added to{line} by up to {}, which is {} times its {scale}",
-            self.name,
-            at_most(self.sensitivity.unwrap_or(0.0), 4),
-            at_most(self.times(), 2),
-        )
-    }
-
-    /// What makes epsilon smaller.
-    pub fn advice(&self) -> &'static str {
-        if self.clipped {
-            "Fewer rounds, or more noise"
-        } else {
-            "No vector is cut to a length on its way, so declared ranges are all that bounds it: write \
-             `u / max([1, norm(u) / C])` or `u * min([1, C / norm(u)])`, or declare narrower ranges"
-        }
-    }
-}
-
-impl RoundsRow {
-    fn said(&self) -> String {
-        if self.rounds == 1 { "1 round".into() } else { format!("{} rounds", self.rounds) }
     }
 }
 
@@ -201,96 +172,9 @@ impl Privacy {
             loss.map_or(Vec::new(), |l| rounds.iter().map(|&rounds| row(l, rounds)).collect());
     }
 
-    /// Why no epsilon is stated for so many rounds at a delta: all reasons.
-    pub fn why_none(&self, rounds: u64, delta: f64) -> Vec<String> {
-        if self.loss.is_none() {
-            return self.unbounded.clone();
-        }
-        vec![self.no_epsilon(&RoundsRow { rounds, epsilon: None, delta })]
-    }
-
     /// The noise whose scale is the smallest beside what one client changes.
     pub fn weakest(&self) -> Option<&NoiseRow> {
         self.noises.iter().max_by(|a, b| a.times().total_cmp(&b.times()))
-    }
-
-    /// Why there is no epsilon for so many rounds.
-    fn no_epsilon(&self, row: &RoundsRow) -> String {
-        let none = Loss::default();
-        let loss = self.loss.as_ref().unwrap_or(&none);
-        let all = loss.distance * row.rounds as f64;
-        let (delta, power) = (row.delta, at_most(all.log2(), 1));
-        let goes_wrong = format!(
-            "with a probability of up to 2^{power} a run is not as its noise promises (the distance of the samplers, and \
-             the failure of the certificate)"
-        );
-        let most = (delta / all - 1.0).ln();
-        let law = loss.of_law(row.rounds, delta);
-        // Even an epsilon of 0 takes twice the probability.
-        let (true, Some(law), Some(worst)) = (all * 2.0 < delta, law, self.weakest()) else {
-            return format!(
-                "{goes_wrong}, and times 1 + e^epsilon this is more than delta. Fewer rounds, or more noise"
-            );
-        };
-        format!(
-            "{}. The noise alone would give epsilon {}, and more than {} is not stated: {goes_wrong}. {}",
-            worst.change(),
-            at_most(law, 1),
-            most.floor(),
-            worst.advice(),
-        )
-    }
-
-    /// The lines that a report shows.
-    pub fn lines(&self) -> Vec<String> {
-        let mut out = Vec::new();
-        for n in &self.noises {
-            let (law, scale) = (Law::of(n.law), n.scale);
-            let name = law.map_or("scale", Law::scale_name);
-            out.push(format!(
-                "{}: discrete {} with {name} {scale} on multiples of 2^-{}, {} entries, known to nobody",
-                n.name, n.law, n.grid, n.entries
-            ));
-            out.push(format!(
-                "statistical distance at most 2^{} of each entry, 2^{} of all",
-                at_most(n.distance_log2, 1),
-                at_most(n.all_distance_log2, 1)
-            ));
-            if let Some(s) = n.sensitivity {
-                let norm = if law == Some(Law::Laplace) { "L1" } else { "L2" };
-                out.push(format!(
-                    "one client changes what it is added to by at most {} ({norm}, roundings included)",
-                    at_most(s, 4)
-                ));
-            }
-        }
-        for why in &self.unbounded {
-            out.push(format!("no epsilon: {why}"));
-        }
-        for r in &self.rounds {
-            let rounds = r.said();
-            match r.epsilon {
-                Some(e) => out.push(format!(
-                    "{rounds}: epsilon {} at delta {:.0e}",
-                    at_most(e, 3),
-                    r.delta
-                )),
-                None => {
-                    // More rounds have none either.
-                    let last = self.rounds.last().is_some_and(|last| last.rounds == r.rounds);
-                    let more = if last { "" } else { " and more" };
-                    let why = self.no_epsilon(r);
-                    out.push(format!("{rounds}{more}: no epsilon at delta {:.0e}: {why}", r.delta));
-                    break;
-                }
-            }
-        }
-        if self.loss.is_some() {
-            out.push(
-                "neighbours: a client that takes part, and the same client counted as zeros".into(),
-            );
-        }
-        out
     }
 }
 

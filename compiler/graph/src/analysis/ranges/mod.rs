@@ -224,60 +224,14 @@ impl Rule<'_> {
                 let n = g.shape(args[0]).last().copied().unwrap_or(1);
                 only((0.0, n as f64 - 1.0))
             }
-            Op::Add | Op::Sub => {
-                let (a, mut b) = (self.of(args[0]).range, self.of(args[1]).range);
-                if *g.op(self.id) == Op::Sub {
-                    b = negated(b);
-                }
-                let norm = self.repeated(args[0]) + self.repeated(args[1]);
-                let total = self.unrepeated(args[0]) + self.unrepeated(args[1]);
-                let mut range = interval::sum(a, b);
-                // x - max(x, 0) = min(x, 0).
-                let relu = (*g.op(self.id) == Op::Sub).then(|| self.view.relu_of(args[1], args[0]));
-                if let Some(off) = relu.flatten() {
-                    range = meet(range, (a.0.min(0.0) - off, a.1.min(0.0) + off));
-                }
-                Bound { range, norm, total }
-            }
+            Op::Add | Op::Sub => self.added(args[0], args[1]),
             Op::Neg => self.times(args[0], -1.0),
             Op::Scale(c) => self.times(args[0], *c),
             Op::Shift(by) => self.times(args[0], f64::from(*by).exp2()),
             Op::Mul => self.elementwise(args[0], args[1]),
-            Op::MatMul { .. } => {
-                let terms = *g.shape(args[0]).get(2).unwrap_or(&1);
-                let mut b = self.inner(args[0], args[1], (terms, terms), 1.0);
-                // An inner product of something with itself: no square is negative.
-                let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
-                if one && same_entries(g, args[0], args[1]) {
-                    b.range.0 = b.range.0.max(0.0);
-                }
-                b.range = meet(b.range, self.normalised([args[0], args[1]]));
-                b.range = meet(b.range, self.blended());
-                self.ranked(b)
-            }
-            Op::Conv2d(conv) => {
-                let (x, w) = (g.shape(args[0]), g.shape(args[1]));
-                let terms: u64 = w.iter().skip(2).product();
-                let window: u64 = w.iter().skip(3).product();
-                let fewest = terms / window.max(1) * fewest_taps(conv, x, w);
-                self.inner(args[0], args[1], (fewest, terms), (window as f64).sqrt())
-            }
-            Op::Sum(axes) => {
-                let shape = g.shape(args[0]);
-                let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
-                let a = self.of(args[0]);
-                let norm = if axes.contains(&0) { a.total } else { a.norm };
-                let root = terms.sqrt();
-                let mut range = scaled(a.range, terms);
-                // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
-                if let Some(truncations) = softmax::has_largest(self.view, args[0], axes) {
-                    let stated = self.stated.exp_non_positive;
-                    let off = stated.units + 2.0 + truncations * self.stated.truncation;
-                    let one = power(self.g.frac_of(self.id));
-                    range.0 = range.0.max(one * (1.0 - stated.relative) - off);
-                }
-                self.ranked(Bound { range, norm: norm * root, total: a.total * root })
-            }
+            Op::MatMul { .. } => self.matrices(args[0], args[1]),
+            Op::Conv2d(conv) => self.convolved(conv, args[0], args[1]),
+            Op::Sum(axes) => self.summed(axes, args[0]),
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => only(self.of(args[0]).range),
             Op::SortSum { lo, hi } => only(scaled(self.of(args[0]).range, (hi - lo) as f64)),
             // One of the two next integers.
@@ -320,38 +274,102 @@ impl Rule<'_> {
             | Op::MulPow2(_)
             | Op::Transpose(_)
             | Op::Slice { .. }
-            | Op::Reshape(_) => {
-                let a = self.of(args[0]);
-                let norm = if self.keeps_slices(self.id, args[0]) { a.norm } else { a.total };
-                let range = match g.op(self.id) {
-                    Op::Slice { axis, start, len, step } => {
-                        self.part(args[0], (*axis, *start, *len, *step), STEPS)
-                    }
-                    _ => a.range,
-                };
-                Bound { range, norm, ..a }
-            }
+            | Op::Reshape(_) => self.moved(args[0]),
             Op::Broadcast(_) => loose(self.of(args[0]).range, self.repeated(args[0])),
-            Op::Gather { axis, batch } => {
-                let index = g.shape(args[1]);
-                let copies: u64 = index.iter().skip(1).product();
-                let copies =
-                    if *axis > 0 && *batch == 0 { copies * leading(index) } else { copies };
-                let a = self.of(args[0]);
-                loose(a.range, a.norm * (copies as f64).sqrt())
-            }
-            Op::Concat(axis) => {
-                let mut range = self.of(args[0]).range;
-                let mut norm = 0.0f64;
-                for &x in args {
-                    let b = self.of(x);
-                    range = hull(range, b.range);
-                    norm = if *axis == 0 { norm.max(b.norm) } else { norm.hypot(b.norm) };
-                }
-                loose(range, norm)
-            }
+            Op::Gather { axis, batch } => self.gathered((*axis, *batch), args[0], args[1]),
+            Op::Concat(axis) => self.joined(*axis),
             Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMaxIs => only((0.0, 1.0)),
         }
+    }
+
+    /// x + y or x - y.
+    fn added(&self, x: NodeId, y: NodeId) -> Bound {
+        let (a, mut b) = (self.of(x).range, self.of(y).range);
+        let minus = *self.g.op(self.id) == Op::Sub;
+        if minus {
+            b = negated(b);
+        }
+        let norm = self.repeated(x) + self.repeated(y);
+        let total = self.unrepeated(x) + self.unrepeated(y);
+        let mut range = interval::sum(a, b);
+        // x - max(x, 0) = min(x, 0).
+        let relu = minus.then(|| self.view.relu_of(y, x));
+        if let Some(off) = relu.flatten() {
+            range = meet(range, (a.0.min(0.0) - off, a.1.min(0.0) + off));
+        }
+        Bound { range, norm, total }
+    }
+
+    fn matrices(&self, x: NodeId, y: NodeId) -> Bound {
+        let g = self.g;
+        let terms = *g.shape(x).get(2).unwrap_or(&1);
+        let mut b = self.inner(x, y, (terms, terms), 1.0);
+        // An inner product of something with itself: no square is negative.
+        let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
+        if one && same_entries(g, x, y) {
+            b.range.0 = b.range.0.max(0.0);
+        }
+        b.range = meet(b.range, self.normalised([x, y]));
+        b.range = meet(b.range, self.blended());
+        self.ranked(b)
+    }
+
+    fn convolved(&self, conv: &Conv, x: NodeId, w: NodeId) -> Bound {
+        let (of_x, of_w) = (self.g.shape(x), self.g.shape(w));
+        let terms: u64 = of_w.iter().skip(2).product();
+        let window: u64 = of_w.iter().skip(3).product();
+        let fewest = terms / window.max(1) * fewest_taps(conv, of_x, of_w);
+        self.inner(x, w, (fewest, terms), (window as f64).sqrt())
+    }
+
+    fn summed(&self, axes: &[u64], x: NodeId) -> Bound {
+        let shape = self.g.shape(x);
+        let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
+        let a = self.of(x);
+        let norm = if axes.contains(&0) { a.total } else { a.norm };
+        let root = terms.sqrt();
+        let mut range = scaled(a.range, terms);
+        // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
+        if let Some(truncations) = softmax::has_largest(self.view, x, axes) {
+            let stated = self.stated.of(Function::ExpNonPositive);
+            let off = stated.units + 2.0 + truncations * self.stated.truncation;
+            let one = power(self.g.frac_of(self.id));
+            range.0 = range.0.max(one * (1.0 - stated.relative) - off);
+        }
+        self.ranked(Bound { range, norm: norm * root, total: a.total * root })
+    }
+
+    /// Entries as they are, in other places: some of them or all.
+    fn moved(&self, x: NodeId) -> Bound {
+        let a = self.of(x);
+        let norm = if self.keeps_slices(self.id, x) { a.norm } else { a.total };
+        let range = match self.g.op(self.id) {
+            Op::Slice { axis, start, len, step } => {
+                self.part(x, (*axis, *start, *len, *step), STEPS)
+            }
+            _ => a.range,
+        };
+        Bound { range, norm, ..a }
+    }
+
+    fn gathered(&self, (axis, batch): (u64, u64), x: NodeId, index: NodeId) -> Bound {
+        let index = self.g.shape(index);
+        let copies: u64 = index.iter().skip(1).product();
+        let copies = if axis > 0 && batch == 0 { copies * leading(index) } else { copies };
+        let a = self.of(x);
+        loose(a.range, a.norm * (copies as f64).sqrt())
+    }
+
+    fn joined(&self, axis: u64) -> Bound {
+        let args = self.g.args(self.id);
+        let mut range = self.of(args[0]).range;
+        let mut norm = 0.0f64;
+        for &x in args {
+            let b = self.of(x);
+            range = hull(range, b.range);
+            norm = if axis == 0 { norm.max(b.norm) } else { norm.hypot(b.norm) };
+        }
+        loose(range, norm)
     }
 
     /// The bound of a sum of products, where one factor is a mask by ranks: so much of the values is summed.

@@ -7,7 +7,7 @@
 use super::Rule;
 use crate::analysis::interval::{Interval, UNBOUNDED, size};
 use crate::analysis::norms;
-use crate::analysis::stated::StatedErrors;
+use crate::analysis::stated::{Function, StatedErrors};
 use crate::graph::NodeId;
 
 /// The root is at least this part of the exact one, or nothing is said.
@@ -19,7 +19,7 @@ impl Rule<'_> {
         let bound = || {
             let n = norms::normalised(self.g, self.g.op(self.id), args)?;
             let [a, u] = args.map(|x| (-f64::from(self.g.frac_of(x))).exp2());
-            let (room, sqrt) = (StatedErrors::ROOM, self.stated.sqrt);
+            let (room, sqrt) = (StatedErrors::ROOM, self.stated.of(Function::Sqrt));
             // The root of one unit of u, in its own units.
             let of_unit =
                 u * (n.root_power as f64).exp2() * f64::from(self.g.frac_of(n.root)).exp2();

@@ -2,7 +2,7 @@
 
 use crate::graph::{Giver, Graph, InRange, Input, NodeId, Op, Output, Place, Site, Table};
 use slvr_language::diagnostic::{Diagnostic, codes};
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::syntax::ast::{Secrecy, Span};
 use slvr_language::types::{Elem, Expr, MAX_RANK, Program, Stmt, Ty, Var, VarId};
 use std::collections::{BTreeMap, HashMap};

@@ -27,7 +27,7 @@ mod ranks;
 use crate::graph::Graph;
 use builder::Builder;
 use slvr_language::diagnostic::{Diagnostic, codes};
-use slvr_language::syntax::Sources;
+use slvr_language::source::Sources;
 use slvr_language::syntax::ast::Span;
 use slvr_language::types::{MAX_RANK, Program};
 use std::collections::{BTreeMap, HashMap};

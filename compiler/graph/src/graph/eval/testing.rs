@@ -137,7 +137,7 @@ impl Generator {
     }
 
     fn node(&mut self) -> NodeId {
-        NodeId::from(self.below(self.graph.len() as u64) as u32)
+        NodeId(self.below(self.graph.len() as u64) as u32)
     }
 
     /// Adds a node if it is well-typed and small.
@@ -199,7 +199,7 @@ impl Generator {
     fn pair(&mut self, op: Op) -> Option<NodeId> {
         let (a, b) = (self.node(), self.node());
         let n = self.graph.len();
-        let fitting = (0..n).map(|i| NodeId::from(((b.index() + i) % n) as u32)).find(|&b| {
+        let fitting = (0..n).map(|i| NodeId(((b.index() + i) % n) as u32)).find(|&b| {
             infer::infer(&self.graph, &op, &[self.graph.ty(a), self.graph.ty(b)]).is_ok()
         })?;
         self.add(op, &[a, fitting])

@@ -156,7 +156,7 @@ impl Parser {
         if id >= self.graph.len() as u64 {
             return error(line, format!("%{id} is not defined above"));
         }
-        Ok(NodeId::from(id as u32))
+        Ok(NodeId(id as u32))
     }
 
     fn output(&mut self, c: &mut Cursor) -> Result<()> {

@@ -50,14 +50,14 @@ fn nodes_refused(interface: &str, nodes: &str, message: &str) {
 }
 
 fn ty(graph: &Graph, node: u32) -> Type {
-    graph.ty(NodeId::from(node)).clone()
+    graph.ty(NodeId(node)).clone()
 }
 
 #[test]
 fn operands_precede_users() {
     let mut graph = sound();
     let ty = ty(&graph, 0);
-    graph.add_typed(Op::Neg, ty, &[NodeId::from(3)], 0);
+    graph.add_typed(Op::Neg, ty, &[NodeId(3)], 0);
     refused(&graph, "%3: operand %3 does not precede it");
 }
 
@@ -66,17 +66,17 @@ fn types_are_those_that_follow() {
     let mut graph = sound();
     let mut ty = ty(&graph, 0);
     ty.shape = vec![3];
-    graph.add_typed(Op::Neg, ty.clone(), &[NodeId::from(0)], 0);
+    graph.add_typed(Op::Neg, ty.clone(), &[NodeId(0)], 0);
     refused(&graph, "%3 = neg: has type secret fix[3], but gives secret fix[3,4]");
 
     let mut graph = sound();
     ty.shape = vec![3, 4];
     ty.secrecy = Secrecy::Public;
-    graph.add_typed(Op::Neg, ty.clone(), &[NodeId::from(0)], 0);
+    graph.add_typed(Op::Neg, ty.clone(), &[NodeId(0)], 0);
     refused(&graph, "%3 = neg: has type public fix[3,4], but gives secret fix[3,4]");
 
     let mut graph = sound();
-    graph.add_typed(Op::Add, ty.clone(), &[NodeId::from(0)], 0);
+    graph.add_typed(Op::Add, ty.clone(), &[NodeId(0)], 0);
     refused(&graph, "%3 = add: takes 2 operands, got 1");
 
     let mut graph = sound();
@@ -88,7 +88,7 @@ fn types_are_those_that_follow() {
 fn sites_exist() {
     let mut graph = sound();
     let ty = ty(&graph, 0);
-    graph.add_typed(Op::Neg, ty, &[NodeId::from(0)], 1);
+    graph.add_typed(Op::Neg, ty, &[NodeId(0)], 1);
     refused(&graph, "%3 = neg: there is no site 1");
 }
 
@@ -135,7 +135,7 @@ fn outputs_are_possible() {
         refused(&graph, &format!("output 1 ({name}): {message}"));
     };
     with(&|o| o.name = "first".into(), "another output has this name");
-    with(&|o| o.node = NodeId::from(3), "its node does not exist");
+    with(&|o| o.node = NodeId(3), "its node does not exist");
     with(&|o| o.to = 2, "its receiver does not exist");
     with(&|o| o.site = 1, "its site does not exist");
     with(&|o| o.divisor = 0.0, "its factor or divisor is not a number other than 0");

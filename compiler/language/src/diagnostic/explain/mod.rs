@@ -18,10 +18,11 @@
 //! ````
 //!
 //! `// args:` binds sizes; without it the smallest that fit are chosen. Programs marked `slvr,build`
-//! show what only compilation to a circuit finds. A code that no short program yields has a text
-//! without programs. Tests compile the programs: each mistake yields its code and no other.
+//! show what only compilation to a circuit finds, and those marked `slvr,malicious` what only one against a
+//! malicious party does. Tests compile the programs: each mistake yields its code and no other.
 
 use super::codes::{self, Code};
+use slvr_circuit::Security;
 
 /// The meaning of a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +31,7 @@ pub struct Explanation {
     /// The rule in a few words, without the code.
     pub title: &'static str,
     pub rule: &'static str,
-    /// A program that breaks it, and the same mended; none for a code that no short program yields.
-    pub examples: Option<Examples>,
+    pub examples: Examples,
 }
 
 /// A mistake and its mend.
@@ -43,23 +43,26 @@ pub struct Examples {
     pub why: &'static str,
     /// The program without the mistake.
     pub mended: &'static str,
-    /// Whether only compilation to a circuit finds the mistake.
-    pub build: bool,
+    /// The adversary of the circuit, if only compilation to one finds the mistake.
+    pub build: Option<Security>,
 }
 
 /// The meaning of a code; `None` if there is no such code.
 pub fn explain(code: Code) -> Option<Explanation> {
     let (_, title) = codes::ALL.iter().find(|(c, _)| *c == code)?;
     let text = markdown(code)?;
-    let Some((rule, rest)) = text.split_once("\n```slvr") else {
-        return Some(Explanation { code, title, rule: text.trim(), examples: None });
-    };
+    let (rule, rest) = text.split_once("\n```slvr")?;
     let (tag, rest) = rest.split_once('\n')?;
     let (mistake, rest) = rest.split_once("```\n")?;
     let (why, rest) = rest.split_once("\n```slvr")?;
     let (_, rest) = rest.split_once('\n')?;
     let (mended, _) = rest.split_once("```\n")?;
-    let examples = Some(Examples { mistake, why: why.trim(), mended, build: tag == ",build" });
+    let build = match tag {
+        ",build" => Some(Security::SemiHonest),
+        ",malicious" => Some(Security::Malicious),
+        _ => None,
+    };
+    let examples = Examples { mistake, why: why.trim(), mended, build };
     Some(Explanation { code, title, rule: rule.trim(), examples })
 }
 

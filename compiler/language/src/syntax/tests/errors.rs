@@ -1,7 +1,8 @@
 //! What an author sees: programs with syntax errors, and all messages at once.
 
-use super::super::{Sources, parse};
+use super::super::parse;
 use crate::diagnostic::render::render;
+use crate::source::Sources;
 
 fn messages(text: &str) -> String {
     let mut sources = Sources::new();

@@ -247,7 +247,7 @@ fn robust(text: &str) -> Result<(), TestCaseError> {
         let twice = format(FileId(0), &formatted).map_err(|_| TestCaseError::fail("format"))?;
         prop_assert_eq!(twice, formatted);
     }
-    let mut sources = super::Sources::new();
+    let mut sources = crate::source::Sources::new();
     sources.add("x.slvr", text);
     crate::diagnostic::render::render(&diagnostics, &sources, false);
     Ok(())

@@ -1,8 +1,9 @@
 //! Imports of a file: what is put into them, and what is in them and never used.
 
 use crate::diagnostic::{Diagnostic, Edit, codes};
+use crate::source::Sources;
 use crate::syntax::ast::{File, FileId, Ident, Item, ItemKind, Span, UseTree};
-use crate::syntax::{self, SIZES, Sources};
+use crate::syntax::{self, SIZES};
 use std::collections::BTreeSet;
 
 /// Where a file imports names from libraries.

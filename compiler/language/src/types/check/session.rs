@@ -5,8 +5,9 @@ use super::value::{Env, no_span};
 use super::world::World;
 use super::{bind, imports, names};
 use crate::diagnostic::{Code, Diagnostic, Severity, codes, near::did_you_mean};
+use crate::source::{Loader, Sources};
 use crate::syntax::ast::{Expr, ExprKind, FileId, ItemKind, Predicate, Span};
-use crate::syntax::{self, Loader, MAX_DIAGNOSTICS, Sources};
+use crate::syntax::{self, MAX_DIAGNOSTICS};
 use crate::types::Program;
 use std::collections::BTreeMap;
 

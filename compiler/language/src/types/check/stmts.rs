@@ -3,7 +3,9 @@
 use super::checker::Checker;
 use super::value::{Env, IntVal, R, Reported, Val, in_place, typed};
 use crate::diagnostic::codes;
-use crate::syntax::ast::{self, BinaryOp, Ident, Predicate, Require, Secrecy, Span, StmtKind};
+use crate::syntax::ast::{
+    self, BinaryOp, Demanded, Ident, Predicate, Require, Secrecy, Span, StmtKind,
+};
 use crate::types::{
     Body, Bounded, Demand, Expr, ExprKind, Index, PartySet, SetId, Stmt, Var, VarId,
 };
@@ -71,9 +73,7 @@ impl Checker<'_> {
 
     fn stmt<'s>(&mut self, env: &mut Env, s: &'s ast::Stmt, found: &mut Found<'s>) -> R<()> {
         let stmt = match &s.kind {
-            StmtKind::Require(Require { cond, why, .. }) => {
-                return self.require(env, cond, why.as_deref(), found);
-            }
+            StmtKind::Require(r) => return self.require(env, r, found),
             StmtKind::Parties { name, size } => {
                 return self.parties_stmt(env, name, size.as_ref());
             }
@@ -163,42 +163,27 @@ impl Checker<'_> {
         }
     }
 
-    fn require(
-        &mut self,
-        env: &mut Env,
-        cond: &ast::Expr,
-        why: Option<&str>,
-        found: &mut Found,
-    ) -> R<()> {
-        let of_sizes = |this: &mut Self, env: &mut Env| this.holds(env, cond, why, "the predicate");
-        let ast::ExprKind::Binary(op, left, right) = &cond.kind else {
-            return of_sizes(self, env);
+    fn require(&mut self, env: &mut Env, r: &Require, found: &mut Found) -> R<()> {
+        let Some(demand) = r.demand(|name| env.get(name).is_some()) else {
+            return self.holds(env, &r.cond, r.why.as_deref(), "the predicate");
         };
-        let (name, args) = match &left.kind {
-            ast::ExprKind::Call(f, args) => (&f.kind, Some(args.as_slice())),
-            name => (name, None),
-        };
-        let ast::ExprKind::Name(name) = name else { return of_sizes(self, env) };
-        let free = env.get(name).is_none();
-        match (name.as_str(), args) {
-            ("cut", None) if free => {
-                found.demands.push(self.cut_demand(env, (*op, right), cond.span)?);
+        let (span, right) = (r.cond.span, demand.bound);
+        match demand.of {
+            Demanded::Cut => {
+                found.demands.push(self.cut_demand(env, &demand, span)?);
                 return Ok(());
             }
-            ("epsilon", args) if free => {
-                let sides = (left.span, args.unwrap_or_default(), &**right);
-                found.demands.push(self.epsilon_demand(env, *op, sides, cond.span)?);
+            Demanded::Epsilon => {
+                found.demands.push(self.epsilon_demand(env, &demand, span)?);
                 return Ok(());
             }
-            ("failure", None) if free => {}
-            ("error", Some(_)) => {}
-            _ => return of_sizes(self, env),
+            Demanded::Failure | Demanded::Error => {}
         }
         let title = "a demand on the certificate is an upper bound";
-        if !matches!(op, BinaryOp::Le | BinaryOp::Lt) {
+        if !matches!(demand.op, BinaryOp::Le | BinaryOp::Lt) {
             return codes::REQUIRE
                 .error(title)
-                .label(cond.span, "not an upper bound")
+                .label(span, "not an upper bound")
                 .hint("write `require failure <= 2^-40;` or `require error(x) <= 2^-8;`")
                 .refuse(self);
         }
@@ -213,18 +198,18 @@ impl Checker<'_> {
                 )
                 .refuse(self);
         }
-        match args {
-            None => {
-                found.demands.push(Demand { what: Bounded::Failure, bound, span: cond.span });
+        match (demand.of, demand.args) {
+            (Demanded::Failure, _) => {
+                found.demands.push(Demand { what: Bounded::Failure, bound, span });
             }
-            Some([ast::Expr { kind: ast::ExprKind::Name(name), span }]) => {
-                let name = Ident { name: name.clone(), span: *span };
-                found.errors.push(ErrorDemand { name, bound, span: cond.span });
+            (_, [ast::Expr { kind: ast::ExprKind::Name(name), span: at }]) => {
+                let name = Ident { name: name.clone(), span: *at };
+                found.errors.push(ErrorDemand { name, bound, span });
             }
-            Some(_) => {
+            _ => {
                 return codes::REQUIRE
                     .error("`error` takes one name")
-                    .label(left.span, "not one name")
+                    .label(demand.left.span, "not one name")
                     .hint("give the value a name with `let` and write `require error(name) <= ..;`")
                     .refuse(self);
             }
@@ -236,7 +221,7 @@ impl Checker<'_> {
     fn cut_demand(
         &mut self,
         env: &mut Env,
-        (op, right): (BinaryOp, &ast::Expr),
+        &ast::Demand { op, bound: right, .. }: &ast::Demand<'_>,
         span: Span,
     ) -> R<Demand> {
         let wrong = |at, label: String| {
@@ -257,8 +242,7 @@ impl Checker<'_> {
     fn epsilon_demand(
         &mut self,
         env: &mut Env,
-        op: BinaryOp,
-        (left, args, right): (Span, &[ast::Expr], &ast::Expr),
+        &ast::Demand { op, left, args, bound: right, .. }: &ast::Demand<'_>,
         span: Span,
     ) -> R<Demand> {
         let wrong = |title: &str, at, label: String| {
@@ -277,7 +261,7 @@ impl Checker<'_> {
             _ => {
                 let title = "`epsilon` takes a delta and a number of rounds";
                 let label = format!("takes 1 or 2 numbers, not {}", args.len());
-                return wrong(title, left, label).refuse(self);
+                return wrong(title, left.span, label).refuse(self);
             }
         };
         let delta = self.real(env, delta_at)?;

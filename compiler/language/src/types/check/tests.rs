@@ -3,9 +3,9 @@
 use super::world::{STD, World};
 use super::{Checked, Options, check, names};
 use crate::diagnostic::render;
-use crate::source::FileId;
+use crate::source::{FileId, LoadError, Sources};
+use crate::syntax::embedded;
 use crate::syntax::lexer::lex;
-use crate::syntax::{LoadError, Sources, embedded};
 use crate::types::{Expr, ExprKind, Intrinsic, Program, Source, Stmt};
 use proptest::prelude::*;
 use std::fmt::Write;

@@ -2,8 +2,9 @@
 
 use super::imports::Imports;
 use crate::diagnostic::{Diagnostic, Edit, Hint, codes, near::did_you_mean};
+use crate::source::Sources;
 use crate::syntax::ast::{self, FileId, Ident, Item, ItemKind, Span, UseTree};
-use crate::syntax::{self, Sources, embedded};
+use crate::syntax::{self, embedded};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 

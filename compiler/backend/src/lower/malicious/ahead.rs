@@ -31,19 +31,19 @@ use std::convert::Infallible;
 
 /// What a value of the draft is here.
 #[derive(Clone)]
-enum Form {
+enum Ahead {
     /// A value held in the same way.
     Value(ValueId),
     /// A replicated value.
-    Split(Split),
+    Owned(Owned),
     /// A replicated value of which two parties know all.
     Known(ValueId),
     /// What two parties are to exchange once it is added up, and what is added to it.
-    Late(ValueId, Option<Box<Form>>),
+    Late(ValueId, Option<Box<Ahead>>),
 }
 
 #[derive(Clone)]
-struct Split {
+struct Owned {
     /// A replicated value.
     core: ValueId,
     /// Its part a, as the owner knows it ahead.
@@ -58,7 +58,7 @@ pub fn masked(draft: Draft) -> Draft {
     let wanted = wanted(&draft.emit, shards);
     let late = late(&draft, shards);
     let state = Owners { shards, wanted, late, made: vec![None; draft.emit.types.len()] };
-    let Ok(draft) = rewritten::<Form>(draft, state);
+    let Ok(draft) = rewritten::<Ahead>(draft, state);
     draft
 }
 
@@ -179,12 +179,12 @@ fn is_product(op: &Op, types: &[Type]) -> bool {
     }
 }
 
-impl rewrite::Form for Form {
+impl rewrite::Rewritten for Ahead {
     type State = Owners;
     type Refused = Infallible;
 
-    fn held(value: ValueId) -> Form {
-        Form::Value(value)
+    fn held(value: ValueId) -> Ahead {
+        Ahead::Value(value)
     }
 
     fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Infallible> {
@@ -218,7 +218,7 @@ impl rewrite::Form for Form {
             let op = to.same(&instr.op);
             let op = to.state.shards.op(&op, &to.e.types);
             // Coins are drawn one by one.
-            Form::Value(if op == Op::Coin { to.e.coin() } else { to.e.add(op) })
+            Ahead::Value(if op == Op::Coin { to.e.coin() } else { to.e.add(op) })
         });
         to.set(out, form);
         Ok(())
@@ -226,13 +226,13 @@ impl rewrite::Form for Form {
 
     fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
         match to.form(v) {
-            Form::Value(x) | Form::Split(Split { core: x, dup: None, .. }) => x,
-            Form::Split(Split { core, dup: Some(dup), .. }) => {
+            Ahead::Value(x) | Ahead::Owned(Owned { core: x, dup: None, .. }) => x,
+            Ahead::Owned(Owned { core, dup: Some(dup), .. }) => {
                 let dup = to.e.add(Op::Trivial(dup));
                 to.e.add(Op::Add(core, dup))
             }
-            Form::Known(dup) => to.e.add(Op::Trivial(dup)),
-            Form::Late(open, rest) => {
+            Ahead::Known(dup) => to.e.add(Op::Trivial(dup)),
+            Ahead::Late(open, rest) => {
                 let form = to.exchanged(open, rest);
                 to.set(v, form);
                 to.value(v)
@@ -241,47 +241,47 @@ impl rewrite::Form for Form {
     }
 }
 
-type Rewrite = rewrite::Rewrite<Form>;
+type Rewrite = rewrite::Rewrite<Ahead>;
 
 impl Rewrite {
     /// A replicated value as a sum. What nobody knows ahead is its own core.
-    fn split(&mut self, v: ValueId) -> Option<Split> {
+    fn owned(&mut self, v: ValueId) -> Option<Owned> {
         match self.form(v) {
-            Form::Split(x) => Some(x),
-            Form::Value(core) => Some(Split { core, own: self.own(core), dup: None }),
-            Form::Known(_) => None,
-            Form::Late(open, rest) => {
+            Ahead::Owned(x) => Some(x),
+            Ahead::Value(core) => Some(Owned { core, own: self.own(core), dup: None }),
+            Ahead::Known(_) => None,
+            Ahead::Late(open, rest) => {
                 let form = self.exchanged(open, rest);
                 self.set(v, form);
-                self.split(v)
+                self.owned(v)
             }
         }
     }
 
     /// What two parties exchange, with what is added to it.
-    fn exchanged(&mut self, open: ValueId, rest: Option<Box<Form>>) -> Form {
+    fn exchanged(&mut self, open: ValueId, rest: Option<Box<Ahead>>) -> Ahead {
         let opened = self.opened(open);
-        Form::Split(match rest.map(|rest| *rest) {
+        Ahead::Owned(match rest.map(|rest| *rest) {
             None => opened,
-            Some(Form::Known(dup)) => Split { dup: Some(dup), ..opened },
-            Some(Form::Split(x)) => Split {
+            Some(Ahead::Known(dup)) => Owned { dup: Some(dup), ..opened },
+            Some(Ahead::Owned(x)) => Owned {
                 core: self.e.add(Op::Add(opened.core, x.core)),
                 own: self.e.add(Op::Add(opened.own, x.own)),
                 dup: x.dup,
             },
-            Some(Form::Value(_) | Form::Late(..)) => unreachable!("what is added is a sum"),
+            Some(Ahead::Value(_) | Ahead::Late(..)) => unreachable!("what is added is a sum"),
         })
     }
 
     /// An instruction on what is to be exchanged later, or that makes it.
-    fn later(&mut self, op: &Op, out: ValueId, types: &[Type]) -> Option<Form> {
-        let is_late = |to: &Rewrite, v: ValueId| matches!(to.form(v), Form::Late(..));
+    fn later(&mut self, op: &Op, out: ValueId, types: &[Type]) -> Option<Ahead> {
+        let is_late = |to: &Rewrite, v: ValueId| matches!(to.form(v), Ahead::Late(..));
         match *op {
             Op::ReshareTwo(x) if self.state.late[out.index()] => {
-                Some(Form::Late(self.value(x), None))
+                Some(Ahead::Late(self.value(x), None))
             }
             Op::Reshape(x, _) | Op::Sum { x, .. } if is_late(self, x) => {
-                let Form::Late(open, rest) = self.form(x) else { return None };
+                let Ahead::Late(open, rest) = self.form(x) else { return None };
                 let open = self.e.add(op.map(|_| open));
                 let rest = match rest {
                     Some(rest) => {
@@ -292,17 +292,17 @@ impl Rewrite {
                 };
                 Some(match op {
                     Op::Sum { .. } => self.exchanged(open, rest),
-                    _ => Form::Late(open, rest),
+                    _ => Ahead::Late(open, rest),
                 })
             }
             Op::Add(x, y) if is_late(self, x) || is_late(self, y) => {
                 let mut all: Option<ValueId> = None;
                 let mut rests = Vec::new();
                 for v in [x, y] {
-                    let Form::Late(open, rest) = self.form(v) else {
+                    let Ahead::Late(open, rest) = self.form(v) else {
                         // What nobody knows ahead is its own core.
-                        if let Some(split) = self.split(v) {
-                            self.set(v, Form::Split(split));
+                        if let Some(owned) = self.owned(v) {
+                            self.set(v, Ahead::Owned(owned));
                         }
                         rests.push(v);
                         continue;
@@ -318,7 +318,7 @@ impl Rewrite {
                     [x] => Some(self.form(x)),
                     _ => None,
                 };
-                Some(Form::Late(all?, rest.map(Box::new)))
+                Some(Ahead::Late(all?, rest.map(Box::new)))
             }
             _ => None,
         }
@@ -336,24 +336,24 @@ impl Rewrite {
     }
 
     /// What an instruction makes that its owner knows ahead, or that two parties know.
-    fn turned(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Form> {
+    fn turned(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Ahead> {
         match *op {
             Op::Own(x) => match self.form(x) {
-                Form::Split(x) => Some(Form::Value(x.own)),
+                Ahead::Owned(x) => Some(Ahead::Value(x.own)),
                 _ => None,
             },
             Op::Trivial(x) if types[x.index()].hold == Hold::Dup => {
-                Some(Form::Known(self.value(x)))
+                Some(Ahead::Known(self.value(x)))
             }
             Op::Input(x) => {
                 let own = self.value(x);
-                Some(Form::Split(Split { core: self.e.add(Op::Input(own)), own, dup: None }))
+                Some(Ahead::Owned(Owned { core: self.e.add(Op::Input(own)), own, dup: None }))
             }
             Op::ReshareTwo(x) if wanted && types[x.index()].groups == 0 => {
                 let x = self.value(x);
-                Some(Form::Split(self.opened(x)))
+                Some(Ahead::Owned(self.opened(x)))
             }
-            Op::Reshare(z) if wanted => Some(Form::Split(match self.state.made[z.index()]? {
+            Op::Reshare(z) if wanted => Some(Ahead::Owned(match self.state.made[z.index()]? {
                 Made::Product(x, y) => self.product(x, y),
                 Made::Matrices => {
                     let z = self.value(z);
@@ -368,17 +368,17 @@ impl Rewrite {
     }
 
     /// An exchange of two parties under a fresh mask, which the owner knows.
-    fn opened(&mut self, x: ValueId) -> Split {
+    fn opened(&mut self, x: ValueId) -> Owned {
         let ty = self.e.ty(x).clone();
         let mask = self.e.fresh_mask(ty.dom, ty.shape, ty.groups);
         let dup = self.e.add(Op::OpenMasked { x, mask });
         let core = self.e.add(Op::Join { mask, dup });
-        Split { core, own: self.e.add(Op::Own(mask)), dup: None }
+        Owned { core, own: self.e.add(Op::Own(mask)), dup: None }
     }
 
     /// A product of each element.
-    fn product(&mut self, x: ValueId, y: ValueId) -> Split {
-        let (left, right) = (self.split(x), self.split(y));
+    fn product(&mut self, x: ValueId, y: ValueId) -> Owned {
+        let (left, right) = (self.owned(x), self.owned(y));
         let forms = (self.form(x), self.form(y));
         let (x, y) = (self.value(x), self.value(y));
         let by = |to: &mut Rewrite, x, known| {
@@ -392,7 +392,7 @@ impl Rewrite {
                 false => (x, y, forms.1),
             };
             let rest = match form {
-                Form::Known(dup) if self.is_cut_as_usual(dup) => {
+                Ahead::Known(dup) if self.is_cut_as_usual(dup) => {
                     let x = self.cut(Op::AsAdd2(x));
                     self.e.add(Op::Mul(x, dup))
                 }
@@ -415,7 +415,7 @@ impl Rewrite {
     }
 
     /// A product of matrices, of which each party has a word of each element.
-    fn matrices(&mut self, z: ValueId) -> Split {
+    fn matrices(&mut self, z: ValueId) -> Owned {
         let own = self.own(z);
         let dealt = self.e.add(Op::Input(own));
         let others = self.cut(Op::AsAdd2(z));
@@ -423,55 +423,55 @@ impl Rewrite {
     }
 
     /// What its owner has input, and what the other two open to each other.
-    fn joined(&mut self, (own, dealt): (ValueId, ValueId), others: ValueId) -> Split {
+    fn joined(&mut self, (own, dealt): (ValueId, ValueId), others: ValueId) -> Owned {
         let opened = self.opened(others);
         let e = &mut self.e;
-        Split {
+        Owned {
             core: e.add(Op::Add(dealt, opened.core)),
             own: e.add(Op::Add(own, opened.own)),
             dup: None,
         }
     }
 
-    fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Form> {
+    fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Ahead> {
         match op {
             Op::Add(x, y) => Some(self.sum(*x, *y, false, types)),
             Op::Sub(x, y) => Some(self.sum(*x, *y, true, types)),
             Op::Offset(x, _) | Op::Not(x) => Some(match self.form(*x) {
-                Form::Known(dup) => Form::Known(self.e.add(op.map(|_| dup))),
-                Form::Split(Split { core, own, dup }) => {
+                Ahead::Known(dup) => Ahead::Known(self.e.add(op.map(|_| dup))),
+                Ahead::Owned(Owned { core, own, dup }) => {
                     let dup = dup.unwrap_or_else(|| self.zero(core));
                     let dup = self.e.add(op.map(|_| dup));
-                    Form::Split(Split { core, own, dup: Some(dup) })
+                    Ahead::Owned(Owned { core, own, dup: Some(dup) })
                 }
-                Form::Value(_) | Form::Late(..) => return None,
+                Ahead::Value(_) | Ahead::Late(..) => return None,
             }),
             Op::Stack(xs) => {
-                let all: Option<Vec<Split>> = xs.iter().map(|&x| self.split(x)).collect();
+                let all: Option<Vec<Owned>> = xs.iter().map(|&x| self.owned(x)).collect();
                 let all = all?;
-                let stack = |e: &mut Emit, part: &dyn Fn(&Split) -> ValueId| {
+                let stack = |e: &mut Emit, part: &dyn Fn(&Owned) -> ValueId| {
                     e.add(Op::Stack(all.iter().map(part).collect()))
                 };
                 let e = &mut self.e;
                 let (core, own) = (stack(e, &|x| x.core), stack(e, &|x| x.own));
                 let any = all.iter().any(|x| x.dup.is_some());
                 let dup = any.then(|| {
-                    let of = |x: &Split| x.dup.unwrap_or_else(|| self.zero(x.core));
+                    let of = |x: &Owned| x.dup.unwrap_or_else(|| self.zero(x.core));
                     let parts = all.iter().map(of).collect();
                     self.e.add(Op::Stack(parts))
                 });
-                Some(Form::Split(Split { core, own, dup }))
+                Some(Ahead::Owned(Owned { core, own, dup }))
             }
             _ => {
                 let [x] = op.operands()[..] else { return None };
                 let (form, e) = (self.form(x), &mut self.e);
                 let mut of = |v: ValueId| e.add(op.map(|_| v));
                 Some(match form {
-                    Form::Known(dup) => Form::Known(of(dup)),
-                    Form::Split(Split { core, own, dup }) => {
-                        Form::Split(Split { core: of(core), own: of(own), dup: dup.map(of) })
+                    Ahead::Known(dup) => Ahead::Known(of(dup)),
+                    Ahead::Owned(Owned { core, own, dup }) => {
+                        Ahead::Owned(Owned { core: of(core), own: of(own), dup: dup.map(of) })
                     }
-                    Form::Value(_) | Form::Late(..) => return None,
+                    Ahead::Value(_) | Ahead::Late(..) => return None,
                 })
             }
         }
@@ -484,38 +484,38 @@ impl Rewrite {
     }
 
     /// x + y or x - y.
-    fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Form {
+    fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Ahead {
         let shape = |v: ValueId| types[v.index()].shape.clone();
         let out: Vec<u64> = shape(x).into_iter().zip(shape(y)).map(|(a, b)| a.max(b)).collect();
         let parts = [x, y].map(|v| match self.form(v) {
-            Form::Split(_) if self.spreads(v, &out, types) => {
+            Ahead::Owned(_) if self.spreads(v, &out, types) => {
                 let (form, e) = (self.form(v), &mut self.e);
-                let Form::Split(Split { core, own, dup }) = form else { return (None, None) };
+                let Ahead::Owned(Owned { core, own, dup }) = form else { return (None, None) };
                 let mut of = |x: ValueId| e.broadcast(x, &out);
                 let dup = dup.map(&mut of);
-                (Some(Split { core: of(core), own: of(own), dup: None }), dup)
+                (Some(Owned { core: of(core), own: of(own), dup: None }), dup)
             }
             _ if shape(v) != out => {
                 let x = self.value(v);
                 let core = self.e.broadcast(x, &out);
                 let own = self.own(core);
-                (Some(Split { core, own, dup: None }), None)
+                (Some(Owned { core, own, dup: None }), None)
             }
-            Form::Known(dup) => (None, Some(dup)),
+            Ahead::Known(dup) => (None, Some(dup)),
             _ => {
-                let split = self.split(v);
-                let dup = split.as_ref().and_then(|x| x.dup);
-                (split, dup)
+                let owned = self.owned(v);
+                let dup = owned.as_ref().and_then(|x| x.dup);
+                (owned, dup)
             }
         });
         let e = &mut self.e;
         let [(x, a), (y, b)] = parts;
         let dup = sum_of(e, a, b, minus);
-        let of = |part: &dyn Fn(&Split) -> ValueId| [&x, &y].map(|s| s.as_ref().map(part));
+        let of = |part: &dyn Fn(&Owned) -> ValueId| [&x, &y].map(|s| s.as_ref().map(part));
         let ([cx, cy], [ox, oy]) = (of(&|s| s.core), of(&|s| s.own));
         match (sum_of(e, cx, cy, minus), sum_of(e, ox, oy, minus), dup) {
-            (Some(core), Some(own), dup) => Form::Split(Split { core, own, dup }),
-            (_, _, Some(dup)) => Form::Known(dup),
+            (Some(core), Some(own), dup) => Ahead::Owned(Owned { core, own, dup }),
+            (_, _, Some(dup)) => Ahead::Known(dup),
             _ => unreachable!("one of both has a part"),
         }
     }
