@@ -4,7 +4,8 @@
 use crate::deployed_training::Through;
 use crate::fail::{misuse, say, say_json};
 use crate::lab::data;
-use crate::lab::rule::{Aggregation, Subjects, failed, raw};
+use crate::lab::exact::raw;
+use crate::lab::rule::{Aggregation, Subjects, failed};
 use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
 use crate::parties::run_with;
