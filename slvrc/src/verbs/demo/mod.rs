@@ -1,7 +1,8 @@
 //! `slvrc demo`: federated learning with a poisoner on embedded real data, every round's
-//! aggregation checked among three parties.
+//! aggregation checked among three parties, or by three nodes (`through.rs`).
 
-use crate::deployed_training::Through;
+mod through;
+
 use crate::fail::{misuse, say, say_json};
 use crate::lab::data;
 use crate::lab::exact::raw;
@@ -33,6 +34,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use through::Through;
 
 #[derive(clap::Args)]
 pub struct Demo {
