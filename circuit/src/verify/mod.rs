@@ -59,7 +59,7 @@ mod speculation;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use error::{Place, VerifyError};
+pub use error::{Instruction, VerifyError};
 pub use infer::{TypeError, check_type, infer};
 pub use limits::{
     MAX_COMMITTEE, MAX_CONSTS, MAX_DECLARATIONS, MAX_DRAWN, MAX_ELEMENTS, MAX_LAYERS, MAX_MEMBERS,
