@@ -3,7 +3,7 @@
 //!
 //! The bounds are those of the verifier, so nothing is refused here that it would accept.
 
-use crate::verify::{MAX_CONSTS, MAX_DECLARATIONS, MAX_LAYERS, MAX_PLANES, MAX_RANK, MAX_VALUES};
+use crate::limits::{MAX_CONSTS, MAX_DECLARATIONS, MAX_LAYERS, MAX_PLANES, MAX_RANK, MAX_VALUES};
 use crate::{Const, Layer, Shape, Site, Type};
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 use std::fmt;

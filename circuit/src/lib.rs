@@ -16,22 +16,24 @@
 //! |---|---|
 //! | this file | [`Circuit`] and what it declares: party sets, inputs, outputs, checks, layers |
 //! | `security` | the adversary that a circuit is made for |
-//! | `types`, `dom` | [`Type`], [`Hold`], [`Lanes`] and [`Dom`]: who holds what, over which domain, in which shape |
-//! | `op` | the instruction set, [`Op`], with the meaning of each instruction |
-//! | `forms` | the table of operations: names, operands and parameters, as text and back |
+//! | `limits`, `bounded` | how large anything may be; how long the sequences of an artifact |
+//! | `dom`, `types` | [`Type`], [`Hold`], [`Lanes`] and [`Dom`]: who holds what, over which domain, in which shape |
 //! | [`interaction`] | the table of interactions: who sends what to whom |
-//! | [`conv`], [`multi_and`], [`pairs`], `lots`, [`tables`], [`fixed`] | attributes of single instructions, and fixed-point numbers |
-//! | [`verify`] | the verifier, and the typing rule of every operation |
-//! | [`text`], [`artifact`], `bounded` | the text form, which reads back what it prints; the artifact file, and how long its sequences may be |
-//! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
-//! | [`openings`] | who learns what |
-//! | [`proof`] | what the parties prove against a malicious one |
-//! | [`ranges`] | which layers another machine of a party can compute |
+//! | [`multi_and`], [`pairs`], `lots`, [`tables`], [`fixed`] | attributes of single instructions, and fixed-point numbers |
+//! | [`text`] | the text form, which reads back what it prints, and the table of operations: names, operands and parameters |
+//! | [`conv`] | attributes of convolutions |
+//! | `op` | the instruction set, [`Op`], with the meaning of each instruction |
 //! | [`speculation`] | which layers are computed before it is known whose inputs count |
+//! | [`proof`] | what the parties prove against a malicious one |
+//! | [`verify`] | the verifier, and the typing rule of every operation |
+//! | [`artifact`] | the artifact file |
+//! | [`plan`], [`traffic`], [`upload`] | the order of steps and the frames of messages; bytes and rounds |
+//! | [`ranges`] | which layers another machine of a party can compute |
+//! | [`openings`] | who learns what |
 //!
-//! To add an interactive instruction, add it to `op`, `forms` and [`interaction`], and its name to the typing
+//! To add an interactive instruction, add it to `op`, `text/forms.rs` and [`interaction`], and its name to the typing
 //! rules of [`verify`], and its statement to [`proof`], or circuits against a malicious party refuse it; everything else
-//! here follows from its row. A local one needs `op`, `forms` and its
+//! here follows from its row. A local one needs `op`, `text/forms.rs` and its
 //! own typing rule.
 //!
 //! # Roles and shards
@@ -79,8 +81,8 @@ mod bounded;
 pub mod conv;
 mod dom;
 pub mod fixed;
-mod forms;
 pub mod interaction;
+mod limits;
 mod lots;
 pub mod multi_and;
 mod op;
@@ -100,10 +102,10 @@ pub mod verify;
 
 pub use conv::Conv;
 pub use dom::{Dom, low_mask, wire_len};
-pub use forms::INTERACTIVE;
 pub use lots::Lots;
 pub use op::{Instr, Op};
 pub use security::Security;
+pub use text::forms::INTERACTIVE;
 pub use types::{Hold, Lanes, Shape, SplitPart, Type, ValueId, elements, lead};
 
 use serde::{Deserialize, Serialize};

@@ -16,7 +16,6 @@
 //! peer: a large part is on its way before the next one is computed, small ones travel together.
 
 use crate::interaction::{COIN_BITS, Peer, next, outgoing, prev};
-use crate::ranges::Range;
 use crate::speculation::Speculation;
 use crate::wire_len;
 use crate::{Circuit, Dom, Instr, Lanes, Layer, Op, ValueId};
@@ -194,11 +193,21 @@ pub fn split(layer: &Layer, l: usize, read: &mut [Option<usize>]) -> (Vec<usize>
     (0..layer.local.len()).partition(|&i| needed[i])
 }
 
+/// What a party has of a range that it hands over.
+pub(crate) struct Handed<'a> {
+    /// What it gives.
+    pub reads: &'a [ValueId],
+    /// What it takes.
+    pub writes: &'a [ValueId],
+    /// All that is made there.
+    pub made: Vec<ValueId>,
+}
+
 /// Puts in the drops; of what ranges make the party has what is read of them.
 pub(crate) fn drops(
     circuit: &Circuit,
     part: Option<&Speculation>,
-    ranges: &[Range],
+    ranges: &[Handed<'_>],
     mut plans: Vec<LayerPlan>,
 ) -> Vec<LayerPlan> {
     let mut repeated = vec![false; circuit.types.len()];
@@ -234,7 +243,7 @@ pub(crate) fn drops(
             }
         }
     }
-    let made = ranges.iter().flat_map(|r| &r.instrs).filter_map(|&place| instr(circuit, place).out);
+    let made = ranges.iter().flat_map(|r| &r.made).copied();
     let elsewhere: BTreeSet<ValueId> = made.filter(|v| last[v.index()].is_none()).collect();
     let mut after: Vec<Vec<Vec<ValueId>>> =
         plans.iter().map(|p| vec![Vec::new(); p.steps.len() + 1]).collect();

@@ -402,6 +402,9 @@ pub enum Order {
 /// Why a round has no result that the coordinator does not want.
 pub const ABORTED: &str = "the coordinator aborted it";
 
+/// Why a round is not given up any more.
+const COMPUTED: &str = "this node has computed the result, and node 0 may release it";
+
 /// A step that cannot be taken.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum StepError {
@@ -508,69 +511,9 @@ impl Round {
     /// A step that may not follow; then nothing has changed.
     pub fn step(&mut self, step: Step, now: u64) -> Result<bool, StepError> {
         let phase = self.phase;
-        let refused = |what| Err(StepError::Order { phase, what });
-        let minimum = self.spec.minimum;
         match step {
-            Step::Leave(_) | Step::Ordered { order: Order::Abort, computed: false, .. }
-                if phase == Phase::Computed =>
-            {
-                return refused("this node has computed the result, and node 0 may release it");
-            }
-            Step::Leave(why) => return self.step(Step::Abort(why), now),
-            // Whoever has verified the order may have done so before the coordinator said that the round is run again.
-            Step::Ordered { by, me, .. } if by.permits.get(me) != Some(&self.permits) => {
-                return refused("the order is from before it was to be run again");
-            }
-            Step::Ordered { order: Order::Close, by, .. } => {
-                let closed = self.step(Step::Close, now)?;
-                if closed {
-                    self.closing = Some(by);
-                }
-                return Ok(closed);
-            }
-            Step::Ordered { order: Order::Abort, by, .. } => {
-                if phase == Phase::Aborted && self.may_retry {
-                    // The last order counts: it is not run again. A node that has missed the first one knows of no permission, so
-                    // that one is what it takes.
-                    self.may_retry = false;
-                    self.ending.get_or_insert(by);
-                    return Ok(true);
-                }
-                let aborted = self.step(Step::Abort(ABORTED.into()), now)?;
-                if aborted {
-                    self.ending = Some(by);
-                }
-                return Ok(aborted);
-            }
-            Step::Close => match phase {
-                Phase::Open => {
-                    self.phase = Phase::Closed;
-                    self.times[1] = Some(now);
-                }
-                Phase::Aborted => return refused("it cannot be closed"),
-                _ => return Ok(false),
-            },
-            Step::Agree(agreement) => {
-                let found = agreement.accepted.len() as u64;
-                if found < minimum {
-                    return Err(StepError::Minimum { found, minimum });
-                }
-                match (phase, &self.agreement) {
-                    (Phase::Closed, _) => {
-                        self.agreement = Some(agreement);
-                        self.phase = Phase::Agreed;
-                    }
-                    (Phase::Open | Phase::Aborted, _) => return refused("nothing can be agreed"),
-                    // What was agreed is not agreed again otherwise.
-                    (_, Some(before)) if *before == agreement => return Ok(false),
-                    (Phase::Agreed, _) if self.follows(&agreement) => {
-                        self.agreement = Some(agreement);
-                        self.verdict = None;
-                        self.repeats += 1;
-                    }
-                    _ => return refused("something else was agreed before"),
-                }
-            }
+            Step::Close => return self.close(now),
+            Step::Agree(agreement) => return self.agree(agreement),
             Step::Start(attempt) => match phase {
                 Phase::Running if attempt == self.attempt => return Ok(false),
                 Phase::Agreed | Phase::Computed if attempt > self.attempt => {
@@ -579,34 +522,19 @@ impl Round {
                     self.outcome = None;
                     self.verdict = None;
                 }
-                _ => return refused("this attempt cannot begin"),
+                _ => return self.refused("this attempt cannot begin"),
             },
-            Step::Fail(failure) => match phase {
-                // What this node has computed is of no use if another one has not.
-                Phase::Running | Phase::Computed if failure.attempt == self.attempt => {
-                    self.phase = Phase::Agreed;
-                    self.outcome = None;
-                    self.failures.push(failure);
-                }
-                // Nor is a verdict that another one has not.
-                Phase::Agreed
-                    if self.verdict.as_ref().is_some_and(|v| v.attempt == failure.attempt) =>
-                {
-                    self.verdict = None;
-                    self.failures.push(failure);
-                }
-                _ => return refused("no such attempt is under way"),
-            },
+            Step::Fail(failure) => return self.fail(failure),
             Step::Reject(verdict) => match phase {
                 Phase::Running if verdict.attempt == self.attempt => {
                     self.phase = Phase::Agreed;
                     self.verdict = Some(verdict);
                 }
-                _ => return refused("no such attempt is under way"),
+                _ => return self.refused("no such attempt is under way"),
             },
             Step::Compute(outcome) => {
                 if phase != Phase::Running || outcome.attempt != self.attempt {
-                    return refused("no such attempt is under way");
+                    return self.refused("no such attempt is under way");
                 }
                 self.outcome = Some(outcome);
                 self.phase = Phase::Computed;
@@ -614,7 +542,7 @@ impl Round {
             Step::Release(attempt) => match phase {
                 Phase::Computed if attempt == self.attempt => self.phase = Phase::Releasing,
                 Phase::Releasing | Phase::Released if attempt == self.attempt => return Ok(false),
-                _ => return refused("this attempt is not finished here"),
+                _ => return self.refused("this attempt is not finished here"),
             },
             Step::Done => match phase {
                 Phase::Releasing => {
@@ -622,60 +550,154 @@ impl Round {
                     self.times[2] = Some(now);
                 }
                 Phase::Released => return Ok(false),
-                _ => return refused("not all have finished"),
+                _ => return self.refused("not all have finished"),
             },
-            Step::Abort(why) => match phase {
-                Phase::Releasing | Phase::Released => {
-                    return refused("it cannot be aborted any more");
-                }
-                Phase::Aborted => return Ok(false),
-                _ => {
-                    self.phase = Phase::Aborted;
-                    self.aborted = Some(why);
-                    self.times[2] = Some(now);
-                }
-            },
-            Step::Permit => match phase {
-                Phase::Aborted if self.erased => {
-                    return refused("it ended long ago, and its submissions were erased");
-                }
-                Phase::Aborted if self.may_retry => return Ok(false),
-                // The order to abort it is an old one here from now on. It stays for a node that has not heard of it, until the
-                // round is run again: which node is not told of that either.
-                Phase::Aborted => {
-                    self.may_retry = true;
-                    self.permits = self.permits.saturating_add(1);
-                }
-                _ => return refused("only a round that was aborted is run again"),
-            },
+            Step::Abort(why) => return self.abort(why, now),
+            Step::Leave(_) if phase == Phase::Computed => return self.refused(COMPUTED),
+            Step::Leave(why) => return self.abort(why, now),
+            Step::Ordered { order: Order::Abort, computed: false, .. }
+                if phase == Phase::Computed =>
+            {
+                return self.refused(COMPUTED);
+            }
+            // Whoever has verified the order may have done so before the coordinator said that the round is run again.
+            Step::Ordered { by, me, .. } if by.permits.get(me) != Some(&self.permits) => {
+                return self.refused("the order is from before it was to be run again");
+            }
+            Step::Ordered { order, by, .. } => return self.ordered(order, by, now),
+            Step::Permit => return self.permit(),
             Step::Drop => match phase {
                 Phase::Aborted | Phase::Released => {
                     return Ok(std::mem::take(&mut self.may_retry));
                 }
-                _ => return refused("what it runs on cannot be erased"),
+                _ => return self.refused("what it runs on cannot be erased"),
             },
-            Step::Retry(attempt) => match phase {
-                Phase::Closed if self.retries.last().is_some_and(|r| r.attempt == attempt) => {
-                    return Ok(false);
-                }
-                Phase::Aborted if self.may_retry && attempt >= self.attempt => {
-                    let aborted = self.aborted.take().unwrap_or_default();
-                    self.retries.push(Retry { attempt, aborted, at: now });
-                    (self.phase, self.attempt, self.may_retry) = (Phase::Closed, attempt, false);
-                    (self.agreement, self.outcome, self.times[2]) = (None, None, None);
-                    self.ending = None;
-                    (self.verdict, self.repeats) = (None, 0);
-                }
-                Phase::Aborted if self.may_retry => {
-                    return refused("this node has made more attempts than node 0");
-                }
-                Phase::Aborted => {
-                    return refused("the coordinator has not told this node that it is run again");
-                }
-                _ => return refused("only a round that was aborted is run again"),
-            },
+            Step::Retry(attempt) => return self.retry(attempt, now),
         }
         Ok(true)
+    }
+
+    fn refused(&self, what: &'static str) -> Result<bool, StepError> {
+        Err(StepError::Order { phase: self.phase, what })
+    }
+
+    fn close(&mut self, now: u64) -> Result<bool, StepError> {
+        match self.phase {
+            Phase::Open => {
+                self.phase = Phase::Closed;
+                self.times[1] = Some(now);
+                Ok(true)
+            }
+            Phase::Aborted => self.refused("it cannot be closed"),
+            _ => Ok(false),
+        }
+    }
+
+    fn abort(&mut self, why: String, now: u64) -> Result<bool, StepError> {
+        match self.phase {
+            Phase::Releasing | Phase::Released => self.refused("it cannot be aborted any more"),
+            Phase::Aborted => Ok(false),
+            _ => {
+                self.phase = Phase::Aborted;
+                self.aborted = Some(why);
+                self.times[2] = Some(now);
+                Ok(true)
+            }
+        }
+    }
+
+    /// What a coordinator orders now, and may.
+    fn ordered(&mut self, order: Order, by: Mandate, now: u64) -> Result<bool, StepError> {
+        if order == Order::Abort && self.phase == Phase::Aborted && self.may_retry {
+            // The last order counts: it is not run again. A node that has missed the first one knows of no permission, so
+            // that one is what it takes.
+            self.may_retry = false;
+            self.ending.get_or_insert(by);
+            return Ok(true);
+        }
+        let (changed, whose) = match order {
+            Order::Close => (self.close(now)?, &mut self.closing),
+            Order::Abort => (self.abort(ABORTED.into(), now)?, &mut self.ending),
+        };
+        if changed {
+            *whose = Some(by);
+        }
+        Ok(changed)
+    }
+
+    fn agree(&mut self, agreement: Agreement) -> Result<bool, StepError> {
+        let (found, minimum) = (agreement.accepted.len() as u64, self.spec.minimum);
+        if found < minimum {
+            return Err(StepError::Minimum { found, minimum });
+        }
+        match (self.phase, &self.agreement) {
+            (Phase::Closed, _) => self.phase = Phase::Agreed,
+            (Phase::Open | Phase::Aborted, _) => return self.refused("nothing can be agreed"),
+            // What was agreed is not agreed again otherwise.
+            (_, Some(before)) if *before == agreement => return Ok(false),
+            (Phase::Agreed, _) if self.follows(&agreement) => {
+                self.verdict = None;
+                self.repeats += 1;
+            }
+            _ => return self.refused("something else was agreed before"),
+        }
+        self.agreement = Some(agreement);
+        Ok(true)
+    }
+
+    fn fail(&mut self, failure: Failure) -> Result<bool, StepError> {
+        let rejected = self.verdict.as_ref().is_some_and(|v| v.attempt == failure.attempt);
+        match self.phase {
+            // What this node has computed is of no use if another one has not.
+            Phase::Running | Phase::Computed if failure.attempt == self.attempt => {
+                self.phase = Phase::Agreed;
+                self.outcome = None;
+            }
+            // Nor is a verdict that another one has not.
+            Phase::Agreed if rejected => self.verdict = None,
+            _ => return self.refused("no such attempt is under way"),
+        }
+        self.failures.push(failure);
+        Ok(true)
+    }
+
+    fn permit(&mut self) -> Result<bool, StepError> {
+        match self.phase {
+            Phase::Aborted if self.erased => {
+                self.refused("it ended long ago, and its submissions were erased")
+            }
+            Phase::Aborted if self.may_retry => Ok(false),
+            // The order to abort it is an old one here from now on. It stays for a node that has not heard of it, until the
+            // round is run again: which node is not told of that either.
+            Phase::Aborted => {
+                self.may_retry = true;
+                self.permits = self.permits.saturating_add(1);
+                Ok(true)
+            }
+            _ => self.refused("only a round that was aborted is run again"),
+        }
+    }
+
+    fn retry(&mut self, attempt: u32, now: u64) -> Result<bool, StepError> {
+        match self.phase {
+            Phase::Closed if self.retries.last().is_some_and(|r| r.attempt == attempt) => Ok(false),
+            Phase::Aborted if self.may_retry && attempt >= self.attempt => {
+                let aborted = self.aborted.take().unwrap_or_default();
+                self.retries.push(Retry { attempt, aborted, at: now });
+                (self.phase, self.attempt, self.may_retry) = (Phase::Closed, attempt, false);
+                (self.agreement, self.outcome, self.times[2]) = (None, None, None);
+                self.ending = None;
+                (self.verdict, self.repeats) = (None, 0);
+                Ok(true)
+            }
+            Phase::Aborted if self.may_retry => {
+                self.refused("this node has made more attempts than node 0")
+            }
+            Phase::Aborted => {
+                self.refused("the coordinator has not told this node that it is run again")
+            }
+            _ => self.refused("only a round that was aborted is run again"),
+        }
     }
 }
 

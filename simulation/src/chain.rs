@@ -14,8 +14,8 @@
 use super::fill::slot;
 use super::kernels::{self, LANES, Lanes, Scratch, Window, flat_mut, matrix};
 use super::loss::cross_entropy;
-use super::net::Outline;
 use super::number::{Matrix, Number};
+use super::outline::Outline;
 use slvr_compiler::types::eval::{Placed, placement};
 use slvr_compiler::types::layer::Layer;
 use slvr_compiler::types::model::Model;

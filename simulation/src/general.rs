@@ -3,7 +3,7 @@
 use super::error::NetError;
 use super::fill::slot;
 use super::loss::cross_entropy;
-use super::net::Outline;
+use super::outline::Outline;
 use super::reverse::{Given, Tape};
 use slvr_compiler::graph::build;
 use slvr_compiler::source::Sources;

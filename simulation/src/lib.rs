@@ -9,14 +9,15 @@
 //! | [`data`] | labelled images in memory |
 //! | [`idx`] | the IDX file format; the embedded digits |
 //! | [`random`] | uniform, normal, gamma and Dirichlet variates from a seed |
-//! | [`net`] | a model ready to be trained |
-//! | `chain` | the fast passes of models that are chains of layers |
-//! | `kernels` | their inner loops, over many images side by side |
-//! | `number` | `f32` and `f64`, and products of matrices of them |
-//! | `general`, [`reverse`] | the passes of all others: a graph of the compiler forwards and backwards |
-//! | [`error`], [`fill`], `loss` | why a model cannot be trained; how weights start; cross-entropy |
-//! | [`train`] | initial weights, stochastic gradient descent, accuracy |
 //! | [`partition`] | unlike shares of the data |
+//! | `number` | `f32` and `f64`, and products of matrices of them |
+//! | `kernels` | inner loops over many images side by side |
+//! | [`error`], [`fill`], `loss` | why a model cannot be trained; how weights start; cross-entropy |
+//! | [`reverse`] | a graph of the compiler forwards and backwards |
+//! | `outline` | what is known of a model however it is computed |
+//! | `chain`, `general` | the fast passes of models that are chains of layers; those of all others |
+//! | [`net`] | a model ready to be trained |
+//! | [`train`] | initial weights, stochastic gradient descent, accuracy |
 //! | [`lab`] | federated learning around any predicate, under any of the attacks |
 //!
 //! Everything follows from seeds: the same seed gives the same bits, whatever the number of
@@ -36,6 +37,7 @@ pub mod lab;
 mod loss;
 pub mod net;
 mod number;
+mod outline;
 pub mod partition;
 pub mod random;
 pub mod reverse;

@@ -3,13 +3,12 @@
 use super::chain::{self, Chain};
 use super::data::Dataset;
 use super::error::NetError;
-use super::fill::{Fill, slot};
+use super::fill::Fill;
 use super::general::General;
 use super::loss::first_largest;
+use super::outline::Outline;
 use slvr_compiler::source::Sources;
 use slvr_compiler::types::Program;
-use slvr_compiler::types::model::Model;
-use std::ops::Range;
 
 /// The program that a model is trained with: give it to the compiler with `M` bound to the model and `b` to
 /// [`BATCH`], then to [`Net::of`].
@@ -35,33 +34,6 @@ pub struct Net(Kind);
 enum Kind {
     Chain(Chain),
     General(Box<General>),
-}
-
-/// What is known of a model however it is computed.
-#[derive(Clone, Debug)]
-pub(super) struct Outline {
-    weights: usize,
-    fills: Vec<(Range<usize>, Fill)>,
-    input: Vec<usize>,
-    pub(super) classes: usize,
-}
-
-impl Outline {
-    /// Of a model whose parameters all lie in its weight vector.
-    pub(super) fn new(
-        model: &Model,
-        input: Vec<usize>,
-        classes: usize,
-    ) -> Result<Outline, NetError> {
-        let weights = usize::try_from(model.len).map_err(|_| NetError::Ends)?;
-        let fills = model.params.iter().map(|p| Some((slot(model, p)?, Fill::of(p))));
-        let fills = fills.collect::<Option<_>>().ok_or(NetError::Ends)?;
-        Ok(Outline { weights, fills, input, classes })
-    }
-
-    pub(super) fn input_len(&self) -> usize {
-        self.input.iter().product()
-    }
 }
 
 /// Buffers of a pass, to be reused from batch to batch.

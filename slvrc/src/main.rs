@@ -7,13 +7,12 @@
 //! | `target.rs` | the arguments that name a program and say how it is compiled |
 //! | `lab/` | federated learning around a predicate, as `lab` and `demo` do it |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
-//! | `deployment.rs`, `deployed_training.rs` | what the verbs of a deployment share; the demo's training in one |
+//! | `deployment.rs` | what the verbs of a deployment share |
 //! | `progress.rs` | bars of progress |
 //! | `memory.rs`, `fail.rs` | the allocator; printing, errors and exit status |
 //!
 //! Exit status: 0 done, 1 the program or its input is wrong, 2 usage, 3 the run was aborted.
 
-mod deployed_training;
 mod deployment;
 mod fail;
 mod lab;

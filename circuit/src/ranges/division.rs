@@ -2,7 +2,7 @@
 
 use super::assign::{instrs, reads};
 use super::{Range, first, ranges};
-use crate::plan::{LayerPlan, Place, Step, drops, instr, undropped};
+use crate::plan::{Handed, LayerPlan, Place, Step, drops, instr, undropped};
 use crate::speculation::Speculation;
 use crate::{Circuit, Instr, ValueId};
 use serde::Serialize;
@@ -35,9 +35,16 @@ impl Division {
         let mut party = selected(circuit, &plans, &|place| mine.contains(&place));
         hand_over(circuit, start, &mut ranges, &mut party);
         let part = Speculation::of(circuit);
-        let party = drops(circuit, part.as_ref(), &ranges, party);
+        let handed: Vec<Handed<'_>> = ranges.iter().map(|range| handed(circuit, range)).collect();
+        let party = drops(circuit, part.as_ref(), &handed, party);
         Division { ranges, party, workers }
     }
+}
+
+fn handed<'a>(circuit: &Circuit, range: &'a Range) -> Handed<'a> {
+    let Range { reads, writes, instrs, .. } = range;
+    let made = instrs.iter().filter_map(|&place| instr(circuit, place).out);
+    Handed { reads, writes, made: made.collect() }
 }
 
 /// What the party evaluates itself: what no range does, and what that or a range reads of local instructions that others

@@ -26,11 +26,12 @@
 //! numbers have as many digits as they need to read back exactly. Blank lines and lines that start
 //! with `#` are skipped.
 //!
-//! An operation's line is its name, operands and parameters in the order of the table in `forms.rs`, from
+//! An operation's line is its name, operands and parameters in the order of the table in `forms`, from
 //! which both directions are made.
 //!
 //! Parsing checks the text only: the result is whatever circuit it describes. Verify it before use.
 
+pub(crate) mod forms;
 mod lex;
 pub(crate) mod param;
 mod parse;

@@ -1,6 +1,6 @@
 //! What stands behind the name of an operation, one implementation for each kind of operand and parameter.
 //! Printing, parsing and the list of operands of every operation are made of these
-//! ([`crate::forms`]).
+//! ([`super::forms`]).
 
 use super::tokens::{Parsed, Tokens};
 use crate::multi_and::MultiAnd;

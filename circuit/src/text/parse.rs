@@ -1,11 +1,12 @@
 //! From text to a circuit.
 
+use super::forms;
 use super::lex::Token;
 use super::tokens::{Parsed, Tokens, number};
-use crate::verify::MAX_CONSTS;
+use crate::limits::MAX_CONSTS;
 use crate::{
     Check, Circuit, Const, Encoding, From, Input, Instr, Layer, Output, PartySet, Security, Site,
-    Type, ValueId, forms,
+    Type, ValueId,
 };
 use std::collections::BTreeMap;
 use thiserror::Error;

@@ -1,10 +1,9 @@
 //! From a circuit to its text.
 
+use super::forms;
 use super::lex::quote;
 use super::param::{list, values};
-use crate::{
-    Circuit, Const, Encoding, Field, From, Input, Instr, Output, Security, Type, ValueId, forms,
-};
+use crate::{Circuit, Const, Encoding, Field, From, Input, Instr, Output, Security, Type, ValueId};
 use std::fmt::Write;
 
 /// The text of a circuit. A value id that has no type prints as if it had none, so that a circuit

@@ -2,7 +2,7 @@
 
 use super::error::VerifyError;
 use super::infer::bounded;
-use super::limits::{MAX_CONSTS, MAX_DECLARATIONS, MAX_LAYERS, MAX_MEMBERS, MAX_RANK, MAX_VALUES};
+use crate::limits::{MAX_CONSTS, MAX_DECLARATIONS, MAX_LAYERS, MAX_MEMBERS, MAX_RANK, MAX_VALUES};
 use crate::types::elements;
 use crate::{Circuit, Dom, Encoding, Field, From, Hold, Input, Output, Type, ValueId, fixed};
 use std::collections::BTreeSet;

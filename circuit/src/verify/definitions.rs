@@ -2,7 +2,7 @@
 //! is dropped, and each instruction stands where it belongs and has the type that its rule gives.
 
 use super::declarations::{bad_input, bad_output};
-use super::error::{Place, VerifyError};
+use super::error::{Instruction, VerifyError};
 use super::infer::infer;
 use crate::{Circuit, Dom, From, Hold, Instr, Op, Type, ValueId, low_mask};
 use std::collections::{BTreeMap, BTreeSet};
@@ -134,7 +134,7 @@ impl<'a> Checker<'a> {
 
     fn layers(&mut self) -> Result<(), VerifyError> {
         for (l, layer) in self.circuit.layers.iter().enumerate() {
-            let place = |exchange: bool, i: usize, instr: &Instr| Place {
+            let place = |exchange: bool, i: usize, instr: &Instr| Instruction {
                 layer: l,
                 exchange,
                 instr: i,
@@ -176,7 +176,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Everything about an instruction but the definition of its result.
-    fn operands(&mut self, place: Place, instr: &Instr) -> Result<(), VerifyError> {
+    fn operands(&mut self, place: Instruction, instr: &Instr) -> Result<(), VerifyError> {
         if instr.op.is_interactive() != place.exchange {
             return Err(VerifyError::Section { place });
         }
@@ -236,7 +236,7 @@ impl<'a> Checker<'a> {
     }
 
     /// A state is kept once, as it is read in the next round.
-    fn keep(&mut self, place: Place, x: ValueId, input: u32) -> Result<(), VerifyError> {
+    fn keep(&mut self, place: Instruction, x: ValueId, input: u32) -> Result<(), VerifyError> {
         let declared = self.circuit.inputs.get(input as usize);
         let state = declared.filter(|i| matches!(i.from, From::State(_)));
         let state = state.ok_or(VerifyError::NoIndex { place, what: "state", index: input })?;
@@ -255,7 +255,7 @@ impl<'a> Checker<'a> {
         Ok(())
     }
 
-    fn define_result(&mut self, place: Place, instr: &Instr) -> Result<(), VerifyError> {
+    fn define_result(&mut self, place: Instruction, instr: &Instr) -> Result<(), VerifyError> {
         match instr.out {
             Some(v) => self.define(v, State::Alive(rule(&instr.op)), place),
             None => Ok(()),
@@ -264,7 +264,7 @@ impl<'a> Checker<'a> {
 
     fn indices(
         &mut self,
-        place: Place,
+        place: Instruction,
         x: ValueId,
         index: ValueId,
         axis: u64,
@@ -289,7 +289,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn open(&mut self, place: Place, x: ValueId, index: u32) -> Result<(), VerifyError> {
+    fn open(&mut self, place: Instruction, x: ValueId, index: u32) -> Result<(), VerifyError> {
         let circuit = self.circuit;
         let at = index as usize;
         let (Some(output), Some(opened)) = (circuit.outputs.get(at), self.opened.get_mut(at))

@@ -6,9 +6,9 @@ use crate::proof::Unproven;
 use std::fmt;
 use thiserror::Error;
 
-/// An instruction's place, for error messages.
+/// An instruction, as messages name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Instruction {
     /// Layer, from 0.
     pub layer: usize,
     /// Whether it is in the exchange.
@@ -19,7 +19,7 @@ pub struct Place {
     pub op: &'static str,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Instruction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = if self.exchange { "exchange" } else { "local" };
         write!(f, "layer {}, {part} instruction {} (`{}`)", self.layer, self.instr, self.op)
@@ -31,7 +31,7 @@ impl fmt::Display for Place {
 pub enum VerifyError {
     /// Invariant 19.
     #[error("{place}: nothing is proven in a circuit for parties that follow the protocol")]
-    NothingToProve { place: Place },
+    NothingToProve { place: Instruction },
     /// Invariant 20.
     #[error("state `{name}`: {why}")]
     BadState { name: String, why: &'static str },
@@ -46,11 +46,11 @@ pub enum VerifyError {
     BadType { value: ValueId, error: TypeError },
     /// Invariant 3.
     #[error("{place}: there is no value {value}")]
-    NoValue { place: Place, value: ValueId },
+    NoValue { place: Instruction, value: ValueId },
     /// Invariant 3.
     #[error("{place}: there is no {what} {index}")]
     NoIndex {
-        place: Place,
+        place: Instruction,
         /// A site, an output or a check.
         what: &'static str,
         index: u32,
@@ -67,26 +67,26 @@ pub enum VerifyError {
     Undefined(ValueId),
     /// Invariant 5.
     #[error("{place}: {value} is not defined yet")]
-    NotYet { place: Place, value: ValueId },
+    NotYet { place: Instruction, value: ValueId },
     /// Invariant 6.
     #[error("{place}: {value} was dropped before")]
-    Dropped { place: Place, value: ValueId },
+    Dropped { place: Instruction, value: ValueId },
     /// Invariants 6 and 16.
     #[error("layer {layer} cannot drop {value}: {why}")]
     BadDrop { layer: usize, value: ValueId, why: &'static str },
     /// Invariant 7.
     #[error("{place}: this operation does not belong in this part of a layer")]
-    Section { place: Place },
+    Section { place: Instruction },
     /// Invariant 8.
     #[error("{place}: it has a result where it must not, or none where it must")]
-    Result { place: Place },
+    Result { place: Instruction },
     /// Invariant 9.
     #[error("{place}: {error}")]
-    Operands { place: Place, error: TypeError },
+    Operands { place: Instruction, error: TypeError },
     /// Invariant 9.
     #[error("{place}: {value} is declared {declared}, but its operation gives {found}")]
     WrongType {
-        place: Place,
+        place: Instruction,
         value: ValueId,
         /// Its type in the circuit, as text.
         declared: String,
@@ -106,7 +106,7 @@ pub enum VerifyError {
     /// Invariant 12.
     #[error("{place}: index {index} is out of range for an axis of size {size}")]
     Index {
-        place: Place,
+        place: Instruction,
         index: u128,
         /// Size of the axis.
         size: u64,
@@ -116,17 +116,17 @@ pub enum VerifyError {
     BadOutput { index: usize, name: String, why: &'static str },
     /// Invariant 14.
     #[error("{place}: {value} is not a fresh mask, or masks another exchange too")]
-    Mask { place: Place, value: ValueId },
+    Mask { place: Instruction, value: ValueId },
     /// Invariant 14.
     #[error(
         "{place}: what it opens depends on its own mask {mask}, which might cancel: the parties could learn \
          an input"
     )]
-    OwnMask { place: Place, mask: ValueId },
+    OwnMask { place: Instruction, mask: ValueId },
     /// Invariant 21.
     #[error("{place}: {value} is not a secret input of a party set that is read by loads alone")]
     Load {
-        place: Place,
+        place: Instruction,
         /// What is read.
         value: ValueId,
     },
@@ -135,10 +135,10 @@ pub enum VerifyError {
     BadCheck { index: usize, why: &'static str },
     /// Invariant 16.
     #[error("{place}: {why}")]
-    Speculation { place: Place, why: &'static str },
+    Speculation { place: Instruction, why: &'static str },
     /// Invariant 17.
     #[error("{place}: it opens to the parties what is not the bits of a check")]
-    Opening { place: Place },
+    Opening { place: Instruction },
     /// Invariant 18.
     #[error("{0}")]
     Name(&'static str),

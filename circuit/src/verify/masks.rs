@@ -53,7 +53,7 @@
 //! also the masks under which they open. No later layer reads what the first pass has made, so a second pass
 //! brings no circle that the first has not.
 
-use super::error::{Place, VerifyError};
+use super::error::{Instruction, VerifyError};
 use crate::{Circuit, Op, ValueId};
 use std::collections::BTreeSet;
 
@@ -105,7 +105,7 @@ pub(super) fn check(circuit: &Circuit) -> Result<(), VerifyError> {
             if let Op::OpenMasked { mask, .. } = i.op
                 && circle.contains(&mask.index())
             {
-                let place = Place { layer, exchange: true, instr, op: i.op.name() };
+                let place = Instruction { layer, exchange: true, instr, op: i.op.name() };
                 return Err(VerifyError::OwnMask { place, mask });
             }
         }
@@ -120,7 +120,7 @@ pub(super) fn openings(circuit: &Circuit) -> Result<(), VerifyError> {
             // What has no result goes to a receiver.
             let public = i.out.filter(|_| i.op.interaction().is_some_and(|row| row.reveals()));
             if public.is_some_and(|v| circuit.checks.iter().all(|c| c.value != v)) {
-                let place = Place { layer, exchange: true, instr, op: i.op.name() };
+                let place = Instruction { layer, exchange: true, instr, op: i.op.name() };
                 return Err(VerifyError::Opening { place });
             }
         }

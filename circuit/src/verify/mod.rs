@@ -53,18 +53,17 @@ mod declarations;
 mod definitions;
 mod error;
 mod infer;
-mod limits;
 mod masks;
 mod speculation;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use error::{Place, VerifyError};
-pub use infer::{TypeError, check_type, infer};
-pub use limits::{
+pub use crate::limits::{
     MAX_COMMITTEE, MAX_CONSTS, MAX_DECLARATIONS, MAX_DRAWN, MAX_ELEMENTS, MAX_LAYERS, MAX_MEMBERS,
     MAX_PLANES, MAX_RANK, MAX_TABLE, MAX_TESTS, MAX_VALUES,
 };
+pub use error::{Instruction, VerifyError};
+pub use infer::{TypeError, check_type, infer};
 pub use masks::Openings;
 
 use crate::{Circuit, ValueId, proof};

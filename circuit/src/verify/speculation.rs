@@ -1,6 +1,6 @@
 //! Invariant 16: what a repetition of layers needs, and what keeps it from telling anything.
 
-use super::error::{Place, VerifyError};
+use super::error::{Instruction, VerifyError};
 use crate::speculation::Speculation;
 use crate::{Circuit, Instr, Op, ValueId};
 
@@ -23,7 +23,7 @@ pub(super) fn check(circuit: &Circuit) -> Result<(), VerifyError> {
     for (l, layer) in circuit.layers.iter().enumerate() {
         for (exchange, instrs) in [(false, &layer.local), (true, &layer.exchange)] {
             for (n, instr) in instrs.iter().enumerate() {
-                let place = Place { layer: l, exchange, instr: n, op: instr.op.name() };
+                let place = Instruction { layer: l, exchange, instr: n, op: instr.op.name() };
                 walk.instr(place, instr)?;
             }
         }
@@ -50,7 +50,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn instr(&mut self, place: Place, instr: &Instr) -> Result<(), VerifyError> {
+    fn instr(&mut self, place: Instruction, instr: &Instr) -> Result<(), VerifyError> {
         let bad = |why| Err(VerifyError::Speculation { place, why });
         let inside = self.part.covers(place.layer);
         let named = instr.out.is_some_and(|v| self.is_named(v));

@@ -5,15 +5,15 @@
 //! ([`join`]), and needs no circuit for it. Against a malicious party each piece has the hash by which this party
 //! vouches for the piece of the next one.
 
-use super::exchange::headers;
 use super::guard::{rows, voucher};
 use super::hello::Hello;
+use super::told;
 use crate::link::{Header, Kind};
 use crate::share::next;
 use crate::share::reveal::Revealed;
 use slvr_circuit::plan;
 use slvr_circuit::proof::HASH;
-use slvr_circuit::{Circuit, Dom, Op, Output};
+use slvr_circuit::{Circuit, Dom, Output};
 use slvr_ring::Data;
 use std::collections::{BTreeMap, VecDeque};
 use thiserror::Error;
@@ -72,50 +72,26 @@ pub fn pieces(
     };
     take(Header::new(Kind::Hello, 0, Hello::bytes(circuit)))?;
     // By output: the words of all members, and what vouches for those of the next party.
-    let mut told: BTreeMap<u32, (Data, Option<Vec<u8>>)> = BTreeMap::new();
-    for ((l, layer), plan) in (0u32..).zip(&circuit.layers).zip(plan::plan(circuit)) {
-        let frames =
-            plan::frames(circuit, layer, &plan.order, me, crate::link::Peer::Receiver(set));
-        let mut opened = BTreeMap::new();
-        for (header, frame) in headers(l, &frames).into_iter().zip(&frames) {
-            let mut body = take(header)?.as_slice();
-            for &(j, bytes) in &frame.parts {
-                let (word, tail) = body.split_at_checked(bytes)?;
-                body = tail;
-                let Some(Op::OpenTo { x, output }) = layer.exchange.get(j).map(|i| &i.op) else {
-                    continue;
-                };
-                let ty = circuit.ty(*x);
-                let word = Data::from_wire(ty.dom, ty.elements() as usize, word)?;
-                told.insert(*output, (word, None));
-                opened.insert(j, *output);
-            }
+    let mut words = told::zeros(circuit, set);
+    let mut vouchers: BTreeMap<u32, &Vec<u8>> = BTreeMap::new();
+    for told in told::layers(circuit, set) {
+        for message in told.messages.get(me)? {
+            words.extend(message.words(take(message.header)?)?);
         }
-        if circuit.security.is_malicious() {
-            for (j, output) in opened {
-                let bytes = HASH.checked_mul(members as usize)?;
-                let header = Header { part: j as u32, ..Header::new(Kind::Vouch, l, bytes) };
-                told.get_mut(&output)?.1 = Some(take(header)?.clone());
-            }
-        }
-    }
-    // Nothing travels of what has no elements.
-    for op in circuit.layers.iter().flat_map(|l| &l.exchange).map(|i| &i.op) {
-        if let Op::OpenTo { x, output } = op
-            && plan::receiver(circuit, op) == set
-        {
-            told.entry(*output).or_insert_with(|| (Data::zeros(circuit.ty(*x).dom, 0), None));
+        for (output, header) in told.vouchers {
+            vouchers.insert(output, take(header)?);
         }
     }
     let mut all: Vec<Vec<Piece>> = (0..members).map(|_| Vec::new()).collect();
-    for (output, (words, hashes)) in &told {
+    for (output, words) in &words {
         let whole = circuit.outputs.get(*output as usize)?;
         let shape = match members {
             1 => whole.shape.clone(),
             _ => whole.shape.get(1..)?.to_vec(),
         };
         let own = Output { shape, ..whole.clone() };
-        let hashes = hashes.iter().flat_map(|h| h.as_chunks::<HASH>().0.iter().copied().map(Some));
+        let hashes = vouchers.get(output).into_iter();
+        let hashes = hashes.flat_map(|h| h.as_chunks::<HASH>().0.iter().copied().map(Some));
         let rows = rows(words, members).into_iter().zip(hashes.chain(std::iter::repeat(None)));
         for (piece, (row, voucher)) in all.iter_mut().zip(rows) {
             let mut word = Vec::new();

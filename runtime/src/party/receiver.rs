@@ -1,17 +1,16 @@
 //! The receiver's side: adds the three words of what is revealed to it.
 
 use super::error::{Phase, RunError};
-use super::exchange::headers;
 use super::guard::vouchers;
 use super::hello::Hello;
+use super::told;
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::share::reveal::Revealed;
 use crate::share::{RunId, next};
-use slvr_circuit::plan;
-use slvr_circuit::proof::{Barrier, HASH, Shape, barriers};
+use slvr_circuit::proof::{Barrier, Shape, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
-use slvr_circuit::{Circuit, Op};
+use slvr_circuit::{Circuit, plan};
 use slvr_ring::Data;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -67,10 +66,11 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
     let guarded = circuit.security.is_malicious();
     let proofs = if guarded { barriers(circuit).map_err(VerifyError::from)? } else { Vec::new() };
     let rounds = |barrier: &Barrier| Shape::of(circuit, barrier).rounds() as u32;
-    let mut words: Vec<Option<Data>> = vec![None; circuit.outputs.len()];
+    let members = plan::members(circuit, set);
+    let mut words = told::zeros(circuit, set);
     let mut waited = 0;
     let part = Speculation::of(circuit);
-    for ((l, layer), plan) in (0u32..).zip(&circuit.layers).zip(plan::plan(circuit)) {
+    for (l, told) in (0u32..).zip(told::layers(circuit, set)) {
         waited += 1;
         if let Some(part) = part.as_ref().filter(|p| p.last + 1 == l as usize) {
             // The parties may have gone back.
@@ -80,66 +80,38 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
         }
         waited += proofs.iter().filter(|b| b.layer == l).map(rounds).sum::<u32>();
         let phase = Phase::Layer(l);
-        let mut heard = false;
-        // By instruction the component that each party sent.
-        let mut components: BTreeMap<usize, Vec<Data>> = BTreeMap::new();
-        for i in 0..3 {
-            let peer = Peer::Party(i);
-            let malformed = || RunError::Malformed { phase, peer };
-            let frames = plan::frames(circuit, layer, &plan.order, i, Peer::Receiver(set));
-            for (header, frame) in headers(l, &frames).into_iter().zip(&frames) {
-                heard = true;
-                let body = recv(phase, i, header, waited)?;
-                let mut rest = body.as_slice();
-                for &(j, bytes) in &frame.parts {
-                    let (bytes, tail) = rest.split_at_checked(bytes).ok_or_else(malformed)?;
-                    rest = tail;
-                    let op = layer.exchange.get(j).map(|instr| &instr.op);
-                    let Some(Op::OpenTo { x, output }) = op else { continue };
-                    let ty = circuit.ty(*x);
-                    let word = Data::from_wire(ty.dom, ty.elements() as usize, bytes)
-                        .ok_or_else(malformed)?;
+        // By output the component that each party sent.
+        let mut components: BTreeMap<u32, Vec<Data>> = BTreeMap::new();
+        for (i, messages) in told.messages.iter().enumerate() {
+            let malformed = || RunError::Malformed { phase, peer: Peer::Party(i) };
+            for message in messages {
+                let body = recv(phase, i, message.header, waited)?;
+                for (output, word) in message.words(&body).ok_or_else(malformed)? {
+                    words.get_mut(&output).ok_or_else(malformed)?.add_assign(&word);
                     if guarded {
-                        components.entry(j).or_default().push(word.clone());
-                    }
-                    match words.get_mut(*output as usize) {
-                        Some(Some(sum)) => sum.add_assign(&word),
-                        Some(none) => *none = Some(word),
-                        None => return Err(malformed()),
+                        components.entry(output).or_default().push(word);
                     }
                 }
             }
         }
         // The party before vouches for what each party sent. Nothing is taken unless both copies agree.
-        for (j, sent) in components {
-            let op = layer.exchange.get(j).map_or("open_to", |i| i.op.name());
+        for (output, header) in told.vouchers {
             for by in 0..3 {
-                let members = plan::members(circuit, set);
-                let bytes = HASH.saturating_mul(members as usize);
-                let header = Header { part: j as u32, ..Header::new(Kind::Vouch, l, bytes) };
                 let hashes = recv(phase, by, header, waited)?;
-                let from = next(by);
-                if sent.get(from).is_none_or(|x| hashes != vouchers(x, members)) {
+                let (op, from) = ("open_to", next(by));
+                let sent = components.get(&output).and_then(|sent| sent.get(from));
+                if sent.is_none_or(|x| hashes != vouchers(x, members)) {
                     return Err(RunError::Voucher { phase, op, from, by });
                 }
             }
         }
-        if heard {
+        if told.messages.iter().any(|messages| !messages.is_empty()) {
             waited = 0;
-        }
-    }
-    // Nothing travels of what has no elements.
-    for instr in circuit.layers.iter().flat_map(|l| &l.exchange) {
-        if let Op::OpenTo { x, output } = &instr.op
-            && plan::receiver(circuit, &instr.op) == set
-            && let Some(none @ None) = words.get_mut(*output as usize)
-        {
-            *none = Some(Data::zeros(circuit.ty(*x).dom, 0));
         }
     }
     for i in 0..3 {
         recv(Phase::Closing, i, Header::new(Kind::Agreed, 0, 0), waited + 2)?;
     }
-    let revealed = words.into_iter().zip(&circuit.outputs);
-    Ok(revealed.filter_map(|(x, o)| Some(Revealed::new(o, x?))).collect())
+    let revealed = |(output, x)| Some(Revealed::new(circuit.outputs.get(output as usize)?, x));
+    Ok(words.into_iter().filter_map(revealed).collect())
 }

@@ -50,7 +50,6 @@ pub struct Setup {
     run: [u8; 16],
     next: Seed,
     prev: Seed,
-    compare: bool,
     invalid: Invalid,
     /// Public inputs, by index.
     public: Vec<(usize, Vec<u8>)>,
@@ -152,7 +151,6 @@ pub fn set_up(
         run: run.0,
         next: pairs[me].next.clone(),
         prev: pairs[me].prev.clone(),
-        compare: options.doors.compare,
         invalid: options.invalid,
         public: public.iter().map(packed).collect(),
         uploads,
@@ -345,7 +343,7 @@ impl Job {
             let data = Data::from_wire(ty.dom, ty.elements() as usize, &bytes);
             public.insert(j, data.ok_or_else(unusable)?);
         }
-        let mut intake = Intake::new(&circuit, me, run, setup.compare);
+        let mut intake = Intake::new(&circuit, me, run, true);
         for (set, member, parts) in setup.uploads {
             let upload = parts.map(|[a, b]| Upload { first: a.into(), second: b.into() });
             intake.take(set, member, upload.as_ref());

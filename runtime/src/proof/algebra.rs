@@ -338,7 +338,7 @@ impl<T: Scalar> Algebra for OverWords<T> {
 /// The values at x of the polynomials that are 1 at one of the points 0, 1, ..., n - 1 and 0 at the others.
 pub fn lagrange<A: Algebra>(n: usize, x: &A::E) -> Vec<A::E> {
     let points: Vec<A::E> = (0..n as u64).map(A::point).collect();
-    let weights = known::<A>(0, n, &|| {
+    let weights = known::<A>(Table::Lagrange, n, &|| {
         let over = |(i, x): (usize, &A::E)| {
             let others = points.iter().enumerate().filter(|(j, _)| *j != i);
             others.fold(A::one(), |p, (_, y)| A::mul(&p, &A::sub(x, y)))
@@ -380,12 +380,27 @@ fn tensor<A: Algebra, const N: usize>(x: &[A::E], of: impl Fn(&A::E) -> [A::E; N
 }
 
 /// What is made of n points and does not depend on a run.
-fn known<A: Algebra>(what: usize, n: usize, make: &dyn Fn() -> Vec<A::E>) -> Arc<Vec<A::E>> {
-    /// What, bits of the words, and how many points.
-    type Key = (usize, u32, usize);
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Table {
+    /// Of each point: the inverse of the product of its differences to the others.
+    Lagrange,
+    /// The inverses of the differences of points.
+    Inverses,
+    /// w_a.
+    Weights,
+    /// w_b / (a - b).
+    Weighted,
+    /// Z^2.
+    Squares,
+}
+
+/// A table for n points, which is made once.
+fn known<A: Algebra>(table: Table, n: usize, make: &dyn Fn() -> Vec<A::E>) -> Arc<Vec<A::E>> {
+    /// Which, bits of the words, and how many points.
+    type Key = (Table, u32, usize);
     static KNOWN: Mutex<BTreeMap<Key, Arc<dyn std::any::Any + Send + Sync>>> =
         Mutex::new(BTreeMap::new());
-    let key = (what, A::KIND.ring(), n);
+    let key = (table, A::KIND.ring(), n);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known().get(&key).cloned().and_then(|x| x.downcast().ok()) {
         return found;
@@ -420,22 +435,22 @@ pub(super) fn inverses<A: Algebra>(x: &[A::E]) -> Vec<A::E> {
 pub fn values<A: Algebra>(pairs: &[A::E], n: usize) -> Vec<A::E> {
     let point = |i: usize| A::point(i as u64);
     // Row i, for all points up to 2 n - 2, has 1 / (i - a) for each a below n, and 1 for i = a.
-    let over = known::<A>(1, n, &|| {
+    let over = known::<A>(Table::Inverses, n, &|| {
         let all = (0..2 * n - 1).flat_map(|i| (0..n).map(move |a| (i, a)));
         let difference = |(i, a)| if i == a { A::one() } else { A::sub(&point(i), &point(a)) };
         inverses::<A>(&all.map(difference).collect::<Vec<_>>())
     });
     let product = |x: &mut dyn Iterator<Item = A::E>| x.fold(A::one(), |p, x| A::mul(&p, &x));
-    let weight = known::<A>(2, n, &|| {
+    let weight = known::<A>(Table::Weights, n, &|| {
         (0..n).map(|a| product(&mut over[a * n..(a + 1) * n].iter().copied())).collect()
     });
     // Row a has w_b / (a - b) for each b.
-    let weighted = known::<A>(4, n, &|| {
+    let weighted = known::<A>(Table::Weighted, n, &|| {
         let all = over.iter().take(n * n).zip(weight.iter().cycle());
         all.map(|(over, weight)| A::mul(over, weight)).collect()
     });
     // Z^2 at the points from n on.
-    let square = known::<A>(3, n, &|| {
+    let square = known::<A>(Table::Squares, n, &|| {
         let z = |i: usize| product(&mut (0..n).map(|a| A::sub(&point(i), &point(a))));
         (n..2 * n - 1).map(z).map(|z| A::mul(&z, &z)).collect()
     });

@@ -203,158 +203,16 @@ impl Generator {
         let k = self.pick(&[8, 16, 32, 64, 128]);
         let bit = self.below(u64::from(width)) as u32;
         let count = 1 + self.below(u64::from(width - bit)) as u32;
-        let kind = self.below(53);
-        let split = |op| self.splits.then_some(op);
-        let choice = match kind {
-            0 => Some(Op::Neg(x)),
-            1 => Some(Op::Scale(x, constant)),
-            2 => Some(Op::Offset(x, constant)),
-            3 => Some(Op::Narrow(x, k)),
-            4 => Some(Op::Raise(x, k)),
-            5 => Some(Op::Extend(x, k)),
-            6 => Some(Op::Shr(x, bit)),
-            7 | 8 => Some(Op::ToBits { x, lo: bit, w: count }),
-            9 => Some(Op::FromBits(x, k)),
-            10 => Some(Op::Not(x)),
-            52 => {
-                let (stride, rest) = (width.div_ceil(32) as usize, width % 32);
-                let count = 1 + self.below(5) as usize;
-                let mut rows: Vec<u32> =
-                    self.random_words(count * stride).into_iter().map(|w| w as u32).collect();
-                if rest != 0 {
-                    rows.chunks_mut(stride).for_each(|row| row[stride - 1] &= (1 << rest) - 1);
-                }
-                Some(Op::Xors { x, rows })
-            }
-            11 => Some(Op::Planes { x, start: bit, step: 1 + count / 3, count: count.div_ceil(2) }),
-            12 => {
-                let alike = |v: &ValueId| {
-                    let other = self.b.ty(*v);
-                    (other.hold, &other.shape) == (ty.hold, &ty.shape)
-                        && matches!(other.dom, Dom::Bits(_))
-                };
-                let alike: Vec<ValueId> = ready.iter().copied().filter(alike).chain([x]).collect();
-                let y = self.pick(&alike);
-                Some(Op::Stack(vec![x, y]))
-            }
-            13 => Some(Op::Reshape(x, vec![elements(&ty.shape) as u64])),
-            14 => {
-                let mut perm: Vec<u64> = (0..ty.shape.len() as u64).collect();
-                for i in (1..perm.len()).rev() {
-                    let j = self.below(i as u64 + 1) as usize;
-                    perm.swap(i, j);
-                }
-                Some(Op::Transpose(x, perm))
-            }
-            15 => {
-                let start = self.below(size);
-                let step = 1 + self.below(3);
-                let len = self.below((size - start).div_ceil(step) + 1);
-                Some(Op::Slice { x, axis, start, len, step })
-            }
-            16 => Some(Op::Concat { xs: vec![x, x], axis }),
-            17 => {
-                let shape =
-                    ty.shape.iter().map(|&d| if d == 1 { 1 + self.below(3) } else { d }).collect();
-                Some(Op::Broadcast(x, shape))
-            }
-            18 if size > 0 && !ty.shape.is_empty() => {
-                let n = 1 + self.below(4);
-                let index: Vec<u128> = (0..n).map(|_| u128::from(self.below(size))).collect();
-                let index = self.b.constant(Dom::Ring(32), &[n], index);
-                Some(Op::Gather { x, index, axis, batch: 0 })
-            }
-            19 => {
-                let axes = (0..ty.shape.len() as u64).filter(|_| self.below(2) == 0).collect();
-                Some(Op::Sum { x, axes })
-            }
-            20..=22 => {
-                let y = self.partner(x);
-                Some(Op::Add(x, y))
-            }
-            23 => {
-                let y = self.partner(x);
-                Some(Op::Sub(x, y))
-            }
-            24 => {
-                let y = self.partner(x);
-                Some(Op::Sub(y, x))
-            }
-            25 | 26 => {
-                let y = self.partner(x);
-                Some(Op::Mul(x, y))
-            }
-            27 => {
-                self.product(x);
-                None
-            }
-            28 => split(Op::Own(x)),
-            29 => split(Op::Dup(x)),
-            30 if ty.hold == Hold::Add3 => split(Op::AsAdd2(x)),
-            30 => Some(Op::AsAdd2(x)),
-            31 => Some(Op::AsAdd3(x)),
-            32 => Some(Op::Trivial(x)),
-            33 => Some(match ty.hold {
-                Hold::Add3 => Op::OpenSum(x),
-                _ => Op::Open(x),
-            }),
-            34 => Some(Op::Coin),
-            35 => {
-                self.next_layer();
-                None
-            }
-            36 => {
-                self.projection(x, &ty.shape);
-                None
-            }
-            37 => {
-                let (n, k) = (2 + self.below(5), 1);
-                Some(Op::Committee { coin: x, n, k })
-            }
-            38 => Some(Op::ToPlanes(x)),
-            39 => {
-                let w = match ty.dom {
-                    Dom::Bits(w) | Dom::Ring(w) => w,
-                };
-                let block = 1 + self.below(4) as u32;
-                let blocks = (0..w).step_by(block as usize).map(|i| block.min(w - i)).collect();
-                Some(Op::Thermometer { x, blocks })
-            }
-            40 => split(Op::DealMask(x)),
-            _ if !self.splits => None,
-            41 | 42 => {
-                self.parts(x);
-                None
-            }
-            43 | 44 => {
-                self.split_product(x);
-                None
-            }
-            45 | 46 => {
-                self.hidden(x);
-                None
-            }
-            47 => {
-                self.conjunction(x);
-                None
-            }
-            48 => {
-                self.comparison(x);
-                None
-            }
-            49 | 50 => {
-                self.lookup(x);
-                None
-            }
-            _ => {
-                let ty = Type { hold: Hold::Mask, ..ty.clone() };
-                let groups = self.groups(&ty.shape);
-                self.mask(ty.grouped(groups))
-                    .and_then(|m| self.add(Op::Own(m)))
-                    .and_then(|m| self.add(Op::DealMask(m)));
-                None
-            }
-        };
+        let splits = if self.splits { SPLITTING } else { &[] };
+        let steps = STEPS.iter().chain(splits);
+        let mut at = self.below(steps.clone().map(|(weight, _)| weight).sum());
+        let mut drawn = steps.skip_while(|(weight, _)| {
+            let rest = at.checked_sub(*weight);
+            at = rest.unwrap_or(at);
+            rest.is_some()
+        });
+        let (_, step) = drawn.next().expect("weights add up to what was drawn from");
+        let choice = step(self, &Operand { x, ty, axis, size, constant, k, bit, count });
         if let Some(v) = choice.and_then(|op| self.add(op)) {
             // Whatever can be made replicated again, so that circuits grow deep.
             if self.below(2) == 0 {
@@ -375,6 +233,144 @@ impl Generator {
         }
     }
 }
+
+/// What a step begins with: a value, and what instructions on it may take.
+struct Operand {
+    x: ValueId,
+    ty: Type,
+    axis: u64,
+    /// Of the axis.
+    size: u64,
+    constant: u128,
+    /// Bits of a word.
+    k: u32,
+    /// Of the value's bits one, and how many from it on.
+    bit: u32,
+    count: u32,
+}
+
+/// An instruction, or none where the step has added its own.
+type Step = fn(&mut Generator, &Operand) -> Option<Op>;
+
+/// The steps, and how often each is drawn.
+const STEPS: &[(u64, Step)] = &[
+    (1, |_, o| Some(Op::Neg(o.x))),
+    (1, |_, o| Some(Op::Scale(o.x, o.constant))),
+    (1, |_, o| Some(Op::Offset(o.x, o.constant))),
+    (1, |_, o| Some(Op::Narrow(o.x, o.k))),
+    (1, |_, o| Some(Op::Raise(o.x, o.k))),
+    (1, |_, o| Some(Op::Extend(o.x, o.k))),
+    (1, |_, o| Some(Op::Shr(o.x, o.bit))),
+    (2, |_, o| Some(Op::ToBits { x: o.x, lo: o.bit, w: o.count })),
+    (1, |_, o| Some(Op::FromBits(o.x, o.k))),
+    (1, |_, o| Some(Op::Not(o.x))),
+    (1, |g, o| {
+        let width = o.ty.bits();
+        let (stride, rest) = (width.div_ceil(32) as usize, width % 32);
+        let count = 1 + g.below(5) as usize;
+        let words = g.random_words(count * stride).into_iter();
+        let mut rows: Vec<u32> = words.map(|w| w as u32).collect();
+        if rest != 0 {
+            rows.chunks_mut(stride).for_each(|row| row[stride - 1] &= (1 << rest) - 1);
+        }
+        Some(Op::Xors { x: o.x, rows })
+    }),
+    (1, |_, o| {
+        let (step, count) = (1 + o.count / 3, o.count.div_ceil(2));
+        Some(Op::Planes { x: o.x, start: o.bit, step, count })
+    }),
+    (1, |g, o| {
+        let alike = |v: &ValueId| {
+            let other = g.b.ty(*v);
+            (other.hold, &other.shape) == (o.ty.hold, &o.ty.shape)
+                && matches!(other.dom, Dom::Bits(_))
+        };
+        let alike: Vec<ValueId> = g.ready.iter().copied().filter(alike).chain([o.x]).collect();
+        let y = g.pick(&alike);
+        Some(Op::Stack(vec![o.x, y]))
+    }),
+    (1, |_, o| Some(Op::Reshape(o.x, vec![elements(&o.ty.shape) as u64]))),
+    (1, |g, o| {
+        let mut perm: Vec<u64> = (0..o.ty.shape.len() as u64).collect();
+        for i in (1..perm.len()).rev() {
+            let j = g.below(i as u64 + 1) as usize;
+            perm.swap(i, j);
+        }
+        Some(Op::Transpose(o.x, perm))
+    }),
+    (1, |g, o| {
+        let start = g.below(o.size);
+        let step = 1 + g.below(3);
+        let len = g.below((o.size - start).div_ceil(step) + 1);
+        Some(Op::Slice { x: o.x, axis: o.axis, start, len, step })
+    }),
+    (1, |_, o| Some(Op::Concat { xs: vec![o.x, o.x], axis: o.axis })),
+    (1, |g, o| {
+        let size = |&d: &u64| if d == 1 { 1 + g.below(3) } else { d };
+        let shape = o.ty.shape.iter().map(size).collect();
+        Some(Op::Broadcast(o.x, shape))
+    }),
+    (1, |g, o| {
+        if o.size == 0 || o.ty.shape.is_empty() {
+            return None;
+        }
+        let n = 1 + g.below(4);
+        let index: Vec<u128> = (0..n).map(|_| u128::from(g.below(o.size))).collect();
+        let index = g.b.constant(Dom::Ring(32), &[n], index);
+        Some(Op::Gather { x: o.x, index, axis: o.axis, batch: 0 })
+    }),
+    (1, |g, o| {
+        let axes = (0..o.ty.shape.len() as u64).filter(|_| g.below(2) == 0).collect();
+        Some(Op::Sum { x: o.x, axes })
+    }),
+    (3, |g, o| Some(Op::Add(o.x, g.partner(o.x)))),
+    (1, |g, o| Some(Op::Sub(o.x, g.partner(o.x)))),
+    (1, |g, o| Some(Op::Sub(g.partner(o.x), o.x))),
+    (2, |g, o| Some(Op::Mul(o.x, g.partner(o.x)))),
+    (1, |g, o| g.product(o.x).and(None)),
+    (1, |g, o| (g.splits || o.ty.hold != Hold::Add3).then_some(Op::AsAdd2(o.x))),
+    (1, |_, o| Some(Op::AsAdd3(o.x))),
+    (1, |_, o| Some(Op::Trivial(o.x))),
+    (1, |_, o| {
+        Some(match o.ty.hold {
+            Hold::Add3 => Op::OpenSum(o.x),
+            _ => Op::Open(o.x),
+        })
+    }),
+    (1, |_, _| Some(Op::Coin)),
+    (1, |g, _| {
+        g.next_layer();
+        None
+    }),
+    (1, |g, o| g.projection(o.x, &o.ty.shape).and(None)),
+    (1, |g, o| Some(Op::Committee { coin: o.x, n: 2 + g.below(5), k: 1 })),
+    (1, |_, o| Some(Op::ToPlanes(o.x))),
+    (1, |g, o| {
+        let (Dom::Bits(w) | Dom::Ring(w)) = o.ty.dom;
+        let block = 1 + g.below(4) as u32;
+        let blocks = (0..w).step_by(block as usize).map(|i| block.min(w - i)).collect();
+        Some(Op::Thermometer { x: o.x, blocks })
+    }),
+];
+
+/// Those after which values depend on the parties' shares.
+const SPLITTING: &[(u64, Step)] = &[
+    (1, |_, o| Some(Op::Own(o.x))),
+    (1, |_, o| Some(Op::Dup(o.x))),
+    (1, |_, o| Some(Op::DealMask(o.x))),
+    (2, |g, o| g.parts(o.x).and(None)),
+    (2, |g, o| g.split_product(o.x).and(None)),
+    (2, |g, o| g.hidden(o.x).and(None)),
+    (1, |g, o| g.conjunction(o.x).and(None)),
+    (1, |g, o| g.comparison(o.x).and(None)),
+    (2, |g, o| g.lookup(o.x).and(None)),
+    (1, |g, o| {
+        let ty = Type { hold: Hold::Mask, ..o.ty.clone() };
+        let groups = g.groups(&ty.shape);
+        let mask = g.mask(ty.grouped(groups)).and_then(|m| g.add(Op::Own(m)));
+        mask.and_then(|m| g.add(Op::DealMask(m))).and(None)
+    }),
+];
 
 /// Runs and checks a random circuit; the operations that it has.
 fn run(seed: u64, splits: bool) -> BTreeSet<&'static str> {

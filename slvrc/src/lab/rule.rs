@@ -1,33 +1,21 @@
 //! How the lab aggregates: in floating point, in the circuit's own arithmetic, and among three parties. What a predicate
 //! keeps goes from round to round, in the clear.
 
+use super::exact::Exact;
 use super::subject::{Proven, Subject};
-use crate::parties::run_with;
-use anyhow::{Context, anyhow};
-use indicatif::ProgressBar;
+use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 use slvr::clear_states;
 use slvr::coins::committees;
-use slvr_circuit::{Circuit, Encoding};
-use slvr_compiler::graph::eval::{Inputs as Filled, Tensors};
 use slvr_compiler::graph::{Giver, Graph, Input, Op};
 use slvr_compiler::noise::Words;
-use slvr_ring::Data;
-use slvr_runtime::clear;
-use slvr_runtime::party::session::{self, Options};
-use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
-use slvr_runtime::share::state::Kept;
 use slvr_simulation::lab::fast::{Drawn, Forged, Influence, Revealed};
 use slvr_simulation::lab::federation::FederationError;
 use slvr_simulation::lab::fill::Role;
 use slvr_simulation::lab::rule::{Answers, Declared, Rule, Step};
 use slvr_simulation::random::{Purpose, Random};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
-/// Held by a cell that runs among three parties: one such run takes what three machines have, and cells run beside each other.
-static PARTIES: Mutex<()> = Mutex::new(());
+use std::sync::Arc;
 
 /// How a run among three parties compared with the evaluation that the federation went on with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,6 +85,15 @@ impl<'a> Aggregation<'a> {
             .collect()
     }
 
+    /// Drops what is kept of no state of this round, or has another length.
+    fn forget_others(&mut self, flat: &[Arc<Vec<f64>>]) {
+        let inputs = self.current.fast.graph().inputs.iter().zip(flat);
+        let states = inputs.filter(|(i, _)| is_state(i));
+        let states: BTreeMap<&str, usize> =
+            states.map(|(input, x)| (input.name.as_str(), x.len())).collect();
+        self.kept.retain(|name, x| states.get(name.as_str()) == Some(&x.len()));
+    }
+
     /// In floating point, with these coins.
     fn floating(
         &self,
@@ -156,81 +153,41 @@ impl Rule for Aggregation<'_> {
         let among_parties = (self.parties)(step.round);
         let seed = self.drawing(step.round);
         let compiled = if among_parties || !self.fast { Some(subject.compiled()?) } else { None };
-        let graph = subject.fast.graph();
-        // A circuit's coins are those of a run with this seed. In floating point no circuit is needed, and coins are drawn
-        // otherwise, in every round: whether there is a run among three parties beside it changes nothing.
-        let runs = compiled.map(|c| session::coins(&c.circuit, seed));
-        let coins = match &runs {
-            Some(coins) if !self.fast => coins.clone(),
-            _ => drawn(graph, seed),
-        };
-        let runs = runs.unwrap_or_default();
         let flat = self.with_kept(&step.filled.flat);
-        let lengths: Vec<usize> = flat.iter().map(|x| x.len()).collect();
-        let states = (graph.inputs.iter().zip(lengths)).filter(|(i, _)| is_state(i));
-        let states: BTreeMap<&str, usize> =
-            states.map(|(input, len)| (input.name.as_str(), len)).collect();
-        self.kept.retain(|name, x| states.get(name.as_str()) == Some(&x.len()));
-        let kept = &self.kept;
-        let floating = |coins: &[u128], forged: bool, noise: &Words| {
-            self.floating(step, &flat, coins, (forged, noise), None)
-        };
-        // Scores are set in floating point only.
-        let fast = self.fast || step.forged;
-        let circuit = compiled.map(|c| &c.circuit);
-        let inputs = circuit.map(|c| raw(c, &step.filled.inputs));
-        let encoded = || -> anyhow::Result<(&Circuit, Encoded)> {
-            let (circuit, inputs) =
-                circuit.zip(inputs.as_ref()).context("a circuit was compiled")?;
-            let mut encoded = Encoded::new(circuit, inputs)?;
-            clear_states::put(circuit, &mut encoded, kept);
-            Ok((circuit, encoded))
-        };
-        let exact = |noise: &Words| -> anyhow::Result<Revealed> {
-            let (circuit, encoded) = encoded()?;
-            let random = noise.of_circuit(circuit);
-            let options =
-                clear::Options { coins: &coins, random: &random, ..clear::Options::default() };
-            let done = clear::evaluate(circuit, encoded.values(circuit), &options)?;
-            let values = done.outputs.into_iter().map(|o| (o.name, o.values)).collect();
-            Ok(Revealed {
-                values,
-                kept: clear_states::numbers(circuit, &done.states),
-                influence: None,
-            })
+        self.forget_others(&flat);
+        let inputs = &step.filled.inputs;
+        let exact = compiled.map(|c| Exact::new(&c.circuit, inputs, &self.kept, seed));
+        // In floating point no circuit is needed, and coins are drawn otherwise, in every round: whether there is a run among
+        // three parties beside it changes nothing.
+        let coins = match &exact {
+            Some(exact) if !self.fast => exact.coins.clone(),
+            _ => drawn(subject.fast.graph(), seed),
         };
         let noise = Words::of(seed);
         // Who counted is seen in floating point, whichever arithmetic goes on.
-        let influence = subject.influence();
-        let mut seen = self.floating(step, &flat, &coins, (step.forged, &noise), influence)?;
+        let (forged, influence) = (step.forged, subject.influence());
+        let mut seen = self.floating(step, &flat, &coins, (forged, &noise), influence)?;
         let moved = seen.influence.take();
-        let result = if fast { seen } else { exact(&noise)? };
-        if let (true, Some(compiled), Some(inputs)) = (among_parties, compiled, &inputs) {
-            let circuit = &compiled.circuit;
+        // Scores are set in floating point only.
+        let fast = self.fast || forged;
+        let result = match &exact {
+            Some(exact) if !fast => exact.evaluate(&noise)?,
+            _ => seen,
+        };
+        if let (true, Some(compiled), Some(exact)) = (among_parties, compiled, &exact) {
+            let graph = subject.fast.graph();
             let noisy = graph.ids().any(|id| matches!(graph.op(id), Op::Noise { .. }));
-            // The parties go on from what is kept here.
-            let words = encoded()?.1.states;
-            let begun = circuit.states().map(|(i, _)| words.get(&i).cloned());
-            let begun: Option<Vec<Data>> = begun.collect();
-            let state = begun
-                .filter(|b| !b.is_empty())
-                .map(|b| [0, 1, 2].map(|me| Kept::known(circuit, me, &b)));
-            let options = Options {
-                seed: Some(seed),
-                deadline: Duration::from_secs(1200),
-                record: noisy,
-                state: state.as_ref(),
-                ..Options::default()
+            let report = exact.run(noisy)?;
+            // What the parties computed, with their coins, and with nothing forged.
+            let again = |noise: &Words| match fast {
+                true => self.floating(step, &flat, &exact.coins, (false, noise), None),
+                false => exact.evaluate(noise),
             };
-            let alone = PARTIES.lock().unwrap_or_else(PoisonError::into_inner);
-            let report = run_with(circuit, inputs, options, &ProgressBar::hidden())?;
-            drop(alone);
-            // Noise of the parties is compared with noise of the same words.
-            let plain = match (noisy.then(|| report.drawn(circuit)).flatten(), fast) {
-                (Some(given), true) => floating(&runs, false, &Words { seed, given })?,
-                (Some(given), false) => exact(&Words { seed, given })?,
-                (None, _) if step.forged || runs != coins => floating(&runs, false, &noise)?,
-                (None, _) => result.clone(),
+            let plain = match noisy.then(|| report.drawn(exact.circuit)).flatten() {
+                // Noise of the parties is compared with noise of the same words.
+                Some(given) => again(&Words { seed, given })?,
+                None if forged || coins != exact.coins => again(&noise)?,
+                None => result.clone(),
             };
             let runs = report.outputs.iter().map(|run| (run.name.as_str(), run.values.as_slice()));
             let aggregate = subject.reading.aggregate.as_str();
@@ -332,26 +289,6 @@ fn tables(graph: &Graph, coins: &[u128]) -> Option<Vec<Vec<u64>>> {
         Op::Draw(lots) => Some(draw(lots)),
         _ => None,
     })
-}
-
-/// Filled inputs as a run reads them.
-pub fn raw(circuit: &Circuit, filled: &Filled) -> Inputs {
-    let tensors = |of: &Tensors| -> BTreeMap<String, RawTensor> {
-        let one = |(name, values): (&String, &Vec<f64>)| {
-            let input = circuit.inputs.iter().find(|i| i.name == *name)?;
-            let tensor = match input.encoding {
-                Encoding::Fixed { .. } => RawTensor::reals(input.shape.clone(), values.clone()),
-                Encoding::Int { .. } | Encoding::OneHot { .. } => RawTensor::integers(
-                    input.shape.clone(),
-                    values.iter().map(|x| *x as i64).collect(),
-                ),
-            };
-            Some((name.clone(), tensor))
-        };
-        of.iter().filter_map(one).collect()
-    };
-    let sets = filled.sets.iter().map(|set| set.iter().map(tensors).collect()).collect();
-    Inputs { public: tensors(&filled.public), sets }
 }
 
 #[cfg(test)]

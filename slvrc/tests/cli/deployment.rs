@@ -1,8 +1,7 @@
 //! A deployment by the commands of the page on it: keys, three nodes, ten clients of the demo, a round.
 
-use crate::folder::{Folder, Place, f32s, zeros};
+use crate::folder::{Done, Folder, Place, f32s};
 use crate::ports;
-use safetensors::Dtype;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -238,58 +237,85 @@ fn keys_names_numbers_of_clients_that_do_not_compile() {
     done.ok();
 }
 
-/// The program, the file of its model, and a deployment that is carried elsewhere with them.
+/// A deployment for three clients whose sum the server scales, and its nodes, carried elsewhere: the program and the file of
+/// its model are gone from where they were.
+struct Carried {
+    nodes: Nodes,
+    place: Place,
+}
+
+impl Carried {
+    fn new() -> Carried {
+        let place = Place::new();
+        for folder in ["mine", "models"] {
+            std::fs::create_dir(place.path(folder)).expect("a folder");
+        }
+        place.write(
+            "mine/sum.slvr",
+            "use std::{sum};\npredicate Mine[M: model, m]() {\n    parties Client[m];\n    parties Server;\n\
+             \x20   input update: secret weights M in -8..8 from each Client;\n\
+             \x20   input scale: secret fix in 0..4 from Server;\n\
+             \x20   reveal scale * sum(update[i] for i in Client) to Server as total;\n}\n",
+        );
+        place.write(
+            "models/sum.slvr",
+            "model Small(x: fix[4]) -> fix[2] {\n    fc: linear[4, 2];\n    x |> fc\n}\n",
+        );
+        let port = ports::row();
+        let task = "--task mine/sum.slvr M=models/sum.slvr:Small m=3";
+        place.slvrc(&format!("keys try --port {port} --clients 3 --json {task}")).ok();
+        std::fs::remove_dir_all(place.path("mine")).expect("removes");
+        std::fs::remove_dir_all(place.path("models")).expect("removes");
+        std::fs::rename(place.path("try"), place.path("elsewhere")).expect("moves");
+        let mut inputs = Folder::default();
+        for (file, weight, bias) in [("zeros", 0.0, 0.0), ("ones", 1.0, 0.5)] {
+            inputs.put(file, "update.fc.weight", f32s(&[2, 4], &[weight; 8]));
+            inputs.put(file, "update.fc.bias", f32s(&[2], &[bias; 2]));
+        }
+        inputs.put("scale", "scale", f32s(&[], &[2.0]));
+        inputs.write(&place.path(""));
+        let nodes = Nodes((0..3).map(|i| Nodes::start_one(&place, "elsewhere", i)).collect());
+        let carried = Carried { nodes, place };
+        carried.round("open sum 1 --patience 300").ok();
+        carried
+    }
+
+    fn round(&self, what: &str) -> Done {
+        let coordinator = "--config elsewhere/coordinator/coordinator.toml";
+        self.place.slvrc(&format!("round --json {coordinator} {what}"))
+    }
+
+    /// A verb of a client, or of the server.
+    fn client(&self, verb: &str, who: &str, what: &str) -> Done {
+        let config = format!("elsewhere/clients/{who}/client.toml");
+        self.place.slvrc(&format!("{verb} --json --config {config} {what}"))
+    }
+
+    fn submit(&self, who: &str, round: u64, file: &str) -> Done {
+        self.client("submit", who, &format!("sum {round} --inputs {file}.safetensors"))
+    }
+}
+
 #[test]
 fn a_deployment_has_copies_of_its_programs_and_names_them_from_where_they_are() {
-    let place = Place::new();
-    for folder in ["mine", "models"] {
-        std::fs::create_dir(place.path(folder)).expect("a folder");
-    }
-    place.write(
-        "mine/sum.slvr",
-        "use std::{sum};\npredicate Mine[M: model, m]() {\n    parties Client[m];\n    parties Server;\n\
-         \x20   input update: secret weights M in -8..8 from each Client;\n\
-         \x20   input scale: secret fix in 0..4 from Server;\n\
-         \x20   reveal scale * sum(update[i] for i in Client) to Server as total;\n}\n",
-    );
-    place.write(
-        "models/sum.slvr",
-        "model Small(x: fix[4]) -> fix[2] {\n    fc: linear[4, 2];\n    x |> fc\n}\n",
-    );
-    let port = ports::row();
-    let task = "--task mine/sum.slvr M=models/sum.slvr:Small m=3";
-    place.slvrc(&format!("keys try --port {port} --clients 3 --json {task}")).ok();
+    let Carried { place, .. } = Carried::new();
     for i in 0..3 {
-        let text = std::fs::read_to_string(place.path(&format!("try/node-{i}/node.toml")));
+        let text = std::fs::read_to_string(place.path(&format!("elsewhere/node-{i}/node.toml")));
         let text = text.expect("a configuration");
         assert!(text.contains("program = \"programs/sum.slvr\""), "{text}");
         assert!(text.contains("M=programs/2-sum.slvr:Small"), "{text}");
         assert!(!text.contains(place.path("").to_str().expect("a name")), "{text}");
     }
-    std::fs::remove_dir_all(place.path("mine")).expect("removes");
-    std::fs::remove_dir_all(place.path("models")).expect("removes");
-    std::fs::rename(place.path("try"), place.path("elsewhere")).expect("moves");
-    let mut nodes = Nodes((0..3).map(|i| Nodes::start_one(&place, "elsewhere", i)).collect());
-    let coordinator = "--config elsewhere/coordinator/coordinator.toml";
-    place.slvrc(&format!("round --json {coordinator} open sum 1 --patience 300")).ok();
-    // Nobody watches what does not exist.
-    let none = place.slvrc(&format!("round --json {coordinator} watch sum 7"));
-    assert_eq!(none.status, 1, "{}", none.stdout);
-    assert!(
-        none.stdout.contains("node 0 knows no round sum/7: it knows the rounds 1"),
-        "{}",
-        none.stdout
-    );
-    // A node that is down when a client begins is waited for.
+}
+
+#[test]
+fn a_node_that_is_down_when_a_client_begins_is_waited_for() {
+    let Carried { place, mut nodes } = Carried::new();
     nodes.0[2].kill().expect("is ended");
     nodes.0[2].wait().expect("has ended");
-    let mut inputs = Folder::default();
-    inputs.put("inputs", "update.fc.weight", zeros(Dtype::F32, &[2, 4]));
-    inputs.put("inputs", "update.fc.bias", zeros(Dtype::F32, &[2]));
-    inputs.write(&place.path(""));
     let mut submit = Command::new(env!("CARGO_BIN_EXE_slvrc"))
         .args(["submit", "--patience", "300", "--config", "elsewhere/clients/client-0/client.toml"])
-        .args(["sum", "1", "--inputs", "inputs.safetensors"])
+        .args(["sum", "1", "--inputs", "zeros.safetensors"])
         .current_dir(place.path(""))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -306,58 +332,52 @@ fn a_deployment_has_copies_of_its_programs_and_names_them_from_where_they_are() 
     let done = submit.wait_with_output().expect("ends");
     assert!(done.status.success(), "{rest:?}");
     assert!(String::from_utf8_lossy(&done.stdout).contains("is on all three nodes"));
-    // Another party set gives inputs, too: all its members are needed.
-    let submit = |who: &str, round: u64, file: &str| {
-        place.slvrc(&format!(
-            "submit --json --config elsewhere/clients/{who}/client.toml sum {round} --inputs {file}.safetensors"
-        ))
-    };
-    submit("client-1", 1, "inputs").ok();
-    place.slvrc(&format!("round --json {coordinator} close sum 1")).ok();
-    let watched = place.slvrc(&format!("round --json {coordinator} watch sum 1"));
-    let status = place.slvrc(&format!("round --json {coordinator} watch --once sum 1"));
+}
+
+#[test]
+fn all_members_of_a_party_set_beside_the_clients_give_inputs_or_there_is_no_result() {
+    let carried = Carried::new();
+    // Nobody watches what does not exist.
+    let none = carried.round("watch sum 7");
+    assert_eq!(none.status, 1, "{}", none.stdout);
+    let known = "node 0 knows no round sum/7: it knows the rounds 1";
+    assert!(none.stdout.contains(known), "{}", none.stdout);
+    for who in ["client-0", "client-1"] {
+        carried.submit(who, 1, "zeros").ok();
+    }
+    carried.round("close sum 1").ok();
+    let watched = carried.round("watch sum 1");
+    let status = carried.round("watch --once sum 1");
     assert_eq!(watched.status, 0, "{}", watched.stdout);
-    assert!(
-        status.stdout.contains("0 of 1 members of `Server` were accepted"),
-        "{}",
-        status.stdout
-    );
-    place.slvrc(&format!("round --json {coordinator} open sum 2")).ok();
-    let mut others = Folder::default();
-    others.put("ones", "update.fc.weight", f32s(&[2, 4], &[1.0; 8]));
-    others.put("ones", "update.fc.bias", f32s(&[2], &[0.5; 2]));
-    others.put("scale", "scale", f32s(&[], &[2.0]));
-    others.write(&place.path(""));
+    let missing = "0 of 1 members of `Server` were accepted";
+    assert!(status.stdout.contains(missing), "{}", status.stdout);
+}
+
+#[test]
+fn a_server_that_gives_inputs_fetches_what_is_revealed_to_it() {
+    let carried = Carried::new();
     // A client is no member of it, and a member no client.
-    assert_ne!(submit("client-0", 2, "scale").status, 0);
-    assert_ne!(submit("server-0", 2, "ones").status, 0);
+    assert_ne!(carried.submit("client-0", 1, "scale").status, 0);
+    assert_ne!(carried.submit("server-0", 1, "ones").status, 0);
     for (who, file) in [("client-2", "ones"), ("server-0", "scale"), ("client-0", "ones")] {
-        submit(who, 2, file).ok();
+        carried.submit(who, 1, file).ok();
     }
     // One client does not come: the circuit is for two.
-    place.slvrc(&format!("round --json {coordinator} close sum 2")).ok();
-    let watched = place.slvrc(&format!("round --json {coordinator} watch sum 2")).ok();
+    carried.round("close sum 1").ok();
+    let watched = carried.round("watch sum 1").ok();
     assert_eq!(watched["nodes"][0]["phase"], "released", "{watched}");
-    let report =
-        place.slvrc(&format!("round --json {coordinator} collect sum 2 --outputs outputs")).ok();
+    let report = carried.round("collect sum 1 --outputs outputs").ok();
     assert_eq!(report["others"][0]["client"], "server-0", "{report}");
     assert_eq!(report["circuit_clients"], 2, "{report}");
     // The server gives inputs, so it is enrolled, and what is revealed to it is for nobody else.
-    assert!(!place.path("outputs/Server.safetensors").exists());
-    let fetch = |who: &str| {
-        place.slvrc(&format!(
-            "fetch --json --config elsewhere/clients/{who}/client.toml sum 2 --output total.safetensors"
-        ))
-    };
+    assert!(!carried.place.path("outputs/Server.safetensors").exists());
+    let fetch = |who: &str| carried.client("fetch", who, "sum 1 --output total.safetensors");
     let nothing = fetch("client-0");
-    assert!(
-        nothing.status == 1 && nothing.stdout.contains("revealed nothing"),
-        "{}",
-        nothing.stdout
-    );
+    assert_eq!(nothing.status, 1, "{}", nothing.stdout);
+    assert!(nothing.stdout.contains("revealed nothing"), "{}", nothing.stdout);
     let got = fetch("server-0").ok();
     assert_eq!((&got["set"], &got["member"]), (&"Server".into(), &0.into()), "{got}");
-    let total = place.tensors("total.safetensors");
+    let total = carried.place.tensors("total.safetensors");
     let right = |name: &str, x: f64| {
         let (_, found) = total.iter().find(|(n, _)| n.contains(name)).expect("a tensor");
         found.iter().all(|v| (v - x).abs() < 1e-3)

@@ -1,7 +1,8 @@
 //! The rows: a function, the family that computes it, and the ranges of its operands.
 
+use Family::{Dealer, Public, Symmetric, Words};
 use slvr_circuit::Op;
-use slvr_compiler::analysis::stated::{Function, Stated, StatedErrors};
+use slvr_compiler::analysis::stated::{self, Stated, StatedErrors};
 use slvr_compiler::cost::Tuning;
 use slvr_compiler::graph::domain;
 use slvr_compiler::lower::{self, Target};
@@ -213,29 +214,53 @@ impl Row {
     }
 }
 
-/// One function of one operand, stated.
-fn one(
-    (name, op): (&'static str, &'static str),
+/// A function whose error its family states, and how it is computed.
+struct Function {
+    name: &'static str,
+    op: &'static str,
     expression: &'static str,
-    (core, edges): ((f64, f64), &'static [f64]),
+    core: (f64, f64),
+    edges: &'static [f64],
     exact: fn(&[f64], usize) -> f64,
-    of: fn(&StatedErrors) -> Stated,
-    ways: &[(Family, &'static [(f64, f64)])],
-) -> Vec<Row> {
-    let row = |&(family, declared): &(Family, &'static [(f64, f64)])| Row {
-        name,
-        expression,
-        op,
-        family,
-        shape: Shape::Vectors,
-        declared,
-        core,
-        edges,
-        exact,
-        bound: Bound::Stated(of),
-        fine: false,
-    };
-    ways.iter().map(row).collect()
+    stated: fn(&StatedErrors) -> Stated,
+    /// Families, with the declared ranges of each.
+    ways: &'static [(Family, &'static [(f64, f64)])],
+}
+
+impl Function {
+    fn rows(&self) -> impl Iterator<Item = Row> {
+        let &Function { name, op, expression, core, edges, exact, stated, ways } = self;
+        let bound = Bound::Stated(stated);
+        let base = move |&(family, declared)| Row {
+            name,
+            op,
+            expression,
+            core,
+            edges,
+            exact,
+            bound,
+            family,
+            declared,
+            ..WHOLE
+        };
+        ways.iter().map(base)
+    }
+}
+
+fn exp(x: &[f64], _: usize) -> f64 {
+    domain::exp(x[0])
+}
+
+fn recip(x: &[f64], _: usize) -> f64 {
+    domain::recip(x[0])
+}
+
+fn sqrt(x: &[f64], _: usize) -> f64 {
+    domain::sqrt(x[0])
+}
+
+fn div(x: &[f64], _: usize) -> f64 {
+    domain::div(x[0], x[1])
 }
 
 /// e^(x - the larger of both), of a pair.
@@ -247,26 +272,43 @@ fn softmax(x: &[f64], i: usize) -> f64 {
     below_the_largest(x, i) / (below_the_largest(x, 0) + below_the_largest(x, 1))
 }
 
-pub fn rows() -> Vec<Row> {
-    use Family::{Dealer, Public, Symmetric, Words};
-    let mut all = Vec::new();
-    let exp = |x: &[f64], _| domain::exp(x[0]);
-    all.extend(one(
-        ("exp", "exp"),
-        "exp(s)",
-        ((-14.0, 21.0), &EXP_ENDS[..]),
-        exp,
-        |s| s.of(Function::Exp),
-        &[(Words, &[WIDE]), (Symmetric, &[(-8.0, 8.0)]), (Public, &[WIDE])],
-    ));
-    let recip = |x: &[f64], _| domain::recip(x[0]);
-    all.extend(one(
-        ("recip", "recip"),
-        "recip(s)",
-        (BITS_24, &POWERS[..]),
-        recip,
-        |s| s.of(Function::Recip),
-        &[
+fn sigmoid(x: &[f64], _: usize) -> f64 {
+    1.0 / (1.0 + domain::exp(-x[0]))
+}
+
+fn inverse_root(x: &[f64], _: usize) -> f64 {
+    1.0 / x[0].sqrt()
+}
+
+fn by_root(x: &[f64], _: usize) -> f64 {
+    x[0] / x[1].sqrt()
+}
+
+fn cosine(x: &[f64], _: usize) -> f64 {
+    let sizes = x[0].hypot(x[1]) * x[2].hypot(x[3]);
+    if sizes == 0.0 { 0.0 } else { (x[0] * x[2] + x[1] * x[3]) / sizes }
+}
+
+const FUNCTIONS: &[Function] = &[
+    Function {
+        name: "exp",
+        op: "exp",
+        expression: "exp(s)",
+        core: (-14.0, 21.0),
+        edges: &EXP_ENDS,
+        exact: exp,
+        stated: |s| s.of(stated::Function::Exp),
+        ways: &[(Words, &[WIDE]), (Symmetric, &[(-8.0, 8.0)]), (Public, &[WIDE])],
+    },
+    Function {
+        name: "recip",
+        op: "recip",
+        expression: "recip(s)",
+        core: BITS_24,
+        edges: &POWERS,
+        exact: recip,
+        stated: |s| s.of(stated::Function::Recip),
+        ways: &[
             (Words, &[WIDE]),
             (Symmetric, &[(-4.0, 4.0)]),
             (Symmetric, &[(1.0, 1e6)]),
@@ -276,43 +318,46 @@ pub fn rows() -> Vec<Row> {
             (Dealer, &[(8.0, 64.0)]),
             (Public, &[WIDE]),
         ],
-    ));
-    let sqrt = |x: &[f64], _| domain::sqrt(x[0]);
-    all.extend(one(
-        ("sqrt", "sqrt"),
-        "sqrt(s)",
-        ((-1.0, 256.0 - 2.0), &POWERS[..]),
-        sqrt,
-        |s| s.of(Function::Sqrt),
-        &[
+    },
+    Function {
+        name: "sqrt",
+        op: "sqrt",
+        expression: "sqrt(s)",
+        core: (-1.0, 256.0 - 2.0),
+        edges: &POWERS,
+        exact: sqrt,
+        stated: |s| s.of(stated::Function::Sqrt),
+        ways: &[
             (Words, &[WIDE]),
             (Symmetric, &[(0.0, 1.0)]),
             (Symmetric, &[(0.0, 1e6)]),
             (Public, &[WIDE]),
         ],
-    ));
-    let log = |x: &[f64], _| domain::log(x[0]);
-    all.extend(one(
-        ("log", "log"),
-        "log(s)",
-        ((-1.0, 256.0 - 2.0), &POWERS[..]),
-        log,
-        |s| s.of(Function::Log),
-        &[
+    },
+    Function {
+        name: "log",
+        op: "log",
+        expression: "log(s)",
+        core: (-1.0, 256.0 - 2.0),
+        edges: &POWERS,
+        exact: |x, _| domain::log(x[0]),
+        stated: |s| s.of(stated::Function::Log),
+        ways: &[
             (Words, &[WIDE]),
             (Symmetric, &[(0.0, 1.0)]),
             (Symmetric, &[(0.001, 1000.0)]),
             (Public, &[WIDE]),
         ],
-    ));
-    let tanh = |x: &[f64], _| x[0].tanh();
-    all.extend(one(
-        ("tanh", "tanh"),
-        "tanh(s)",
-        ((-9.0, 9.0), &[-8.0, 0.0, 8.0][..]),
-        tanh,
-        |s| s.of(Function::Tanh),
-        &[
+    },
+    Function {
+        name: "tanh",
+        op: "tanh",
+        expression: "tanh(s)",
+        core: (-9.0, 9.0),
+        edges: &[-8.0, 0.0, 8.0],
+        exact: |x, _| x[0].tanh(),
+        stated: |s| s.of(stated::Function::Tanh),
+        ways: &[
             (Words, &[WIDE]),
             (Symmetric, &[(-7.9, 7.9)]),
             (Dealer, &[(-8.0, 8.0)]),
@@ -320,15 +365,16 @@ pub fn rows() -> Vec<Row> {
             (Dealer, &[(0.0, 3.0)]),
             (Public, &[WIDE]),
         ],
-    ));
-    let div = |x: &[f64], _| domain::div(x[0], x[1]);
-    all.extend(one(
-        ("div", "div"),
-        "t / s",
-        (BITS_24, &POWERS[..]),
-        div,
-        |s| s.div,
-        &[
+    },
+    Function {
+        name: "div",
+        op: "div",
+        expression: "t / s",
+        core: BITS_24,
+        edges: &POWERS,
+        exact: div,
+        stated: |s| s.div,
+        ways: &[
             (Words, &[WIDE, WIDE]),
             (Symmetric, &[(-100.0, 100.0), (0.0, 100.0)]),
             (Symmetric, &[(1.0, 1e6), (1.0, 1e6)]),
@@ -337,165 +383,204 @@ pub fn rows() -> Vec<Row> {
             (Symmetric, &[(-8.0, 8.0), (-1000.0, -3.0)]),
             (Public, &[WIDE, WIDE]),
         ],
-    ));
-    let pairs = |name, op, expression, family, declared, exact, bound| Row {
-        name,
-        op,
-        expression,
-        family,
-        shape: Shape::Pairs,
-        declared,
-        core: (-14.0, 0.0),
-        edges: &EXP_ENDS,
-        exact,
-        bound,
-        fine: false,
-    };
+    },
+];
+
+const EXP_BELOW: Row = Row {
+    name: "exp of x - max x",
+    op: "exp_non_positive",
+    expression: "[exp(s[i] - max(s[i])) for i in n]",
+    shape: Shape::Pairs,
+    core: (-14.0, 0.0),
+    edges: &EXP_ENDS,
+    exact: below_the_largest,
+    bound: Bound::Stated(|s| s.of(stated::Function::ExpNonPositive)),
+    ..WHOLE
+};
+
+const SOFTMAX: Row = Row {
+    name: "softmax",
+    expression: "[softmax(s[i]) for i in n]",
+    exact: softmax,
+    bound: Bound::Proven,
+    ..EXP_BELOW
+};
+
+/// What is made of several functions, against what is proven of the whole.
+const WHOLE: Row = Row {
+    name: "",
+    expression: "",
+    op: "",
+    family: Symmetric,
+    shape: Shape::Vectors,
+    declared: &[],
+    core: (-40.0, 214.0),
+    edges: &POWERS,
+    exact: exp,
+    bound: Bound::Proven,
+    fine: false,
+};
+
+const SIGMOID: Row = Row {
+    name: "sigmoid",
+    op: "exp",
+    expression: "[sigmoid(s[i]) for i in n]",
+    exact: sigmoid,
+    ..WHOLE
+};
+
+const ROOT: Row = Row { op: "sqrt", declared: &[(0.25, 1000.0)], exact: inverse_root, ..WHOLE };
+const BY_ROOT: Row = Row { declared: &[(-8.0, 8.0), (0.25, 100.0)], exact: by_root, ..ROOT };
+
+pub fn rows() -> Vec<Row> {
+    let mut all: Vec<Row> = FUNCTIONS.iter().flat_map(Function::rows).collect();
     for (family, declared) in [
-        (Symmetric, &[(-6.0, 6.0)][..]),
+        (Symmetric, &[(-6.0, 6.0)]),
         (Symmetric, &[(-30000.0, 30000.0)]),
         (Dealer, &[(-6.0, 6.0)]),
         (Dealer, &[(-30000.0, 30000.0)]),
     ] {
-        let exp = "[exp(s[i] - max(s[i])) for i in n]";
-        let stated = Bound::Stated(|s| s.of(Function::ExpNonPositive));
-        let (name, op) = ("exp of x - max x", "exp_non_positive");
-        all.push(pairs(name, op, exp, family, declared, below_the_largest, stated));
-        let text = "[softmax(s[i]) for i in n]";
-        all.push(pairs("softmax", op, text, family, declared, softmax, Bound::Proven));
+        all.push(Row { family, declared, ..EXP_BELOW });
+        all.push(Row { family, declared, ..SOFTMAX });
     }
-    // What is made of several functions, against what is proven of the whole.
-    let sigmoid = |x: &[f64], _: usize| 1.0 / (1.0 + domain::exp(-x[0]));
-    let inverse_root = |x: &[f64], _: usize| 1.0 / x[0].sqrt();
-    let by_root = |x: &[f64], _: usize| x[0] / x[1].sqrt();
-    const SIGMOID: &str = "[sigmoid(s[i]) for i in n]";
-    const ROOT: &[(f64, f64)] = &[(0.25, 1000.0)];
-    const BY_ROOT: &[(f64, f64)] = &[(-8.0, 8.0), (0.25, 100.0)];
-    let mut whole = |(name, op, expression), family, declared, exact| {
-        all.push(Row {
-            name,
-            expression,
-            op,
-            family,
-            shape: Shape::Vectors,
-            declared,
-            core: (-40.0, 214.0),
-            edges: &POWERS,
-            exact,
-            bound: Bound::Proven,
-            fine: false,
-        });
-    };
-    whole(("sigmoid", "exp", SIGMOID), Symmetric, &[(-40.0, 40.0)], sigmoid);
-    whole(("sigmoid", "exp", SIGMOID), Symmetric, &[(-4.0, 4.0)], sigmoid);
-    whole(("sigmoid", "exp", SIGMOID), Public, &[(-40.0, 40.0)], sigmoid);
-    whole(("1 / sqrt", "sqrt", "1 / sqrt(s)"), Symmetric, ROOT, inverse_root);
-    whole(("recip(sqrt)", "sqrt", "recip(sqrt(s))"), Symmetric, ROOT, inverse_root);
-    whole(("x / sqrt y", "sqrt", "t / sqrt(s)"), Symmetric, BY_ROOT, by_root);
-    whole(("x recip(sqrt y)", "sqrt", "t * recip(sqrt(s))"), Symmetric, BY_ROOT, by_root);
+    all.extend([
+        Row { declared: &[(-40.0, 40.0)], ..SIGMOID },
+        Row { declared: &[(-4.0, 4.0)], ..SIGMOID },
+        Row { family: Public, declared: &[(-40.0, 40.0)], ..SIGMOID },
+        Row { name: "1 / sqrt", expression: "1 / sqrt(s)", ..ROOT },
+        Row { name: "recip(sqrt)", expression: "recip(sqrt(s))", ..ROOT },
+        Row { name: "x / sqrt y", expression: "t / sqrt(s)", ..BY_ROOT },
+        Row { name: "x recip(sqrt y)", expression: "t * recip(sqrt(s))", ..BY_ROOT },
+    ]);
     all.extend(fine());
     all
 }
 
-/// Of operands with 17 to 24 fraction bits: what keeps them, and what takes 16 of them.
-fn fine() -> Vec<Row> {
-    use Family::{Dealer, Symmetric};
-    const BELOW: (f64, f64) = (-1.0, 1.0);
-    let (sqrt, recip) = (|x: &[f64], _| domain::sqrt(x[0]), |x: &[f64], _| domain::recip(x[0]));
-    let div = |x: &[f64], _| domain::div(x[0], x[1]);
-    let mut all = one(
-        ("sqrt", "sqrt"),
-        "sqrt(s)",
-        ((-1.0, 1.0), &POWERS[..]),
-        sqrt,
-        |s| s.of(Function::Sqrt),
-        &[
+/// Functions of operands with 17 to 24 fraction bits: what keeps them, and what takes 16 of them.
+const FINE_FUNCTIONS: &[Function] = &[
+    Function {
+        name: "sqrt",
+        op: "sqrt",
+        expression: "sqrt(s)",
+        core: (-1.0, 1.0),
+        edges: &POWERS,
+        exact: sqrt,
+        stated: |s| s.of(stated::Function::Sqrt),
+        ways: &[
             (Symmetric, &[(0.0, 1.0)]),
             (Symmetric, &[(-1.0, 8.0)]),
             (Symmetric, &[(0.0, 100.0)]),
             (Symmetric, &[(0.0, 1000.0)]),
         ],
-    );
+    },
     // Up to 18 bits there is a protocol of its own.
-    all.extend(one(
-        ("recip", "recip"),
-        "recip(s)",
-        (BELOW, &POWERS[..]),
-        recip,
-        |s| s.of(Function::Recip),
-        &[(Symmetric, &[(-400.0, 400.0)]), (Symmetric, &[(1.0, 1000.0)])],
-    ));
-    all.extend(one(
-        ("recip", "div"),
-        "recip(s)",
-        (BELOW, &POWERS[..]),
-        recip,
-        |s| s.div,
-        &[(Symmetric, &[(0.01, 1.0)]), (Symmetric, &[(-8.0, 8.0)]), (Symmetric, &[(1.0, 100.0)])],
-    ));
-    all.extend(one(
-        ("div", "div"),
-        "t / s",
-        (BELOW, &POWERS[..]),
-        div,
-        |s| s.div,
-        &[
+    Function {
+        name: "recip",
+        op: "recip",
+        expression: "recip(s)",
+        core: (-1.0, 1.0),
+        edges: &POWERS,
+        exact: recip,
+        stated: |s| s.of(stated::Function::Recip),
+        ways: &[(Symmetric, &[(-400.0, 400.0)]), (Symmetric, &[(1.0, 1000.0)])],
+    },
+    Function {
+        name: "recip",
+        op: "div",
+        expression: "recip(s)",
+        core: (-1.0, 1.0),
+        edges: &POWERS,
+        exact: recip,
+        stated: |s| s.div,
+        ways: &[
+            (Symmetric, &[(0.01, 1.0)]),
+            (Symmetric, &[(-8.0, 8.0)]),
+            (Symmetric, &[(1.0, 100.0)]),
+        ],
+    },
+    Function {
+        name: "div",
+        op: "div",
+        expression: "t / s",
+        core: (-1.0, 1.0),
+        edges: &POWERS,
+        exact: div,
+        stated: |s| s.div,
+        ways: &[
             (Symmetric, &[(-8.0, 8.0), (0.0, 1.0)]),
             (Symmetric, &[(0.0, 1.0), (1.0, 8.0)]),
             (Symmetric, &[(-100.0, 100.0), (-100.0, 100.0)]),
             (Symmetric, &[(1.0, 1000.0), (1.0, 1000.0)]),
         ],
-    ));
-    let whole = |(name, op, expression), shape, family, declared, exact| Row {
-        name,
-        expression,
-        op,
-        family,
-        shape,
-        declared,
-        core: (-4.0, 4.0),
-        edges: &POWERS,
-        exact,
-        bound: Bound::Proven,
-        fine: true,
-    };
-    let log: fn(&[f64], usize) -> f64 = |x, _| x[0] * domain::log(x[0]);
-    let exp: fn(&[f64], usize) -> f64 = |x, _| x[0] * domain::exp(-x[0].abs());
-    let tanh: fn(&[f64], usize) -> f64 = |x, _| x[0] * x[0].tanh();
-    let sigmoid: fn(&[f64], usize) -> f64 = |x, _| x[0] / (1.0 + domain::exp(-x[0]));
-    let norm: fn(&[f64], usize) -> f64 = |x, _| x[0].hypot(x[1]);
-    let deviation: fn(&[f64], usize) -> f64 = |x, _| (x[0] - x[1]).abs() / 2.0;
-    let cosine: fn(&[f64], usize) -> f64 = |x, _| {
-        let sizes = x[0].hypot(x[1]) * x[2].hypot(x[3]);
-        if sizes == 0.0 { 0.0 } else { (x[0] * x[2] + x[1] * x[3]) / sizes }
-    };
-    for declared in [&[(-8.0, 8.0)][..], &[(-100.0, 100.0)]] {
-        let wide = declared[0].1 > 8.0;
-        for family in [Symmetric, Dealer] {
-            let text = "[norm(s[i]) for i in n]";
-            all.push(whole(("norm", "sqrt", text), Shape::Pairs, family, declared, norm));
-        }
-        let text = "[sqrt(variance(s[i])) for i in n]";
-        all.push(whole(("std", "sqrt", text), Shape::Pairs, Symmetric, declared, deviation));
-        if !wide {
-            let exps = ("x exp -|x|", "exp", "s * exp(-abs(s))");
-            all.push(whole(exps, Shape::Vectors, Symmetric, declared, exp));
-            let tanhs = ("x tanh x", "tanh", "s * tanh(s)");
-            all.push(whole(tanhs, Shape::Vectors, Symmetric, declared, tanh));
-            let text = "[s[i] * sigmoid(s[i]) for i in n]";
-            all.push(whole(
-                ("x sigmoid x", "exp", text),
-                Shape::Vectors,
-                Symmetric,
-                declared,
-                sigmoid,
-            ));
-        }
-    }
-    let logs = ("x log x", "log", "s * log(s)");
-    all.push(whole(logs, Shape::Vectors, Symmetric, &[(0.01, 8.0)], log));
-    let text = "[cosine(t[i], s[i]) for i in n]";
-    let ranges = &[(-1.0, 1.0), (0.25, 1.0)];
-    all.push(whole(("cosine", "sqrt", text), Shape::Pairs, Symmetric, ranges, cosine));
-    all.into_iter().map(|row| Row { fine: true, ..row }).collect()
+    },
+];
+
+/// The same of several functions.
+const FINE: Row = Row { core: (-4.0, 4.0), declared: &[(-8.0, 8.0)], ..WHOLE };
+
+const NORM: Row = Row {
+    name: "norm",
+    op: "sqrt",
+    expression: "[norm(s[i]) for i in n]",
+    shape: Shape::Pairs,
+    exact: |x, _| x[0].hypot(x[1]),
+    ..FINE
+};
+
+const DEVIATION: Row = Row {
+    name: "std",
+    expression: "[sqrt(variance(s[i])) for i in n]",
+    exact: |x, _| (x[0] - x[1]).abs() / 2.0,
+    ..NORM
+};
+
+fn fine() -> impl Iterator<Item = Row> {
+    let several = [
+        NORM,
+        Row { family: Dealer, ..NORM },
+        DEVIATION,
+        Row {
+            name: "x exp -|x|",
+            op: "exp",
+            expression: "s * exp(-abs(s))",
+            exact: |x, _| x[0] * domain::exp(-x[0].abs()),
+            ..FINE
+        },
+        Row {
+            name: "x tanh x",
+            op: "tanh",
+            expression: "s * tanh(s)",
+            exact: |x, _| x[0] * x[0].tanh(),
+            ..FINE
+        },
+        Row {
+            name: "x sigmoid x",
+            op: "exp",
+            expression: "[s[i] * sigmoid(s[i]) for i in n]",
+            exact: |x, _| x[0] / (1.0 + domain::exp(-x[0])),
+            ..FINE
+        },
+        Row { declared: &[(-100.0, 100.0)], ..NORM },
+        Row { family: Dealer, declared: &[(-100.0, 100.0)], ..NORM },
+        Row { declared: &[(-100.0, 100.0)], ..DEVIATION },
+        Row {
+            name: "x log x",
+            op: "log",
+            expression: "s * log(s)",
+            declared: &[(0.01, 8.0)],
+            exact: |x, _| x[0] * domain::log(x[0]),
+            ..FINE
+        },
+        Row {
+            name: "cosine",
+            op: "sqrt",
+            expression: "[cosine(t[i], s[i]) for i in n]",
+            shape: Shape::Pairs,
+            declared: &[(-1.0, 1.0), (0.25, 1.0)],
+            exact: cosine,
+            ..FINE
+        },
+    ];
+    let functions = FINE_FUNCTIONS.iter().flat_map(Function::rows);
+    functions.chain(several).map(|row| Row { fine: true, ..row })
 }

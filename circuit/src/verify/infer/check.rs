@@ -1,8 +1,8 @@
 //! What is a type.
 
 use super::error::TypeError;
+use crate::limits::{MAX_ELEMENTS, MAX_PLANES, MAX_RANK};
 use crate::types::RING_WIDTHS;
-use crate::verify::limits::{MAX_ELEMENTS, MAX_PLANES, MAX_RANK};
 use crate::{Dom, Type};
 
 /// Whether a type is one: a ring width there is or 1 to 128 bits, at most 12 axes, and at most 2^34

@@ -10,8 +10,8 @@ pub(super) use check::bounded;
 pub use check::check_type;
 pub use error::TypeError;
 
-use super::limits::{MAX_COMMITTEE, MAX_DRAWN};
 use crate::interaction::{COIN_BITS, Interaction};
+use crate::limits::{MAX_COMMITTEE, MAX_DRAWN};
 use crate::pairs::MAX_PAIRED;
 use crate::tables::thermometer_planes;
 use crate::{Dom, Hold, Op, Shape, Type, ValueId, lead, low_mask};

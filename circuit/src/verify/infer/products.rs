@@ -1,7 +1,7 @@
 //! The types of sums of products: matrix products, convolutions, random inner products.
 
 use super::{Rule, TypeError, aligned};
-use crate::verify::limits::{MAX_ELEMENTS, MAX_TESTS};
+use crate::limits::{MAX_ELEMENTS, MAX_TESTS};
 use crate::{Conv, Dom, Hold, Op, SplitPart, Type};
 
 impl Rule<'_> {

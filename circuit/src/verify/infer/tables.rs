@@ -1,7 +1,7 @@
 //! The types of lookups in tables that the dealer deals.
 
 use super::{Rule, TypeError};
-use crate::verify::limits::MAX_TABLE;
+use crate::limits::MAX_TABLE;
 use crate::{Dom, Hold, Type};
 
 impl Rule<'_> {

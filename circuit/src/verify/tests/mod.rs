@@ -2,9 +2,9 @@
 //! broken where these are tested.
 
 use super::*;
-use crate::forms::NAMES;
 use crate::pairs::PairTable;
 use crate::speculation::{Gated, gated};
+use crate::text::forms::NAMES;
 use crate::text::{parse, print};
 use crate::{Const, Dom, Encoding, Field, From, Hold, Instr, Layer, Op, Site, Type};
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! What a party computes for lifted statements, in each of its parts.
 
-use super::scope::{Make, Scope, Seen, Start, drawn};
+use super::scope::{Make, OfKind, Scope, Seen, Start, drawn};
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
 use crate::proof::lifted::{self, Coefficients, Share, Side};
@@ -96,15 +96,16 @@ impl Lifted {
         let added = Added { seen, first: scope.view(0, true, &first) };
         lifted::quotient(&self.coefficients, [&a, &b], &added)
     }
+}
 
-    /// P's message to V2, appended.
-    pub(super) fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH], out: &mut Vec<u8>) {
+impl OfKind for Lifted {
+    fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH], out: &mut Vec<u8>) {
         if self.mine[0].is_done() {
             return;
         }
-        let mut theirs = draw(share);
+        let mut stream = draw(share);
         if self.mine[0].lifts() {
-            let rest = lifted::rest(&self.quotient(scope), &lifted::drawn(&mut theirs));
+            let rest = lifted::rest(&self.quotient(scope), &lifted::drawn(&mut stream));
             return put(out, rest.into_iter().flatten());
         }
         self.mine.iter_mut().zip(&self.hide).for_each(|(side, seed)| side.hide(&mut draw(seed)));
@@ -112,37 +113,30 @@ impl Lifted {
         let [u, v] = &self.mine;
         let p = u.prime();
         let all = lifted::polynomial(u, v, [&a, &b]);
-        put(out, all.into_iter().map(|q| p.sub(q, p.element(|| theirs.word()))));
+        put(out, all.into_iter().map(|q| p.sub(q, p.element(|| stream.word()))));
     }
 
-    /// Folds as V1, which knows all that this takes.
-    pub(super) fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
+    fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
         if self.before.is_done() {
             return;
         }
-        let mut mine = draw(share);
+        let mut stream = draw(share);
         let mut coin = draw(coin);
         if self.before.lifts() {
-            let share = lifted::drawn(&mut mine);
+            let share = lifted::drawn(&mut stream);
             let sum =
                 self.with_sums(scope, 2, |all| self.before.lifted(&mut coin, Some((all, &share))));
             return self.before.begin(sum);
         }
         self.before.hide(&mut draw(&self.hide[2]));
         let p = *self.before.prime();
-        let share = (0..self.before.sent()).map(|_| p.element(|| mine.word())).collect();
+        let share = (0..self.before.sent()).map(|_| p.element(|| stream.word())).collect();
         let point = self.before.coin(&mut coin);
         let chunks = self.chunks(scope, 2);
         self.before.fold(&point, Some(share), &chunks);
     }
 
-    /// Folds as V2, with what it received; `false` if it makes no sense.
-    pub(super) fn fold_after(
-        &mut self,
-        scope: &Scope<'_>,
-        got: &mut &[u8],
-        coin: &[u8; HASH],
-    ) -> bool {
+    fn fold_after(&mut self, scope: &Scope<'_>, got: &mut &[u8], coin: &[u8; HASH]) -> bool {
         if self.after.is_done() {
             return true;
         }
@@ -169,8 +163,7 @@ impl Lifted {
         true
     }
 
-    /// Folds as P.
-    pub(super) fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
+    fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
         if self.mine[0].is_done() {
             return;
         }
@@ -188,14 +181,12 @@ impl Lifted {
         }
     }
 
-    /// V1's last message, appended.
-    pub(super) fn end(&self, out: &mut Vec<u8>) {
+    fn end(&self, out: &mut Vec<u8>) {
         let (u, s1) = self.before.end();
         put(out, [u, s1]);
     }
 
-    /// Whether V2 accepts.
-    pub(super) fn accepts(&self, got: &mut &[u8]) -> bool {
+    fn accepts(&self, got: &mut &[u8]) -> bool {
         let Some((mine, rest)) = got.split_at_checked(2 * ELEMENT_LIFTED) else { return false };
         *got = rest;
         let p = self.after.prime();

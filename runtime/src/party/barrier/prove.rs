@@ -71,27 +71,32 @@ impl Engine<'_> {
         let carries = scope.all_carries();
         let scope = scope.with(&carries);
         let start = Start { scope: &scope, seeds, hide };
-        let mut proof = start.proof(shape);
+        let mut kinds = start.kinds(shape);
 
         for step in 0..steps {
             let share = [
                 self.with_prev(number, Slot::Share(step)),
                 self.with_next(number, Slot::Share(step)),
             ];
-            let body = proof.message(&scope, &share[0]);
+            let mut body = Vec::new();
+            kinds.iter_mut().for_each(|k| k.message(&scope, &share[0], &mut body));
             debug_assert_eq!(body.len(), shape.step_bytes(step), "as predicted");
             self.tell(after, 2 + 2 * step, body)?;
-            proof.fold_before(&scope, &share[1], &coins_before[step]);
+            let coin = &coins_before[step];
+            kinds.iter_mut().for_each(|k| k.fold_before(&scope, &share[1], coin));
             let last = step + 1 == steps;
             if last {
                 // Nobody needs the last coin from this party. All that is left of V1's share goes to V2.
-                self.tell(before, 3 + 2 * step, proof.end())?;
+                let mut end = Vec::new();
+                kinds.iter().for_each(|k| k.end(&mut end));
+                self.tell(before, 3 + 2 * step, end)?;
             }
             let got = self.hear(before, 2 + 2 * step, shape.step_bytes(step))?;
             if !last {
                 self.tell(before, 3 + 2 * step, coins_after[step].to_vec())?;
             }
-            if !proof.fold_after(&scope, &got, &coins_after[step]) {
+            let (rest, coin) = (&mut got.as_slice(), &coins_after[step]);
+            if !kinds.iter_mut().all(|k| k.fold_after(&scope, rest, coin)) {
                 return Err(self.rejected(before, "a message of its proof makes no sense"));
             }
             if last {
@@ -101,11 +106,12 @@ impl Engine<'_> {
             if piece(&from_before, 2 + step) != hash(&coin) {
                 return Err(self.rejected_either(after, before, OTHER_COIN));
             }
-            proof.prove(&scope, &coin);
+            kinds.iter_mut().for_each(|k| k.prove(&scope, &coin));
         }
 
         let got = self.hear(after, 1 + 2 * steps, shape.end_bytes())?;
-        if !proof.accepts(&got) {
+        let rest = &mut got.as_slice();
+        if !kinds.iter().all(|k| k.accepts(rest)) {
             // V1 has sent the end of it.
             return Err(self.rejected_either(before, after, WRONG));
         }

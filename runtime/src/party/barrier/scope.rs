@@ -1,4 +1,4 @@
-//! What a party sees of the statements at a barrier, in each of its parts, and what its sides begin with.
+//! What a party sees of the statements at a barrier, in each of its parts, what its sides begin with, and what they do.
 
 use crate::party::guard::Carries;
 use crate::proof::algebra::Draw;
@@ -33,6 +33,23 @@ pub(super) struct Start<'a> {
     /// Of the coefficients, for each role.
     pub(super) seeds: [&'a [u8; HASH]; 4],
     pub(super) hide: [[u8; HASH]; 4],
+}
+
+/// What a party has of the statements of one kind, as P, as V1 of the party after it and as V2 of the party before it.
+/// `share` is the seed that P and V1 have.
+pub(super) trait OfKind {
+    /// P's message of a step to V2, appended.
+    fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH], out: &mut Vec<u8>);
+    /// Folds as V1, which knows all that this takes.
+    fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]);
+    /// Folds as V2, and takes its part of what it received; `false` if it makes no sense.
+    fn fold_after(&mut self, scope: &Scope<'_>, got: &mut &[u8], coin: &[u8; HASH]) -> bool;
+    /// Folds as P.
+    fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]);
+    /// V1's last message, appended.
+    fn end(&self, out: &mut Vec<u8>);
+    /// Whether V2 accepts, of its part of V1's last message.
+    fn accepts(&self, got: &mut &[u8]) -> bool;
 }
 
 /// Makes the chunk of an item.

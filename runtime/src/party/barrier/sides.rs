@@ -2,13 +2,13 @@
 //! before it.
 
 use super::lifted::Lifted;
-use super::scope::{Make, ROLES, Scope, Seen, Start, drawn};
+use super::scope::{Make, OfKind, ROLES, Scope, Seen, Start, drawn};
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
 use crate::proof::chunk::Chunks;
 use crate::proof::fold::{Coefficients, Side, accepts, polynomial};
 use crate::proof::statements::{Component, Role, View};
 use crate::share::{Purpose, Stream};
-use slvr_circuit::proof::{Barrier, Folds, HASH, Shape, products};
+use slvr_circuit::proof::{Barrier, Folds, HASH, Kind, Shape, products};
 use slvr_ring::threads;
 
 /// What a stream between two parties is for at a barrier. V1 and V2 of a prover share coins, P and V1 what hides
@@ -77,8 +77,7 @@ struct Sides<A: Algebra> {
     make: Make<A::Base>,
 }
 
-impl<A: Algebra> Sides<A> {
-    /// P's message to V2, appended.
+impl<A: Algebra> OfKind for Sides<A> {
     fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH], out: &mut Vec<u8>) {
         let [u, v] = &mut self.mine;
         if u.is_done() {
@@ -86,27 +85,25 @@ impl<A: Algebra> Sides<A> {
         }
         u.hide(&self.hide[0]);
         v.hide(&self.hide[1]);
-        let mut mine = draw::<A>(share);
+        let mut stream = draw::<A>(share);
         let [a, b] = [0, 1].map(|role| scope.chunks(role, A::KIND, (&self.folds, self.make)));
         for q in polynomial(u, v, [&a, &b]) {
-            A::put(&A::sub(&q, &A::draw(&mut mine)), out);
+            A::put(&A::sub(&q, &A::draw(&mut stream)), out);
         }
     }
 
-    /// Folds as V1, which knows all that this takes.
     fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
         let side = &mut self.before;
         if side.is_done() {
             return;
         }
         side.hide(&self.hide[2]);
-        let mut theirs = draw::<A>(share);
-        let share = (0..side.sent()).map(|_| A::draw(&mut theirs)).collect();
+        let mut stream = draw::<A>(share);
+        let share = (0..side.sent()).map(|_| A::draw(&mut stream)).collect();
         let point = side.coin(&mut draw::<A>(coin));
         side.fold(&point, Some(share), &scope.chunks(2, A::KIND, (&self.folds, self.make)));
     }
 
-    /// Folds as V2, with what it received; `false` if it makes no sense.
     fn fold_after(&mut self, scope: &Scope<'_>, got: &mut &[u8], coin: &[u8; HASH]) -> bool {
         let side = &mut self.after;
         if side.is_done() {
@@ -124,7 +121,6 @@ impl<A: Algebra> Sides<A> {
         true
     }
 
-    /// Folds as P.
     fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
         if self.mine[0].is_done() {
             return;
@@ -135,14 +131,12 @@ impl<A: Algebra> Sides<A> {
         }
     }
 
-    /// V1's last message, appended.
     fn end(&self, out: &mut Vec<u8>) {
         let (u, s1) = self.before.end();
         A::put(&u, out);
         A::put(&s1, out);
     }
 
-    /// Whether V2 accepts.
     fn accepts(&self, got: &mut &[u8]) -> bool {
         let Some((mine, rest)) = got.split_at_checked(2 * A::BYTES) else { return false };
         *got = rest;
@@ -158,7 +152,7 @@ impl<A: Algebra> Sides<A> {
 type Extra<A> = (<A as Algebra>::V, <A as Algebra>::E);
 
 /// Nothing.
-fn none<A: Algebra>() -> Extra<A> {
+fn none<A: Algebra>(_: &View<'_>, _: &[u8; HASH]) -> Extra<A> {
     (A::zeros(0), A::zero())
 }
 
@@ -208,88 +202,27 @@ impl Start<'_> {
     }
 }
 
-/// What a party has of all kinds of statements.
-pub(super) struct Proof {
-    words: Option<Sides<OverWords>>,
-    bits: Option<Sides<OverBits>>,
-    wide: Option<Sides<OverWords<u128>>>,
-    lifted: Option<Lifted>,
-}
-
 impl Start<'_> {
-    /// With the coefficients of all statements.
-    pub(super) fn proof(&self, shape: &Shape) -> Proof {
-        let [words, bits, wide, lifted] = &shape.folds;
-        let barrier = self.scope.barrier;
-        Proof {
-            words: words.as_ref().map(|folds| {
-                let extra = |v: &View<'_>, seed: &_| long(barrier, v, seed);
-                self.sides(folds, |v, i| v.over_words(i), &extra)
-            }),
-            bits: bits
-                .as_ref()
-                .map(|folds| self.sides(folds, |v, i| v.over_bits(i), &|_, _| none::<OverBits>())),
-            wide: wide.as_ref().map(|folds| {
-                let make: Make<u128> = |v, i| v.over_words(i).raised(v.first());
-                self.sides(folds, make, &|_, _| none::<OverWords<u128>>())
-            }),
-            lifted: lifted.as_ref().map(|folds| Lifted::new(self, folds)),
-        }
-    }
-}
-
-impl Proof {
-    /// P's message of a step to V2. `share` is the seed that P has with V1.
-    pub(super) fn message(&mut self, scope: &Scope<'_>, share: &[u8; HASH]) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.words.iter_mut().for_each(|w| w.message(scope, share, &mut out));
-        self.bits.iter_mut().for_each(|b| b.message(scope, share, &mut out));
-        self.wide.iter_mut().for_each(|w| w.message(scope, share, &mut out));
-        self.lifted.iter_mut().for_each(|l| l.message(scope, share, &mut out));
-        out
-    }
-
-    /// Folds as V1. `share` is the seed that it has with P.
-    pub(super) fn fold_before(&mut self, scope: &Scope<'_>, share: &[u8; HASH], coin: &[u8; HASH]) {
-        self.words.iter_mut().for_each(|w| w.fold_before(scope, share, coin));
-        self.bits.iter_mut().for_each(|b| b.fold_before(scope, share, coin));
-        self.wide.iter_mut().for_each(|w| w.fold_before(scope, share, coin));
-        self.lifted.iter_mut().for_each(|l| l.fold_before(scope, share, coin));
-    }
-
-    /// Folds as V2, with what it received; `false` if it makes no sense.
-    pub(super) fn fold_after(&mut self, scope: &Scope<'_>, got: &[u8], coin: &[u8; HASH]) -> bool {
-        let mut rest = got;
-        self.words.as_mut().is_none_or(|w| w.fold_after(scope, &mut rest, coin))
-            && self.bits.as_mut().is_none_or(|b| b.fold_after(scope, &mut rest, coin))
-            && self.wide.as_mut().is_none_or(|w| w.fold_after(scope, &mut rest, coin))
-            && self.lifted.as_mut().is_none_or(|l| l.fold_after(scope, &mut rest, coin))
-    }
-
-    /// Folds as P.
-    pub(super) fn prove(&mut self, scope: &Scope<'_>, coin: &[u8; HASH]) {
-        self.words.iter_mut().for_each(|w| w.prove(scope, coin));
-        self.bits.iter_mut().for_each(|b| b.prove(scope, coin));
-        self.wide.iter_mut().for_each(|w| w.prove(scope, coin));
-        self.lifted.iter_mut().for_each(|l| l.prove(scope, coin));
-    }
-
-    /// V1's last message.
-    pub(super) fn end(&self) -> Vec<u8> {
-        let mut out = Vec::new();
-        self.words.iter().for_each(|w| w.end(&mut out));
-        self.bits.iter().for_each(|b| b.end(&mut out));
-        self.wide.iter().for_each(|w| w.end(&mut out));
-        self.lifted.iter().for_each(|l| l.end(&mut out));
-        out
-    }
-
-    /// Whether V2 accepts.
-    pub(super) fn accepts(&self, got: &[u8]) -> bool {
-        let mut rest = got;
-        self.words.as_ref().is_none_or(|w| w.accepts(&mut rest))
-            && self.bits.as_ref().is_none_or(|b| b.accepts(&mut rest))
-            && self.wide.as_ref().is_none_or(|w| w.accepts(&mut rest))
-            && self.lifted.as_ref().is_none_or(|l| l.accepts(&mut rest))
+    /// What a party has of each kind of statements that there is, in the order of [`Kind::ALL`].
+    pub(super) fn kinds(&self, shape: &Shape) -> Vec<Box<dyn OfKind>> {
+        let of = |(kind, folds): (Kind, &Option<Folds>)| -> Option<Box<dyn OfKind>> {
+            let folds = folds.as_ref()?;
+            Some(match kind {
+                Kind::Words => {
+                    let long = |v: &View<'_>, seed: &_| long(self.scope.barrier, v, seed);
+                    Box::new(self.sides::<OverWords>(folds, |v, i| v.over_words(i), &long))
+                }
+                Kind::Bits => {
+                    let make: Make<u64> = |v, i| v.over_bits(i);
+                    Box::new(self.sides::<OverBits>(folds, make, &none::<OverBits>))
+                }
+                Kind::Wide => {
+                    let make: Make<u128> = |v, i| v.over_words(i).raised(v.first());
+                    Box::new(self.sides::<OverWords<u128>>(folds, make, &none::<OverWords<u128>>))
+                }
+                Kind::Lifted => Box::new(Lifted::new(self, folds)),
+            })
+        };
+        Kind::ALL.into_iter().zip(&shape.folds).filter_map(of).collect()
     }
 }

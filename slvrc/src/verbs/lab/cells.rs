@@ -15,7 +15,7 @@ use slvr_simulation::lab::knowledge::Knows;
 use slvr_simulation::lab::world::{Setting, Source, World};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 pub struct Grid<'a> {
     pub setting: Setting,
@@ -37,18 +37,32 @@ impl Grid<'_> {
         world: World,
         bar: &ProgressBar,
     ) -> anyhow::Result<Results> {
-        let subjects: Mutex<BTreeMap<(String, usize), Arc<Subject>>> = Mutex::default();
-        let subject = |predicate: &str, clients: usize| -> anyhow::Result<Arc<Subject>> {
-            let at = (predicate.to_string(), clients);
-            if let Some(known) = subjects.lock().expect("no panic while it is held").get(&at) {
-                return Ok(Arc::clone(known));
+        let subjects = Subjects { bound: &self.bound, known: Mutex::default() };
+        self.prepare(&subjects, &mut results)?;
+        let queue = Queue::new(&results, world);
+        results.write(&self.folder)?;
+        bar.set_length((queue.cells.len() * self.setting.rounds) as u64);
+        let (queue, failed) = (Mutex::new(queue), Mutex::default());
+        let work = Work { grid: self, subjects, bar, queue, results: Mutex::new(results), failed };
+        // A cell for every core keeps all busy where one of them waits for a single thread; two at least, for what waits.
+        let cores = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
+        std::thread::scope(|scope| {
+            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, || work.all());
+            // Where the machine gives no thread, those that there are do everything.
+            let others: Vec<_> = (1..cores).filter_map(|i| spawn(i).ok()).collect();
+            work.all();
+            for other in others {
+                other.join().expect("a worker does not panic");
             }
-            let new = Subject::new(predicate, clients as u64, &self.bound)
-                .with_context(|| predicate.to_string())?;
-            let mut all = subjects.lock().expect("no panic while it is held");
-            Ok(Arc::clone(all.entry(at).or_insert(Arc::new(new))))
-        };
-        // What cannot be simulated is said before anything runs.
+        });
+        match held(&work.failed).take() {
+            Some(e) => Err(e),
+            None => Ok(work.results.into_inner().expect(HELD)),
+        }
+    }
+
+    /// How each predicate with cells to run is put to the test. What cannot be simulated is said here, before anything runs.
+    fn prepare(&self, subjects: &Subjects<'_>, results: &mut Results) -> anyhow::Result<()> {
         let mut inputs: BTreeSet<String> = BTreeSet::new();
         let mut aggregates = 0;
         for predicate in &results.predicates {
@@ -61,8 +75,7 @@ impl Grid<'_> {
             if whole && !results.ran(predicate).iter().any(open) {
                 continue;
             }
-            let clients = self.setting.in_a_round(self.setting.clients);
-            let subject = subject(predicate, clients)?;
+            let subject = subjects.of(predicate, self.in_a_round())?;
             inputs.extend(subject.fast.graph().inputs.iter().map(|i| i.name.clone()));
             aggregates += usize::from(subject.said);
             results.about.insert(predicate.clone(), about(&subject, self.knows));
@@ -73,108 +86,142 @@ impl Grid<'_> {
         if let (Some(said), 0, false) = (&self.bound.aggregate, aggregates, inputs.is_empty()) {
             bail!("--aggregate {said}: no predicate reveals that");
         }
-        let mut queue: VecDeque<(String, String, u64)> = VecDeque::new();
+        Ok(())
+    }
+
+    fn in_a_round(&self) -> usize {
+        self.setting.in_a_round(self.setting.clients)
+    }
+}
+
+/// The predicates, each compiled once for each number of clients.
+struct Subjects<'a> {
+    bound: &'a Bound,
+    known: Mutex<BTreeMap<(String, usize), Arc<Subject>>>,
+}
+
+impl Subjects<'_> {
+    fn of(&self, predicate: &str, clients: usize) -> anyhow::Result<Arc<Subject>> {
+        let at = (predicate.to_string(), clients);
+        if let Some(known) = held(&self.known).get(&at) {
+            return Ok(Arc::clone(known));
+        }
+        let new = Subject::new(predicate, clients as u64, self.bound)
+            .with_context(|| predicate.to_string())?;
+        Ok(Arc::clone(held(&self.known).entry(at).or_insert(Arc::new(new))))
+    }
+}
+
+/// The cells that are still to run: predicate, attack and seed. Those of a seed follow each other, and share their world.
+struct Queue {
+    cells: VecDeque<(String, String, u64)>,
+    world: Arc<World>,
+}
+
+impl Queue {
+    fn new(results: &Results, world: World) -> Queue {
+        let mut cells = VecDeque::new();
         for &seed in &results.seeds {
             for predicate in &results.predicates {
                 for attack in results.ran(predicate) {
                     if !results.cells.contains_key(&key(predicate, attack, seed)) {
-                        queue.push_back((predicate.clone(), attack.to_string(), seed));
+                        cells.push_back((predicate.clone(), attack.to_string(), seed));
                     }
                 }
             }
         }
-        results.write(&self.folder)?;
-        bar.set_length((queue.len() * self.setting.rounds) as u64);
-        let (queue, results) = (Mutex::new((queue, Arc::new(world))), Mutex::new(results));
-        // Cells of a seed follow each other, and share their world.
-        let next = || {
-            let (queue, world) = &mut *queue.lock().expect("no panic while it is held");
-            let (predicate, attack, seed) = queue.pop_front()?;
-            if world.setting.seed != seed {
-                let setting = Setting { seed, ..self.setting.clone() };
-                match World::new(self.trained.net.clone(), self.source, setting) {
-                    Ok(new) => *world = Arc::new(new),
-                    Err(e) => return Some((predicate, attack, Err(e))),
-                }
+        Queue { cells, world: Arc::new(world) }
+    }
+
+    /// The world of a seed.
+    fn world(&mut self, grid: &Grid<'_>, seed: u64) -> anyhow::Result<Arc<World>> {
+        if self.world.setting.seed != seed {
+            let setting = Setting { seed, ..grid.setting.clone() };
+            self.world = Arc::new(World::new(grid.trained.net.clone(), grid.source, setting)?);
+        }
+        Ok(Arc::clone(&self.world))
+    }
+}
+
+/// What threads that run cells share.
+struct Work<'a> {
+    grid: &'a Grid<'a>,
+    subjects: Subjects<'a>,
+    bar: &'a ProgressBar,
+    queue: Mutex<Queue>,
+    results: Mutex<Results>,
+    /// The first failure. None begins a cell after it.
+    failed: Mutex<Option<anyhow::Error>>,
+}
+
+impl Work<'_> {
+    /// Runs cells until there are none.
+    fn all(&self) {
+        while let Some((predicate, attack, world)) = self.next() {
+            let done = world.and_then(|world| self.one(&predicate, &attack, &world));
+            if let Err(e) = done {
+                held(&self.queue).cells.clear();
+                let e = e.context(format!("{predicate} under {attack}"));
+                held(&self.failed).get_or_insert(e);
             }
-            Some((predicate, attack, Ok(Arc::clone(world))))
-        };
-        let failed: Mutex<Option<anyhow::Error>> = Mutex::new(None);
-        let work = || {
-            loop {
-                let Some((predicate, attack, world)) = next() else { return };
-                let done = world.map_err(anyhow::Error::from).and_then(|world| {
-                    let done = self.cell(&subject, (&predicate, &attack), &world, bar)?;
-                    let Some(done) = done else { return Ok(()) };
-                    let seed = world.setting.seed;
-                    // Where nobody sees a bar, a line says that something goes on.
-                    if bar.is_hidden() {
-                        let (at, all) = (bar.position(), bar.length().unwrap_or(0));
-                        let last = 100.0 * done.curve.accuracy.last().copied().unwrap_or(0.0);
-                        let row = table::plain(&predicate);
-                        tell(&format!(
-                            "{row}, {attack}, seed {seed}: {last:.1} % ({at} of {all} rounds)\n"
-                        ));
-                    }
-                    let mut results = results.lock().expect("no panic while it is held");
-                    results.cells.insert(key(&predicate, &attack, seed), done);
-                    results.write(&self.folder)
-                });
-                if let Err(e) = done {
-                    queue.lock().expect("no panic while it is held").0.clear();
-                    let e = e.context(format!("{predicate} under {attack}"));
-                    failed.lock().expect("no panic while it is held").get_or_insert(e);
-                }
-            }
-        };
-        // A cell for every core keeps all busy where one of them waits for a single thread; two at least, for what waits.
-        let cores = std::thread::available_parallelism().map_or(2, |n| n.get().max(2));
-        std::thread::scope(|scope| {
-            let spawn = |_| std::thread::Builder::new().spawn_scoped(scope, work);
-            // Where the machine gives no thread, those that there are do everything.
-            let others: Vec<_> = (1..cores).filter_map(|i| spawn(i).ok()).collect();
-            work();
-            for other in others {
-                other.join().expect("a worker does not panic");
-            }
-        });
-        match failed.into_inner().expect("no panic while it is held") {
-            Some(e) => Err(e),
-            None => Ok(results.into_inner().expect("no panic while it is held")),
         }
     }
 
+    fn next(&self) -> Option<(String, String, anyhow::Result<Arc<World>>)> {
+        let mut queue = held(&self.queue);
+        let (predicate, attack, seed) = queue.cells.pop_front()?;
+        let world = queue.world(self.grid, seed);
+        Some((predicate, attack, world))
+    }
+
+    /// Runs a cell, and writes what came of it.
+    fn one(&self, predicate: &str, attack: &str, world: &World) -> anyhow::Result<()> {
+        let Some(done) = self.cell(predicate, attack, world)? else { return Ok(()) };
+        let (bar, seed) = (self.bar, world.setting.seed);
+        // Where nobody sees a bar, a line says that something goes on.
+        if bar.is_hidden() {
+            let (at, all) = (bar.position(), bar.length().unwrap_or(0));
+            let last = 100.0 * done.curve.accuracy.last().copied().unwrap_or(0.0);
+            let row = table::plain(predicate);
+            tell(&format!("{row}, {attack}, seed {seed}: {last:.1} % ({at} of {all} rounds)\n"));
+        }
+        let mut results = held(&self.results);
+        results.cells.insert(key(predicate, attack, seed), done);
+        results.write(&self.grid.folder)
+    }
+
     /// One cell; `None` where the attack has nothing to do.
-    fn cell(
-        &self,
-        subject: &(dyn Fn(&str, usize) -> anyhow::Result<Arc<Subject>> + Sync),
-        (predicate, attack): (&str, &str),
-        world: &World,
-        bar: &ProgressBar,
-    ) -> anyhow::Result<Option<Done>> {
-        let first = subject(predicate, self.setting.in_a_round(self.setting.clients))?;
+    fn cell(&self, predicate: &str, attack: &str, world: &World) -> anyhow::Result<Option<Done>> {
+        let &Work { grid, bar, .. } = self;
+        let first = self.subjects.of(predicate, grid.in_a_round())?;
         let chosen = chosen(attack)?;
         if !first.suits(&chosen.attack) {
-            bar.inc(self.setting.rounds as u64);
+            bar.inc(grid.setting.rounds as u64);
             return Ok(None);
         }
         let Setting { seed, rounds, .. } = world.setting;
-        let subjects = |clients: usize| subject(predicate, clients);
+        let subjects = |clients: usize| self.subjects.of(predicate, clients);
         // The last round of every stretch, of the first seed only.
         let parties = |round: usize| {
-            self.every > 0
-                && seed == self.setting.seed
-                && ((round + 1).is_multiple_of(self.every) || round + 1 == rounds)
+            grid.every > 0
+                && seed == grid.setting.seed
+                && ((round + 1).is_multiple_of(grid.every) || round + 1 == rounds)
         };
-        let (model, knows) = (&self.trained.shape, self.knows);
+        let (model, knows) = (&grid.trained.shape, grid.knows);
         let cell = Cell { world, model, attack: &chosen, knows, params: first.params() };
-        let mut rule = Aggregation::new((&subjects, first.clone()), self.fast, &parties, seed);
+        let mut rule = Aggregation::new((&subjects, first.clone()), grid.fast, &parties, seed);
         let curve = cell.run(&mut rule, |_, accuracy| {
             bar.set_message(format!("{predicate}, {attack}: {:.1} %", 100.0 * accuracy));
             bar.inc(1);
         });
         Ok(Some(Done { curve: curve.map_err(failed)?, checks: rule.checks }))
     }
+}
+
+const HELD: &str = "no panic while it is held";
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().expect(HELD)
 }
 
 /// How a predicate is put to the test.

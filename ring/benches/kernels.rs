@@ -1,6 +1,6 @@
 //! Kernels against what the machine can do at most, both measured in one run.
 //!
-//! `cargo bench -p slvr-runtime --bench kernels [-- filter]`; `RAYON_NUM_THREADS=1` measures one
+//! `cargo bench -p slvr-ring --bench kernels [-- filter]`; `RAYON_NUM_THREADS=1` measures one
 //! core. Beside Criterion's report it prints a table: kernel, achieved, fraction of the peak, from
 //! the fastest repetition of each.
 //!
@@ -24,7 +24,6 @@ use slvr_circuit::Dom;
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_ring::kernels::{self, ConvDims, MatMulDims};
 use slvr_ring::{Data, Planes, Words, carry};
-use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
 use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -130,102 +129,146 @@ fn sample(k: u32, n: usize) -> Words {
     Words::from_u128s(k, &xs)
 }
 
+/// Products of matrices.
+struct Gemm {
+    name: &'static str,
+    rings: &'static [u32],
+    /// Rows, what is added up, and columns.
+    size: [usize; 3],
+    batch: usize,
+    /// The second matrix is the same for the whole batch.
+    shared: bool,
+    trans_b: bool,
+}
+
+const GEMM: Gemm =
+    Gemm { name: "", rings: &[64], size: [0; 3], batch: 1, shared: false, trans_b: false };
+
+const GEMMS: &[Gemm] = &[
+    Gemm { name: "512 x 512 x 512", rings: &[16, 32, 64, 128], size: [512, 512, 512], ..GEMM },
+    // Short enough not to be interrupted on a machine that others use too.
+    Gemm { name: "128 x 256 x 256", rings: &[128], size: [128, 256, 256], ..GEMM },
+    Gemm { name: "512 x 512 x 512, transposed", size: [512, 512, 512], trans_b: true, ..GEMM },
+    Gemm { name: "16 x 65536 x 16, transposed", size: [16, 65_536, 16], trans_b: true, ..GEMM },
+    Gemm { rings: &[64, 128], ..ten("10 x (30 x 400 x 120)", [30, 400, 120]) },
+    Gemm { shared: true, ..ten("10 x (30 x 400 x 120), shared", [30, 400, 120]) },
+    ten("10 x (30 x 120 x 84)", [30, 120, 84]),
+    ten("10 x (30 x 84 x 10)", [30, 84, 10]),
+    ten("10 x (1 x 400 x 120)", [1, 400, 120]),
+    Gemm { shared: true, ..ten("10 x (1 x 400 x 120), shared", [1, 400, 120]) },
+    Gemm { name: "1 x 512 x 1000", size: [1, 512, 1000], ..GEMM },
+    Gemm { name: "1000 x 512 x 1", size: [1000, 512, 1], ..GEMM },
+];
+
+/// Those of ten clients.
+const fn ten(name: &'static str, size: [usize; 3]) -> Gemm {
+    Gemm { name, size, batch: 10, ..GEMM }
+}
+
+/// Convolutions with square kernels.
+struct Conv2d {
+    name: &'static str,
+    rings: &'static [u32],
+    /// Clients, and images of each.
+    images: [usize; 2],
+    channels: [usize; 2],
+    /// Pixels of an image's side.
+    size: usize,
+    kernel: usize,
+    stride: u64,
+    pad: u64,
+    /// The kernels are the same for all clients.
+    shared: bool,
+}
+
+/// Of ResNet-18: of one client, with kernels of 3 by 3.
+const fn resnet(name: &'static str, n: usize, channels: [usize; 2], size: usize) -> Conv2d {
+    Conv2d {
+        name,
+        rings: &[64],
+        images: [1, n],
+        channels,
+        size,
+        kernel: 3,
+        stride: 1,
+        pad: 1,
+        shared: true,
+    }
+}
+
+/// Of LeNet-5: of ten clients with thirty images each, with kernels of 5 by 5.
+const fn lenet(name: &'static str, channels: [usize; 2], size: usize) -> Conv2d {
+    Conv2d {
+        images: [10, 30],
+        kernel: 5,
+        pad: 0,
+        shared: false,
+        ..resnet(name, 30, channels, size)
+    }
+}
+
+#[rustfmt::skip]
+const CONVS: &[Conv2d] = &[
+    Conv2d { rings: &[32, 64, 128], ..resnet("resnet 64 -> 64, 32 x 32", 1, [64, 64], 32) },
+    resnet("resnet 3 -> 64, 32 x 32", 1, [3, 64], 32),
+    Conv2d { stride: 2, ..resnet("resnet 64 -> 128, 32 x 32 by 2", 1, [64, 128], 32) },
+    Conv2d { stride: 2, kernel: 1, pad: 0, ..resnet("resnet 64 -> 128, 32 x 32 by 2, 1 x 1", 1, [64, 128], 32) },
+    resnet("resnet 128 -> 128, 16 x 16", 1, [128, 128], 16),
+    resnet("resnet 256 -> 256, 8 x 8", 1, [256, 256], 8),
+    Conv2d { stride: 2, ..resnet("resnet 256 -> 512, 8 x 8 by 2", 1, [256, 512], 8) },
+    resnet("resnet 512 -> 512, 4 x 4", 1, [512, 512], 4),
+    resnet("resnet 3 -> 64, 32 x 32, 8 images", 8, [3, 64], 32),
+    Conv2d { stride: 2, ..resnet("resnet 64 -> 128, 32 x 32 by 2, 8 images", 8, [64, 128], 32) },
+    Conv2d { stride: 2, kernel: 1, pad: 0, ..resnet("resnet 64 -> 128, by 2, 1 x 1, 8 images", 8, [64, 128], 32) },
+    resnet("resnet 64 -> 64, 32 x 32, 8 images", 8, [64, 64], 32),
+    resnet("resnet 128 -> 128, 16 x 16, 8 images", 8, [128, 128], 16),
+    resnet("resnet 256 -> 256, 8 x 8, 8 images", 8, [256, 256], 8),
+    resnet("resnet 512 -> 512, 4 x 4, 8 images", 8, [512, 512], 4),
+    Conv2d { rings: &[32, 64], ..lenet("lenet 1 -> 6, 28 x 28, 10 x 30", [1, 6], 28) },
+    Conv2d { rings: &[32, 64], ..lenet("lenet 6 -> 16, 12 x 12, 10 x 30", [6, 16], 12) },
+    Conv2d { pad: 2, ..lenet("lenet 1 -> 6, 28 x 28 padded, 10 x 30", [1, 6], 28) },
+    lenet("lenet 6 -> 16, 14 x 14, 10 x 30", [6, 16], 14),
+    Conv2d { shared: true, ..lenet("lenet 6 -> 16, 14 x 14, 10 x 30, shared", [6, 16], 14) },
+    Conv2d { images: [1, 1], shared: true, ..lenet("lenet 6 -> 16, 14 x 14, 1 image", [6, 16], 14) },
+];
+
 fn products(c: &mut Criterion, p: Peaks) {
     let peak = |k| match k {
         128 => p.mac64 / 9.0,
         64 => p.mac64,
         _ => p.mac32,
     };
-    let d = |batch, m, k, n| MatMulDims {
-        batch,
-        a_batched: true,
-        b_batched: true,
-        m,
-        k,
-        n,
-        trans_b: false,
-    };
-    let mut matmul = |name: &str, k: u32, d: MatMulDims| {
+    for (row, &k) in GEMMS.iter().flat_map(|row| row.rings.iter().map(move |k| (row, k))) {
+        let (&Gemm { batch, trans_b, .. }, [m, inner, n]) = (row, row.size);
+        let [a_batched, b_batched] = [true, !row.shared];
+        let d = MatMulDims { batch, a_batched, b_batched, m, k: inner, n, trans_b };
         let [la, lb, lc] = d.lens();
-        let work = (d.batch * d.m * d.k * d.n, "G/s", peak(k));
-        let name = format!("gemm 2^{k} {name}");
+        let work = (batch * m * inner * n, "G/s", peak(k));
         let operands = || (sample(k, la), sample(k, lb), Words::zeros(k, lc));
+        let name = format!("gemm 2^{k} {}", row.name);
         measure(c, &name, work, operands, |(a, b, out)| kernels::matmul_acc(out, a, b, d));
-    };
-    for k in [16, 32, 64, 128] {
-        matmul("512 x 512 x 512", k, d(1, 512, 512, 512));
     }
-    // Short enough not to be interrupted on a machine that others use too.
-    matmul("128 x 256 x 256", 128, d(1, 128, 256, 256));
-    matmul("512 x 512 x 512, transposed", 64, MatMulDims { trans_b: true, ..d(1, 512, 512, 512) });
-    matmul("16 x 65536 x 16, transposed", 64, MatMulDims { trans_b: true, ..d(1, 16, 65_536, 16) });
-    for k in [64, 128] {
-        matmul("10 x (30 x 400 x 120)", k, d(10, 30, 400, 120));
-    }
-    matmul(
-        "10 x (30 x 400 x 120), shared",
-        64,
-        MatMulDims { b_batched: false, ..d(10, 30, 400, 120) },
-    );
-    matmul("10 x (30 x 120 x 84)", 64, d(10, 30, 120, 84));
-    matmul("10 x (30 x 84 x 10)", 64, d(10, 30, 84, 10));
-    matmul("10 x (1 x 400 x 120)", 64, d(10, 1, 400, 120));
-    matmul(
-        "10 x (1 x 400 x 120), shared",
-        64,
-        MatMulDims { b_batched: false, ..d(10, 1, 400, 120) },
-    );
-    matmul("1 x 512 x 1000", 64, d(1, 1, 512, 1000));
-    matmul("1000 x 512 x 1", 64, d(1, 1000, 512, 1));
-
-    let mut conv = |name: &str,
-                    k: u32,
-                    [g, n, c_in, size, o, kernel, stride, pad]: [usize; 8],
-                    shared: bool| {
+    for (row, &k) in CONVS.iter().flat_map(|row| row.rings.iter().map(move |k| (row, k))) {
+        let ([g, n], [c_in, o]) = (row.images, row.channels);
         let d = ConvDims {
             g,
             x_batched: true,
-            w_batched: !shared,
+            w_batched: !row.shared,
             n,
             c: c_in,
-            h: size,
-            w: size,
+            h: row.size,
+            w: row.size,
             o,
-            kh: kernel,
-            kw: kernel,
-            conv: Conv::new(stride as u64, pad as u64),
+            kh: row.kernel,
+            kw: row.kernel,
+            conv: Conv::new(row.stride, row.pad),
         };
         let [lx, lw, lo] = d.lens();
-        let work = (lo * c_in * kernel * kernel, "G/s", peak(k));
+        let work = (lo * c_in * row.kernel * row.kernel, "G/s", peak(k));
         let operands = || (sample(k, lx), sample(k, lw), Words::zeros(k, lo));
-        let name = format!("conv 2^{k} {name}");
+        let name = format!("conv 2^{k} {}", row.name);
         measure(c, &name, work, operands, |(x, w, out)| kernels::conv2d_acc(out, x, w, d));
-    };
-    for k in [32, 64, 128] {
-        conv("resnet 64 -> 64, 32 x 32", k, [1, 1, 64, 32, 64, 3, 1, 1], true);
     }
-    conv("resnet 3 -> 64, 32 x 32", 64, [1, 1, 3, 32, 64, 3, 1, 1], true);
-    conv("resnet 64 -> 128, 32 x 32 by 2", 64, [1, 1, 64, 32, 128, 3, 2, 1], true);
-    conv("resnet 64 -> 128, 32 x 32 by 2, 1 x 1", 64, [1, 1, 64, 32, 128, 1, 2, 0], true);
-    conv("resnet 128 -> 128, 16 x 16", 64, [1, 1, 128, 16, 128, 3, 1, 1], true);
-    conv("resnet 256 -> 256, 8 x 8", 64, [1, 1, 256, 8, 256, 3, 1, 1], true);
-    conv("resnet 256 -> 512, 8 x 8 by 2", 64, [1, 1, 256, 8, 512, 3, 2, 1], true);
-    conv("resnet 512 -> 512, 4 x 4", 64, [1, 1, 512, 4, 512, 3, 1, 1], true);
-    conv("resnet 3 -> 64, 32 x 32, 8 images", 64, [1, 8, 3, 32, 64, 3, 1, 1], true);
-    conv("resnet 64 -> 128, 32 x 32 by 2, 8 images", 64, [1, 8, 64, 32, 128, 3, 2, 1], true);
-    conv("resnet 64 -> 128, by 2, 1 x 1, 8 images", 64, [1, 8, 64, 32, 128, 1, 2, 0], true);
-    conv("resnet 64 -> 64, 32 x 32, 8 images", 64, [1, 8, 64, 32, 64, 3, 1, 1], true);
-    conv("resnet 128 -> 128, 16 x 16, 8 images", 64, [1, 8, 128, 16, 128, 3, 1, 1], true);
-    conv("resnet 256 -> 256, 8 x 8, 8 images", 64, [1, 8, 256, 8, 256, 3, 1, 1], true);
-    conv("resnet 512 -> 512, 4 x 4, 8 images", 64, [1, 8, 512, 4, 512, 3, 1, 1], true);
-    for k in [32, 64] {
-        conv("lenet 1 -> 6, 28 x 28, 10 x 30", k, [10, 30, 1, 28, 6, 5, 1, 0], false);
-        conv("lenet 6 -> 16, 12 x 12, 10 x 30", k, [10, 30, 6, 12, 16, 5, 1, 0], false);
-    }
-    conv("lenet 1 -> 6, 28 x 28 padded, 10 x 30", 64, [10, 30, 1, 28, 6, 5, 1, 2], false);
-    conv("lenet 6 -> 16, 14 x 14, 10 x 30", 64, [10, 30, 6, 14, 16, 5, 1, 0], false);
-    conv("lenet 6 -> 16, 14 x 14, 10 x 30, shared", 64, [10, 30, 6, 14, 16, 5, 1, 0], true);
-    conv("lenet 6 -> 16, 14 x 14, 1 image", 64, [1, 1, 6, 14, 16, 5, 1, 0], true);
 }
 
 /// Elements of the tensors that are worked on elementwise.
@@ -305,13 +348,6 @@ fn layers(c: &mut Criterion, p: Peaks) {
         data(dom).to_wire(&mut wire);
         one(&format!("{dom:?} from wire"), dom, 2 * bytes, &|_| {
             black_box(Data::from_wire(dom, N, &wire));
-        });
-    }
-    for (name, dom, bytes) in [("2^64", ring, 8 * N), ("64 planes", Dom::Bits(64), 8 * N)] {
-        // A generator for each draw: in builds with debug assertions none draws twice.
-        one(&format!("chacha12: {name}"), Dom::Ring(8), bytes, &|_| {
-            let prg = Prg::new(&Seed::new([7; 16]), RunId([9; 16]));
-            black_box(prg.draw(Stream::new(1, Purpose::Mask), dom, 0, N));
         });
     }
 }

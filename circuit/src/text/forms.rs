@@ -5,9 +5,9 @@
 //! this table. The meaning of an operation is documented at [`Op`], its typing rule is in
 //! [`crate::verify::infer`].
 
+use super::param::Param;
+use super::tokens::{Parsed, Tokens};
 use crate::interaction::{self, Interaction};
-use crate::text::param::Param;
-use crate::text::tokens::{Parsed, Tokens};
 use crate::{Op, ValueId};
 
 /// An operation from its fields, or the pattern that names them.

@@ -1,10 +1,12 @@
 //! `slvrc demo`: federated learning with a poisoner on embedded real data, every round's
-//! aggregation checked among three parties.
+//! aggregation checked among three parties, or by three nodes (`through.rs`).
 
-use crate::deployed_training::Through;
+mod through;
+
 use crate::fail::{misuse, say, say_json};
 use crate::lab::data;
-use crate::lab::rule::{Aggregation, Subjects, failed, raw};
+use crate::lab::exact::raw;
+use crate::lab::rule::{Aggregation, Subjects, failed};
 use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
 use crate::parties::run_with;
@@ -32,6 +34,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use through::Through;
 
 #[derive(clap::Args)]
 pub struct Demo {
