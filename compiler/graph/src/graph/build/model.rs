@@ -35,19 +35,14 @@ impl Builder<'_> {
         let mut of = Applied { model, weights, batch, done };
         let (depth, outside) = (self.path.len(), self.call);
         self.networks += 1;
+        // The input has a site, though it makes nothing.
         self.at(program.vars[model.x.0 as usize].span);
         for definition in &model.body.lets {
             let ([var], Source::Value(value)) = (&definition.vars[..], &definition.source) else {
                 unreachable!("in a model the checker defines one value at a time")
             };
             let at = &program.vars[var.0 as usize];
-            // What a block of another file computes is placed where the block is applied.
-            let inside = match &value.kind {
-                ExprKind::Let(body) => body.values[0].span,
-                _ => value.span,
-            };
-            let applied = Some(at.span).filter(|s| s.file != inside.file && !self.in_library(*s));
-            self.call = applied.or(outside);
+            self.call = Some(at.span).filter(|s| !self.in_library(*s)).or(outside);
             let name = at.name.rsplit_once('.').map_or(at.name.as_str(), |(_, last)| last);
             self.path.extend(Some(name.to_owned()).filter(|name| !name.is_empty()));
             self.at(at.span);
