@@ -23,8 +23,8 @@ pub struct Instr {
     pub site: u32,
 }
 
-/// Operations. The first groups are local; from [`Op::Reshare`] on they are interactive, one round
-/// each, and have a row in the table of interactions ([`crate::interaction`]).
+/// Operations. Those with a row in the table of interactions ([`crate::interaction`]) take a round each; all others are
+/// local.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Op {
     // ---- local, any domain -----------------------------------------------------------------

@@ -10,6 +10,8 @@
 //!                   computed ─▶ releasing ─▶ released        aborted: from anything before `releasing`
 //! ```
 //!
+//! A failure leads from `computed`, too, back to `agreed`, and another attempt from there to `running`.
+//!
 //! From `aborted` a round may go back to `closed`, if the coordinator has told each node that it is run again
 //! ([`crate::round`], `retry`). Its attempts are counted on, so none has the name of an earlier one.
 //!
@@ -461,7 +463,7 @@ impl Round {
         matches!(self.phase, Phase::Released | Phase::Aborted)
     }
 
-    /// What memory keeps of a round that has ended: what it was and how it ended, without its lists.
+    /// What memory keeps of a round that has ended: what it was, how it ended and that it was run again.
     pub fn brief(&self) -> Round {
         Round {
             agreement: None,
@@ -471,7 +473,6 @@ impl Round {
             spec: self.spec.clone(),
             aborted: self.aborted.clone(),
             retries: self.retries.clone(),
-            // What has no lists.
             phase: self.phase,
             attempt: self.attempt,
             repeats: self.repeats,

@@ -98,6 +98,14 @@ impl Divided {
     }
 }
 
+/// A party set that gives inputs.
+pub struct GivingSet {
+    /// Its number in the circuit.
+    pub set: usize,
+    pub name: String,
+    pub size: u64,
+}
+
 /// A circuit that the node may run.
 pub struct Ready {
     pub circuit: Circuit,
@@ -107,8 +115,8 @@ pub struct Ready {
     /// The party set of clients.
     pub set: usize,
     pub clients: u64,
-    /// Other party sets that give inputs: number, name and size.
-    pub others: Vec<(usize, String, u64)>,
+    /// Other party sets that give inputs.
+    pub others: Vec<GivingSet>,
     pub artifact: hyper::body::Bytes,
     /// Most bytes that values take in this node.
     pub memory: u64,
@@ -144,7 +152,10 @@ impl Ready {
         let states = circuit.states().next().is_some();
         let reads_presence = circuit.inputs.iter().any(|i| i.from == From::Present(set as u32));
         let artifact = artifact.into();
-        let named = |s: usize| circuit.parties.get(s).map(|p| (s, p.name.clone(), p.size));
+        let named = |set: usize| {
+            let p = circuit.parties.get(set)?;
+            Some(GivingSet { set, name: p.name.clone(), size: p.size })
+        };
         let others = giving(&circuit).into_iter().filter(|s| *s != set).filter_map(named).collect();
         let mut ready = Ready {
             circuit,
@@ -186,12 +197,12 @@ impl Ready {
 
     /// The party sets that give inputs. Their members are enrolled, and fetch what is revealed to them.
     pub fn sets(&self) -> impl Iterator<Item = usize> {
-        std::iter::once(self.set).chain(self.others.iter().map(|(set, ..)| *set))
+        std::iter::once(self.set).chain(self.others.iter().map(|o| o.set))
     }
 
     /// How many submissions there may be.
     pub fn expected(&self) -> u64 {
-        self.others.iter().fold(self.clients, |sum, (_, _, size)| sum.saturating_add(*size))
+        self.others.iter().fold(self.clients, |sum, o| sum.saturating_add(o.size))
     }
 
     /// About so many bytes an attempt leaves on the disk: words of the results, and shares of states.
@@ -213,8 +224,8 @@ impl Ready {
         if enrolled.is_none() || enrolled == clients {
             return Some((None, self.set, self.clients));
         }
-        let found = self.others.iter().find(|(_, name, _)| Some(name.as_str()) == enrolled);
-        found.map(|(set, name, size)| (Some(name.clone()), *set, *size))
+        let found = self.others.iter().find(|o| Some(o.name.as_str()) == enrolled);
+        found.map(|o| (Some(o.name.clone()), o.set, o.size))
     }
 }
 

@@ -114,7 +114,7 @@ fn has_other_names(path: &Path) -> bool {
     return false;
 }
 
-/// The same of a secret: nobody but its owner may read what was not there.
+/// [`write()`] of a secret: nobody but its owner may read what was not there.
 pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes, true)?.commit()
 }

@@ -17,16 +17,16 @@
 //! | `clients` | how many clients a round may have |
 //! | `build` | which program, and how it is compiled |
 //! | `checked` | from these to a checked program |
-//! | `numbers` | the same for every number of clients |
-//! | `program` | to a circuit |
+//! | `numbers` | a checked program for every number of clients |
+//! | `program` | from a checked program to a circuit |
 //! | `about` | what a folder of inputs says of itself |
 //! | `tensors` | inputs and outputs as files of tensors |
 //! | `states` | what parties keep from round to round |
-//! | `clear_states` | the same in the clear |
+//! | `clear_states` | states of evaluations in the clear |
 //! | `coins` | public coins of evaluations in the clear |
 //! | `cohort` | whose inputs a circuit is for |
-//! | `report` | what is said of a run |
-//! | `explain` | what is said before it |
+//! | `report` | the report of a run |
+//! | `explain` | costs and leaks before a run |
 //! | `eval` | evaluation in the clear |
 //! | `certify` | what is proven for given inputs |
 //! | `run` | a run among three parties |

@@ -8,7 +8,7 @@ use crate::redaction::redacted;
 use crate::round::kept;
 use crate::state::{Agreement, Failure, Phase, Retry, Round, Spec};
 use crate::submission::part_bytes;
-use crate::tasks::Known;
+use crate::tasks::{GivingSet, Known};
 use serde_json::{Value, json};
 use slvr_circuit::{Circuit, Dom, From, Input};
 use slvr_runtime::share::deal::layout;
@@ -32,7 +32,7 @@ pub(super) fn task(node: &Node, known: &Known) -> Value {
         "minimum": known.task.minimum, "without": without, "security": full.circuit.security.name(),
         "part_bytes": part_bytes(&full.circuit, full.set, node.me()),
         "inputs": inputs(&full.circuit, full.set), "public": public_inputs(&full.circuit),
-        "others": full.others.iter().map(|(set, name, size)| json!({
+        "others": full.others.iter().map(|GivingSet { set, name, size }| json!({
             "set": name, "members": size, "part_bytes": part_bytes(&full.circuit, *set, node.me()),
             "inputs": inputs(&full.circuit, *set),
         })).collect::<Vec<_>>(),

@@ -217,7 +217,7 @@ fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), St
     let wanted: Vec<&str> = ready
         .others
         .iter()
-        .flat_map(|(_, name, size)| std::iter::repeat_n(name.as_str(), *size as usize))
+        .flat_map(|o| std::iter::repeat_n(o.name.as_str(), o.size as usize))
         .collect();
     let there = agreement.others.iter().map(|e| e.set.as_deref().unwrap_or(""));
     let sorted =
@@ -253,7 +253,7 @@ mod tests {
     fn a_round_is_full_once_each_party_set_is() {
         let full = two_sets();
         let server = Some("Server".to_string());
-        assert_eq!(full.others.iter().map(|o| &o.1).collect::<Vec<_>>(), ["Server"]);
+        assert_eq!(full.others.iter().map(|o| &o.name).collect::<Vec<_>>(), ["Server"]);
         for (clients, servers) in (0..6).flat_map(|c| (0..3).map(move |s| (c, s))) {
             let enrolled = Enrolled(BTreeMap::from([(None, clients), (server.clone(), servers)]));
             for (c, s) in (0..=clients).flat_map(|c| (0..=servers).map(move |s| (c, s))) {

@@ -17,7 +17,7 @@ use crate::state::{Agreement, Cause, Excluded, Failure, Outcome, Phase, RoundKey
 use crate::status::Awaited;
 use crate::store::Left;
 use crate::submission::{dealing, unpack, unpack_public};
-use crate::tasks::Ready;
+use crate::tasks::{GivingSet, Ready};
 use crate::wire::{Answer, Ask, RunHello, RunName};
 use crate::words::{Words, pack};
 use slvr_circuit::Circuit;
@@ -96,7 +96,7 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
         tidy(node, &name.key);
         return;
     }
-    // The disk is full: nothing is kept of the attempt.
+    // It failed for good: nothing is kept of the attempt.
     let _ = node.store.erase_outcome(&name.key);
     let why = format!("node {}: {refused}", node.me());
     let step = Step::Fail(Failure::new(name.attempt, why));
@@ -231,7 +231,7 @@ fn inputs(
     let public = unpack_public(&ready.circuit, &public)?;
     let mut intake = Intake::new(&ready.circuit, node.me(), dealing(&key.task, key.round), true);
     let clients = (0..ready.clients as usize).map(|k| (ready.set, k, agreement.member(k)));
-    let of_set = |(set, name, size): &(usize, String, u64)| {
+    let of_set = |GivingSet { set, name, size }: &GivingSet| {
         let set = *set;
         let entries = agreement.others.iter().filter(|e| e.set.as_ref() == Some(name));
         entries

@@ -12,6 +12,7 @@
 use crate::hex::Hash;
 use crate::names::is_name;
 use crate::state::{Agreement, Entry, Excluded};
+use crate::tasks::GivingSet;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What a reason begins with that names the nodes that do not have a submission.
@@ -43,17 +44,14 @@ fn lists(all: &str, me: usize, mine: Option<&str>) -> bool {
 }
 
 /// Whether an honest node may have such a submission, in a circuit with these party sets beside the clients.
-pub(super) fn can_be(sets: &[(usize, String, u64)], e: &Entry) -> bool {
-    let named = |set: &String| sets.iter().any(|(_, name, _)| name == set);
+pub(super) fn can_be(sets: &[GivingSet], e: &Entry) -> bool {
+    let named = |set: &String| sets.iter().any(|s| s.name == *set);
     is_name(&e.client) && e.set.as_ref().is_none_or(named)
 }
 
 /// The clients whose submission is complete and the same on all three nodes, and why the others are excluded. The first
 /// list is this node's own, which leads. The result does not depend on the order in which a node lists what it has.
-pub fn gather(
-    sets: &[(usize, String, u64)],
-    nodes: &[Vec<Entry>; 3],
-) -> (Vec<Entry>, Vec<Excluded>) {
+pub fn gather(sets: &[GivingSet], nodes: &[Vec<Entry>; 3]) -> (Vec<Entry>, Vec<Excluded>) {
     let possible = |n: &&Entry| can_be(sets, n);
     let by_client: Vec<BTreeMap<&str, &Entry>> = nodes
         .iter()
@@ -146,8 +144,8 @@ mod tests {
     }
 
     /// The party sets beside the clients.
-    fn servers() -> Vec<(usize, String, u64)> {
-        vec![(1, "Server".into(), 1)]
+    fn servers() -> Vec<GivingSet> {
+        vec![GivingSet { set: 1, name: "Server".into(), size: 1 }]
     }
 
     /// Whatever one node lists that cannot be, everybody counts who would count without it, and nobody is named besides.

@@ -15,7 +15,7 @@ use crate::node::Node;
 use crate::state::{
     Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
 };
-use crate::tasks::Ready;
+use crate::tasks::{GivingSet, Ready};
 use crate::threads::{Claim, spawn};
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::BTreeSet;
@@ -246,7 +246,7 @@ fn select(
     let (mut accepted, mut excluded) = gather::gather(&full.others, nodes);
     let all = split_others(&full.others, &mut accepted);
     let mut others = Vec::new();
-    for (_, name, size) in &full.others {
+    for GivingSet { name, size, .. } in &full.others {
         let of = all.iter().filter(|e| e.set.as_ref() == Some(name)).cloned().collect();
         others.extend(gather::seat(&opening, *size, of, &mut excluded));
     }
@@ -314,12 +314,12 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
 }
 
 /// Takes the members of other party sets out of those that count: by set and name.
-fn split_others(sets: &[(usize, String, u64)], accepted: &mut Vec<Entry>) -> Vec<Entry> {
+fn split_others(sets: &[GivingSet], accepted: &mut Vec<Entry>) -> Vec<Entry> {
     let all = std::mem::take(accepted);
     let (clients, rest): (Vec<Entry>, Vec<Entry>) = all.into_iter().partition(|e| e.set.is_none());
     *accepted = clients;
     let of = |name: &str| rest.iter().filter(|e| e.set.as_deref() == Some(name)).cloned().collect();
-    sets.iter().flat_map(|(_, name, _)| -> Vec<Entry> { of(name) }).collect()
+    sets.iter().flat_map(|set| -> Vec<Entry> { of(&set.name) }).collect()
 }
 
 /// Why there are too few to run a round with, and who is missing where.
@@ -355,8 +355,8 @@ pub(super) fn few(
 }
 
 /// Which party set is not complete: all its members are needed.
-fn few_others(sets: &[(usize, String, u64)], others: &[Entry]) -> Option<String> {
-    sets.iter().find_map(|(_, name, size)| {
+fn few_others(sets: &[GivingSet], others: &[Entry]) -> Option<String> {
+    sets.iter().find_map(|GivingSet { name, size, .. }| {
         let found = others.iter().filter(|e| e.set.as_ref() == Some(name)).count() as u64;
         (found < *size).then(|| {
             format!("{found} of {size} members of `{name}` were accepted, and all are needed")
@@ -365,7 +365,7 @@ fn few_others(sets: &[(usize, String, u64)], others: &[Entry]) -> Option<String>
 }
 
 /// How the others stand once this node has ended an attempt.
-enum Others {
+enum Standing {
     /// As this node does.
     Same,
     /// One has not ended it: for whom it waits.
@@ -376,12 +376,12 @@ enum Others {
 
 /// Looks whether both others have ended an attempt as this node has. If the attempt has failed at one of them, it has failed here,
 /// too; `unlike` says why, if that one does not.
-fn others(
+fn standing(
     node: &Arc<Node>,
     round: &Round,
     same: impl Fn(&Answer) -> bool,
     unlike: impl Fn(usize, Phase) -> String,
-) -> Result<Others, String> {
+) -> Result<Standing, String> {
     let (key, attempt) = (&round.spec.key, round.attempt);
     let mut running = None;
     for (peer, answer) in both(node, &Ask::Where(key.clone()))? {
@@ -393,7 +393,7 @@ fn others(
             }
             Answer::Stands { phase: Phase::Aborted, aborted, ending, .. } => {
                 end(node, key, ended_by(node, (peer, round), aborted, ending));
-                return Ok(Others::Otherwise);
+                return Ok(Standing::Otherwise);
             }
             Answer::Stands { failed, phase, .. } => {
                 let failure = match failed {
@@ -402,12 +402,12 @@ fn others(
                     None => Failure::new(attempt, unlike(peer, phase)),
                 };
                 node.step(key, Step::Fail(failure))?;
-                return Ok(Others::Otherwise);
+                return Ok(Standing::Otherwise);
             }
             other => return Err(said(peer, other)),
         }
     }
-    Ok(running.map_or(Others::Same, Others::Running))
+    Ok(running.map_or(Standing::Same, Standing::Running))
 }
 
 /// An attempt has ended with a verdict on inputs: the round goes on without these clients, once both others have the same
@@ -417,10 +417,10 @@ fn leave_out(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), Stri
     let same =
         |a: &Answer| matches!(a, Answer::Stands { verdict: Some(other), .. } if other == verdict);
     let unlike = |peer, _| format!("node {peer} has another verdict on inputs");
-    match others(node, round, same, unlike)? {
-        Others::Same => {}
-        Others::Running(_) => return Err("another node has not finished the attempt yet".into()),
-        Others::Otherwise => return Ok(()),
+    match standing(node, round, same, unlike)? {
+        Standing::Same => {}
+        Standing::Running(_) => return Err("another node has not finished the attempt yet".into()),
+        Standing::Otherwise => return Ok(()),
     }
     match agreement::next(node, round, verdict) {
         Ok(agreement) => agreement::agree(node, key, agreement),
@@ -468,11 +468,11 @@ fn confirm(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String
     let mut waits = Duration::from_millis(5);
     let begun = Instant::now();
     while !node.stopping() {
-        match others(node, round, same, unlike)? {
-            Others::Same => return node.step(key, Step::Release(round.attempt)),
-            Others::Otherwise => return Ok(()),
-            Others::Running(why) if begun.elapsed() > node.deadline() => return Err(why),
-            Others::Running(_) => thread::sleep(waits),
+        match standing(node, round, same, unlike)? {
+            Standing::Same => return node.step(key, Step::Release(round.attempt)),
+            Standing::Otherwise => return Ok(()),
+            Standing::Running(why) if begun.elapsed() > node.deadline() => return Err(why),
+            Standing::Running(_) => thread::sleep(waits),
         }
         waits = (waits * 2).min(LOOK);
     }

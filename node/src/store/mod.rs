@@ -26,7 +26,7 @@
 //! disk by then. A part without a record is what a crash left of an upload, and is removed at the next start. Of an upload that was not
 //! whole the pieces stay, and it goes on from there.
 //!
-//! **Why redb.** It is one crate of Rust without dependencies of its own, and commits are durable when they return.
+//! **Why redb.** It is one crate of Rust, and commits are durable when they return.
 //! What is stored in it is small, since vectors are files. So the cost of a commit is that of the system's `fsync`, for
 //! every store alike.
 //!

@@ -26,7 +26,8 @@ use crate::hex::{Hash, Hex};
 use crate::names::is_name;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair, UnparsedPublicKey};
 use serde::{Deserialize, Serialize};
-use slvr_circuit::{Circuit, From, wire_len};
+use slvr_circuit::fixed::signed;
+use slvr_circuit::{Circuit, Dom, Encoding, From, low_mask, wire_len};
 use slvr_ring::Data;
 use slvr_runtime::share::deal::{Dealt, Part, Upload, layout};
 use slvr_runtime::share::encode::{InputError, Member, RawTensor};
@@ -447,17 +448,12 @@ pub fn unpack_public(circuit: &Circuit, public: &Public) -> Result<BTreeMap<usiz
 
 /// Whether the words of an input are those of values in its declared range.
 fn in_range(input: &slvr_circuit::Input, data: &Data) -> bool {
-    use slvr_circuit::{Dom, Encoding};
     let (Dom::Ring(bits) | Dom::Bits(bits)) = data.dom();
-    let signed = |w: u128| match bits {
-        128 => w as i128,
-        k => ((w << (128 - k)) as i128) >> (128 - k),
-    };
     let words = data.to_u128s();
     match input.encoding {
         Encoding::Fixed { frac, lo, hi, shift, norm } => {
             let unit = f64::from(frac + shift).exp2();
-            let values = || words.iter().map(|&w| signed(w) as f64 / unit);
+            let values = || words.iter().map(|&w| signed(w, bits) as f64 / unit);
             let slack = (1.0 - f64::from(frac)).exp2();
             let long = values().map(|x| x * x).sum::<f64>().sqrt();
             values().all(|x| (lo - slack..=hi + slack).contains(&x))
@@ -465,15 +461,10 @@ fn in_range(input: &slvr_circuit::Input, data: &Data) -> bool {
         }
         Encoding::Int { lo, hi } => {
             // A public integer may be held in a ring without room for a sign.
-            let low =
-                |x: i64| x as i128 as u128 & if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
             let width = i128::from(hi) - i128::from(lo);
-            let from = low(lo);
-            words.iter().all(|&w| {
-                let off =
-                    w.wrapping_sub(from) & if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
-                (off as i128) >= 0 && (off as i128) < width
-            })
+            let from = i128::from(lo) as u128;
+            let off = |w: u128| (w.wrapping_sub(from) & low_mask(bits)) as i128;
+            words.iter().all(|&w| (0..width).contains(&off(w)))
         }
         Encoding::OneHot { classes } => {
             let rows = words.chunks(classes.max(1) as usize);

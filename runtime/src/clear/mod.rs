@@ -89,19 +89,17 @@ pub fn evaluate(
 pub struct Evaluator<'a> {
     circuit: &'a Circuit,
     known: BTreeSet<ValueId>,
-    part: Option<Speculation>,
+    speculation: Option<Speculation>,
 }
 
 impl<'a> Evaluator<'a> {
-    /// Of a circuit.
-    ///
     /// # Errors
     ///
     /// The circuit is not well formed.
     pub fn new(circuit: &'a Circuit) -> Result<Evaluator<'a>, VerifyError> {
         // Whoever evaluates it in the clear has all inputs.
         verify_with(circuit, Openings::Any)?;
-        Ok(Evaluator { circuit, known: known(circuit), part: Speculation::of(circuit) })
+        Ok(Evaluator { circuit, known: known(circuit), speculation: Speculation::of(circuit) })
     }
 
     /// As [`evaluate`].
@@ -146,7 +144,8 @@ impl<'a> Evaluator<'a> {
             }
             // As the parties: what was computed as if all members had passed is computed again. What older
             // values it reads is not dropped before.
-            if let Some(part) = self.part.as_ref().filter(|p| p.last == l && run.assumed.is_none())
+            if let Some(part) =
+                self.speculation.as_ref().filter(|p| p.last == l && run.assumed.is_none())
             {
                 let bits = circuit.checks.iter().map(|c| c.set).zip(run.admitted.iter().cloned());
                 if part.repeats(&bits.collect::<Vec<_>>()) {

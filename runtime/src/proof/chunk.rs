@@ -4,7 +4,7 @@ use slvr_ring::{Run, Word, Words, each_word};
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Of one term of all statements of a chunk all u, or all v: parts that follow one another.
+/// All u of one term of a chunk's statements, or all v: parts that follow one another.
 #[derive(Clone, Debug)]
 pub struct Column<'a, B: Clone>(Vec<Part<'a, B>>);
 
@@ -143,8 +143,8 @@ fn masked<B: Word>(all: &mut [B], bits: u32) {
 /// Words that lie one after another.
 pub(super) trait Piece<B>: Copy {
     fn len(self) -> usize;
-    /// The first n, or all, and the others.
-    fn halves(self, n: usize) -> (Self, Self);
+    /// The first n, or all there are, and the others.
+    fn cut_at(self, n: usize) -> (Self, Self);
     fn copied(self, to: &mut Vec<B>);
 }
 
@@ -152,7 +152,7 @@ impl<B: Copy> Piece<B> for &[B] {
     fn len(self) -> usize {
         self.len()
     }
-    fn halves(self, n: usize) -> (Self, Self) {
+    fn cut_at(self, n: usize) -> (Self, Self) {
         self.split_at(n.min(self.len()))
     }
     fn copied(self, to: &mut Vec<B>) {
@@ -164,7 +164,7 @@ impl Piece<u64> for Run<'_> {
     fn len(self) -> usize {
         Run::len(self)
     }
-    fn halves(self, n: usize) -> (Self, Self) {
+    fn cut_at(self, n: usize) -> (Self, Self) {
         self.split_at(n)
     }
     fn copied(self, to: &mut Vec<u64>) {
@@ -191,15 +191,15 @@ impl<P: Piece<B>, B: Copy + Default> Blocks<P, B> {
         let mut left = parts.next();
         for _ in 0..blocks {
             if n == 0 || left.is_some_and(|left| left.len() >= n) {
-                let halves = left.map(|left| left.halves(n));
-                out.places.push(halves.map(|(block, _)| block));
+                let cut_at = left.map(|left| left.cut_at(n));
+                out.places.push(cut_at.map(|(block, _)| block));
                 left =
-                    halves.map(|(_, rest)| rest).filter(|x| x.len() > 0).or_else(|| parts.next());
+                    cut_at.map(|(_, rest)| rest).filter(|x| x.len() > 0).or_else(|| parts.next());
                 continue;
             }
             let mut missing = n;
             while let Some(some) = left.filter(|_| missing > 0) {
-                let (some, rest) = some.halves(missing);
+                let (some, rest) = some.cut_at(missing);
                 some.copied(&mut out.copied);
                 missing -= some.len();
                 left = if rest.len() > 0 { Some(rest) } else { parts.next() };
@@ -252,7 +252,7 @@ impl<'a, B: Word> Chunk<'a, B> {
         Chunk { terms, sum, scale: B::BITS - bits, ..self }
     }
 
-    /// Multiplied by its power of two, if this is the side of V1 the u, and the sums.
+    /// The chunk without a power of two: the sums are multiplied by it, and on the side of V1 the u.
     pub fn raised(self, first: bool) -> Self {
         let factor = B::from_u128(1 << self.scale);
         let raised = |mut all: Vec<B>| {

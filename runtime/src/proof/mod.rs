@@ -2,8 +2,9 @@
 //!
 //! Which statement belongs to which message, and how long the messages of a proof are, is the matter of
 //! [`slvr_circuit::proof`]. Lives here: the algebra of the proofs ([`algebra`]), statements as vectors of words
-//! ([`statements`], [`carries`], `exchange`, [`products`], [`chunk`]), and the folding ([`fold`]). Statements over words of up to 64 bits, but for products of matrices, are
-//! proven in another way ([`lifted`]). May not: links, the order of a run ([`crate::party`]
+//! ([`statements`], [`carries`], `exchange`, `pooling`, [`products`] with `inner` and `matrices`, [`chunk`]), and the folding
+//! ([`fold`]). Statements over words of up to 64 bits, except products of matrices, are proven in another way
+//! ([`lifted`]). May not: links, the order of a run ([`crate::party`]
 //! sends the messages).
 //!
 //! # The proof

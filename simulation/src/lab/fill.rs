@@ -12,7 +12,7 @@
 //! | public or another set | real, as long as the model | by name: the global model (`global`, `model`), the server's own update on the public set (`guide`, `reference`, `centre`, `server`, `trusted`), the last aggregate (`last`, `previous`, `momentum`), or a random direction of length 1 (`start`, `direction`, `probe`) |
 //! | public or another set | real, samples of the model's input shape | images of the public set, of each member others |
 //! | public or another set | integers, as many as it gives images | their labels |
-//! | public | real, one for each tensor of the model | twice the length of each tensor of the server's own update |
+//! | public or another set | real, one for each tensor of the model | twice the length of each tensor of the server's own update |
 //! | public | one integer | the number of the round |
 //! | nobody | a state | what it begins with; the caller goes on with what was stored |
 //!

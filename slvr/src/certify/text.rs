@@ -2,6 +2,7 @@
 
 use super::report::{Report, honest as not_attacking};
 use crate::units::{bound, error};
+use slvr_compiler::diagnostic::rounding::at_most;
 use slvr_compiler::report::given::{GivenLine, KeepRow, Share};
 use std::fmt::Write;
 
@@ -13,10 +14,10 @@ pub fn page(r: &Report<'_>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{} {}\n", r.circuit.name, bound(&r.circuit.sizes));
     inputs(&mut out, r);
-    let log2 = r.failure.log2();
-    let _ = writeln!(out, "  failure       at most 2^{log2:.1}, proven");
+    let log2 = at_most(r.failure.log2(), 1);
+    let _ = writeln!(out, "  failure       at most 2^{log2}, proven");
     for t in &r.failure.terms {
-        let _ = writeln!(out, "                2^{:.1}: {}", t.log2, t.what);
+        let _ = writeln!(out, "                2^{}: {}", at_most(t.log2, 1), t.what);
     }
     all_inputs(&mut out, r);
     these_inputs(&mut out, r);
@@ -102,8 +103,8 @@ fn these_inputs(out: &mut String, r: &Report<'_>) {
     let p = &r.proven;
     let _ = writeln!(
         out,
-        "\nproven for these inputs, as they are encoded, except with probability 2^{:.0}",
-        p.failure_log2
+        "\nproven for these inputs, as they are encoded, except with probability 2^{}",
+        at_most(p.failure_log2, 0)
     );
     if p.total.decisions == 0 {
         out.push_str("  decisions     none of inexact values\n");

@@ -2,6 +2,7 @@
 
 use crate::units::{bytes, count, error, per_party, range, taken};
 use slvr_compiler::cost::{LineRow, mean};
+use slvr_compiler::diagnostic::rounding::at_most;
 use slvr_compiler::pipeline::privacy;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::precision::PrecisionRow;
@@ -66,11 +67,10 @@ pub fn certificate(c: &Certificate) -> Vec<Proven> {
         let of_norm = i.norm.map(|n| {
             let enforced = i.enforced_norm.map_or_else(
                 || "the parties do not enforce it".to_string(),
-                |e| format!("the parties enforce {e:.0}"),
+                |e| format!("the parties enforce {}", at_most(e, 0)),
             );
-            format!(
-                "a client's own software keeps its Euclidean norm to at most {n:.0}; {enforced}"
-            )
+            let n = at_most(n, 0);
+            format!("a client's own software keeps its Euclidean norm to at most {n}; {enforced}")
         });
         ("input", iter::once(of_range).chain(of_norm).collect())
     }));
@@ -120,10 +120,10 @@ pub fn certificate(c: &Certificate) -> Vec<Proven> {
 
 fn failure(c: &Certificate) -> Vec<String> {
     let all = match c.failure_log2 {
-        Some(p) => format!("at most 2^{p:.1}, proven"),
+        Some(p) => format!("at most 2^{}, proven", at_most(p, 1)),
         None => "nothing can fail".to_string(),
     };
-    let terms = c.failure.terms.iter().map(|t| format!("2^{:.1}: {}", t.log2, t.what));
+    let terms = c.failure.terms.iter().map(|t| format!("2^{}: {}", at_most(t.log2, 1), t.what));
     iter::once(all).chain(terms).collect()
 }
 

@@ -458,12 +458,8 @@ fn nonsense_is_refused_before_anything_runs() {
         "--seed 18446744073709551614 --seeds 3",
         "--fill update=update --fill update=zeros",
     ] {
-        let refused = place.slvrc(&format!("lab p.slvr --clients 6 {wrong} --attacks none"));
-        let refused = if wrong.contains("noise") {
-            place.slvrc("lab p.slvr --clients 6 --malicious 0.04 --attacks noise")
-        } else {
-            refused
-        };
+        let attacks = if wrong.contains("--attacks") { "" } else { "--attacks none" };
+        let refused = place.slvrc(&format!("lab p.slvr --clients 6 {wrong} {attacks}"));
         assert_eq!(refused.status, 2, "{wrong}: {}", refused.stderr);
     }
     let typo = place.slvrc(&format!("lab p.slvr {QUICK} --attacks none --fill updte=zeros"));

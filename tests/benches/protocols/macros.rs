@@ -46,6 +46,8 @@ pub struct Macro {
     pub name: &'static str,
     /// Inputs are below 2^this.
     pub magnitude: u32,
+    /// Bits of a comparison, of which each plan is measured.
+    pub compared: Option<u32>,
     /// Emits it for x, y and c. `groups` as in a type.
     pub emit: fn(&mut Emit, [ValueId; 3], Family, u32) -> Result,
     /// Whether a result is right.
@@ -56,6 +58,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "product",
         magnitude: 62,
+        compared: None,
         emit: |e, [x, y, _], family, groups| match family {
             Family::Symmetric => Result::Rep(e.multiply(x, y)),
             Family::Dealer(_) => Result::Split(multiplied(e, x, y, groups)),
@@ -65,6 +68,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "truncation",
         magnitude: 61,
+        compared: None,
         emit: |e, [x, _, _], family, groups| match family {
             Family::Symmetric => Result::Rep(truncation::exact(e, x, FRACTION)),
             Family::Dealer(_) => {
@@ -77,6 +81,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "product, truncation",
         magnitude: 30,
+        compared: None,
         emit: |e, [x, y, _], family, groups| match family {
             Family::Symmetric => {
                 let z = e.multiply(x, y);
@@ -92,6 +97,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "comparison, 64 bits",
         magnitude: 62,
+        compared: Some(64),
         emit: |e, [x, y, _], family, groups| {
             let d = e.add(Op::Sub(x, y));
             match family {
@@ -108,6 +114,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "comparison, 25 bits",
         magnitude: 23,
+        compared: Some(25),
         emit: |e, [x, y, _], family, groups| {
             let d = e.add(Op::Sub(x, y));
             match family {
@@ -124,6 +131,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "product, truncation, ReLU on 25 bits",
         magnitude: 12,
+        compared: Some(25),
         emit: |e, [x, y, _], family, groups| match family {
             Family::Symmetric => {
                 let z = e.multiply(x, y);
@@ -147,6 +155,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "bit to word",
         magnitude: 62,
+        compared: None,
         emit: |e, [_, _, c], family, groups| match family {
             Family::Symmetric => Result::Rep(selection::to_word(e, c, 64)),
             Family::Dealer(_) => {
@@ -160,6 +169,7 @@ pub const MACROS: [Macro; 8] = [
     Macro {
         name: "bit injection",
         magnitude: 62,
+        compared: None,
         emit: |e, [x, _, c], family, groups| match family {
             Family::Symmetric => Result::Rep(selection::inject(e, c, x)),
             Family::Dealer(_) => {
@@ -216,8 +226,7 @@ pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Res
 /// The families of a macro: T1, and T2 for the networks on which its plans differ.
 pub fn families(of: &Macro) -> Vec<(String, Family)> {
     let mut all = vec![("T1".to_string(), Family::Symmetric)];
-    let width = of.name.split(' ').rev().nth(1).and_then(|w| w.parse::<u32>().ok());
-    let Some(width) = width else {
+    let Some(width) = of.compared else {
         all.push(("T2".into(), Family::Dealer(NetProfile::lan().tuning())));
         return all;
     };

@@ -125,7 +125,7 @@ fn within(
     loop {
         let peak = match within_parts(circuit, budget) {
             Ok(circuit) => return Ok(circuit),
-            Err(least) => least,
+            Err(peak) => peak,
         };
         // What more blocks do not make smaller is not in blocks.
         let smaller = peak < least - least / 100;

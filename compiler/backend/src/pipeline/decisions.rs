@@ -47,5 +47,5 @@ pub(super) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
 
 /// The nodes of a graph that depend on layers of a network.
 fn networks(g: &Graph) -> Vec<bool> {
-    g.depends_on(|id| g.op(id).class() == Class::Bilinear && g.site(id).network)
+    g.descendants_of(|id| g.op(id).class() == Class::Bilinear && g.site(id).network)
 }

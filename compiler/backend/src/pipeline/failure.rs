@@ -1,6 +1,7 @@
 //! Demands on how likely a run is to fail: `require failure <= 2^-40`.
 
 use slvr_graph::analysis::failure::Failure;
+use slvr_language::diagnostic::rounding::at_most;
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::types::{Bounded, Demand, Program};
 
@@ -13,11 +14,12 @@ pub fn check(program: &Program, failure: &Failure) -> Vec<Diagnostic> {
 
 fn exceeds(demand: &Demand, failure: &Failure, log2: f64) -> Diagnostic {
     let likeliest = failure.terms.first();
-    let what =
-        likeliest.map_or(String::new(), |t| format!("; most of it: {} (2^{:.1})", t.what, t.log2));
+    let what = likeliest
+        .map_or(String::new(), |t| format!("; most of it: {} (2^{})", t.what, at_most(t.log2, 1)));
+    let log2 = at_most(log2, 1);
     Diagnostic::error(
         codes::CERTIFICATE,
-        format!("the run fails with probability up to 2^{log2:.1}{what}"),
+        format!("the run fails with probability up to 2^{log2}{what}"),
         demand.span,
         format!("demands at most 2^{:.1}", demand.bound.log2()),
     )

@@ -155,7 +155,7 @@ fn least_sum(g: &Graph, id: NodeId) -> f64 {
         Op::Const(t, ..) => t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0),
         Op::Add => {
             let parts = g.args(id);
-            match parts.iter().all(|&a| is_square(g, a) || not_negative(g, a)) {
+            match parts.iter().all(|&a| not_negative_rescaled(g, a)) {
                 true => parts.iter().copied().map(|a| least_sum(g, a)).sum(),
                 false => 0.0,
             }
@@ -164,8 +164,8 @@ fn least_sum(g: &Graph, id: NodeId) -> f64 {
     }
 }
 
-/// Whether a value is made of products of rows with themselves.
-fn is_square(g: &Graph, id: NodeId) -> bool {
+/// Whether a value is not negative, however it is scaled: also a product of rows with themselves.
+fn not_negative_rescaled(g: &Graph, id: NodeId) -> bool {
     let through = |op: &Op| {
         op.is_layout()
             || matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_))
@@ -174,7 +174,7 @@ fn is_square(g: &Graph, id: NodeId) -> bool {
     let id = behind(g, id, through);
     let args = g.args(id);
     match g.op(id) {
-        Op::MatMul { trans_b: true } => args[0] == args[1] && g.shape(args[0])[1] == 1,
+        Op::MatMul { trans_b: true } if args[0] == args[1] && g.shape(args[0])[1] == 1 => true,
         _ => not_negative(g, id),
     }
 }

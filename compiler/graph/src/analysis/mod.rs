@@ -7,8 +7,9 @@
 //! scales are known: how large a value can get ([`magnitudes`]), also of what is divided by its norm ([`norms`]) or by
 //! the sum of its weights ([`means`]), which numbers are not negative ([`signs`]) or positive ([`positive`]), and which
 //! dividends are 0 where their divisor is ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where
-//! moved entries come from ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), and what
-//! bits are of earlier bits ([`truth_tables`]).
+//! moved entries come from ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), what bits are
+//! of earlier bits ([`truth_tables`]), where a softmax is (`softmax`), and a node with its facts (`view`). Of inputs at
+//! hand: how far a run is from the program, and which decisions fall alike ([`given`]).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), diagnostics and reports
 //! (`slvr_backend::pipeline`, `slvr_compiler::report`).

@@ -316,8 +316,8 @@ impl Graph {
         id
     }
 
-    /// By index, whether a node is one of these, or one of these is made of it.
-    pub fn made_of(&self, these: impl Fn(NodeId) -> bool) -> Vec<bool> {
+    /// By index, whether a node is one of these, or one of these is computed from it.
+    pub fn ancestors_of(&self, these: impl Fn(NodeId) -> bool) -> Vec<bool> {
         let mut found: Vec<bool> = self.ids().map(these).collect();
         for id in self.ids().rev() {
             if found[id.index()] {
@@ -333,8 +333,8 @@ impl Graph {
         members.into_iter().chain(input.shape.iter().copied()).chain(input.one_hot).collect()
     }
 
-    /// By index, whether a node is one of these, or is made of one.
-    pub fn depends_on(&self, these: impl Fn(NodeId) -> bool) -> Vec<bool> {
+    /// By index, whether a node is one of these, or is computed from one.
+    pub fn descendants_of(&self, these: impl Fn(NodeId) -> bool) -> Vec<bool> {
         let mut found: Vec<bool> = Vec::with_capacity(self.len());
         for id in self.ids() {
             found.push(these(id) || self.args(id).iter().any(|a| found[a.index()]));
@@ -399,9 +399,8 @@ impl Graph {
         copied.map_or(site, |c| c.home)
     }
 
-    /// The index of a copy of a site for comparisons of what is to be multiplied by a factor, after its root
-    /// was taken, to be what the site compares.
-    pub fn compared(&mut self, site: u32, factor: f64, squares: bool) -> u32 {
+    /// The index of a copy of a site whose comparison has both sides divided by a factor and, with `squares`, squared.
+    pub fn rescaled_site(&mut self, site: u32, factor: f64, squares: bool) -> u32 {
         let Some(known) = self.sites.get(site as usize) else { return site };
         let mut copy = known.clone();
         let compared = copy.compared.get_or_insert(Compared { home: site, steps: Vec::new() });

@@ -125,6 +125,7 @@ impl Pass {
         let kept = verified.and_then(|()| (self.after)(graph));
         kept.map_err(|why| format!("after the pass `{}`: {why}", self.name))
     }
+
     /// Shows the graph after this pass. Debug builds check it ([`Pass::check`]) and stop at the first pass that breaks
     /// its promise, which is a bug of the compiler.
     fn made(&self, graph: Graph, see: &mut impl FnMut(&Pass, &Graph)) -> Graph {

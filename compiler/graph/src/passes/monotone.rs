@@ -100,7 +100,7 @@ fn with_bound(g: &mut Graph, a: NodeId, b: NodeId, site: u32) -> Option<NodeId> 
     let square = square(quotient(limit, root.factor)?)?;
     let square = g.add_table(own, vec![square], Elem::Fix, site);
     let (x, y) = if below { (root.x, square) } else { (square, root.x) };
-    let site = g.compared(site, root.factor, true);
+    let site = g.rescaled_site(site, root.factor, true);
     Some(g.add(Op::Lt, &[x, y], site))
 }
 
@@ -142,7 +142,7 @@ fn compare(g: &mut Graph, sizes: &Magnitudes, [a, b]: [NodeId; 2], site: u32) ->
         if a.root { square(ratio) } else { Some(ratio) }
     };
     let (up, down) = (ratio(b.factor, a.factor)?, ratio(a.factor, b.factor)?);
-    let site = g.compared(site, a.factor.min(b.factor), a.root);
+    let site = g.rescaled_site(site, a.factor.min(b.factor), a.root);
     let (x, y) = if up == 1.0 {
         (a.x, b.x)
     } else if up > 1.0 {

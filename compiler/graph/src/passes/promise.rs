@@ -20,5 +20,5 @@ pub(super) fn none(g: &Graph, why: &str, broken: impl Fn(NodeId) -> bool) -> Kep
 pub(super) fn live(graph: &Graph) -> Vec<bool> {
     let outputs: BTreeSet<NodeId> = graph.outputs.iter().map(|o| o.node).collect();
     // Coins are drawn in the order of the program, also for a sample that nothing reads: those after it keep theirs.
-    graph.made_of(|id| outputs.contains(&id) || matches!(graph.op(id), Op::Draw(_)))
+    graph.ancestors_of(|id| outputs.contains(&id) || matches!(graph.op(id), Op::Draw(_)))
 }

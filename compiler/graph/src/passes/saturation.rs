@@ -146,8 +146,8 @@ impl Plan<'_> {
         let tight = self.cut(*TOPS.start(), &all);
         // What no cut makes smaller is no reason for one.
         let is_narrowed = |id: NodeId| is_wide(id) && tight.bits[id.index()] <= NARROW;
-        let of_large = g.made_of(is_large);
-        let of_wide = g.made_of(is_narrowed);
+        let of_large = g.ancestors_of(is_large);
+        let of_wide = g.ancestors_of(is_narrowed);
         let in_network = |id: NodeId| self.networks[id.index()] || g.site(id).network;
         let cut = |id: NodeId| {
             let i = id.index();
@@ -203,7 +203,7 @@ impl Plan<'_> {
 
 /// The nodes of a graph that are secret gates of networks, or depend on one.
 fn networks(graph: &Graph, gates: &[bool]) -> Vec<bool> {
-    graph.depends_on(|id| gates[id.index()] && graph.site(id).network)
+    graph.descendants_of(|id| gates[id.index()] && graph.site(id).network)
 }
 
 fn limit(graph: &Graph, id: NodeId, most: u32) -> u32 {

@@ -9,6 +9,7 @@ use crate::graph::{Graph, NodeId};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::graph::FRACTION;
+
 /// How many fraction bits values of which precision is wanted may have (pass `precision`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {

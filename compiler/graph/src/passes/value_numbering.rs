@@ -321,11 +321,9 @@ impl ValueNumbers {
         self.plain.insert(id, found);
         found
     }
-}
 
-impl ValueNumbers {
-    /// The same of comparisons: of different pairs of entries of one value, or of each of some entries and each of some
-    /// numbers.
+    /// Whether the results of a comparison are different computations: it is of different pairs of entries of one value,
+    /// or of each of some entries and each of some numbers.
     fn distinct_pairs(&mut self, g: &Graph, a: NodeId, b: NodeId, n: u64) -> bool {
         match (gathered(g, a), gathered(g, b)) {
             (Some((x, s)), Some((y, t))) => {

@@ -2,8 +2,8 @@
 //!
 //! [`check()`] binds the sizes of a predicate, resolves names, infers shapes and secrecy and
 //! evaluates everything that is known at compile time; what is left is a [`Program`]. [`eval`] runs
-//! a program in floating point, loop by loop. It is slow, but it shares no code with the graph and the
-//! circuit but which sums are ranks ([`Rank`]), so tests use it as their reference.
+//! a program in floating point, loop by loop. It is slow, and tests use it as their reference: it shares with the graph and
+//! the circuit only which sums are ranks ([`Rank`]), the values of functions ([`domain`]) and the sampler of noise.
 //!
 //! The operations of the language are listed once: functions in [`Intrinsic`] and [`Elementwise`],
 //! facts about elementary functions in [`function`], layers of the compiler in [`layer`].

@@ -64,7 +64,7 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
 
 /// The noises that a value is made of.
 fn noises(graph: &Graph, id: NodeId) -> Vec<Noise> {
-    let read = graph.made_of(|other| other == id);
+    let read = graph.ancestors_of(|other| other == id);
     let noise = |id: NodeId| match graph.op(id) {
         GraphOp::Noise { noise, .. } if read[id.index()] => Some(*noise),
         _ => None,

@@ -208,7 +208,7 @@ fn selects(graph: &Graph, flows: &[Flow], output: usize) -> bool {
     let is_masked = |o: &&Output| matches!(flows[o.node.index()].form, Form::Masked(_));
     let to_same = graph.outputs.iter().filter(|o| o.to == graph.outputs[output].to);
     let sums: BTreeSet<NodeId> = to_same.filter(is_masked).map(|o| o.node).collect();
-    graph.made_of(|id| sums.contains(&id))[bits.index()]
+    graph.ancestors_of(|id| sums.contains(&id))[bits.index()]
 }
 
 fn masked(n: u64, m: &Mask, of: &str, it: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {

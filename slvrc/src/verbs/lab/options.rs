@@ -1,6 +1,5 @@
 //! The arguments, and what the lab asks of them and of the folder of results before anything runs.
 
-use super::results::ADAPTIVE;
 use crate::fail::{Usage, misuse, note};
 use crate::lab::sizes;
 use anyhow::{Context, bail};
@@ -162,12 +161,11 @@ impl Lab {
             ("--test", self.test),
             ("--public", self.public),
             ("--validation", self.validation),
-            ("--samples", self.samples.saturating_sub(1)),
         ];
         for (name, count) in counts {
-            let least = if name == "--samples" { 2 } else { 1 };
-            hold(count > 0, &format!("{name} is at least {least}"))?;
+            hold(count > 0, &format!("{name} is at least 1"))?;
         }
+        hold(self.samples > 1, "--samples is at least 2")?;
         hold(
             self.seed.checked_add(self.seeds).is_some(),
             "--seed and --seeds together go beyond 64 bits",
@@ -192,7 +190,7 @@ impl Lab {
 
     pub(super) fn malicious(&self, attacks: &[String]) -> anyhow::Result<usize> {
         let malicious = (self.clients as f64 * self.malicious).round() as usize;
-        let attacked = attacks.iter().any(|a| a == ADAPTIVE || a != Attack::NONE.name);
+        let attacked = attacks.iter().any(|a| a != Attack::NONE.name);
         if malicious == 0 && attacked {
             if self.malicious > 0.0 {
                 misuse!(

@@ -213,7 +213,7 @@ impl rewrite::Rewritten for Ahead {
             to.state.made[out.index()] = Some(Made::Matrices);
         }
         let form = to.later(&instr.op, out, types);
-        let form = form.or_else(|| to.turned(&instr.op, to.state.wanted[out.index()], types));
+        let form = form.or_else(|| to.form_of(&instr.op, to.state.wanted[out.index()], types));
         let form = form.unwrap_or_else(|| {
             let op = to.same(&instr.op);
             let op = to.state.shards.op(&op, &to.e.types);
@@ -335,8 +335,8 @@ impl Rewrite {
         self.cut(Op::Own(x))
     }
 
-    /// What an instruction makes that its owner knows ahead, or that two parties know.
-    fn turned(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Ahead> {
+    /// The form of a result whose part the owner knows ahead, or that two parties know.
+    fn form_of(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Ahead> {
         match *op {
             Op::Own(x) => match self.form(x) {
                 Ahead::Owned(x) => Some(Ahead::Value(x.own)),

@@ -26,8 +26,7 @@
 //! < 2^62 in a word, and it is exact enough if either a unit of the reciprocal is at most 2^-21 of it, which is
 //! s >= 21 + the bits of y, or at most a unit of the quotient, which is s >= the bits of x + the fraction bits of y. So
 //! words of 64 bits are enough if one of the two holds for the largest s; otherwise x and the reciprocal are lifted to
-//! 128. A divisor of which 0 is not excluded costs two more signs of the dividend, and a quotient that may be beyond
-//!      its
+//! 128. A divisor of which 0 is not excluded costs two more signs of the dividend, and a quotient that may be beyond its
 //! end two signs of the quotient.
 //!
 //! **Simulation.** Composition of [`bits`], [`comparison`], products, exact truncations and lifts; nothing is opened.

@@ -97,7 +97,7 @@ pub fn known(e: &mut Emit, parts: &Parts, nodes: &[&Node]) -> Vec<Carried> {
         from += node.width();
     }
     let mut known: Vec<Option<Carried>> = vec![None; items.len()];
-    let of = |known: &[Option<Carried>], at: usize| known[at].unwrap_or_else(|| unreachable!());
+    let of = |known: &[Option<Carried>], at: usize| known[at].expect("items below are known");
     for step in 0..=nodes.iter().map(|n| n.levels()).max().unwrap_or(0) {
         let here = || (0..items.len()).filter(|&at| items[at].level == step);
         let leaves: Vec<usize> =

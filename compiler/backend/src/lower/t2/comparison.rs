@@ -2,7 +2,7 @@
 //!
 //! | macro, w bits | rounds of the two | bits of the dealer | bits of each other |
 //! |---|---|---|---|
-//! | [`negative`] | levels of [`fastest`] | its bits of the dealer | its bits of each other |
+//! | [`negative`] | levels of the node of [`fastest`] | [`Node::bits`], the first | [`Node::bits`], the second |
 //! | [`zero`] | levels of [`gates::all_planes`] of w bits, less 1 | its products and w | its opened bits |
 //!
 //! Results are pairs. **Functionality.** Exact on any sharing.

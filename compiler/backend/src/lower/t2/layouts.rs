@@ -95,7 +95,7 @@ impl Node {
         }
     }
 
-    /// What it takes.
+    /// Bits from the dealer, and bits that the two send each other, in this role.
     pub fn bits(&self, role: Role) -> Bits {
         let sum = |(a, b): Bits, (c, d): Bits| (a + c, b + d);
         match self {
@@ -144,7 +144,7 @@ impl Depth {
     }
 }
 
-/// All of them, up to a width.
+/// The cheapest nodes of every width up to a largest one.
 #[derive(Clone, Debug)]
 pub struct Layouts {
     /// By levels. One more would change nothing.
@@ -152,7 +152,7 @@ pub struct Layouts {
 }
 
 impl Layouts {
-    /// Those of at least this width.
+    /// Of at least this width.
     pub fn of(width: u32) -> &'static Layouts {
         static SMALL: OnceLock<Layouts> = OnceLock::new();
         static LARGE: OnceLock<Layouts> = OnceLock::new();

@@ -52,8 +52,8 @@ pub fn keeping(g: &Graph, depended_on: &[bool]) -> Vec<NodeId> {
 impl<'a> Flips<'a> {
     /// For the decisions at these nodes, up to these bits.
     pub fn new(g: &'a Graph, decisions: &[NodeId], bits: &[NodeId]) -> Flips<'a> {
-        let from = g.depends_on(|id| decisions.contains(&id));
-        let to = g.made_of(|id| bits.contains(&id));
+        let from = g.descendants_of(|id| decisions.contains(&id));
+        let to = g.ancestors_of(|id| bits.contains(&id));
         let on_way = from.iter().zip(&to).map(|(f, t)| *f && *t).collect();
         Flips { g, on_way, doubt: vec![None; g.len()], indices: BTreeMap::new() }
     }

@@ -1,6 +1,6 @@
 //! Intervals of all values of a graph with scales, from the ranges that are enforced on its inputs.
 //!
-//! Of every node two things are known: an interval that holds every raw ring element of its value
+//! Of every node three bounds are known: an interval that holds every raw ring element of its value
 //! (raw = real times 2^frac), and a bound on the Euclidean norm of each slice along axis 0, which is
 //! the axis of clients. A sum of products is bounded by the better of "terms times the largest
 //! product" and Cauchy and Schwarz; a norm never grows when elements are only moved. Bounds are f64

@@ -56,8 +56,7 @@ pub(super) struct Builder<'a> {
     pub too_deep: Option<u32>,
     /// Expressions built so far.
     pub steps: u64,
-    /// Index of each site made so far, by its name and line.
-    /// Of two steps of one name one may be to a value in its range what the other is not.
+    /// Index of each site made so far, by its name, its line, and whether it keeps a value in its range.
     pub sites_by_name: HashMap<(String, u32, bool), u32>,
 }
 

@@ -284,17 +284,21 @@ fn named_numbers(p: &Predicate) -> Vec<i64> {
     found.into_iter().filter(|n| (MAX_TRIED + 1..=MOST_TRIED).contains(n)).collect()
 }
 
-/// Tuples in which one of these numbers is, and else a small one, by ascending sum.
+/// Tuples in which one of these numbers is, and else a small one, by ascending sum. For more than four sizes there are
+/// too many, and none is tried.
 fn tuples_of(large: &[i64], n: usize) -> Vec<Vec<i64>> {
+    if large.is_empty() || n > 4 {
+        return Vec::new();
+    }
     let values: Vec<i64> = [1, 2, 3].iter().chain(large).copied().take(12).collect();
     let mut all = vec![Vec::new()];
-    for _ in 0..if large.is_empty() { 0 } else { n.min(4) } {
+    for _ in 0..n {
         all = all
             .iter()
             .flat_map(|t: &Vec<i64>| values.iter().map(move |v| [t.as_slice(), &[*v]].concat()))
             .collect();
     }
-    all.retain(|t| t.len() == n && t.iter().any(|v| *v > MAX_TRIED));
+    all.retain(|t| t.iter().any(|v| *v > MAX_TRIED));
     all.sort_by_key(|t| t.iter().sum::<i64>());
     all
 }

@@ -387,7 +387,7 @@ fn binary(op: BinOp, x: f64, y: f64) -> f64 {
         BinOp::Add => x + y,
         BinOp::Sub => x - y,
         BinOp::Mul => x * y,
-        BinOp::Div => domain::div(x, y),
+        BinOp::Div => unreachable!("quotients are of the arithmetic that is asked for"),
         BinOp::Eq => bit(x == y),
         BinOp::Ne => bit(x != y),
         BinOp::Lt => bit(x < y),

@@ -1,8 +1,9 @@
 //! The reference: a program evaluated in floating point (f64), loop by loop as it is written, but for
 //! ranks, which are sorted for (`ranks`).
 //!
-//! It knows nothing of batching, rings, scales or shares, and shares no code with what does, but for which sums are ranks
-//! ([`super::Rank`]): the other representations are tested against it. Of equal entries `argmax` takes the first; `sort` is
+//! It knows nothing of batching, rings, scales or shares: the other representations are tested against it. It shares with
+//! them which sums are ranks ([`super::Rank`]), the values of functions and quotients ([`super::domain`]), and the sampler
+//! of noise; these are tested by themselves. Of equal entries `argmax` takes the first; `sort` is
 //! ascending. Functions and quotients have a value for every operand ([`super::domain`]), the same as in a
 //! circuit; [`Arithmetic::Ieee`] gives infinities and NaN instead. Nothing aborts.
 //!
