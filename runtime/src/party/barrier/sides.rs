@@ -42,8 +42,9 @@ impl Slot {
             Slot::Carries => 2,
             Slot::HideFirst => 3,
             Slot::HideSecond => 4,
-            Slot::Coin(step) => 5 + 2 * step as u64,
-            Slot::Share(step) => 6 + 2 * step as u64,
+            // 5 and 6 are free: the messages of a version stay as they are.
+            Slot::Coin(step) => 7 + 2 * step as u64,
+            Slot::Share(step) => 8 + 2 * step as u64,
         };
         assert!(slot < SLOTS, "far fewer folds than slots");
         Stream::new(barrier as u64 * SLOTS + slot, Purpose::Proof)

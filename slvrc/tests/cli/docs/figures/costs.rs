@@ -5,6 +5,7 @@ use super::macros::{self, MACROS, families, rounds};
 use crate::folder::is_full;
 use slvr_circuit::traffic::Traffic;
 use slvr_compiler::cost::{Cost, NetProfile, most};
+use slvr_compiler::diagnostic::rounding::at_most;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded;
 use std::fmt::Write;
@@ -89,7 +90,7 @@ pub fn certificates(old: &str) -> String {
                 built.megabytes(),
                 most(cost.peak_memory) as f64 / 1e9,
                 known.saturates_at.map_or("-".into(), |x| x.to_string()),
-                known.failure_log2.map_or("0".into(), |p| format!("2^{p:.1}")),
+                known.failure_log2.map_or("0".into(), |p| format!("2^{}", at_most(p, 1))),
                 cost.seconds(&NetProfile::lan()).total,
                 cost.seconds(&NetProfile::wan()).total,
             );
