@@ -316,9 +316,9 @@ impl Prg {
         self.at(stream, 0)
     }
 
-    /// Bytes of a stream from byte `at` on, a multiple of 4. For what public coins expand to, which
-    /// may be drawn again, unlike a mask.
-    pub(crate) fn public_bytes(&self, stream: Stream, at: usize, out: &mut [u8]) {
+    /// Bytes of a stream from byte `at` on, a multiple of 4. For what public coins expand to, which may be drawn again,
+    /// unlike a mask; and to measure how fast masks are drawn.
+    pub fn public_bytes(&self, stream: Stream, at: usize, out: &mut [u8]) {
         self.at(stream, at).fill_bytes(out);
     }
 

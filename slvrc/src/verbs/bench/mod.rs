@@ -27,11 +27,10 @@ use crate::fail::{self, misuse, say, say_json};
 use crate::progress::bar;
 use indicatif::MultiProgress;
 use measure::{Outcome, Plan};
-use rand_chacha::ChaCha12Rng;
-use rand_core::{Rng, SeedableRng};
 use rows::{How, Row};
 use slvr_compiler::cost::NetProfile;
 use slvr_ring::machine::Machine;
+use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
 use std::path::PathBuf;
 
 #[derive(clap::Args)]
@@ -106,8 +105,9 @@ impl Bench {
         let memory = self.blocks.unwrap_or(how.memory);
         let how = How { memory, speculate: workers == 0, ..how };
         let plan = Plan { repeats: self.repeats as usize, seed: self.seed, how, workers };
-        // The generator of masks.
-        let machine = Machine::measure(|bytes| ChaCha12Rng::from_seed([0; 32]).fill_bytes(bytes));
+        let masks = Prg::new(&Seed::new([0; 16]), RunId([0; 16]));
+        let stream = Stream::new(0, Purpose::Zero);
+        let machine = Machine::measure(|bytes| masks.public_bytes(stream, 0, bytes));
         let malicious = rows.iter().any(|r| r.security(security).is_malicious());
         let style = table::Style { memory: self.memory, malicious, workers };
         if !json {
