@@ -83,7 +83,7 @@ impl Kind {
             (Kind::Bits, ..1_048_576) => 7,
             (Kind::Bits, _) => 8,
             (Kind::Lifted, ..4096) => 3,
-            // As many as leave two folds, if there are.
+            // As many as leave two folds. With six of twice as many words a run takes longer than with a fold more.
             (Kind::Lifted, ..FEW) => 4,
             (Kind::Lifted, _) => 5,
             (_, ..512) => 2,
@@ -95,18 +95,10 @@ impl Kind {
         }
     }
 
-    /// Blocks of a later fold of so many elements. Work grows with them, and most of it is that of the first of these
-    /// folds; the number of rounds falls. So there are no more than leave two folds more, the next one with many blocks.
-    fn blocks(self, elements: usize) -> usize {
-        let (fewest, next, most) = match self {
-            Kind::Bits => (16, 64, 64),
-            _ => (8, 40, 32),
-        };
-        let last = self.last_fold();
-        match elements.div_ceil(last * next) {
-            ..=1 => elements.div_ceil(last).max(fewest),
-            blocks => blocks.clamp(fewest, most),
-        }
+    /// Of later folds but the last one: the fewest blocks, the most of the first of them, which has most of the work, and
+    /// the most of the others. Work grows with blocks, and so do messages and the error of a proof.
+    fn blocks(self) -> [usize; 3] {
+        if self == Kind::Bits { [16, 64, 256] } else { [8, 32, 32] }
     }
 
     /// Elements at which the last fold takes all that is left, with a random one.
@@ -165,8 +157,16 @@ pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
         }
         return out;
     }
-    while n > kind.last_fold() {
-        let blocks = kind.blocks(n);
+    let [fewest, first, most] = kind.blocks();
+    // What so many folds at the end are enough for.
+    let enough = |folds: u32| kind.last_fold().saturating_mul(most.saturating_pow(folds - 1));
+    // As few folds as there can be, the first one with as few blocks as that allows, and then the next one.
+    let later = match (1..).find(|&folds| n <= first.saturating_mul(enough(folds))) {
+        Some(folds) if n > kind.last_fold() => folds,
+        _ => 0,
+    };
+    for left in (1..=later).rev() {
+        let blocks = n.div_ceil(enough(left)).max(fewest);
         out.push(blocks);
         n = n.div_ceil(blocks);
     }
@@ -318,6 +318,19 @@ mod tests {
                 assert!(all.iter().product::<usize>() >= n);
             }
         }
+    }
+
+    /// Whoever changes these raises the version of the parties' messages (`MESSAGES` of the runtime).
+    #[test]
+    fn there_are_as_few_folds_as_can_be() {
+        assert_eq!(folds(Kind::Bits, 256), [256]);
+        assert_eq!(folds(Kind::Bits, 257), [16, 17]);
+        assert_eq!(folds(Kind::Bits, 64 << 8), [64, 256]);
+        assert_eq!(folds(Kind::Bits, 2_413_376), [37, 255, 256]);
+        assert_eq!(folds(Kind::Bits, (64 << 16) + 1), [16, 16, 65, 253]);
+        assert_eq!(folds(Kind::Words, 1564), [25, 63]);
+        assert_eq!(folds(Kind::Wide, 15_680), [8, 31, 64]);
+        assert_eq!(folds(Kind::Lifted, 115_057), [512, 256]);
     }
 
     /// Of lifted statements a block of the last fold is left, and no message is longer than is worth a round.

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// The version of what parties tell each other in a run. It is another one whenever a message of the same circuit has
 /// other bytes, and with it the version that nodes compare.
-pub const MESSAGES: u32 = 4;
+pub const MESSAGES: u32 = 5;
 
 /// What a party says it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

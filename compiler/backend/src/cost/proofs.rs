@@ -25,9 +25,8 @@ pub(crate) const WORD_PRICE: f64 = 1.5e-7;
 pub(crate) const BIT_PRICE: f64 = WORD_PRICE / 64.0;
 
 /// The price of each entry of a block of bits, however few elements there are: a product and its statements. So chosen
-/// that rounds are saved only where runs became faster: with four tenths of what single numbers take, they did on WAN,
-/// and nowhere slower.
-pub(crate) const BLOCK_ENTRY_PRICE: f64 = 4e-5;
+/// that rounds are saved only where runs became no slower: with none, the ranking of ten numbers did on LAN.
+pub(crate) const BLOCK_ENTRY_PRICE: f64 = 1e-5;
 
 /// The same of each entry of a table: an `input`, a product and their statements.
 pub(crate) const TABLE_ENTRY_PRICE: f64 = 2.0 * BLOCK_ENTRY_PRICE;
