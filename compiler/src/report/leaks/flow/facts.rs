@@ -1,25 +1,28 @@
 //! What is known of a value: each fact, and what it claims.
+//!
+//! Each errs on one side only: a value may be simpler, and depend on less, than is said. Claims about any two runs are
+//! held against random graphs in the clear (`tests`). Of `part`, `choice` and `divided`, and of `ranks` where it is set,
+//! no runs tell: they say how a value was computed.
 
 use super::members::Group;
 use crate::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What is known of a value, and holds of each entry. Secrets are the inputs that the receiver does not know. Everything
-/// else (public and own inputs, coins, noise) is fixed, and so is, where a client's *data* are meant, every secret
-/// factor of a mask.
+/// What is known of a value, and holds of each entry in all runs that differ in secrets only: inputs that the receiver
+/// does not know. Public and own inputs, coins and noise are the same in them. Where *data* are meant, so are all factors
+/// of masks and divisors, which the clients that give the data need not have given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// How it follows from the secrets. It may be simpler than that.
     pub form: Form,
     /// It depends on no other secret input than these.
     pub inputs: BTreeSet<u32>,
-    /// An entry is made of no other data than those of the members of each group, of the fixed ones and of `extra` more.
+    /// An entry does not change with the data of anybody but the members that each group tells by the entry's position,
+    /// the fixed ones, and `extra` more.
     pub(super) groups: Vec<Group>,
-    /// Members of party sets.
     pub(super) fixed: BTreeSet<(u32, u64)>,
-    /// At most so many that were added up, or picked by what is not followed.
     pub(super) extra: u64,
-    /// If not set, none of these data were left out by their place, or by a public factor that may be 0.
+    /// If not set, none of these were left out by their place, or by a public factor that may be 0.
     pub(super) part: bool,
     /// Each entry is 0 or a public number, mostly 1.
     pub(super) bits: Option<Bits>,

@@ -170,8 +170,7 @@ fn masked(factor: &Flow, payload: &Flow, global: bool, bits: Option<NodeId>) -> 
 
 pub(super) fn div(a: &Flow, b: &Flow) -> Flow {
     if b.is_free() {
-        let (order, choice) = (a.order, a.choice.clone());
-        return Flow { order, choice, ..a.clone().plain() };
+        return Flow { bits: None, ..a.clone() };
     }
     match a.form {
         Form::Linear | Form::Masked(_) if a.clients() >= 2 && !apart(b, a) => {

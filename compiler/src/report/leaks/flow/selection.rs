@@ -102,10 +102,11 @@ fn chooser(g: &Graph, flows: &[Flow], bit: NodeId) -> Option<Chooser> {
     for _ in 0..FACTORS {
         let Some(id) = open.pop().map(|id| same(g, id)) else { break };
         match g.op(id) {
-            Op::Lt | Op::Eq => match g.args(id).iter().find_map(|&a| stands(a)) {
-                None => {}
-                found => return found,
-            },
+            Op::Lt | Op::Eq => {
+                if let Some(found) = g.args(id).iter().find_map(|&a| stands(a)) {
+                    return Some(found);
+                }
+            }
             Op::Not | Op::ToInt | Op::And | Op::Xor => open.extend(g.args(id).iter().rev()),
             _ => {}
         }
