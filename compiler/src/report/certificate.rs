@@ -402,8 +402,12 @@ fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
                 }
                 Function::Sqrt => (lo < 0.0).then(|| "is 0 where the operand is negative".into()),
                 Function::Log => {
-                    let below = || "is -17 ln 2 where the operand is below 2^-16".into();
-                    (lo < domain::LOG_LOW).then(below)
+                    let least = domain::log(0.0) / std::f64::consts::LN_2;
+                    let low = domain::LOG_LOW;
+                    (lo < low).then(|| {
+                        let below = low.log2();
+                        format!("is {least:.0} ln 2 where the operand is below 2^{below:.0}")
+                    })
                 }
                 Function::Exp => {
                     let top = domain::EXP_TOP;

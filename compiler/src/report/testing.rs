@@ -22,3 +22,28 @@ pub(super) fn compiled(text: &str, bound: &[(&str, &str)]) -> (Program, Sources,
         .unwrap_or_else(|d| panic!("{text}{}", render(&d, &sources, false)));
     (program, sources, compiled)
 }
+
+/// A deterministic source of numbers.
+pub(super) struct Random(u64);
+
+impl Random {
+    pub(super) fn of(seed: u64) -> Random {
+        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        random.below(1);
+        random
+    }
+
+    pub(super) fn below(&mut self, n: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % n
+    }
+
+    pub(super) fn pick<T: Clone>(&mut self, of: &[T]) -> T {
+        of[self.below(of.len() as u64) as usize].clone()
+    }
+}
+
+/// A number that somebody who runs the tests has set.
+pub(super) fn setting(name: &str, or: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or)
+}

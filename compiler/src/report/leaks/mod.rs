@@ -163,10 +163,10 @@ fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
     let repeats = several(views);
     let mut said = BTreeSet::new();
     out.retain(|w| {
-        let (mut reveals, kind) = (w.reveals.clone(), format!("{:?}", w.kind));
+        let mut reveals = w.reveals.clone();
         reveals.sort();
         reveals.dedup();
-        !repeats || said.insert((reveals, kind))
+        !repeats || said.insert((reveals, w.kind))
     });
     out.sort_by_key(|w| (w.level, w.line));
     out

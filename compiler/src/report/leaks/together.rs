@@ -148,10 +148,8 @@ impl Reveals<'_> {
         let (x, y) = (self.flow(a), self.flow(b));
         let shape = |o: usize| self.graph.shape(self.graph.outputs[o].node);
         let kept = |f: &Flow| match &f.form {
-            Form::Masked(m) if m.bit && m.each => {
-                m.ones.is_none_or(|ones| ones.most.saturating_add(1) >= f.clients())
-            }
-            Form::Masked(_) | Form::Free | Form::Linear | Form::Other => false,
+            Form::Masked(m) => m.bit && m.each && m.ones.most.saturating_add(1) >= f.clients(),
+            Form::Free | Form::Linear | Form::Other(_) => false,
         };
         shape(a) == shape(b)
             && x.clients() > 1

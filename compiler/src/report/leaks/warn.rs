@@ -1,7 +1,7 @@
 //! From flows to words: what a reveal is, and what is to be said against it.
 
 use super::findings::{LeakKind, LeakWarning};
-use super::flow::{Flow, Form, Mask};
+use super::flow::{Flow, Form, Mask, Ranks};
 use super::rounds;
 use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op, Output};
@@ -47,17 +47,15 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
         Form::Masked(m) => {
             let ones = match m.ones {
                 _ if !m.bit => ", weighted by secrets".into(),
-                Some(o) if o.least == o.most => format!(", exactly {} of which count", o.most),
-                Some(o) if o.least >= 2 => {
-                    format!(", of which none or at least {} count", o.least)
-                }
-                Some(o) if o.most < members => format!(", at most {} of which count", o.most),
+                o if o.least == o.most => format!(", exactly {} of which count", o.most),
+                o if o.least >= 2 => format!(", of which none or at least {} count", o.least),
+                o if o.most < members => format!(", at most {} of which count", o.most),
                 _ => String::new(),
             };
             let what = if m.computed { "values" } else { "inputs" };
             format!("each entry adds up {what} of {clients}{ones}; it depends on {of}")
         }
-        Form::Other => format!("computed from {of}"),
+        Form::Other(_) => format!("computed from {of}"),
     })
 }
 
@@ -90,8 +88,8 @@ pub(super) fn warnings(
             ),
             Form::Linear => {}
             Form::Masked(m) => masked(counted(graph, f), m, &of, "it", &mut warn),
-            Form::Other if is_bits(f) => bits(graph, flows, i, f, &of, &mut warn),
-            Form::Other if f.one_by_order() => warn(
+            Form::Other(_) if is_bits(f) => bits(graph, flows, i, f, &of, &mut warn),
+            Form::Other(_) if f.one_by_order() => warn(
                 LeakKind::OrderStatistic,
                 format!(
                     "taking entries in ascending order over clients gives exactly one client's value, \
@@ -99,7 +97,7 @@ pub(super) fn warnings(
                 ),
                 "a mean of several middle entries (`trimmed_mean`) blurs it; otherwise accept it",
             ),
-            Form::Other if f.chosen => warn(
+            Form::Other(_) if f.ranks == Ranks::Chosen => warn(
                 LeakKind::Order,
                 format!(
                     "it is one of several public numbers, chosen by bits of single clients that are computed \
@@ -108,7 +106,7 @@ pub(super) fn warnings(
                 ),
                 "keep the choice secret and reveal a sum over those that it selects",
             ),
-            Form::Other if f.ranks => warn(
+            Form::Other(_) if f.ranks > Ranks::No => warn(
                 LeakKind::Order,
                 format!(
                     "it is found by comparing clients with one another, by what is computed from {of}: \
@@ -116,7 +114,7 @@ pub(super) fn warnings(
                 ),
                 "keep the order secret and reveal a sum over those that it selects",
             ),
-            Form::Other if f.per_client() && f.clients() <= 1 => warn(
+            Form::Other(_) if f.per_client() && f.clients() <= 1 => warn(
                 LeakKind::PerClient,
                 format!(
                     "every entry is computed from {of} of {one} alone, and from what the receiver knows: \
@@ -124,7 +122,7 @@ pub(super) fn warnings(
                 ),
                 "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
             ),
-            Form::Other if f.side_by_side() => warn(
+            Form::Other(_) if f.side_by_side() => warn(
                 LeakKind::PerClient,
                 format!(
                     "there is an entry for each client, computed from {of}: the receiver can tell \
@@ -132,10 +130,11 @@ pub(super) fn warnings(
                 ),
                 "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
             ),
-            Form::Other => {
-                if let (Some(m), 2..) = (&f.behind, counted(graph, f)) {
-                    let it = "it is computed from what";
-                    masked(counted(graph, f), m, &of, it, &mut warn);
+            Form::Other(None) => {}
+            Form::Other(Some(m)) => {
+                let n = counted(graph, f);
+                if n >= 2 {
+                    masked(n, m, &of, "it is computed from what", &mut warn);
                 }
             }
         }
@@ -156,7 +155,7 @@ pub(super) fn warnings(
 
 /// Bits of single clients, and not of sums over clients.
 pub(super) fn is_bits(f: &Flow) -> bool {
-    f.form == Form::Other && f.bits && (f.per_client() || f.ranks)
+    matches!(f.form, Form::Other(_)) && f.is_bits() && (f.per_client() || f.ranks > Ranks::No)
 }
 
 /// Bits of clients: those that select what another reveal adds up are what a check is for.
@@ -170,18 +169,18 @@ fn bits(
 ) {
     let keep = "keep the bits secret and reveal what they select, or only how many there are";
     let members: u64 = graph.parties.iter().map(|p| p.1).max().unwrap_or(0);
-    if f.size > members {
+    let n = graph.elements(graph.outputs[output].node);
+    if n > members {
         return warn(
             LeakKind::SeveralBits,
             format!(
-                "there are {} bits of {members} clients, computed from {of}: several comparisons of one \
-                 client say more than whether it was kept, and enough of them its value",
-                f.size
+                "there are {n} bits of {members} clients, computed from {of}: several comparisons of one \
+                 client say more than whether it was kept, and enough of them its value"
             ),
             keep,
         );
     }
-    if f.ranks && !(f.side_by_side() && selects(graph, flows, output)) {
+    if f.ranks > Ranks::No && !(f.side_by_side() && selects(graph, flows, output)) {
         return warn(
             LeakKind::Order,
             format!(
@@ -238,7 +237,7 @@ fn masked(n: u64, m: &Mask, of: &str, it: &str, warn: &mut dyn FnMut(LeakKind, S
     }
     let (what, one) = if m.computed { ("values", "value") } else { ("inputs", "input") };
     match m.ones {
-        Some(o) if o.most <= 1 => warn(
+        o if o.most <= 1 => warn(
             LeakKind::OneClient,
             format!(
                 "at most one of {n} secret bits is 1, so this sum is one client's {one} as it is (it \
@@ -247,10 +246,10 @@ fn masked(n: u64, m: &Mask, of: &str, it: &str, warn: &mut dyn FnMut(LeakKind, S
             "if the check means to pick one client, say so to the clients; otherwise sum several \
              (`top_k[k]` with k of at least 2)",
         ),
-        Some(o) if o.least >= 2 && m.bit => {}
-        _ if m.bit => {
-            let most = m.ones.filter(|o| o.most < n);
-            let most = most.map_or(String::new(), |o| format!(" (at most {} are)", o.most));
+        o if o.least >= 2 && m.bit => {}
+        o if m.bit => {
+            let most =
+                if o.most < n { format!(" (at most {} are)", o.most) } else { String::new() };
             let none = if m.zero { "zeros" } else { "what is public" };
             warn(
                 LeakKind::MaskedSum,

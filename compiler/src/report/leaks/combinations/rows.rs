@@ -92,9 +92,7 @@ impl<'a> Reader<'a> {
 
     /// Whose data an entry is made of, if it is one client's.
     pub(super) fn owner(&self, node: NodeId, at: u64) -> Option<Member> {
-        let flow = &self.flows[node.index()];
-        let position = digits(self.g.shape(node), at);
-        flow.member().or_else(|| flow.member_at(&position))
+        self.flows[node.index()].member_at(&digits(self.g.shape(node), at))
     }
 
     /// The rows of a reveal; nothing if they have too many terms.

@@ -4,6 +4,7 @@ use super::{Member, Question, findings};
 use crate::report::leaks::flow::{flows, known};
 use crate::report::leaks::tests::built;
 use crate::report::leaks::warn::is_bits;
+use crate::report::testing::{Random, setting};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -159,20 +160,6 @@ fn entries_with_factors_are_found_one_by_one() {
 fn too_many_terms_are_not_looked_at() {
     let inputs = "input x: secret fix[400000] in -1..1 from each Client; input p: public fix[400000] in -1..1;";
     assert_eq!(of_five(inputs, "reveal sum(dot(x[i], p) for i in Client) to Server as a;"), None);
-}
-
-/// A deterministic source of numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.0 >> 33) % n
-    }
-
-    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
-        of[self.below(of.len() as u64) as usize]
-    }
 }
 
 /// The reference counts modulo another prime than the compiler.
@@ -367,18 +354,13 @@ fn named(before: &mut String, text: &str) -> String {
     name
 }
 
-fn setting(name: &str, or: u64) -> u64 {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(or)
-}
-
 /// A client is found if, and only if, the rank is less without its inputs.
 #[test]
 fn random_linear_programs_agree_with_dense_elimination() {
     let (first, programs) = (setting("SLVR_SEED", 0), setting("SLVR_COUNT", 300));
     let (mut telling, mut silent) = (0, 0);
     for seed in first..first + programs {
-        let mut r = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        r.below(1);
+        let mut r = Random::of(seed);
         let (m, a, b) = (2 + r.below(4), 1 + r.below(3), 1 + r.below(4));
         let public = (0..b).map(|_| 1 + r.below(Q - 1)).collect();
         let program = Program { m, a, b, public };

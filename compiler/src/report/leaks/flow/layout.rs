@@ -1,6 +1,7 @@
 //! Flows of operations that move entries without computing on them.
 
-use super::dependence::{Flow, Group, Members, Order, Picked, add};
+use super::facts::{BITS, Flow, Order, add};
+use super::members::{Group, Members, Picked};
 use crate::analysis::layout::reshaped;
 use std::collections::BTreeSet;
 
@@ -21,19 +22,10 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
         g.members = found;
         if len == 1 {
             g.axes.remove(&axis);
-            match found {
-                Some(m) => {
-                    f.fixed.insert((m.set, m.start));
-                }
-                None if g.axes.is_empty() => {
-                    f.extra = f.extra.saturating_add(1);
-                    f.picked = true;
-                }
-                None => {}
-            }
+            f.fixed.extend(found.map(|m| (m.set, m.start)));
         }
     }
-    f.groups.retain(|g| !g.axes.is_empty());
+    f.groups.retain(|g| g.members.is_none() || !g.axes.is_empty());
     if let Order::Sorted(along, node) = f.order
         && along == axis
     {
@@ -51,7 +43,6 @@ pub(super) fn gather(
     parties: &[(String, u64)],
 ) {
     let at = |a: usize| if a > axis { a + indexed - 1 } else { a };
-    let mut picked = false;
     if f.on(axis) {
         f.fewer();
     }
@@ -72,17 +63,9 @@ pub(super) fn gather(
             };
             g.axes.extend(axis..axis + indexed);
             g.members = None;
-            picked |= g.axes.is_empty();
         }
     }
-    f.groups.retain(|g| !g.axes.is_empty());
-    if picked {
-        f.picked = true;
-        f.extra = f.extra.saturating_add(1);
-    }
-    if let Order::Sorted(a, node) = f.order {
-        f.order = if a == axis { Order::No } else { Order::Sorted(at(a), node) };
-    }
+    f.renumber(|a| (a != axis).then(|| at(a)));
 }
 
 /// Which members constant weights leave, where these are 0 for some of them.
@@ -106,10 +89,11 @@ pub(super) fn weighed(f: &mut Flow, (shape, weights): (&[u64], &[f64]), parties:
 /// Every entry is an entry of one of the parts.
 pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
     let Some((first, rest)) = of.split_first() else { return Flow::free() };
-    let mut all = rest.iter().fold((*first).clone(), |all, b| {
-        let bits = all.bits && b.bits;
-        Flow { bits, ..add(&all, b) }
-    });
+    let mut all = rest.iter().fold((*first).clone(), |all, b| add(&all, b));
+    all.part = of.iter().any(|f| f.part);
+    if of.iter().all(|f| f.is_bits()) {
+        all.bits = BITS;
+    }
     let most = of.iter().map(|f| f.clients()).max().unwrap_or(0);
     // What is public depends on nobody.
     let mut secret = of.iter().filter(|f| !f.is_free());
@@ -148,20 +132,10 @@ pub(super) fn reshape(from: &[u64], to: &[u64], a: &Flow) -> Flow {
             let axes = p.axes.iter().map(renamed).collect::<Option<_>>()?;
             Some(Picked { axes, ..p })
         });
-        if !kept {
+        if !kept || g.axes.is_empty() {
             g.members = None;
         }
     }
-    if let Order::Sorted(axis, node) = f.order {
-        let found = map.get(&axis).filter(|r| r.whole).and_then(|r| r.axes.first());
-        f.order = found.map_or(Order::No, |&a| Order::Sorted(a, node));
-    }
-    // An axis of size 1 tells nothing apart.
-    let gone = f.groups.iter().filter(|g| g.axes.is_empty()).count() as u64;
-    if gone > 0 {
-        f.groups.retain(|g| !g.axes.is_empty());
-        f.extra = f.extra.saturating_add(gone);
-        f.picked = true;
-    }
+    f.renumber(|axis| map.get(&axis).filter(|r| r.whole)?.axes.first().copied());
     f
 }

@@ -1,29 +1,54 @@
 //! Bits that select clients: how many of them are 1.
 
-use super::dependence::{Choice, Chooser, Flow, Number, Ones, add};
-use crate::analysis::layout::behind;
+use super::facts::{BITS, Choice, Chooser, Flow, Number, Ones, Ranks, both};
+use crate::analysis::layout::{behind, unshaped};
 use crate::graph::{Graph, NodeId, Op, Table};
 
 /// Factors of a product that are looked at.
 const FACTORS: usize = 64;
 
+/// Functions of the library whose counts along an axis are all different, from 0 on.
+const RANKINGS: [&str; 5] = ["rank", "top_k", "first_argmax", "first_argmin", "argsort"];
+
+/// A comparison. Where ranks are held against a constant, so many are below it, or one is equal.
 pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
-    let mut f = add(of[0], of[1]).other();
-    f.bits = true;
-    f.apart = of[0].stands(same(g, args[0])).or_else(|| of[1].stands(same(g, args[1])));
-    let constant = constant(g, args[1]);
-    let ranked = of[0].tally && !of[0].is_free();
+    let mut f = Flow { bits: BITS, ..both(of[0], of[1]) };
     // Several bits of one value, which is one client's.
     let probed = |a: &Flow, b: &Flow| a.one_by_order() && b.is_free() && g.elements(id) > 1;
     let probed = probed(of[0], of[1]) || probed(of[1], of[0]);
-    f.ranks |= ranked || opposed(of[0], of[1]) || probed;
-    if let (true, Some(c)) = (ranked, constant) {
-        let library = g.site(id).name.split('/').any(|part| part == "top_k");
-        let less = matches!(g.op(id), Op::Lt);
+    if opposed(of[0], of[1]) || probed {
+        f.ranks = f.ranks.max(Ranks::Compared);
+    }
+    if let (Some(along), Some(c)) = (ranked(g, args[0]), constant(g, args[1])) {
+        let less = *g.op(id) == Op::Lt;
         let most = if less { c.max(0.0).ceil() as u64 } else { 1 };
-        f.ones = Some(Ones { most, least: if less && library { most } else { 0 } });
+        let least = if less && stands_in(g, id, &["top_k"]) { most } else { 0 };
+        f.bits = Some((Ones { most, least }, along));
     }
     f
+}
+
+fn stands_in(g: &Graph, id: NodeId, functions: &[&str]) -> bool {
+    g.site(id).name.split('/').any(|part| functions.contains(&part))
+}
+
+/// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: all pairs are
+/// compared, or a function of the library ranks its operand's entries, along its last axis.
+fn ranked(g: &Graph, count: NodeId) -> Option<usize> {
+    let axis = g.shape(count).iter().rposition(|n| *n > 1)?;
+    let count = unshaped(g, count);
+    let pairs = || {
+        let bits = behind(g, g.arg(count, 0), |op| matches!(op, Op::ToInt | Op::Not));
+        let of = |i: usize| same(g, g.arg(bits, i));
+        let all = |v: NodeId| one_axis(g.shape(v)) && g.elements(v) == g.elements(count);
+        *g.op(bits) == Op::Lt && of(0) == of(1) && all(of(0))
+    };
+    let found = match g.op(count) {
+        Op::Sum(_) => pairs(),
+        Op::Add => stands_in(g, count, &RANKINGS),
+        _ => false,
+    };
+    found.then_some(axis)
 }
 
 /// Whether values of different clients are compared, of the same inputs: each side has a client of its own.
@@ -52,10 +77,11 @@ pub(super) fn extremum(g: &Graph, args: &[NodeId]) -> bool {
 
 /// The public numbers that a choice is among: with each, the one client by whose bit it is chosen. What bits of
 /// different clients choose alike says nothing of any of them.
-pub(super) fn chosen(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Choice {
-    let by = of[0].apart.or_else(|| of[0].stands(same(g, args[0])));
+pub(super) fn chosen(g: &Graph, flows: &[Flow], args: &[NodeId]) -> Choice {
+    let by = chooser(g, flows, args[0]);
     let mut out = Choice::new();
-    for (&arg, f) in args.iter().zip(of).skip(1) {
+    for &arg in &args[1..] {
+        let f = &flows[arg.index()];
         let parts = if f.is_free() {
             let number = |x: f64| Number::Constant((x + 0.0).to_bits());
             Choice::from([(constant(g, arg).map_or(Number::Of(same(g, arg)), number), by)])
@@ -67,6 +93,25 @@ pub(super) fn chosen(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Choice {
         }
     }
     out
+}
+
+/// By whose data a bit falls: who stands apart in what is compared, or whose bit it is.
+fn chooser(g: &Graph, flows: &[Flow], bit: NodeId) -> Option<Chooser> {
+    let stands = |id: NodeId| flows[id.index()].stands(same(g, id));
+    let mut open = vec![bit];
+    for _ in 0..FACTORS {
+        let Some(id) = open.pop().map(|id| same(g, id)) else { break };
+        match g.op(id) {
+            Op::Lt | Op::Eq => {
+                if let Some(found) = g.args(id).iter().find_map(|&a| stands(a)) {
+                    return Some(found);
+                }
+            }
+            Op::Not | Op::ToInt | Op::And | Op::Xor => open.extend(g.args(id).iter().rev()),
+            _ => {}
+        }
+    }
+    stands(bit)
 }
 
 /// Whether the numbers of a choice say who chose: different clients choose different ones.
@@ -129,9 +174,14 @@ pub(super) fn nowhere_zero(g: &Graph, id: NodeId) -> bool {
     }
 }
 
+/// Whether entries differ along one axis at most.
+pub(super) fn one_axis(shape: &[u64]) -> bool {
+    shape.iter().filter(|n| **n > 1).count() <= 1
+}
+
 /// Of the complement of `v[p] < v`, where v[p] is at place p of v in order: at least p + 1 are not larger.
 /// Likewise of the complement of `v < v[p]`.
-pub(super) fn half(g: &Graph, comparison: NodeId) -> Option<Ones> {
+pub(super) fn half(g: &Graph, comparison: NodeId) -> Option<u64> {
     if *g.op(comparison) != Op::Lt {
         return None;
     }
@@ -144,12 +194,8 @@ pub(super) fn half(g: &Graph, comparison: NodeId) -> Option<Ones> {
         (all && n == g.elements(same(g, of)) && g.elements(slice) == 1).then_some((*start, n))
     };
     let (a, b) = (g.arg(comparison, 0), g.arg(comparison, 1));
-    let least = match (place(a, b), place(b, a)) {
-        (Some((start, _)), _) => start + 1,
-        (_, Some((start, n))) => n - start,
-        (None, None) => return None,
-    };
-    Some(Ones { most: u64::MAX, least })
+    let above = place(a, b).map(|(start, _)| start + 1);
+    above.or_else(|| place(b, a).map(|(start, n)| n - start))
 }
 
 /// Of `bits && gate`, where the gate says that at least c of these same bits are 1: c.
@@ -171,7 +217,7 @@ pub(super) fn enough(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
     let Op::Sum(_) = g.op(sum) else { return None };
     let counted = selecting(g, g.arg(sum, 0));
     // All of the bits are counted: nothing was sliced away, and one number came out.
-    let all = counted == same(g, bits) && g.elements(sum) == 1;
+    let all = counted == same(g, bits) && g.elements(sum) == 1 && one_axis(g.shape(counted));
     all.then_some(c.clamp(0.0, 1e18) as u64)
 }
 

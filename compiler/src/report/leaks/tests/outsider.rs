@@ -1,6 +1,6 @@
 //! More of the attacker's list: what somebody found who had read only the book.
 
-use super::LeakKind::{MaskedSum, Order, SecretDivisor};
+use super::LeakKind::{MaskedSum, OneClient, Order, PerClient, SecretDivisor};
 use super::attacks::{attack, noted};
 use super::{found, leaks_in};
 
@@ -214,4 +214,42 @@ fn a_layer_of_the_receivers_own_weights() {
     assert_ne!(of("[Net(w, x[i]) for i in Client]"), []);
     assert_ne!(of("sum(Net(w, x[i]) for i in Client if i < 1)"), []);
     assert_eq!(of("sum(Net(w, x[i]) for i in Client)"), []);
+}
+
+/// By a divisor or a factor that is another for each client, whatever is divided or weighed has an entry for each.
+#[test]
+fn what_differs_by_a_factor_only_is_beside_others() {
+    for value in [
+        "[sum(y) / (10 + y[i]) for i in Client]",
+        "[sum(y[i] * x[j][0] for j in Client) for i in Client]",
+    ] {
+        let found = all(5, XY, &format!("reveal {value} to Server as a"));
+        assert_eq!(leaks_in(&found), [PerClient], "{value}: {found:#?}");
+    }
+}
+
+/// How many are selected is not said of counts of comparisons that are no ranks, nor of sums of several selections.
+#[test]
+fn as_many_are_selected_as_is_said() {
+    let of = |body: &str| {
+        let text = format!(
+            "use std::{{first_argmax, first_argmin, sum, top_k_of_groups}};\n\
+             predicate A[m]() {{ parties Client[m]; parties Server; {XY}; input group: public int[m] in 0..5;\n\
+             let used = sum(group) + sum(y) + sum(sum(x[i]) for i in Client);\n{body} reveal used to Server as u; }}\n"
+        );
+        let found = found(&text, &[("m", "5")]);
+        found.into_iter().map(|w| w.kind).collect::<Vec<_>>()
+    };
+    let kept = "reveal sum(t[i] * x[i] for i in Client) to Server as a;";
+    let few =
+        "let t = [sum(y[j] > y[i] && group[j] == group[i] for j in Client) < 1 for i in Client];";
+    assert_eq!(
+        of(&format!("let t = [sum(y[j] > y[i] for j in Client) < 1 for i in Client]; {kept}")),
+        [OneClient]
+    );
+    assert_eq!(of(&format!("{few} {kept}")), [MaskedSum]);
+    assert_eq!(of(&format!("let t = top_k_of_groups[1](y, group); {kept}")), [MaskedSum]);
+    let two = "let s = first_argmin(y); let t = first_argmax(y); \
+               reveal sum(t[i] * x[i] for i in Client) + sum(s[i] * x[i] for i in Client) to Server as a;";
+    assert_eq!(of(two), [MaskedSum]);
 }

@@ -1,0 +1,274 @@
+//! What is known of a value: each fact, and what it claims.
+//!
+//! Each errs on one side only: a value may be simpler, and depend on less, than is said. Claims about any two runs are
+//! held against random graphs in the clear (`tests`). Of `part`, `choice` and `divided`, and of `ranks` where it is set,
+//! no runs tell: they say how a value was computed.
+
+use super::members::Group;
+use crate::graph::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is known of a value, and holds of each entry in all runs that differ in secrets only: inputs that the receiver
+/// does not know. Public and own inputs, coins and noise are the same in them. Where *data* are meant, so are all factors
+/// of masks and divisors, which the clients that give the data need not have given.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Flow {
+    /// How it follows from the secrets. It may be simpler than that.
+    pub form: Form,
+    /// It depends on no other secret input than these.
+    pub inputs: BTreeSet<u32>,
+    /// An entry does not change with the data of anybody but the members that each group tells by the entry's position,
+    /// the fixed ones, and `extra` more.
+    pub(super) groups: Vec<Group>,
+    pub(super) fixed: BTreeSet<(u32, u64)>,
+    pub(super) extra: u64,
+    /// If not set, none of these were left out by their place, or by a public factor that may be 0.
+    pub(super) part: bool,
+    /// Each entry is 0 or a public number, mostly 1.
+    pub(super) bits: Option<Bits>,
+    pub(super) order: Order,
+    pub ranks: Ranks,
+    /// If it is a public number that secret bits chose, then one of these, by the bit of this client.
+    pub(super) choice: Choice,
+    /// If not set, no sum over clients was divided by a secret. If set, "linear" and "masked" are meant of the dividend.
+    pub divided: bool,
+}
+
+/// How a value follows from the secrets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Form {
+    /// Not at all.
+    Free,
+    /// Linearly, with public coefficients, up to a public addend.
+    Linear,
+    /// A sum of data times secret factors, up to a public addend.
+    Masked(Mask),
+    /// Nothing is claimed. What is said of the masked sum over clients that it was computed from, entry by entry, holds
+    /// of it, too.
+    Other(Option<Mask>),
+}
+
+/// Secret factors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mask {
+    /// Each is 0 or one number for all clients: it leaves data out, or as they are up to a scale.
+    pub bit: bool,
+    /// There is one for each client, before any sum over clients.
+    pub each: bool,
+    /// How many clients have one that is not 0.
+    pub ones: Ones,
+    /// What is left out adds 0, and not another public number.
+    pub zero: bool,
+    /// The data are computed from inputs, in no linear way.
+    pub computed: bool,
+    /// It follows from one client's inputs, and others' data are multiplied by it.
+    pub alone: bool,
+    /// The bits, where it is known which.
+    pub(super) by: Option<NodeId>,
+}
+
+/// How many are selected: none, or from `least` to `most`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ones {
+    /// At most so many, unless numbers that are compared are equal.
+    pub most: u64,
+    pub least: u64,
+}
+
+impl Ones {
+    /// Nothing is known.
+    pub(super) const ANY: Ones = Ones { most: u64::MAX, least: 0 };
+
+    /// Fewer may count.
+    pub(super) fn fewer(self) -> Ones {
+        Ones { least: 0, ..self }
+    }
+}
+
+/// How many bits are not 0 along an axis, wherever on the others.
+pub(super) type Bits = (Ones, usize);
+
+/// Bits of which nothing more is known.
+pub(super) const BITS: Option<Bits> = Some((Ones::ANY, 0));
+
+/// Whether entries are those that a node puts in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    No,
+    /// Each is an entry of the node's operand for one client, up to a public factor and addend: ascending along this axis,
+    /// as this node has them.
+    Sorted(usize, NodeId),
+    /// The one at this place, likewise.
+    One(u64, NodeId),
+}
+
+/// Whether a value says how clients compare with one another. Without it entries say nothing of an order but by standing
+/// beside each other: whoever exchanges all that two clients give exchanges their entries, and changes no others, unless
+/// these clients were told apart by place or by a public number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Ranks {
+    No,
+    /// Who is first, or which place one has; a sum over all clients does not say it.
+    Compared,
+    /// Public numbers that differ from client to client took part, so that a sum says it, too.
+    Named,
+    /// It is one of several public numbers, and which one says by whose bit it was chosen.
+    Chosen,
+}
+
+/// By whose data a choice among public numbers falls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Chooser {
+    /// That of this member of a party set.
+    Member(u32, u64),
+    /// That of the client whose data this node is; it is not known which.
+    Picked(NodeId),
+}
+
+/// A public number, as far as it can be told from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Number {
+    /// A constant, by its bits.
+    Constant(u64),
+    /// What a node holds.
+    Of(NodeId),
+}
+
+/// The public numbers that a value is one of: with each, the one client by whose bit it is chosen.
+pub(super) type Choice = BTreeMap<Number, Option<Chooser>>;
+
+impl Flow {
+    pub(super) fn free() -> Flow {
+        Flow {
+            form: Form::Free,
+            inputs: BTreeSet::new(),
+            groups: Vec::new(),
+            fixed: BTreeSet::new(),
+            extra: 0,
+            part: false,
+            bits: None,
+            order: Order::No,
+            ranks: Ranks::No,
+            choice: Choice::new(),
+            divided: false,
+        }
+    }
+
+    pub fn is_free(&self) -> bool {
+        self.form == Form::Free
+    }
+
+    /// Bits, or bits as numbers.
+    pub fn is_bits(&self) -> bool {
+        self.bits.is_some()
+    }
+
+    /// How many bits along an axis are 1.
+    pub(super) fn ones(&self, along: usize) -> Ones {
+        self.bits.filter(|b| b.1 == along).map_or(Ones::ANY, |b| b.0)
+    }
+
+    /// Whether each entry is one client's, chosen by order.
+    pub fn one_by_order(&self) -> bool {
+        self.order != Order::No
+    }
+
+    /// The mask of a sum over clients, also where something was computed of the sum.
+    pub(in super::super) fn masked_sum(&self) -> Option<Mask> {
+        match self.form {
+            Form::Masked(m) => (m.each && self.clients() >= 2).then_some(m),
+            Form::Other(of) => of,
+            Form::Free | Form::Linear => None,
+        }
+    }
+
+    /// Numbers of which nothing is known but whose data they are made of.
+    pub(super) fn plain(self) -> Flow {
+        Flow { order: Order::No, bits: None, choice: Choice::new(), ..self }
+    }
+
+    /// The same bits or numbers as before, in no order: some entries were left out, or multiplied by what may be 0.
+    pub(super) fn fewer(&mut self) {
+        self.part = true;
+        if let Form::Masked(mask) = &mut self.form {
+            mask.ones = mask.ones.fewer();
+        }
+        self.bits = self.bits.map(|(ones, axis)| (ones.fewer(), axis));
+    }
+
+    /// What is said of entries along an axis, where axes are renumbered; of one that has no number, nothing.
+    pub(super) fn renumber(&mut self, to: impl Fn(usize) -> Option<usize>) {
+        if let Order::Sorted(axis, node) = self.order {
+            self.order = to(axis).map_or(Order::No, |a| Order::Sorted(a, node));
+        }
+        if let Some((ones, axis)) = self.bits {
+            self.bits = to(axis).map_or(BITS, |a| Some((ones, a)));
+        }
+    }
+
+    /// Computed from it entry by entry, in no way that is followed further.
+    pub(super) fn other(self) -> Flow {
+        let form = if self.is_free() { Form::Free } else { Form::Other(self.masked_sum()) };
+        Flow { form, ..self.plain() }
+    }
+}
+
+/// Of two aligned values: whatever is computed of both.
+pub(super) fn both(a: &Flow, b: &Flow) -> Flow {
+    let form = match (a.form, b.form) {
+        (Form::Free, Form::Free) => Form::Free,
+        _ => Form::Other(a.masked_sum().or(b.masked_sum())),
+    };
+    let mut f = Flow { form, divided: a.divided || b.divided, ..a.clone().plain() };
+    f.part |= b.part;
+    f.inputs.extend(&b.inputs);
+    f.with_clients(b);
+    f.ranks = a.ranks.max(b.ranks);
+    f
+}
+
+/// Of two aligned values: their sum, or difference.
+pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
+    let f = both(a, b);
+    let form = match (a.form, b.form) {
+        (Form::Free, form) | (form, Form::Free) => form,
+        (Form::Linear, Form::Linear) => Form::Linear,
+        (Form::Other(_), _) | (_, Form::Other(_)) => f.form,
+        (Form::Masked(m), Form::Linear) => Form::Masked(m.beside(b)),
+        (Form::Linear, Form::Masked(m)) => Form::Masked(m.beside(a)),
+        (Form::Masked(m), Form::Masked(n)) => Form::Masked(m.and(n)),
+    };
+    // The middle of an odd number: the same entry twice.
+    let order = match (a.order, b.order) {
+        (x, y) if x == y => x,
+        (x, Order::No) if b.is_free() => x,
+        (Order::No, y) if a.is_free() => y,
+        _ => Order::No,
+    };
+    // What is added counts where either does.
+    let part = (a.part || a.is_free()) && (b.part || b.is_free()) && f.part;
+    Flow { form, order, part, ..f }
+}
+
+impl Mask {
+    /// Of a sum of the masked one and another, in which all count.
+    fn beside(self, linear: &Flow) -> Mask {
+        let least = if linear.clients() > 1 { self.ones.least } else { 0 };
+        Mask { ones: Ones { least, ..Ones::ANY }, ..self }
+    }
+
+    /// Of a sum of two masked ones.
+    fn and(self, b: Mask) -> Mask {
+        let same = self.by.is_some() && self.by == b.by;
+        let most = if same { self.ones.most } else { self.ones.most.saturating_add(b.ones.most) };
+        Mask {
+            bit: self.bit && b.bit,
+            each: self.each || b.each,
+            ones: Ones { most, least: self.ones.least.min(b.ones.least) },
+            zero: self.zero && b.zero,
+            computed: self.computed || b.computed,
+            alone: self.alone || b.alone,
+            by: self.by.filter(|_| same),
+        }
+    }
+}
