@@ -1,5 +1,5 @@
 //! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a
-//! malicious party (`ahead`).
+//! malicious party (`masked_exchange`).
 //!
 //! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
 //! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
