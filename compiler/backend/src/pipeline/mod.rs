@@ -178,7 +178,7 @@ impl Alternative {
 /// chosen for.
 fn weight(cut: Option<Cut>, circuit: &Circuit, options: Options) -> (u32, u64) {
     let tuning = options.target.family().tuning();
-    (u32::MAX - cut.map_or(u32::MAX, |c| c.top), cost::effort(circuit, tuning))
+    (u32::MAX - cut.map_or(u32::MAX, |c| c.top), cost::nanoseconds_of_work(circuit, tuning))
 }
 
 /// Compiles a typed program.
