@@ -3,6 +3,7 @@
 use crate::units::{bytes, count, error, per_party, range, taken};
 use slvr_compiler::cost::{LineRow, mean_party};
 use slvr_compiler::diagnostic::rounding::at_most;
+use slvr_compiler::passes::FRACTION;
 use slvr_compiler::pipeline::privacy;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::precision::PrecisionRow;
@@ -108,7 +109,7 @@ pub fn certificate(c: &Certificate) -> Vec<Proven> {
         ("precision", vec![row])
     }));
     rows.extend(c.kept.iter().map(|k| {
-        ("precision", vec![format!("{} has 16 fraction bits, as others: {}", k.input, k.why)])
+        ("precision", vec![format!("{} has {FRACTION} fraction bits, as others: {}", k.input, k.why)])
     }));
     rows.extend(c.privacy.iter().map(|p| ("noise", privacy::lines(p))));
     let rings = c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, "")));
