@@ -276,9 +276,10 @@ impl Node {
                 Phase::Open | Phase::Closed | Phase::Aborted if !begun => {
                     self.store.forget_round(key).map_err(stored)
                 }
-                phase => {
-                    Err(StepError::OutOfOrder { phase, what: "something was submitted to it already" })
-                }
+                phase => Err(StepError::OutOfOrder {
+                    phase,
+                    what: "something was submitted to it already",
+                }),
             }
         });
         if done.is_ok() {

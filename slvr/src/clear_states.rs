@@ -85,7 +85,8 @@ pub fn read(circuit: &Circuit, file: &Path) -> Result<States> {
         None => 1,
         Some(n) => n.parse().about(|| format!("{at}: `{ROUNDS}` is no number of rounds"))?,
     };
-    let values: StateValues = tensors.into_iter().map(|(name, t)| (name, t.data.to_f64())).collect();
+    let values: StateValues =
+        tensors.into_iter().map(|(name, t)| (name, t.data.to_f64())).collect();
     for input in declared() {
         let of_input = values.get(&input.name).into_iter().flatten();
         if !of_input.copied().all(|x| is_kept(input, x)) {

@@ -167,7 +167,8 @@ impl Uploads {
                     self.begin(node, &place, (&known.full, enrolled), manifest)
                 }
                 Err(_) => {
-                    let why = "a piece of this client's submission is being read: ask for its state";
+                    let why =
+                        "a piece of this client's submission is being read: ask for its state";
                     refused(409, Code::Busy, why)
                 }
             };
@@ -424,7 +425,8 @@ fn takes(node: &Node, round: &Round, manifest: &Manifest) -> Result<Arc<Known>, 
         return refused(409, Code::Circuit, why);
     }
     if manifest.opening != spec.digest() {
-        let why = "the submission is for another opening of the round: ask all three nodes for it again";
+        let why =
+            "the submission is for another opening of the round: ask all three nodes for it again";
         return refused(409, Code::Opening, why);
     }
     Ok(known)

@@ -109,7 +109,10 @@ pub fn certificate(c: &Certificate) -> Vec<Proven> {
         ("precision", vec![row])
     }));
     rows.extend(c.kept.iter().map(|k| {
-        ("precision", vec![format!("{} has {FRACTION} fraction bits, as others: {}", k.input, k.why)])
+        (
+            "precision",
+            vec![format!("{} has {FRACTION} fraction bits, as others: {}", k.input, k.why)],
+        )
     }));
     rows.extend(c.privacy.iter().map(|p| ("noise", privacy::lines(p))));
     let rings = c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, "")));

@@ -109,7 +109,8 @@ pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Ve
     let mut fronts: Vec<Result<Front, Vec<Diagnostic>>> =
         programs.par_iter().map(|p| Front::of(*p)).collect();
     // The inputs are those of the largest number that there is.
-    let first = fronts.iter().rev().find_map(|f| f.as_ref().ok().map(|f| f.unscaled.inputs.clone()));
+    let first =
+        fronts.iter().rev().find_map(|f| f.as_ref().ok().map(|f| f.unscaled.inputs.clone()));
     let Some(first) = first else {
         return (None, fronts.into_iter().map(|f| f.map(|_| ())).collect());
     };

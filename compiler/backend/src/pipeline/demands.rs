@@ -82,7 +82,8 @@ fn named_value(
     alone.body.push(reveal(program, var));
     let built = build::build(&alone, sources)?;
     let graph = passes::run(&built, |_, _| {}).map_err(|d| vec![*d])?;
-    let fitted = saturation::fit(&Basis::new(&graph, stated), coarse_guards, 128).map_err(|d| vec![*d])?;
+    let fitted =
+        saturation::fit(&Basis::new(&graph, stated), coarse_guards, 128).map_err(|d| vec![*d])?;
     let mut inputs = input_errors(&fitted.graph, coarse_guards);
     let unit = (-f64::from(passes::FRACTION)).exp2();
     for (error, fine) in inputs.iter_mut().zip(&optimised.inputs) {
