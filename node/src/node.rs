@@ -249,7 +249,7 @@ impl Node {
             match self.round(key).filter(|r| r.spec.digest() == *opening) {
                 Some(round) if round.phase != Phase::Aborted => {
                     let what = "it was open at all nodes";
-                    return Err(StepError::Order { phase: round.phase, what });
+                    return Err(StepError::OutOfOrder { phase: round.phase, what });
                 }
                 found => {
                     if !withdrawn.contains(opening) {
@@ -268,7 +268,7 @@ impl Node {
             let stored = |e: StoreError| StepError::Store(e.to_string());
             if round.spec.digest() != *opening {
                 let what = "it has another opening than the one that is withdrawn";
-                return Err(StepError::Order { phase: round.phase, what });
+                return Err(StepError::OutOfOrder { phase: round.phase, what });
             }
             let begun =
                 round.erased || round.attempt > 0 || self.store.count_of(key).map_err(stored)? > 0;
@@ -276,9 +276,10 @@ impl Node {
                 Phase::Open | Phase::Closed | Phase::Aborted if !begun => {
                     self.store.forget_round(key).map_err(stored)
                 }
-                phase => {
-                    Err(StepError::Order { phase, what: "something was submitted to it already" })
-                }
+                phase => Err(StepError::OutOfOrder {
+                    phase,
+                    what: "something was submitted to it already",
+                }),
             }
         });
         if done.is_ok() {

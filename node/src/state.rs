@@ -412,7 +412,7 @@ const COMPUTED: &str = "this node has computed the result, and node 0 may releas
 pub enum StepError {
     /// Not from where the round stands.
     #[error("the round is {phase}: {what}")]
-    Order { phase: Phase, what: &'static str },
+    OutOfOrder { phase: Phase, what: &'static str },
     /// Fewer clients than the minimum.
     #[error("{}, and the minimum is {minimum}", counted(*found, "client counts", "clients count"))]
     Minimum { found: u64, minimum: u64 },
@@ -579,7 +579,7 @@ impl Round {
     }
 
     fn refused(&self, what: &'static str) -> Result<bool, StepError> {
-        Err(StepError::Order { phase: self.phase, what })
+        Err(StepError::OutOfOrder { phase: self.phase, what })
     }
 
     fn close(&mut self, now: u64) -> Result<bool, StepError> {

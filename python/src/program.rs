@@ -218,8 +218,8 @@ impl Program {
             let encoded = Encoded::new(circuit, &inputs).map_err(|e| Arrays::locate(circuit, e))?;
             stand_in(circuit, &mut inputs);
             let mut states = States::default();
-            let from = ((&inputs, encoded), (drawn.as_slice(), seed));
-            let outputs = eval::evaluate(&cohort.loaded, how, from.0, from.1, &mut states)?;
+            let (given, coins) = ((&inputs, encoded), (drawn.as_slice(), seed));
+            let outputs = eval::evaluate(&cohort.loaded, how, given, coins, &mut states)?;
             Ok((cohort, unusable, outputs, drawn))
         })?;
         let drawn: Vec<String> = drawn.iter().map(|c| format!("{c:032x}")).collect();

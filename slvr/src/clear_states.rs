@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Numbers by the name of their state.
-pub type Numbers = BTreeMap<String, Vec<f64>>;
+pub type StateValues = BTreeMap<String, Vec<f64>>;
 
 /// Has a circuit begin with these states; one that is not among them begins as it declares.
-pub fn put(circuit: &Circuit, inputs: &mut Encoded, states: &Numbers) {
+pub fn put(circuit: &Circuit, inputs: &mut Encoded, states: &StateValues) {
     for (i, input) in circuit.states() {
         let (ty, frac) = (circuit.ty(input.value), tensors::frac(input));
         if let Some(x) = states.get(&input.name) {
@@ -28,7 +28,7 @@ pub fn put(circuit: &Circuit, inputs: &mut Encoded, states: &Numbers) {
 }
 
 /// States as numbers, of words by the number of the input.
-pub fn numbers(circuit: &Circuit, words: &BTreeMap<usize, Data>) -> Numbers {
+pub fn numbers(circuit: &Circuit, words: &BTreeMap<usize, Data>) -> StateValues {
     let one = |(i, input): (usize, &Input)| {
         let (k, frac) = (circuit.ty(input.value).bits(), tensors::frac(input));
         let words = words.get(&i).map_or(Vec::new(), Data::to_u128s);
@@ -44,7 +44,7 @@ pub fn numbers(circuit: &Circuit, words: &BTreeMap<usize, Data>) -> Numbers {
 /// The states that an evaluation in the clear begins with.
 #[derive(Debug, Default)]
 pub struct States {
-    pub values: Numbers,
+    pub values: StateValues,
     /// Rounds before.
     pub rounds: u64,
 }
@@ -85,7 +85,8 @@ pub fn read(circuit: &Circuit, file: &Path) -> Result<States> {
         None => 1,
         Some(n) => n.parse().about(|| format!("{at}: `{ROUNDS}` is no number of rounds"))?,
     };
-    let values: Numbers = tensors.into_iter().map(|(name, t)| (name, t.data.to_f64())).collect();
+    let values: StateValues =
+        tensors.into_iter().map(|(name, t)| (name, t.data.to_f64())).collect();
     for input in declared() {
         let of_input = values.get(&input.name).into_iter().flatten();
         if !of_input.copied().all(|x| is_kept(input, x)) {

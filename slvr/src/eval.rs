@@ -74,7 +74,7 @@ fn seed_of_round(seed: u64, rounds: u64) -> u64 {
 }
 
 /// What is revealed, and the states of the next round.
-type Evaluated = (Vec<Revealed>, clear_states::Numbers);
+type Evaluated = (Vec<Revealed>, clear_states::StateValues);
 
 fn exact(
     circuit: &Circuit,

@@ -79,6 +79,11 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     prepare(path, bytes, false)?.commit()
 }
 
+/// [`write()`] of a secret: nobody but its owner may read what was not there.
+pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
+    prepare(path, bytes, true)?.commit()
+}
+
 /// Writes another text into a file that somebody wrote: one that is read-only is refused, its byte order mark stays,
 /// and so does what else it is named.
 ///
@@ -112,11 +117,6 @@ fn has_other_names(path: &Path) -> bool {
     return fs::metadata(path).is_ok_and(|there| std::os::unix::fs::MetadataExt::nlink(&there) > 1);
     #[cfg(not(unix))]
     return false;
-}
-
-/// [`write()`] of a secret: nobody but its owner may read what was not there.
-pub fn write_secret(path: &Path, bytes: &[u8]) -> Result<()> {
-    prepare(path, bytes, true)?.commit()
 }
 
 /// Refuses to write over what is read.

@@ -63,7 +63,7 @@ fn unnamed(program: &Program, range: &Range) -> String {
 
 /// How a program is compiled for each number of clients.
 #[derive(Clone)]
-pub struct Numbers {
+pub struct ByClients {
     build: Build,
     /// The texts of the program and of its models, as they were read. They may be changed meanwhile.
     texts: Sources,
@@ -73,7 +73,7 @@ pub struct Numbers {
     pub clients: Clients,
 }
 
-impl Numbers {
+impl ByClients {
     /// Compiles a program for every number of clients; `keep` says what to keep of each circuit.
     ///
     /// # Errors
@@ -83,7 +83,7 @@ impl Numbers {
         build: &Build,
         range: &Range,
         keep: impl Fn(&Compiled) -> T + Sync,
-    ) -> Result<(Numbers, BTreeMap<u64, T>)> {
+    ) -> Result<(ByClients, BTreeMap<u64, T>)> {
         let Range { size, least, all } = range.clone().counted().map_err(Usage)?;
         let size = match size {
             Some(size) => size,
@@ -135,7 +135,7 @@ impl Numbers {
             {
                 let (texts, coarser) = (one.sources.clone(), coarser(one, &encoding));
                 let clients = Clients { size, range: (least, all), without, coarser };
-                return Ok((Numbers { build: build.clone(), texts, encoding, clients }, kept));
+                return Ok((ByClients { build: build.clone(), texts, encoding, clients }, kept));
             }
         }
     }

@@ -5,7 +5,7 @@ use crate::clients::{Clients, Range};
 use crate::error::{Error, Result, Usage};
 use crate::net;
 use crate::notes::silent;
-use crate::numbers::{self, Numbers};
+use crate::numbers::{self, ByClients};
 use crate::program::{self, Sizes};
 use crate::units::size;
 use slvr_circuit::{Circuit, artifact};
@@ -30,7 +30,7 @@ impl Compile for Compiler {
             return Ok(Circuits { all, fewer: BTreeMap::new(), none, make });
         };
         let keep = |c: &pipeline::Compiled| Summary::of(&compiled(c.circuit.clone(), false), set);
-        let (numbers, kept) = Numbers::of(&build, &range, keep).map_err(|e| e.to_string())?;
+        let (numbers, kept) = ByClients::of(&build, &range, keep).map_err(|e| e.to_string())?;
         if let Some(why) = numbers.clients.without.get(&range.all) {
             return Err(why.clone());
         }
@@ -48,7 +48,7 @@ pub fn clients(task: &Task) -> Result<Option<Clients>> {
     let build = build(task)?;
     let (range, ..) = numbers_of(task, &build)?;
     let Some(range) = range else { return Ok(None) };
-    let (numbers, _) = Numbers::of(&build, &range, |_| ())?;
+    let (numbers, _) = ByClients::of(&build, &range, |_| ())?;
     match numbers.clients.without.get(&range.all) {
         Some(why) => Err(Error::Input(why.clone())),
         None => Ok(Some(numbers.clients)),

@@ -1,6 +1,6 @@
 //! Numbers for people.
 
-use slvr_compiler::cost::{NetProfile, mean};
+use slvr_compiler::cost::{NetProfile, mean_party};
 use slvr_compiler::diagnostic::rounding::upward;
 use slvr_compiler::report::certificate::CutRow;
 
@@ -93,7 +93,7 @@ pub fn bytes_unit(most: f64) -> (f64, &'static str) {
 
 /// Bytes of one party: the mean of the three.
 pub fn per_party(by_party: [u64; 3]) -> String {
-    bytes(mean(by_party))
+    bytes(mean_party(by_party))
 }
 
 /// A duration, in three digits.

@@ -215,15 +215,12 @@ fn raw(_: bool, text: &[u8]) {
 /// Prints an error and says which exit status it has.
 pub fn report(error: &anyhow::Error, json: bool) -> ExitCode {
     let known = error.downcast_ref::<Error>();
-    let run = |e: &(dyn std::error::Error + 'static)| {
+    let is_aborted = |e: &(dyn std::error::Error + 'static)| {
+        let call = e.downcast_ref::<slvr_node::client::CallError>();
         e.downcast_ref::<RunError>().is_some_and(|r| !matches!(r, RunError::Input(_)))
+            || call.is_some_and(slvr_node::client::CallError::is_aborted)
     };
-    let aborted = known.is_some_and(Error::is_aborted) || error.chain().any(run);
-    let aborted = aborted
-        || error.chain().any(|e| {
-            let call = e.downcast_ref::<slvr_node::client::CallError>();
-            call.is_some_and(slvr_node::client::CallError::is_aborted)
-        });
+    let aborted = known.is_some_and(Error::is_aborted) || error.chain().any(is_aborted);
     let usage = error.is::<Usage>() || matches!(known, Some(Error::Usage(_)));
     let code = match aborted {
         true => 3,

@@ -1,4 +1,4 @@
-//! Comparisons of secret numbers of 52 bits, added up, against a malicious party and beside it, in turns, among parties that
+//! Comparisons of secret numbers, whose differences have 52 bits, added up, against a malicious party and beside it, in turns, among parties that
 //! follow the protocol. Prints a Markdown table: seconds are medians of five, after one run that is not counted.
 //! `cargo bench -p slvr-tests --bench comparisons`; an argument after `--` is the number of comparisons.
 

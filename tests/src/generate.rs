@@ -150,64 +150,12 @@ pub fn program(choices: &[u8]) -> Generated {
     g.d = 1 + u64::from(g.below(4));
     g.k = 1 + u64::from(g.below(g.m as u8 - 1));
     g.tiny = TINY[usize::from(g.extra(TINY.len() as u8))];
-    // States first: what is computed may read them. Their ends are no multiples of what is stored.
-    let mut states = String::new();
-    for n in 0..g.extra(3) {
-        let (name, start) = (format!("h{n}"), ["0", "1.25", "-2"][usize::from(g.below(3))]);
-        let _ = writeln!(states, "    state {name}: secret fix[m] in -2.5..3.25 = {start};");
-        g.states.push(Num { text: name, size: 3.25, bits: STATE_BITS });
-    }
-    if g.extra(4) == 1 {
-        let _ = writeln!(states, "    state seen: secret bit[m] = {};", g.below(2));
-        g.bit_states.push("seen".into());
-    }
-    if g.extra(4) == 1 {
-        let _ = writeln!(states, "    state kept: secret weights Tiny in -2.5..2.25 = 0.5;");
-        g.kept = Some("kept".into());
-    }
-    let mut lets = String::new();
-    let mut reveals = String::new();
-    for n in 0..1 + g.below(4) {
-        match g.below(5) {
-            0..=2 => {
-                let v = g.vector();
-                let _ = writeln!(lets, "    let a{n} = {};", v.text);
-                let _ = writeln!(reveals, "    reveal a{n} to Server as a{n};");
-                g.nums.push(Num { text: format!("a{n}"), ..v });
-            }
-            _ => {
-                let v = g.bit_vector();
-                let _ = writeln!(lets, "    let p{n} = {v};");
-                let _ = writeln!(reveals, "    reveal p{n} to Server as p{n};");
-                g.bits.push(format!("p{n}"));
-            }
-        }
-    }
-    for n in 0..g.extra(3) {
-        let (text, v) = g.of_several(n);
-        lets += &text;
-        let _ = writeln!(reveals, "    reveal [{}[o] for o in Client] to Server as r{n};", v.text);
-        g.nums.push(v);
-    }
-    for state in g.states.clone() {
-        let (text, v) = g.stored(&state.text);
-        lets += &text;
-        let _ = writeln!(reveals, "    store {v} as {};", state.text);
-    }
-    for state in g.bit_states.clone() {
-        let v = g.bit_vector();
-        let _ = writeln!(reveals, "    store {v} as {state};");
-    }
-    if let Some(kept) = g.kept.clone() {
-        let value = match g.below(4) {
-            0 => "sum(u)".into(),
-            // Half of it once more would have one bit more in each round.
-            1 => format!("select({kept} > 1, min(u), {kept} + 0.25)"),
-            2 => format!("max(u) - {kept}"),
-            _ => format!("weights Tiny(min([{kept}[t], max(u)[t]]) for t in Tiny)"),
-        };
-        let _ = writeln!(reveals, "    store {value} as {kept};");
-    }
+    // What is computed may read states.
+    let states = g.declared_states();
+    let (mut lets, mut reveals) = g.definitions();
+    let (stored, stores) = g.stored_states();
+    lets += &stored;
+    reveals += &stores;
     if g.extra(3) == 1 {
         let v = g.num(2, "o");
         let _ = writeln!(reveals, "    reveal {} to Client[o] as own;", v.text);
@@ -253,6 +201,79 @@ impl Gen<'_> {
     /// The same of what short strings have none of.
     fn extra(&mut self, n: u8) -> u8 {
         if self.more { self.below(n) } else { 0 }
+    }
+
+    /// Declarations of states. Their ends are no multiples of what is stored.
+    fn declared_states(&mut self) -> String {
+        let mut states = String::new();
+        for n in 0..self.extra(3) {
+            let (name, start) = (format!("h{n}"), ["0", "1.25", "-2"][usize::from(self.below(3))]);
+            let _ = writeln!(states, "    state {name}: secret fix[m] in -2.5..3.25 = {start};");
+            self.states.push(Num { text: name, size: 3.25, bits: STATE_BITS });
+        }
+        if self.extra(4) == 1 {
+            let _ = writeln!(states, "    state seen: secret bit[m] = {};", self.below(2));
+            self.bit_states.push("seen".into());
+        }
+        if self.extra(4) == 1 {
+            let _ = writeln!(states, "    state kept: secret weights Tiny in -2.5..2.25 = 0.5;");
+            self.kept = Some("kept".into());
+        }
+        states
+    }
+
+    /// Definitions, and the reveals of what they define.
+    fn definitions(&mut self) -> (String, String) {
+        let (mut lets, mut reveals) = (String::new(), String::new());
+        for n in 0..1 + self.below(4) {
+            match self.below(5) {
+                0..=2 => {
+                    let v = self.vector();
+                    let _ = writeln!(lets, "    let a{n} = {};", v.text);
+                    let _ = writeln!(reveals, "    reveal a{n} to Server as a{n};");
+                    self.nums.push(Num { text: format!("a{n}"), ..v });
+                }
+                _ => {
+                    let v = self.bit_vector();
+                    let _ = writeln!(lets, "    let p{n} = {v};");
+                    let _ = writeln!(reveals, "    reveal p{n} to Server as p{n};");
+                    self.bits.push(format!("p{n}"));
+                }
+            }
+        }
+        for n in 0..self.extra(3) {
+            let (text, v) = self.of_several(n);
+            lets += &text;
+            let _ =
+                writeln!(reveals, "    reveal [{}[o] for o in Client] to Server as r{n};", v.text);
+            self.nums.push(v);
+        }
+        (lets, reveals)
+    }
+
+    /// What is stored of each state: definitions, and the stores.
+    fn stored_states(&mut self) -> (String, String) {
+        let (mut lets, mut stores) = (String::new(), String::new());
+        for state in self.states.clone() {
+            let (text, v) = self.stored(&state.text);
+            lets += &text;
+            let _ = writeln!(stores, "    store {v} as {};", state.text);
+        }
+        for state in self.bit_states.clone() {
+            let v = self.bit_vector();
+            let _ = writeln!(stores, "    store {v} as {state};");
+        }
+        if let Some(kept) = self.kept.clone() {
+            let value = match self.below(4) {
+                0 => "sum(u)".into(),
+                // Half of it once more would have one bit more in each round.
+                1 => format!("select({kept} > 1, min(u), {kept} + 0.25)"),
+                2 => format!("max(u) - {kept}"),
+                _ => format!("weights Tiny(min([{kept}[t], max(u)[t]]) for t in Tiny)"),
+            };
+            let _ = writeln!(stores, "    store {value} as {kept};");
+        }
+        (lets, stores)
     }
 
     fn var(&mut self, stem: &str) -> String {

@@ -1,8 +1,8 @@
 //! What the end-to-end tests share: compiling, inputs from a seed, and the five ways to evaluate a
 //! predicate, from floating point to three parties. [`agree`] compares the last with the first,
 //! [`accuracy`] trained models with floating point, [`generate`] makes random programs
-//! that are exact, [`inexact`] those that round, [`long`] runs many of them, [`margins`] tells how near
-//! their decisions are.
+//! that are exact, [`inexact`] those that round, [`means`] those of weighted means, [`long`] runs many of
+//! them, [`margins`] tells how near their decisions are.
 
 pub mod accuracy;
 pub mod agree;
@@ -296,7 +296,7 @@ impl Case {
         self.floating_round(inputs, coins).outputs
     }
 
-    /// The same, with the states after it.
+    /// The program in floating point, with the states after the round.
     pub fn floating_round(&self, inputs: &Inputs, coins: &[u128]) -> Round {
         let map = |m: &BTreeMap<String, RawTensor>| {
             let tensor = |t: &RawTensor| Tensor { shape: t.shape.clone(), data: t.data.to_f64() };
@@ -334,7 +334,7 @@ impl Case {
         self.graph_round(graph, inputs, coins).outputs
     }
 
-    /// The same, with the states after it.
+    /// A graph in floating point, with the states after the round.
     pub fn graph_round(
         &self,
         graph: &slvr_compiler::graph::Graph,
@@ -351,7 +351,7 @@ impl Case {
         self.exact_round(inputs, coins).outputs
     }
 
-    /// The same, with the states after it.
+    /// The final graph in ring arithmetic, with the states after the round.
     pub fn exact_round(&self, inputs: &Inputs, coins: &[u128]) -> Round {
         let draw = committees(coins);
         let graph = &self.compiled.optimised;
@@ -385,7 +385,7 @@ impl Case {
         self.evaluated_round(of, inputs, coins, seed).0
     }
 
-    /// The same, with the states after it as words.
+    /// As [`Case::evaluated`], with the states after the round as words.
     pub fn evaluated_round(
         &self,
         of: &Evaluator<'_>,

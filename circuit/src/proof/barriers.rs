@@ -47,7 +47,7 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
             *place = Some(&i.op);
         }
     }
-    let mut find = Find {
+    let mut find = BarrierSearch {
         circuit,
         repeated: Speculation::of(circuit),
         defs,
@@ -142,7 +142,7 @@ fn opened(layer: &Layer) -> impl Iterator<Item = &Instr> {
 }
 
 /// What is found of a circuit before statements are.
-pub(super) struct Find<'a> {
+pub(super) struct BarrierSearch<'a> {
     pub(super) circuit: &'a Circuit,
     /// The layers that may be repeated.
     repeated: Option<Speculation>,
@@ -169,7 +169,7 @@ pub(super) struct Find<'a> {
     planes: Cell<u64>,
 }
 
-impl<'a> Find<'a> {
+impl<'a> BarrierSearch<'a> {
     /// Refuses long rows of instructions that turn one value into another.
     fn shallow(&self) -> Result<(), Unproven> {
         let mut depth = vec![0u32; self.circuit.types.len()];

@@ -1,11 +1,11 @@
 //! Statements of what an owner inputs: how it is made of parts of replicated values that it knows.
 
-use super::barriers::{Find, is_linear};
+use super::barriers::{BarrierSearch, is_linear};
 use super::claim::{Bits, Own};
 use crate::{Hold, Op, ValueId};
 use std::collections::HashMap;
 
-impl Find<'_> {
+impl BarrierSearch<'_> {
     /// What an owner computes.
     pub(super) fn own(&self, a: ValueId) -> Result<Own, &'static str> {
         if let Some(Op::Thermometer { x, blocks }) = self.op(a) {

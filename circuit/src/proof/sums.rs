@@ -1,13 +1,13 @@
 //! Statements of what is reshared and exchanged: sums of products of replicated values, and of these with what two parties know.
 
-use super::barriers::Find;
+use super::barriers::BarrierSearch;
 use super::claim::{Claim, Parted, Pooled, Term};
 use crate::{Hold, Op, ValueId};
 
 /// Products that are added up to one word before it is exchanged, at most: each place in a sum is a column of its own.
 const MOST_POOLED: usize = 1 << 10;
 
-impl Find<'_> {
+impl BarrierSearch<'_> {
     /// What a reshared value is made of.
     pub(super) fn additive(&self, z: ValueId) -> Result<Claim, &'static str> {
         let rep = |v: &ValueId| self.holds(*v, Hold::Rep);

@@ -184,7 +184,7 @@ impl Typed {
                     ));
                 }
                 if let Some(r) = rows.iter().find(|r| r.line == line && r.rounds > 0) {
-                    let bytes = cost::mean(r.bytes);
+                    let bytes = cost::mean_party(r.bytes);
                     let waits = r.critical;
                     facts.cost = Some(format!(
                         "{bytes} bytes by each party in {} rounds, {waits} of them waited for",

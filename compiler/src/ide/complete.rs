@@ -11,8 +11,8 @@ use crate::source::FileId;
 use crate::syntax::ast::ItemKind;
 use crate::syntax::lexer::lex;
 use crate::syntax::signature;
-use crate::syntax::token::Token;
-use crate::types::layer;
+use crate::syntax::token::{ITEM_WORDS, STATEMENT_WORDS, Token};
+use crate::types::{layer, model};
 use std::collections::BTreeSet;
 
 /// What a completion is.
@@ -44,20 +44,8 @@ pub struct Completion {
     pub doc: String,
 }
 
-/// Words that begin an item.
-const ITEMS: &[&str] = &["block", "const", "fn", "model", "predicate", "use"];
-/// Words that begin a statement of a predicate.
-const STATEMENTS: &[&str] =
-    &["input", "let", "parties", "require", "reveal", "sample", "state", "store"];
 const EXPRESSIONS: &[&str] = &["for", "if", "in", "iterate", "weights"];
 const TYPES: &[&str] = &["bit", "fix", "int", "public", "secret", "weights"];
-/// What follows a point.
-const FIELDS: &[(&str, &str)] = &[
-    ("classes", "the number of outputs of a model"),
-    ("len", "the number of weights of a model, or of entries of a tensor"),
-    ("shape", "the shape of a model's input, or of a tensor"),
-    ("tensors", "the number of tensors of a model's weights"),
-];
 
 /// What is being written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,13 +98,14 @@ impl Document {
         let mut out = Vec::new();
         match before.place {
             Place::New => {}
-            Place::Item => words(ITEMS, &mut out),
-            Place::Statement => words(STATEMENTS, &mut out),
+            // Only the library has an `extern fn`.
+            Place::Item => words(ITEM_WORDS.iter().filter(|w| **w != "extern"), &mut out),
+            Place::Statement => words(STATEMENT_WORDS, &mut out),
             Place::Type => {
                 words(TYPES, &mut out);
                 self.items(&|kind| kind == CompletionKind::Type, &mut out);
             }
-            Place::Field => out.extend(FIELDS.iter().map(|(name, about)| {
+            Place::Field => out.extend(model::FIELDS.iter().map(|(name, about)| {
                 entry(CompletionKind::Field, name, about.to_string(), String::new())
             })),
             Place::Import => imports(&before.words, &mut out),
@@ -186,11 +175,11 @@ fn entry(kind: CompletionKind, name: &str, detail: String, doc: String) -> Compl
     Completion { kind, label: name.to_owned(), insert: name.to_owned(), detail, doc }
 }
 
-fn words(all: &[&str], out: &mut Vec<Completion>) {
+fn words<'w>(all: impl IntoIterator<Item = &'w &'w str>, out: &mut Vec<Completion>) {
     let word = |w: &&str| {
         entry(CompletionKind::Keyword, w, "a word of the language".into(), String::new())
     };
-    out.extend(all.iter().map(word));
+    out.extend(all.into_iter().map(word));
 }
 
 /// Layers of the compiler, and blocks of `std`.

@@ -5,6 +5,7 @@ pub use crate::syntax::scopes::DefKind;
 use crate::syntax::scopes::{Depth, Scopes, Used};
 use crate::syntax::{Given, ast::*};
 use crate::types::layer::Rule;
+use crate::types::model;
 use std::collections::BTreeMap;
 
 /// Index into [`Names::defs`].
@@ -311,11 +312,11 @@ impl Scopes for Resolver {
     }
 
     fn depth(&self) -> Depth {
-        (self.scope.len(), 0)
+        Depth { known: self.scope.len(), later: 0 }
     }
 
-    fn leave(&mut self, (known, _): Depth) {
-        self.scope.truncate(known);
+    fn leave(&mut self, depth: Depth) {
+        self.scope.truncate(depth.known);
     }
 
     fn bounded(&mut self, name: &str, span: Span) {
@@ -364,11 +365,10 @@ impl Scopes for Resolver {
             }
             ExprKind::Field(a, field) => {
                 self.expr(a);
-                let target = match field.name.as_str() {
-                    "shape" | "classes" | "len" | "tensors" => builtin(&field.name),
-                    _ => None,
-                };
-                let target = target.map_or(Target::Word(Word::Field), |b| Target::Builtin(b.name));
+                let target = Some(&field.name).filter(|name| model::is_field(name));
+                let target = target
+                    .and_then(|name| builtin(name))
+                    .map_or(Target::Word(Word::Field), |b| Target::Builtin(b.name));
                 self.names.refs.push((field.span, target));
             }
             _ => self.inside(e),

@@ -5,9 +5,10 @@ use super::names::{DefKind, Target, Word as Bare};
 use super::position::Range;
 use crate::source::{FileId, Span};
 use crate::syntax::KEYWORDS;
-use crate::syntax::ast::ItemKind;
+use crate::syntax::ast::{Demanded, ItemKind};
 use crate::syntax::lexer::lex;
 use crate::syntax::token::Token as Word;
+use crate::types::model;
 
 /// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,8 +108,8 @@ impl Document {
                 ItemKind::Fn(_) => TokenKind::Function,
                 _ => TokenKind::Type,
             },
-            Target::Builtin("shape" | "classes" | "len" | "tensors") => TokenKind::Property,
-            Target::Builtin("failure" | "error" | "epsilon" | "cut") => TokenKind::Function,
+            Target::Builtin(name) if model::is_field(name) => TokenKind::Property,
+            Target::Builtin(name) if Demanded::named(name).is_some() => TokenKind::Function,
             Target::Builtin(_) => TokenKind::Type,
             Target::Word(Bare::Library) => TokenKind::Namespace,
             Target::Word(Bare::Size) => TokenKind::Parameter,

@@ -33,7 +33,7 @@ impl Caller {
             let asked = (told.task.as_str(), told.round) == (task, round);
             if asked { Ok(told) } else { Err(odd(node)) }
         };
-        together(self.all(of)?)
+        put_together(self.all(of)?)
     }
 
     /// Has all nodes erase what a round reveals to this caller.
@@ -51,7 +51,7 @@ fn odd(node: usize) -> CallError {
 }
 
 /// Puts together what the three nodes tell.
-fn together(told: [Revealing; 3]) -> Result<Fetched, CallError> {
+fn put_together(told: [Revealing; 3]) -> Result<Fetched, CallError> {
     let about = |t: &Revealing| Revealing { outputs: Vec::new(), ..t.clone() };
     for (node, other) in told.iter().enumerate() {
         if about(other) != about(&told[0]) || other.outputs.len() != told[0].outputs.len() {

@@ -274,48 +274,58 @@ impl NodeConfig {
     /// A file that cannot be read or that says something that cannot be.
     pub fn read(path: &Path) -> Result<NodeConfig, ConfigError> {
         let mut config: NodeConfig = read_toml(path)?;
-        let wrong = |why: &str| Err(content(path, why));
-        if config.node.len() != 3 || config.party > 2 {
+        if let Some(why) = config.wrong() {
+            return Err(content(path, why));
+        }
+        config.path = path.to_path_buf();
+        config.place(path.parent().unwrap_or(Path::new("")));
+        Ok(config)
+    }
+
+    /// What it says that cannot be.
+    fn wrong(&self) -> Option<String> {
+        let wrong = |why: &str| Some(why.to_string());
+        if self.node.len() != 3 || self.party > 2 {
             return wrong(
                 "there are three nodes: `party` is 0, 1 or 2, and [[node]] stands three times",
             );
         }
-        if let Some(why) = config.limits.wrong() {
-            return wrong(&why);
+        if let Some(why) = self.limits.wrong() {
+            return Some(why);
         }
-        if config.node.iter().any(|n| n.certificates.is_empty()) {
+        if self.node.iter().any(|n| n.certificates.is_empty()) {
             return wrong("each [[node]] needs at least one of `certificates`");
         }
-        let twice = twice("node", config.node.iter().map(|n| (Some(&n.address), &n.certificates)));
-        if let Some(why) = twice.or_else(|| workers::wrong(&config.worker, &config.node)) {
-            return wrong(&why);
+        let twice = twice("node", self.node.iter().map(|n| (Some(&n.address), &n.certificates)));
+        if let Some(why) = twice.or_else(|| workers::wrong(&self.worker, &self.node)) {
+            return Some(why);
         }
         let divided = |t: &&Task| t.workers && t.security.as_deref() == Some("malicious");
-        if let Some(task) = config.task.iter().find(divided) {
-            return wrong(&format!(
+        if let Some(task) = self.task.iter().find(divided) {
+            return Some(format!(
                 "[[task]] `{}`: workers cannot compute ranges of a circuit against a malicious party: leave out `workers = true`, or `security`",
                 task.name
             ));
         }
-        let mut names: Vec<&str> = config.task.iter().map(|t| t.name.as_str()).collect();
+        let mut names: Vec<&str> = self.task.iter().map(|t| t.name.as_str()).collect();
         names.sort_unstable();
         if names.windows(2).any(|n| n[0] == n[1]) {
             return wrong("two [[task]] have the same name");
         }
         if let Some(bad) = names.iter().find(|n| !is_name(n)) {
-            return wrong(&format!(
+            return Some(format!(
                 "`{bad}`: a name of a task has letters, digits, `-`, `_` and `.`"
             ));
         }
-        if config.task.iter().any(|t| t.minimum < 2) {
+        if self.task.iter().any(|t| t.minimum < 2) {
             return wrong(
                 "`minimum` of a task is at least 2: with one client the result is its input",
             );
         }
-        for (i, c) in config.coordinator.iter().enumerate() {
-            let mut before = config.coordinator.iter().take(i);
+        for (i, c) in self.coordinator.iter().enumerate() {
+            let mut before = self.coordinator.iter().take(i);
             if let Some(other) = before.find(|o| o.token == c.token || o.key == c.key) {
-                return wrong(&format!(
+                return Some(format!(
                     "[[coordinator]] `{}` and `{}` have the same key or token: each has its own",
                     other.name, c.name
                 ));
@@ -323,43 +333,42 @@ impl NodeConfig {
         }
         let known = |said: &String| Security::ALL.iter().any(|s| s.name() == said);
         let unknown = |t: &&Task| t.security.as_ref().is_some_and(|said| !known(said));
-        if let Some(task) = config.task.iter().find(unknown) {
+        if let Some(task) = self.task.iter().find(unknown) {
             let said = task.security.as_deref().unwrap_or_default();
-            return wrong(&format!(
+            return Some(format!(
                 "[[task]] `{}`: security = {said:?} is neither \"semi-honest\" nor \"malicious\"",
                 task.name
             ));
         }
-        if config
-            .operator
-            .as_ref()
-            .is_some_and(|o| o.tokens.is_empty() && o.certificates.is_empty())
-        {
+        let nobody = |o: &Operator| o.tokens.is_empty() && o.certificates.is_empty();
+        if self.operator.as_ref().is_some_and(nobody) {
             return wrong(
                 "[operator] names nobody: give it `tokens` or `certificates`, or leave it out",
             );
         }
-        config.path = path.to_path_buf();
-        let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let paths = [&mut config.certificate, &mut config.key, &mut config.storage_key];
-        for p in paths.into_iter().chain([&mut config.data, &mut config.clients]) {
+        None
+    }
+
+    /// Has paths seen from its folder be seen from here, and tasks know the folder and their memory.
+    fn place(&mut self, folder: &Path) {
+        let paths = [&mut self.certificate, &mut self.key, &mut self.storage_key];
+        for p in paths.into_iter().chain([&mut self.data, &mut self.clients]) {
             *p = folder.join(&*p);
         }
-        for task in &mut config.task {
+        for task in &mut self.task {
             // A bare name is a predicate that comes with the compiler, unless there is such a file.
             let beside = folder.join(&task.program);
             if beside.is_file() {
                 task.program = beside.display().to_string();
             }
             // A circuit has the name of a model's file in it, so that stays as it is, the same for all nodes.
-            task.folder = folder.clone();
+            task.folder = folder.to_path_buf();
             // A circuit that is compiled already is as it is.
             if !artifact::is_named(&task.program) {
-                let most = || format!("{}MB", config.limits.run_memory_mb);
+                let most = || format!("{}MB", self.limits.run_memory_mb);
                 task.memory.get_or_insert_with(most);
             }
         }
-        Ok(config)
     }
 
     /// The public keys of coordinators that may open rounds.

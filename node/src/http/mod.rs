@@ -55,7 +55,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Sleep, sleep, timeout};
@@ -197,7 +197,9 @@ async fn one<S>(
 }
 
 /// What a node answers to these bytes, as if they had come over TLS without a certificate. Tests feed it anything.
+#[cfg(feature = "doors")]
 pub async fn answer_to(node: &Arc<Node>, bytes: &[u8]) -> Vec<u8> {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
     let uploads = Arc::new(Uploads::new(1));
     let (mut there, here) = tokio::io::duplex(1 << 20);
     let node = node.clone();

@@ -20,11 +20,11 @@ use crate::hex::Hex;
 use crate::locks::lock;
 use crate::metrics::task;
 use crate::node::Node;
-use crate::state::{Phase, RoundKey};
+use crate::state::{Phase, Round, RoundKey};
 use crate::store::{Record, StoreError};
 use crate::submission::check::Checker;
 use crate::submission::{MANIFEST, Manifest};
-use crate::tasks::Ready;
+use crate::tasks::{Known, Ready};
 use crate::vault::Sealer;
 use hyper::body::Body as _;
 use hyper::{Request, Response};
@@ -127,22 +127,16 @@ impl Uploads {
     ) -> Result<Response<Body>, Refused> {
         let body = small(node, request, MANIFEST).await?;
         let Ok(manifest) = serde_json::from_slice::<Manifest>(&body) else {
-            return refused(
-                400,
-                Code::Manifest,
-                "the body is not a manifest as the description has it",
-            );
+            let why = "the body is not a manifest as the description has it";
+            return refused(400, Code::Manifest, why);
         };
         let About { key, submission, client } = about;
         if let Err(e) = manifest.check(&key.task, key.round, &client.name, &client.key) {
             return refused(403, Code::Manifest, e.to_string());
         }
         if manifest.submission.to_string() != submission {
-            return refused(
-                400,
-                Code::Manifest,
-                "the manifest names another submission than the request",
-            );
+            let why = "the manifest names another submission than the request";
+            return refused(400, Code::Manifest, why);
         }
         let (node, uploads, client) = (node.clone(), self.clone(), client.clone());
         blocking(move || uploads.announced(&node, &key, &client, manifest)).await?
@@ -158,58 +152,12 @@ impl Uploads {
         let place = (key.clone(), client.name.clone());
         let enrolled = client.set.as_deref();
         if let Some(record) = store(node.store.submission(key, &client.name))? {
-            if record.manifest != manifest {
-                node.metrics.conflicts.get_or_create(&task(&key.task)).inc();
-                return store(Err(StoreError::Conflict));
-            }
-            // Nothing is erased meanwhile.
-            let again = node.with_round(key, |round| {
-                let round = round?;
-                if round.phase != Phase::Released {
-                    node.store.look_for(key, &client.name);
-                }
-                is_mended(node, &place).then(|| match node.task_of(&round.spec) {
-                    Some(known) => self.begin(node, &place, (&known.full, enrolled), manifest),
-                    None => refused(
-                        409,
-                        Code::Circuit,
-                        "this node's part of the submission is damaged, and it has another circuit for the task by now",
-                    ),
-                })
-            });
-            if let Some(begun) = again {
-                return begun;
-            }
-            node.metrics.repeated.get_or_create(&task(&key.task)).inc();
-            return Ok(receipt(node, &record));
+            return self.repeated(node, &place, enrolled, (&record, manifest));
         }
         let Some(round) = node.round(key) else {
             return no_round(key);
         };
-        if round.phase == Phase::Aborted {
-            let why = round.aborted.as_deref().unwrap_or("");
-            return refused(409, Code::Aborted, format!("the round was aborted: {why}"));
-        }
-        let known = node.task_of(&round.spec).filter(|_| round.phase == Phase::Open);
-        let Some(known) =
-            known.filter(|_| now() < round.spec.deadline.saturating_add(round.spec.grace))
-        else {
-            return refused(409, Code::Closed, "the round takes no submissions any more");
-        };
-        if manifest.circuit != round.spec.circuit {
-            return refused(
-                409,
-                Code::Circuit,
-                format!("the round's circuit is {}: fetch it again", round.spec.circuit),
-            );
-        }
-        if manifest.opening != round.spec.digest() {
-            return refused(
-                409,
-                Code::Opening,
-                "the submission is for another opening of the round: ask all three nodes for it again",
-            );
-        }
+        let known = takes(node, &round, &manifest)?;
         is_on_roll(node, &round.spec, client)?;
         if let Some(partial) = self.find(&place) {
             return match partial.try_lock() {
@@ -218,21 +166,51 @@ impl Uploads {
                     drop(p);
                     self.begin(node, &place, (&known.full, enrolled), manifest)
                 }
-                Err(_) => refused(
-                    409,
-                    Code::Busy,
-                    "a piece of this client's submission is being read: ask for its state",
-                ),
+                Err(_) => {
+                    let why =
+                        "a piece of this client's submission is being read: ask for its state";
+                    refused(409, Code::Busy, why)
+                }
             };
         }
         if now() >= round.spec.deadline {
-            return refused(
-                409,
-                Code::Closed,
-                "the round's deadline is over: only what has begun is still taken",
-            );
+            let why = "the round's deadline is over: only what has begun is still taken";
+            return refused(409, Code::Closed, why);
         }
         self.begin(node, &place, (&known.full, enrolled), manifest)
+    }
+
+    /// Announced again what is complete: it begins anew if this node's part is damaged.
+    fn repeated(
+        &self,
+        node: &Node,
+        place: &Place,
+        enrolled: Option<&str>,
+        (record, manifest): (&Record, Manifest),
+    ) -> Result<Response<Body>, Refused> {
+        let (key, client) = place;
+        if record.manifest != manifest {
+            node.metrics.conflicts.get_or_create(&task(&key.task)).inc();
+            return store(Err(StoreError::Conflict));
+        }
+        // Nothing is erased meanwhile.
+        let again = node.with_round(key, |round| {
+            let round = round?;
+            if round.phase != Phase::Released {
+                node.store.look_for(key, client);
+            }
+            is_mended(node, place).then(|| match node.task_of(&round.spec) {
+                Some(known) => self.begin(node, place, (&known.full, enrolled), manifest),
+                None => {
+                    let why = "this node's part of the submission is damaged, and it has another circuit for the task by now";
+                    refused(409, Code::Circuit, why)
+                }
+            })
+        });
+        again.unwrap_or_else(|| {
+            node.metrics.repeated.get_or_create(&task(&key.task)).inc();
+            Ok(receipt(node, record))
+        })
     }
 
     fn begin(
@@ -316,18 +294,13 @@ impl Uploads {
             .get("upload-offset")
             .and_then(|v| v.to_str().ok()?.parse::<u64>().ok());
         let Some(offset) = offset else {
-            return refused(
-                400,
-                Code::Offset,
-                "the header Upload-Offset says where the piece begins",
-            );
+            let why = "the header Upload-Offset says where the piece begins";
+            return refused(400, Code::Offset, why);
         };
         let missing = || {
-            refused(
-                404,
-                Code::Submission,
-                "this submission has not been announced, or the node was restarted: announce it",
-            )
+            let why =
+                "this submission has not been announced, or the node was restarted: announce it";
+            refused(404, Code::Submission, why)
         };
         let Some(partial) = self.find(&place) else { return missing() };
         let Ok(room) = self.room.clone().acquire_owned().await else { return missing() };
@@ -346,14 +319,11 @@ impl Uploads {
         let left = p.length - p.taken;
         let sent = request.body().size_hint().lower();
         if sent > left {
-            return refused(
-                413,
-                Code::Length,
-                format!(
-                    "the part has {} bytes, of which {left} are still to come, and {sent} were sent: it is the part of another node or circuit",
-                    p.length
-                ),
+            let why = format!(
+                "the part has {} bytes, of which {left} are still to come, and {sent} were sent: it is the part of another node or circuit",
+                p.length
             );
+            return refused(413, Code::Length, why);
         }
         if p.file.is_none() {
             return missing();
@@ -394,11 +364,8 @@ impl Uploads {
             };
             if p.taken + data.len() as u64 > p.length {
                 self.drop_file(node, place, submission).await;
-                return refused(
-                    413,
-                    Code::Length,
-                    format!("the part has {} bytes, and more came", p.length),
-                );
+                let why = format!("the part has {} bytes, and more came", p.length);
+                return refused(413, Code::Length, why);
             }
             let n = data.len() as u64;
             let (back, wrote) = blocking(move || {
@@ -440,6 +407,29 @@ impl Uploads {
         let _ = blocking(give_up).await;
         self.forget(place);
     }
+}
+
+/// The task of a round that takes such a submission.
+fn takes(node: &Node, round: &Round, manifest: &Manifest) -> Result<Arc<Known>, Refused> {
+    let spec = &round.spec;
+    if round.phase == Phase::Aborted {
+        let why = round.aborted.as_deref().unwrap_or("");
+        return refused(409, Code::Aborted, format!("the round was aborted: {why}"));
+    }
+    let is_open = round.phase == Phase::Open && now() < spec.deadline.saturating_add(spec.grace);
+    let Some(known) = node.task_of(spec).filter(|_| is_open) else {
+        return refused(409, Code::Closed, "the round takes no submissions any more");
+    };
+    if manifest.circuit != spec.circuit {
+        let why = format!("the round's circuit is {}: fetch it again", spec.circuit);
+        return refused(409, Code::Circuit, why);
+    }
+    if manifest.opening != spec.digest() {
+        let why =
+            "the submission is for another opening of the round: ask all three nodes for it again";
+        return refused(409, Code::Opening, why);
+    }
+    Ok(known)
 }
 
 fn progress(p: &Partial) -> Response<Body> {

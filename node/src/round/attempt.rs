@@ -47,38 +47,7 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
     let begun = Instant::now();
     let done = thread::scope(|scope| attempt(scope, node, name, ready));
     node.metrics.attempted(&name.key.task, done.is_ok(), begun.elapsed());
-    let step = match done {
-        Ok(Ended::Computed(outcome)) => Step::Compute(outcome),
-        Ok(Ended::Rejected(verdict)) => {
-            // All three have this verdict, and decide the same.
-            let round = node.round(&name.key);
-            let next = round.ok_or_else(|| "no such round".to_string());
-            match next.and_then(|round| agreement::next(node, &round, &verdict)) {
-                Ok(_) => Step::Reject(verdict),
-                Err(why) => Step::Abort(why),
-            }
-        }
-        Ok(Ended::Impossible(why)) => Step::Abort(why),
-        Err(Cause { why, origin, worker }) => {
-            let why = format!("node {}: {why}", node.me());
-            let own = Failure { attempt: name.attempt, why, origin, worker };
-            // What the leader says of it, all are told.
-            Step::Fail(match origin {
-                _ if node.aborted(&name.key).load(Ordering::Acquire) => {
-                    Failure { worker: None, ..own }
-                }
-                Origin::Own => {
-                    // It has not waited for another one, nor heard of its end.
-                    if let Some(worker) = worker {
-                        node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
-                    }
-                    own
-                }
-                _ if node.leads() => cause(node, name, own),
-                _ => own,
-            })
-        }
-    };
+    let step = step_after(node, name, done);
     let refused = match with_room(node, &name.key, || node.advance(&name.key, step.clone())) {
         Ok(_) => {
             if !matches!(step, Step::Compute(_)) {
@@ -112,6 +81,42 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
             }
         }
         thread::sleep(Duration::from_secs(1));
+    }
+}
+
+/// The step that follows from how an attempt has ended.
+fn step_after(node: &Arc<Node>, name: &RunName, done: Result<Ended, Cause>) -> Step {
+    match done {
+        Ok(Ended::Computed(outcome)) => Step::Compute(outcome),
+        Ok(Ended::Rejected(verdict)) => {
+            // All three have this verdict, and decide the same.
+            let round = node.round(&name.key);
+            let next = round.ok_or_else(|| "no such round".to_string());
+            match next.and_then(|round| agreement::next(node, &round, &verdict)) {
+                Ok(_) => Step::Reject(verdict),
+                Err(why) => Step::Abort(why),
+            }
+        }
+        Ok(Ended::Impossible(why)) => Step::Abort(why),
+        Err(Cause { why, origin, worker }) => {
+            let why = format!("node {}: {why}", node.me());
+            let own = Failure { attempt: name.attempt, why, origin, worker };
+            // What the leader says of it, all are told.
+            Step::Fail(match origin {
+                _ if node.aborted(&name.key).load(Ordering::Acquire) => {
+                    Failure { worker: None, ..own }
+                }
+                Origin::Own => {
+                    // It has not waited for another one, nor heard of its end.
+                    if let Some(worker) = worker {
+                        node.metrics.ranges_failed.get_or_create(&of_worker(worker)).inc();
+                    }
+                    own
+                }
+                _ if node.leads() => cause(node, name, own),
+                _ => own,
+            })
+        }
     }
 }
 

@@ -39,7 +39,7 @@ pub fn begin(node: &Arc<Node>, key: RoundKey) -> std::io::Result<()> {
     }
 }
 
-/// The same, for whoever has taken the lead.
+/// Leads a round on a thread of its own, for whoever has taken the lead.
 pub(super) fn lead_on(node: &Arc<Node>, key: RoundKey, led: Claim) -> std::io::Result<()> {
     let node = node.clone();
     spawn("lead", move || {
@@ -168,7 +168,7 @@ pub(super) fn abort(node: &Arc<Node>, key: &RoundKey, why: &str) {
     end(node, key, Step::Abort(why.to_string()));
 }
 
-/// The same with the step that ends it.
+/// Ends a round here with a step. The others are told by the round's thread, and ask themselves.
 fn end(node: &Arc<Node>, key: &RoundKey, step: Step) {
     match node.advance(key, step) {
         Ok(round) => tell_aborted(node, key, &round),

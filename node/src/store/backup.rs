@@ -2,7 +2,7 @@
 //!
 //! What is on disk at any moment is what a crash would leave at that moment, and a node starts from that. So a copy is made
 //! of one moment: nothing is changed while files are named and the database is asked for how it stands. Parts of
-//! submissions get a second name, since they are never written again under theirs. What is overwritten when it is erased is
+//! submissions get a second name, since nothing is written to such a file again: a mended part is another one. What is overwritten when it is erased is
 //! copied. The rows of the database are copied afterwards, as they stood then.
 //!
 //! The copy is in the folder `backup` beside the database, and stays until it is taken away. Whoever copies it has sealed

@@ -293,7 +293,7 @@ impl Signer {
     ///
     /// # Errors
     ///
-    /// None: every 32 bytes are a seed.
+    /// Never: every 32 bytes are a seed.
     pub fn new(secret: &[u8; 32]) -> Result<Signer, SubmissionError> {
         let sign = Zeroizing::new(blake3::derive_key("slvr 1 signing key of a client", secret));
         let pair =

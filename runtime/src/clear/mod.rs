@@ -117,7 +117,7 @@ impl<'a> Evaluator<'a> {
             circuit,
             options,
             values: vec![None; circuit.types.len()],
-            parts: vec![None; circuit.types.len()],
+            known_b: vec![None; circuit.types.len()],
             known: &self.known,
             coins: Vec::new(),
             outputs: vec![None; circuit.outputs.len()],
@@ -144,20 +144,19 @@ impl<'a> Evaluator<'a> {
             }
             // As the parties: what was computed as if all members had passed is computed again. What older
             // values it reads is not dropped before.
-            if let Some(part) =
-                self.speculation.as_ref().filter(|p| p.last == l && run.assumed.is_none())
-            {
+            let speculation = self.speculation.as_ref();
+            if let Some(repeated) = speculation.filter(|s| s.last == l && run.assumed.is_none()) {
                 let bits = circuit.checks.iter().map(|c| c.set).zip(run.admitted.iter().cloned());
-                if part.repeats(&bits.collect::<Vec<_>>()) {
+                if repeated.repeats(&bits.collect::<Vec<_>>()) {
                     run.assumed = Some(run.admitted.clone());
-                    l = part.first;
+                    l = repeated.first;
                     continue;
                 }
             }
             if !options.trace {
                 for v in &layer.drop {
                     run.values[v.index()] = None;
-                    run.parts[v.index()] = None;
+                    run.known_b[v.index()] = None;
                 }
             }
             l += 1;
@@ -198,7 +197,7 @@ struct Run<'a> {
     options: &'a Options<'a>,
     values: Vec<Option<Data>>,
     /// Parts b that are not drawn.
-    parts: Vec<Option<Data>>,
+    known_b: Vec<Option<Data>>,
     known: &'a BTreeSet<ValueId>,
     coins: Vec<u128>,
     outputs: Vec<Option<Data>>,
@@ -238,14 +237,14 @@ impl Run<'_> {
             for (_, admitted) in checks.filter(|(c, _)| c.value == out) {
                 *admitted = value.to_bools();
             }
-            self.parts[out.index()] = self.part(&instr.op, &value)?;
+            self.known_b[out.index()] = self.known_b(&instr.op, &value)?;
             self.values[out.index()] = Some(value);
         }
         Ok(())
     }
 
     /// The part b of a result, where it follows from how the value is made.
-    fn part(&self, op: &Op, value: &Data) -> Result<Option<Data>, IndexOutOfRange> {
+    fn known_b(&self, op: &Op, value: &Data) -> Result<Option<Data>, IndexOutOfRange> {
         if !self.circuit.security.is_malicious() {
             return Ok(None);
         }
@@ -254,12 +253,12 @@ impl Run<'_> {
             Op::Join { dup, .. } => Some(self.get(*dup).clone()),
             Op::Input(_) => Some(Data::zeros(value.dom(), value.len())),
             op if is_linear(op) && op.operands().iter().all(rep) => {
-                let parts: Vec<(Data, &[u64])> = op
+                let operands: Vec<(Data, &[u64])> = op
                     .operands()
                     .into_iter()
                     .map(|v| (self.part_b(v), self.circuit.ty(v).shape.as_slice()))
                     .collect();
-                let args: Vec<plain::Arg<'_>> = parts.iter().map(|(x, s)| (x, *s)).collect();
+                let args: Vec<plain::Arg<'_>> = operands.iter().map(|(x, s)| (x, *s)).collect();
                 Some(plain::eval(op, &args)?)
             }
             _ => None,
@@ -368,8 +367,8 @@ impl Run<'_> {
     /// The part b of the split of x: the same for `Own(x)` and `Dup(x)`.
     fn part_b(&self, x: ValueId) -> Data {
         let value = self.get(x);
-        if let Some(part) = &self.parts[x.index()] {
-            return part.clone();
+        if let Some(known) = &self.known_b[x.index()] {
+            return known.clone();
         }
         if self.known.contains(&x) {
             return value.clone();

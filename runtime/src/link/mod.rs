@@ -204,7 +204,7 @@ pub trait Link: Send {
     ) -> Result<Vec<u8>, LinkError>;
 }
 
-/// What a link is behind, is one.
+/// A pointer to a link is a link, too.
 macro_rules! behind {
     ($($link:ty),*) => {$(
         impl<L: Link + ?Sized> Link for $link {

@@ -17,7 +17,7 @@ pub(super) struct Guard {
     /// The next barrier.
     pub next: usize,
     /// The layers that may be repeated. What is proven before the last of them is kept until it is known whether they are.
-    pub part: Option<Speculation>,
+    pub speculation: Option<Speculation>,
     /// Values that statements or openings are about.
     pub kept: BTreeMap<ValueId, Held>,
     /// Shares of the carries of the next barrier, if they are told.
@@ -49,7 +49,7 @@ impl Guard {
         Some(Guard {
             barriers,
             next: 0,
-            part: Speculation::of(circuit),
+            speculation: Speculation::of(circuit),
             kept: BTreeMap::new(),
             carries: None,
             picked: Arc::new(picked(circuit)),

@@ -69,14 +69,13 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
     let members = plan::members(circuit, set);
     let mut words = told::zeros(circuit, set);
     let mut waited = 0;
-    let part = Speculation::of(circuit);
+    let speculation = Speculation::of(circuit);
     for (l, told) in (0u32..).zip(told::layers(circuit, set)) {
         waited += 1;
-        if let Some(part) = part.as_ref().filter(|p| p.last + 1 == l as usize) {
+        if let Some(s) = speculation.as_ref().filter(|p| p.last + 1 == l as usize) {
             // The parties may have gone back.
-            waited += (part.last + 1 - part.first) as u32;
-            waited +=
-                proofs.iter().filter(|b| b.layer as usize == part.last).map(rounds).sum::<u32>();
+            waited += (s.last + 1 - s.first) as u32;
+            waited += proofs.iter().filter(|b| b.layer as usize == s.last).map(rounds).sum::<u32>();
         }
         waited += proofs.iter().filter(|b| b.layer == l).map(rounds).sum::<u32>();
         let phase = Phase::Layer(l);

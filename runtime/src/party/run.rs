@@ -122,7 +122,7 @@ impl Engine<'_> {
         from: usize,
     ) -> Result<(), RunError> {
         let circuit = self.party.circuit;
-        let part = Speculation::of(circuit);
+        let speculation = Speculation::of(circuit);
         let walk = Walk { circuit, ranges, starts: plan::starts(circuit), gated: gated(circuit) };
         // The layer before, while some of its messages are under way.
         let mut before: Option<Round> = None;
@@ -162,9 +162,9 @@ impl Engine<'_> {
             if let Some(progress) = self.party.progress {
                 progress(l + 1, circuit.layers.len());
             }
-            l = match &part {
-                Some(part) if part.last == l && self.goes_back(part) => part.first,
-                Some(part) if part.last == l => {
+            l = match &speculation {
+                Some(s) if s.last == l && self.goes_back(s) => s.first,
+                Some(s) if s.last == l => {
                     self.passed(l);
                     l + 1
                 }

@@ -19,9 +19,10 @@ use crate::share::encode::{Encoded, InputError, Inputs, Member};
 use crate::share::reveal::Revealed;
 use crate::share::state::Kept;
 use crate::share::{Held, PairSeeds, Prss, Purpose, RunId, Seed, Stream, next};
+use slvr_circuit::interaction::COIN_BITS;
 use slvr_circuit::ranges::Division;
 use slvr_circuit::verify::{Openings, verify_with};
-use slvr_circuit::{Circuit, Op};
+use slvr_circuit::{Circuit, Dom, Op};
 use slvr_ring::{Data, threads};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -218,11 +219,11 @@ pub fn coins(circuit: &Circuit, seed: u64) -> Vec<u128> {
         let stream = Stream::new(instr as u64, Purpose::Coin);
         let share = |i: usize| {
             let prss = Prss::new(i, &pairs[i], run);
-            prss.with_next(stream, slvr_circuit::Dom::Ring(128), 0, 1).get_u128(0)
+            prss.with_next(stream, Dom::Ring(COIN_BITS), 0, 1).get_u128(0)
         };
         (0..3).fold(0u128, |sum, i| sum.wrapping_add(share(i)))
     };
-    all.filter(|(_, i)| i.op == slvr_circuit::Op::Coin).map(|(n, _)| of(n)).collect()
+    all.filter(|(_, i)| i.op == Op::Coin).map(|(n, _)| of(n)).collect()
 }
 
 /// Like [`run_local`], on encoded inputs, and tells how every participant ended.

@@ -27,11 +27,11 @@ impl Engine<'_> {
     /// Whether an instruction of an exchange would open bits of a check once more. The parties know them, and open nothing in
     /// a repetition.
     pub(super) fn knows(&self, instr: &Instr) -> bool {
-        let part = || Speculation::of(self.party.circuit);
+        let speculation = || Speculation::of(self.party.circuit);
         let opens = instr.op.interaction().is_some_and(|i| i.reveals());
         self.attempt.repeating
             && opens
-            && part().is_some_and(|part| part.opens(self.party.circuit, instr))
+            && speculation().is_some_and(|s| s.opens(self.party.circuit, instr))
     }
 
     /// Defines bits of a check as they were opened the first time.
@@ -54,23 +54,25 @@ impl Engine<'_> {
     /// The numbers of the instructions of the layers that are repeated, once they are: their streams are others.
     pub(super) fn again(&self) -> Range<u64> {
         let circuit = self.party.circuit;
-        let part = self.guard.as_ref().and_then(|guard| guard.part.as_ref());
-        let Some(part) = part.filter(|_| self.attempt.again_from.is_some()) else { return 0..0 };
+        let speculation = self.guard.as_ref().and_then(|guard| guard.speculation.as_ref());
+        let Some(speculation) = speculation.filter(|_| self.attempt.again_from.is_some()) else {
+            return 0..0;
+        };
         let before = |l: usize| -> u64 {
             let layers = circuit.layers.iter().take(l);
             layers.map(|layer| (layer.local.len() + layer.exchange.len()) as u64).sum()
         };
-        before(part.first)..before(part.last + 1)
+        before(speculation.first)..before(speculation.last + 1)
     }
 
     /// After the last layer that may be repeated: whether a client failed, for the first time. Then
     /// everything that these layers made is forgotten: a repetition takes no more memory, but for copies of what is gated, than the first
     /// time, except that what the first layer received while it was at work is there from its start.
-    pub(super) fn goes_back(&mut self, part: &Speculation) -> bool {
-        if std::mem::take(&mut self.attempt.repeating) || !part.repeats(&self.admitted) {
+    pub(super) fn goes_back(&mut self, speculation: &Speculation) -> bool {
+        if std::mem::take(&mut self.attempt.repeating) || !speculation.repeats(&self.admitted) {
             return false;
         }
-        let made: BTreeSet<_> = part.made(self.party.circuit).collect();
+        let made: BTreeSet<_> = speculation.made(self.party.circuit).collect();
         made.iter().for_each(|&v| self.regs.drop(v));
         for x in self.guard.iter_mut().flat_map(|guard| guard.forget(&made)) {
             self.regs.forget(x);
@@ -79,7 +81,7 @@ impl Engine<'_> {
             t.forget(&made);
         }
         let bits = self.admitted.clone();
-        self.attempt = Attempt { again_from: Some(part.first), bits, repeating: true };
+        self.attempt = Attempt { again_from: Some(speculation.first), bits, repeating: true };
         true
     }
 }

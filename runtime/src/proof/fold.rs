@@ -2,84 +2,42 @@
 
 use super::algebra::{Algebra, Draw, grid_weights, lagrange, values, weights};
 use super::chunk::{Blocks, Chunks};
+use super::coefficients::Coefficients;
 use slvr_circuit::proof::Folds;
 use slvr_ring::threads;
-use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The coefficients of statements, which all three draw in the same order.
-pub struct Coefficients<A: Algebra> {
-    /// Of the blocks, but for inner products.
-    beta: Vec<A::E>,
-    /// Of the elements of a block, for each chunk.
-    factors: Vec<Vec<u64>>,
-    /// Of the long inner products: how many elements a block has, and the coefficient of all of them.
-    dots: Vec<(usize, u64)>,
+/// The coefficients of statements ([`Coefficients`]).
+pub fn coefficients<A: Algebra>(
+    folds: &Folds,
+    counts: [&[usize]; 2],
+    draw: &mut Draw,
+) -> Arc<Coefficients<A::E>> {
+    Coefficients::draw(folds, counts, draw, (A::one(), A::draw), u64::MAX)
 }
 
-impl<A: Algebra> Coefficients<A> {
-    /// For chunks of so many elements, and long inner products of so many.
-    pub fn draw(folds: &Folds, [counts, dots]: [&[usize]; 2], draw: &mut Draw) -> Arc<Self> {
-        let block = |b| if b == 0 { A::one() } else { A::draw(draw) };
-        let beta = (0..folds.cut()).map(block).collect();
-        let of = |n: &usize| draw.words(n.div_ceil(folds.cut()));
-        let factors = counts.iter().map(of).collect();
-        let dots = dots.iter().map(|n| (n.div_ceil(folds.cut()), draw.word())).collect();
-        Arc::new(Coefficients { beta, factors, dots })
-    }
-
-    /// Chunks, those of inner products counted.
-    fn chunks(&self) -> usize {
-        self.factors.len() + self.dots.len()
-    }
-
-    /// Whether a chunk is an inner product.
-    fn is_dot(&self, chunk: usize) -> bool {
-        chunk >= self.factors.len()
-    }
-
-    /// Elements of a block of a chunk.
-    fn len(&self, chunk: usize) -> usize {
-        match chunk.checked_sub(self.factors.len()) {
-            None => self.factors[chunk].len(),
-            Some(dot) => self.dots[dot].0,
-        }
-    }
-
-    /// A verifier's share of the sum over all statements.
-    fn sum(&self, chunks: &dyn Chunks<A::Base>) -> A::E {
-        let cut = self.beta.len();
-        // Of each block over chunks that are no inner products, and of the inner products.
-        let new = || (vec![A::zero(); cut], A::zero());
-        let sums = threads::workers(self.chunks(), &new, &|(blocks, dots), i| {
-            let chunk = chunks.make(i);
-            if let Some(dot) = i.checked_sub(self.factors.len()) {
-                if let Some(words) = chunk.into_sum() {
-                    *dots = A::add(dots, &A::sum_base(&[self.dots[dot].1], &words, 1)[0]);
-                }
-                return;
+/// A verifier's share of the sum over all statements.
+fn sum<A: Algebra>(c: &Coefficients<A::E>, chunks: &dyn Chunks<A::Base>) -> A::E {
+    let cut = c.blocks.len();
+    // Of each block over chunks that are no inner products, and of the inner products.
+    let new = || (vec![A::zero(); cut], A::zero());
+    let sums = threads::workers(c.chunks(), &new, &|(blocks, dots), i| {
+        let chunk = chunks.make(i);
+        if let Some(dot) = c.dot(i) {
+            if let Some(words) = chunk.into_sum() {
+                *dots = A::add(dots, &A::sum_base(&[c.dots[dot].1], &words, 1)[0]);
             }
-            let Some(words) = chunk.into_sum_of(cut) else { return };
-            let more = A::sum_base(&self.block(i), &words, cut);
-            blocks.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
-        });
-        let worker = |sum: A::E, (blocks, dots): &(Vec<A::E>, A::E)| {
-            let each = blocks.iter().zip(&self.beta);
-            each.fold(A::add(&sum, dots), |s, (x, beta)| A::add(&s, &A::mul(x, beta)))
-        };
-        sums.iter().fold(A::zero(), worker)
-    }
-
-    /// Those of the elements of a block, for a chunk.
-    fn block(&self, chunk: usize) -> Cow<'_, [u64]> {
-        match self.factors.get(chunk) {
-            Some(c) => Cow::Borrowed(c),
-            None => {
-                let (n, c) = self.dots[chunk - self.factors.len()];
-                Cow::Owned(vec![c; n])
-            }
+            return;
         }
-    }
+        let Some(words) = chunk.into_sum_of(cut) else { return };
+        let more = A::sum_base(&c.elements[i], &words, cut);
+        blocks.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
+    });
+    let worker = |sum: A::E, (blocks, dots): &(Vec<A::E>, A::E)| {
+        let each = blocks.iter().zip(&c.blocks);
+        each.fold(A::add(&sum, dots), |s, (x, beta)| A::add(&s, &A::mul(x, beta)))
+    };
+    sums.iter().fold(A::zero(), worker)
 }
 
 /// What the first fold reads: the chunks, and the weights of blocks, of chunks that are no inner products and of those
@@ -91,7 +49,7 @@ pub struct Side<A: Algebra> {
     folds: Folds,
     /// Whether it takes the coefficients: u does, v does not.
     weighs: bool,
-    coefficients: Arc<Coefficients<A>>,
+    coefficients: Arc<Coefficients<A::E>>,
     /// What joins the vector, and the sum, after the first fold.
     extra: A::V,
     extra_sum: A::E,
@@ -119,9 +77,9 @@ impl<A: Algebra> Side<A> {
         sums: Option<&dyn Chunks<A::Base>>,
         (extra, extra_sum): (A::V, A::E),
         weighs: bool,
-        coefficients: Arc<Coefficients<A>>,
+        coefficients: Arc<Coefficients<A::E>>,
     ) -> Self {
-        let sum = sums.map_or(A::zero(), |chunks| coefficients.sum(chunks));
+        let sum = sums.map_or(A::zero(), |chunks| self::sum::<A>(&coefficients, chunks));
         let folds = folds.clone();
         let vector = A::zeros(0);
         let mut out = Side { folds, weighs, coefficients, extra, extra_sum, vector, sum, step: 0 };
@@ -176,7 +134,7 @@ impl<A: Algebra> Side<A> {
         let terms = chunk.blocks(self.folds.cut());
         let terms = terms.iter().map(Blocks::words);
         // An inner product has one coefficient, so that the weights of its blocks take it.
-        if let Some(dot) = i.checked_sub(self.coefficients.factors.len()) {
+        if let Some(dot) = self.coefficients.dot(i) {
             let c = self.coefficients.dots[dot].1;
             let times = |w: &A::E| A::at(&A::weigh(A::single(w), &[c]), 0);
             let own: Option<Vec<A::E>> =
@@ -185,10 +143,10 @@ impl<A: Algebra> Side<A> {
             terms.for_each(|words| place(&A::fold_base(&words, weights)));
             return;
         }
-        let c = self.coefficients.block(i);
+        let c = &self.coefficients.elements[i];
         for words in terms {
             let v = A::fold_base(&words, weights[0]);
-            place(&if self.weighs { A::weigh(v, &c) } else { v });
+            place(&if self.weighs { A::weigh(v, c) } else { v });
         }
     }
 
@@ -235,7 +193,7 @@ impl<A: Algebra> Side<A> {
         let known = match self.stage() {
             Stage::First => {
                 let corners = self.folds.corners();
-                let beta = corners.iter().zip(&self.coefficients.beta).skip(1);
+                let beta = corners.iter().zip(&self.coefficients.blocks).skip(1);
                 let known = beta.fold(A::zero(), |s, (i, b)| A::add(&s, &A::mul(b, &rest[*i - 1])));
                 // Those of inner products stand behind the others, and have no coefficients.
                 let dots = rest.get(self.folds.points() - 1..).unwrap_or(&[]);
@@ -314,8 +272,8 @@ pub fn polynomial<A: Algebra>(
         let [a, b] = chunks.each_ref().map(|chunk| chunk.blocks(u.folds.cut()));
         let [a, b] = [&a, &b].map(|x| x.iter().map(Blocks::words).collect::<Vec<_>>());
         let terms: Vec<_> = a.iter().zip(&b).map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
-        let to = dots.as_mut().filter(|_| u.coefficients.is_dot(i)).unwrap_or(sums);
-        A::add_grid(to, &u.coefficients.block(i), &terms);
+        let to = dots.as_mut().filter(|_| u.coefficients.dot(i).is_some()).unwrap_or(sums);
+        A::add_grid(to, &u.coefficients.factors(i), &terms);
     });
     let (mut sums, mut dots) = both();
     for (some, more) in &parts {

@@ -53,6 +53,7 @@ pub use quotient::{Share, drawn, quotient, rest};
 
 use super::algebra::Draw;
 use super::chunk::Chunks;
+use super::coefficients::Coefficients;
 use slvr_circuit::proof::{Folds, corners};
 use slvr_ring::galois::DEGREE;
 use slvr_ring::prime::{Grid, Prime, Weight};
@@ -60,52 +61,17 @@ use slvr_ring::{cut_runs, threads};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A polynomial whose coefficients are 0 and 1, bit j that of X^j.
-type Binary = u64;
+pub type Binary = u64;
 
 const MASK: u64 = (1 << DEGREE) - 1;
 
-/// The coefficients of statements, which all three draw in the same order.
-pub struct Coefficients {
-    /// Of the blocks.
-    blocks: Vec<Binary>,
-    /// Of the elements of a block, for each chunk.
-    elements: Vec<Vec<Binary>>,
-    /// Of the long inner products: how many elements a block has, and the coefficient of all of them.
-    dots: Vec<(usize, Binary)>,
-}
-
-impl Coefficients {
-    /// For chunks of so many elements, and long inner products of so many.
-    pub fn draw(folds: &Folds, [counts, dots]: [&[usize]; 2], draw: &mut Draw) -> Arc<Self> {
-        let block = |b| if b == 0 { 1 } else { draw.word() & MASK };
-        let blocks = (0..folds.cut()).map(block).collect();
-        let of = |n: &usize| {
-            let mut words = draw.words(n.div_ceil(folds.cut()));
-            words.iter_mut().for_each(|x| *x &= MASK);
-            words
-        };
-        let elements = counts.iter().map(of).collect();
-        let dots = dots.iter().map(|n| (n.div_ceil(folds.cut()), draw.word() & MASK)).collect();
-        Arc::new(Coefficients { blocks, elements, dots })
-    }
-
-    /// Chunks, those of inner products counted.
-    fn chunks(&self) -> usize {
-        self.elements.len() + self.dots.len()
-    }
-
-    /// The number of an inner product, if the chunk is one.
-    fn dot(&self, chunk: usize) -> Option<usize> {
-        chunk.checked_sub(self.elements.len())
-    }
-
-    /// Elements of a block of a chunk.
-    fn len(&self, chunk: usize) -> usize {
-        match self.dot(chunk) {
-            None => self.elements[chunk].len(),
-            Some(dot) => self.dots[dot].0,
-        }
-    }
+/// The coefficients of statements ([`Coefficients`]).
+pub fn coefficients(
+    folds: &Folds,
+    counts: [&[usize]; 2],
+    draw: &mut Draw,
+) -> Arc<Coefficients<Binary>> {
+    Coefficients::draw(folds, counts, draw, (1, |draw: &mut Draw| draw.word() & MASK), MASK)
 }
 
 /// The field in which a statement is proven, and the coefficients in it.
@@ -144,7 +110,7 @@ impl Field {
     }
 
     /// The factors of the elements of a block of a chunk, but for those of the block.
-    fn elements(&self, c: &Coefficients, chunk: usize) -> Vec<Weight> {
+    fn elements(&self, c: &Coefficients<Binary>, chunk: usize) -> Vec<Weight> {
         match c.dot(chunk) {
             Some(dot) => vec![self.at(c.dots[dot].1); c.dots[dot].0],
             None => c.elements[chunk].iter().map(|c| self.at(*c)).collect(),
@@ -152,7 +118,7 @@ impl Field {
     }
 
     /// The factors of the blocks, times a power of two: those of an inner product are no others.
-    fn blocks(&self, c: &Coefficients, chunk: usize, scale: u32) -> Vec<Weight> {
+    fn blocks(&self, c: &Coefficients<Binary>, chunk: usize, scale: u32) -> Vec<Weight> {
         let scale = self.prime.weight(1 << scale);
         let of = |b: &Binary| self.at(if c.dot(chunk).is_some() { 1 } else { *b });
         c.blocks.iter().map(|b| self.prime.both(of(b), scale)).collect()
@@ -182,7 +148,7 @@ pub struct Side {
     folds: Folds,
     /// Whether it takes the coefficients: u does, v does not.
     weighs: bool,
-    coefficients: Arc<Coefficients>,
+    coefficients: Arc<Coefficients<Binary>>,
     /// Once the coin says so.
     field: Option<Field>,
     vector: Vec<u64>,
@@ -193,7 +159,7 @@ pub struct Side {
 
 impl Side {
     /// Before the first message of the prover.
-    pub fn new(folds: &Folds, weighs: bool, coefficients: Arc<Coefficients>) -> Side {
+    pub fn new(folds: &Folds, weighs: bool, coefficients: Arc<Coefficients<Binary>>) -> Side {
         let (folds, vector) = (folds.clone(), Vec::new());
         Side { folds, weighs, coefficients, field: None, vector, sum: 0, step: 0 }
     }

@@ -3,7 +3,7 @@
 //! Which statement belongs to which message, and how long the messages of a proof are, is the matter of
 //! [`slvr_circuit::proof`]. Lives here: the algebra of the proofs ([`algebra`]), statements as vectors of words
 //! ([`statements`], [`carries`], `exchange`, `pooling`, [`products`] with `inner` and `matrices`, [`chunk`]), and the folding
-//! ([`fold`]). Statements over words of up to 64 bits, except products of matrices, are proven in another way
+//! ([`fold`] with [`coefficients`]). Statements over words of up to 64 bits, except products of matrices, are proven in another way
 //! ([`lifted`]). May not: links, the order of a run ([`crate::party`]
 //! sends the messages).
 //!
@@ -81,6 +81,7 @@ pub mod algebra;
 pub mod argument {}
 pub mod carries;
 pub mod chunk;
+pub mod coefficients;
 mod exchange;
 pub mod fold;
 mod inner;

@@ -52,18 +52,11 @@ pub fn draw(coin: u128, rows: u64, n: u64, k: u64) -> Vec<u32> {
 /// The committees, row-major `[n, k]`: row i holds k distinct members other than i, in the order
 /// they were drawn. At most n - 1 are drawn.
 pub fn committee(coin: u128, n: u64, k: u64) -> Vec<u32> {
-    let prg = Prg::new(&Seed::new(coin.to_le_bytes()), RunId([0; 16]));
-    let mut rng = prg.rng(Stream::new(0, Purpose::Sample));
-    let mut out = Vec::new();
-    for member in 0..n as u32 {
-        let mut others: Vec<u32> = (0..n as u32).filter(|&j| j != member).collect();
-        let k = (k as usize).min(others.len());
-        for step in 0..k {
-            let left = (others.len() - step) as u64;
-            let pick = step + below(&mut rng, left) as usize;
-            others.swap(step, pick);
-        }
-        out.extend_from_slice(&others[..k]);
+    let others = n.saturating_sub(1);
+    let mut out = draw(coin, n, others, k);
+    for (member, row) in (0..).zip(out.chunks_mut(k.min(others).max(1) as usize)) {
+        // The others are numbered without the member.
+        row.iter_mut().filter(|j| **j >= member).for_each(|j| *j += 1);
     }
     out
 }

@@ -138,6 +138,7 @@ impl Prg {
     }
 
     /// One that gives these words in place of its own, wherever it is asked for elements of a domain.
+    #[cfg(feature = "doors")]
     pub fn of_words(words: Arc<dyn Words>) -> Self {
         let mut prg = Prg::new(&Seed::new([0; 16]), RunId([0; 16]));
         prg.given = Some(words);

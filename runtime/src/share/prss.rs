@@ -4,11 +4,10 @@
 //! form Araki et al., CCS 2016, section 2.2). F_{i,j} below is the stream of the seed that P_i and
 //! P_j share.
 
-use super::{Prg, Purpose, RunId, Seed, Stream, Words};
+use super::{Prg, Purpose, RunId, Seed, Stream};
 use slvr_circuit::Dom;
 use slvr_ring::Data;
 use std::ops::Range;
-use std::sync::Arc;
 
 /// The two seeds of a party.
 #[derive(Clone, Debug)]
@@ -50,7 +49,8 @@ impl Prss {
     /// # Panics
     ///
     /// Unless `me` is 0, 1 or 2.
-    pub fn of_words(me: usize, next: Arc<dyn Words>, prev: Arc<dyn Words>) -> Self {
+    #[cfg(feature = "doors")]
+    pub fn of_words(me: usize, [next, prev]: [std::sync::Arc<dyn super::Words>; 2]) -> Self {
         assert!(me < 3, "there are three parties");
         Prss { me, next: Prg::of_words(next), prev: Prg::of_words(prev) }
     }

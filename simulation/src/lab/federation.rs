@@ -56,7 +56,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// A client counts if it moves the aggregate by more than this part of what the one moves it that moves it most.
+    /// A client counts if it moves the aggregate by more than this part of the largest move.
     const LEAST: f64 = 1e-6;
 
     pub(super) fn of(influence: &[f64], malicious: &[bool]) -> Counted {

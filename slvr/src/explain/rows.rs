@@ -1,8 +1,9 @@
 //! What text and HTML show alike: columns of figures, and the certificate as sentences.
 
 use crate::units::{bytes, count, error, per_party, range, taken};
-use slvr_compiler::cost::{LineRow, mean};
+use slvr_compiler::cost::{LineRow, mean_party};
 use slvr_compiler::diagnostic::rounding::at_most;
+use slvr_compiler::passes::FRACTION;
 use slvr_compiler::pipeline::privacy;
 use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::precision::PrecisionRow;
@@ -43,11 +44,11 @@ pub fn some(n: u64, text: String) -> String {
 
 /// The figures of a row, by column.
 pub fn figures(row: &LineRow) -> [String; 7] {
-    let macs = mean(row.macs);
+    let macs = mean_party(row.macs);
     [
         some(row.rounds as u64, row.rounds.to_string()),
         some(row.critical as u64, row.critical.to_string()),
-        some(mean(row.bytes), per_party(row.bytes)),
+        some(mean_party(row.bytes), per_party(row.bytes)),
         some(macs, count(macs, "")),
         some(row.memory, bytes(row.memory)),
         row.range.clone().unwrap_or_default(),
@@ -108,7 +109,10 @@ pub fn certificate(c: &Certificate) -> Vec<Proven> {
         ("precision", vec![row])
     }));
     rows.extend(c.kept.iter().map(|k| {
-        ("precision", vec![format!("{} has 16 fraction bits, as others: {}", k.input, k.why)])
+        (
+            "precision",
+            vec![format!("{} has {FRACTION} fraction bits, as others: {}", k.input, k.why)],
+        )
     }));
     rows.extend(c.privacy.iter().map(|p| ("noise", privacy::lines(p))));
     let rings = c.rings.iter().map(|(k, n)| format!("{} words of {k} bits", count(*n, "")));

@@ -7,7 +7,7 @@ use crate::units::{bound, bytes, count, error, network, per_party, seconds, shar
 use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::cost::{LineRow, mean, most, most_expensive_first};
+use slvr_compiler::cost::{LineRow, busiest_party, mean_party, most_expensive_first};
 use slvr_compiler::report::certificate::Certificate;
 use std::fmt::Write;
 use std::path::Path;
@@ -84,12 +84,13 @@ fn head(out: &mut String, r: &Report) {
     let _ = writeln!(
         out,
         "  arithmetic    {} multiply-accumulates in a party",
-        count(most(c.macs), "")
+        count(busiest_party(c.macs), "")
     );
-    let _ = writeln!(out, "  memory        {} at most in a party", bytes(most(c.peak_memory)));
+    let _ =
+        writeln!(out, "  memory        {} at most in a party", bytes(busiest_party(c.peak_memory)));
     if let Some(proving) = c.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.memory).max()
     {
-        let all = proving.max(most(c.peak_memory));
+        let all = proving.max(busiest_party(c.peak_memory));
         let _ = writeln!(out, "                {} with the vectors of its proofs", bytes(all));
     }
 }
@@ -133,7 +134,7 @@ pub fn beside(row: &LineRow) -> Option<String> {
     if row.critical > 0 {
         parts.push(format!("waits {}", row.critical));
     }
-    if mean(row.bytes) > 0 {
+    if mean_party(row.bytes) > 0 {
         parts.push(per_party(row.bytes));
     }
     let range = row.range.as_deref().unwrap_or("");

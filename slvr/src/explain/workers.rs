@@ -6,7 +6,7 @@ use crate::units::{bytes, seconds};
 use serde_json::{Value, json};
 use slvr_circuit::ranges::first;
 use slvr_circuit::speculation::Speculation;
-use slvr_compiler::cost::{self, Waits, WorkersCost, most};
+use slvr_compiler::cost::{self, Waits, WorkersCost, busiest_party};
 use std::fmt::Write;
 
 /// Ranges that are shown; the rest is one row.
@@ -60,7 +60,7 @@ pub fn text(out: &mut String, r: &Report) {
     let _ = writeln!(
         out,
         "  the party     memory {}, sent {}, {} rounds of its own; layers before {} are its own",
-        bytes(most(party.memory)),
+        bytes(busiest_party(party.memory)),
         by(party.bytes),
         party.rounds,
         first(&r.circuit)
@@ -69,7 +69,7 @@ pub fn text(out: &mut String, r: &Report) {
         let _ = writeln!(
             out,
             "  worker {n:<6} memory {}, sent {}, {} range{}",
-            bytes(most(worker.memory)),
+            bytes(busiest_party(worker.memory)),
             by(worker.bytes),
             worker.ranges,
             if worker.ranges == 1 { "" } else { "s" }
@@ -95,7 +95,7 @@ fn ranges(out: &mut String, cost: &WorkersCost) {
     for (n, range) in cost.ranges.iter().enumerate().take(SHOWN) {
         let layers = format!("{}-{}", range.first_layer, range.last_layer);
         let [reads, writes, sent, memory] =
-            [range.reads, range.writes, range.bytes, range.memory].map(|b| bytes(most(b)));
+            [range.reads, range.writes, range.bytes, range.memory].map(|b| bytes(busiest_party(b)));
         let _ = writeln!(
             out,
             "  {n:>5}  {layers:>11}  {:>5}  {:>6}  {:>6}  {reads:>9}  {writes:>9}  {sent:>9}  {memory:>9}",

@@ -24,7 +24,7 @@ pub struct Exact<'a> {
     pub circuit: &'a Circuit,
     inputs: Inputs,
     /// What is kept of the round before.
-    kept: &'a clear_states::Numbers,
+    kept: &'a clear_states::StateValues,
     seed: u64,
     /// What a run with this seed draws.
     pub coins: Vec<u128>,
@@ -34,7 +34,7 @@ impl<'a> Exact<'a> {
     pub fn new(
         circuit: &'a Circuit,
         filled: &Filled,
-        kept: &'a clear_states::Numbers,
+        kept: &'a clear_states::StateValues,
         seed: u64,
     ) -> Exact<'a> {
         let coins = session::coins(circuit, seed);

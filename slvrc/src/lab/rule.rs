@@ -50,7 +50,7 @@ pub struct Aggregation<'a> {
     pub seed: u64,
     pub checks: Vec<Ran>,
     /// What is kept of the round before. A state whose size hangs on the number of clients begins again when that changes.
-    kept: clear_states::Numbers,
+    kept: clear_states::StateValues,
     current: Arc<Subject>,
     /// How much each client moved the aggregate of the last round.
     moved: Option<Vec<f64>>,
@@ -63,7 +63,7 @@ impl<'a> Aggregation<'a> {
         parties: &'a (dyn Fn(usize) -> bool + Sync),
         seed: u64,
     ) -> Self {
-        let (checks, kept) = (Vec::new(), clear_states::Numbers::new());
+        let (checks, kept) = (Vec::new(), clear_states::StateValues::new());
         Aggregation { subjects, fast, parties, seed, checks, kept, current, moved: None }
     }
 

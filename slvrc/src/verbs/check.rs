@@ -3,7 +3,7 @@
 use crate::fail::{misuse, note, say, warn};
 use crate::target::Target;
 use anyhow::Context;
-use serde_json::json;
+use serde_json::{Value, json};
 use slvr::notes::silent;
 use slvr::program::{self, Checked};
 use slvr::{Build, Error, files, report, units};
@@ -51,57 +51,86 @@ impl Check {
             })
         });
         let of_larger = of_larger.transpose()?;
-        let sources = &larger.as_ref().unwrap_or(&checked).sources;
-        let warnings = &of_larger.as_ref().unwrap_or(&compiled).warnings;
-        let p = &checked.program;
         let whole = needed_whole(&compiled.circuit);
         let shaped = match whole.is_empty() {
             // The smallest sizes may be of one member, without whom there is nothing.
             true => shaped_by_members(&build, larger.as_ref().unwrap_or(&checked)),
             false => Vec::new(),
         };
-        let needed: Vec<&str> =
-            whole.iter().copied().chain(shaped.iter().map(|(set, _)| set.as_str())).collect();
+        let warnings = &of_larger.as_ref().unwrap_or(&compiled).warnings;
+        let larger = larger.as_ref();
+        let found = Found { checked: &checked, larger, warnings, noise, whole, shaped };
         if json {
-            let noise = noise.as_ref().map(|n| json!(n));
-            let of_types = checked.warnings.iter().map(|d| render::to_json(d, &checked.sources));
-            let of_circuit = warnings.iter().map(|d| render::to_json(d, sources));
-            let warnings: Vec<_> = of_types.chain(of_circuit).collect();
-            let sizes = |of: &Checked| report::sizes(&of.program.sizes);
-            let mut all = json!({
-                "ok": true, "predicate": p.name, "sizes": sizes(&checked),
-                "sizes_chosen": checked.chosen, "diagnostics": warnings,
-            });
-            if let Some(larger) = &larger {
-                all["larger_sizes"] = sizes(larger);
-            }
-            if !needed.is_empty() {
-                all["needs_all_of"] = json!(needed);
-            }
-            if let Some(noise) = noise {
-                all["privacy"] = noise;
-            }
-            if let Some((_, clients)) = &checked.clients {
-                all["clients"] = clients.to_json();
-            }
-            return say(&format!("{all}\n"));
+            return say(&format!("{}\n", found.to_json()));
         }
         warn(&checked.warnings, &checked.sources);
-        warn(warnings, sources);
-        let how = match &larger {
+        warn(warnings, found.sources());
+        say(&found.to_text())
+    }
+}
+
+/// A program that is ok, and what is said of it.
+struct Found<'a> {
+    checked: &'a Checked,
+    /// The same with larger sizes, where they were chosen and there are any.
+    larger: Option<&'a Checked>,
+    /// Of the circuit, with the larger sizes if there are any.
+    warnings: &'a [Diagnostic],
+    noise: Option<Privacy>,
+    /// Party sets of which a state needs all members.
+    whole: Vec<&'a str>,
+    /// Party sets of which an input needs all members, and the input.
+    shaped: Vec<(String, String)>,
+}
+
+impl Found<'_> {
+    /// What the warnings of the circuit are about.
+    fn sources(&self) -> &Sources {
+        &self.larger.unwrap_or(self.checked).sources
+    }
+
+    fn to_json(&self) -> Value {
+        let checked = self.checked;
+        let of_types = checked.warnings.iter().map(|d| render::to_json(d, &checked.sources));
+        let of_circuit = self.warnings.iter().map(|d| render::to_json(d, self.sources()));
+        let warnings: Vec<_> = of_types.chain(of_circuit).collect();
+        let sizes = |of: &Checked| report::sizes(&of.program.sizes);
+        let mut all = json!({
+            "ok": true, "predicate": checked.program.name, "sizes": sizes(checked),
+            "sizes_chosen": checked.chosen, "diagnostics": warnings,
+        });
+        if let Some(larger) = self.larger {
+            all["larger_sizes"] = sizes(larger);
+        }
+        let shaped = self.shaped.iter().map(|(set, _)| set.as_str());
+        let needed: Vec<&str> = self.whole.iter().copied().chain(shaped).collect();
+        if !needed.is_empty() {
+            all["needs_all_of"] = json!(needed);
+        }
+        if let Some(noise) = &self.noise {
+            all["privacy"] = json!(noise);
+        }
+        if let Some((_, clients)) = &checked.clients {
+            all["clients"] = clients.to_json();
+        }
+        all
+    }
+
+    fn to_text(&self) -> String {
+        let checked = self.checked;
+        let sizes = |of: &Checked| units::bound(&of.program.sizes);
+        let how = match self.larger {
             _ if !checked.chosen => String::new(),
             Some(larger) => {
                 format!(" (defaults and the smallest sizes that fit), and with {}", sizes(larger))
             }
             None => " (defaults and the smallest sizes that fit; no larger ones were found)".into(),
         };
-        let noise =
-            noise.iter().flat_map(pipeline::privacy::lines).map(|line| format!("  {line}\n"));
-        let noise: String = noise.collect();
+        let noise = self.noise.iter().flat_map(pipeline::privacy::lines);
         let numbers = checked.clients.iter().flat_map(|(_, clients)| clients.lines());
-        let numbers: String = numbers.map(|line| format!("  {line}\n")).collect();
-        let whole = why_all(&whole, &shaped);
-        say(&format!("{}: ok with {}{how}\n{noise}{numbers}{whole}", p.name, sizes(&checked)))
+        let lines: String = noise.chain(numbers).map(|line| format!("  {line}\n")).collect();
+        let whole = why_all(&self.whole, &self.shaped);
+        format!("{}: ok with {}{how}\n{lines}{whole}", checked.program.name, sizes(checked))
     }
 }
 

@@ -23,6 +23,12 @@ predicate P[M: model, {sizes}]({params}) {{
     );
 }
 
+/// A line with one of its options replaced.
+fn instead(line: &str, option: &str, other: &str) -> String {
+    assert!(line.contains(option), "{line}: no {option}");
+    line.replace(option, other)
+}
+
 const MEAN: &str = "reveal sum(update) / m to Server as aggregate;";
 
 fn about<'a>(report: &'a Value, row: &str) -> &'a Value {
@@ -215,9 +221,8 @@ fn a_comment_that_names_an_attack_changes_no_other_attack() {
 #[test]
 fn what_cannot_be_judged_is_not_counted_against_a_check() {
     let place = Place::new();
-    let line = format!("lab fltrust --predicate secure_aggregation {QUICK} --attacks none")
-        .replace("--parties-every 0", "--parties-every 2");
-    let run = place.slvrc(&line);
+    let line = format!("lab fltrust --predicate secure_aggregation {QUICK} --attacks none");
+    let run = place.slvrc(&instead(&line, "--parties-every 0", "--parties-every 2"));
     assert_eq!(run.status, 0, "{}", run.stderr);
     let said = "three parties agreed in 1 of the 1 runs that could be judged";
     assert!(run.stdout.contains(said), "{}", run.stdout);
@@ -272,7 +277,7 @@ fn the_last_column_is_the_worst_and_adaptive_the_worse_of_two() {
         "{row}"
     );
     // Another seed that is not done yet is marked.
-    let more = place.slvrc(&format!("{line} --resume").replace("--seeds 1", "--seeds 2"));
+    let more = place.slvrc(&instead(&format!("{line} --resume"), "--seeds 1", "--seeds 2"));
     assert!(more.status == 0 && !more.stdout.contains("of 2 seeds"), "{}", more.stdout);
     let path = place.path("lab/results.json");
     let mut cut: Value =
@@ -295,9 +300,9 @@ fn rounds_classes_and_who_counted_are_listed_and_notes_say_of_which_cells() {
     };
     write(&place, "short.slvr", "m", "", &keep("4"));
     write(&place, "nobody.slvr", "m", "", &keep("0"));
-    let line = format!(
-        "lab --predicate short.slvr,nobody.slvr {QUICK} --attacks none,inf --last 2 --parties-every 2"
-    ).replace("--parties-every 0 --fast", "");
+    let quick = instead(QUICK, "--parties-every 0 --fast", "--parties-every 2");
+    let line =
+        format!("lab --predicate short.slvr,nobody.slvr {quick} --attacks none,inf --last 2");
     let run = place.slvrc(&line);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(run.stdout.contains("| short | inf | 5.0 | 0.0 | 0 |"), "{}", run.stdout);
@@ -385,12 +390,9 @@ fn without_malicious_clients_all_columns_are_like_none() {
 fn many_attacks_are_rows() {
     let place = Place::new();
     write(&place, "p.slvr", "m", "", MEAN);
+    let quick = instead(QUICK, "--rounds 2", "--rounds 1");
     let attacks = "none,noise,sign-flip,ipm,alie,mimic,inf,nan";
-    let line = |more: &str, out: &str| {
-        format!("lab p.slvr {QUICK} --rounds 1 --attacks {attacks}{more} --out {out}")
-            .replace("--rounds 2 ", "")
-    };
-    let run = place.slvrc(&line("", "a"));
+    let run = place.slvrc(&format!("lab p.slvr {quick} --attacks {attacks}"));
     assert!(
         run.stdout.contains("| attack | p | secure_aggregation |")
             && run.stdout.contains("| worst | **"),
@@ -420,10 +422,8 @@ fn runs_among_parties_change_nothing_of_an_experiment_in_floating_point() {
     let body = "sample picks[3] of Client; reveal sum(update[i] for i in picks) / 3 to Server as aggregate;";
     write(&place, "p.slvr", "m", "", body);
     let run = |every: &str| {
-        let line = format!(
-            "lab p.slvr {QUICK} --attacks none --out o{every} --json --parties-every {every}"
-        )
-        .replace("--parties-every 0 --fast", "--fast");
+        let quick = instead(QUICK, "--parties-every 0", &format!("--parties-every {every}"));
+        let line = format!("lab p.slvr {quick} --attacks none --out o{every} --json");
         let report = place.slvrc(&line).ok();
         assert_eq!(report["disagreeing_runs"], 0);
         report["results"]["cells"]["p.slvr | none | 0"]["accuracy"].clone()

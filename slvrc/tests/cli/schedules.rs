@@ -55,6 +55,30 @@ enum Stranger {
     Gone,
 }
 
+/// What kind of things happens to a run.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Strangers,
+    /// A party is stopped for a moment, which ends no run.
+    Pause,
+    Hits,
+    HitsAmongStrangers,
+    /// The launcher is killed.
+    Abandoned,
+}
+
+impl Kind {
+    fn of(number: u64) -> Kind {
+        match number % 8 {
+            0 => Kind::Strangers,
+            1 => Kind::Pause,
+            2 | 5 => Kind::HitsAmongStrangers,
+            7 => Kind::Abandoned,
+            _ => Kind::Hits,
+        }
+    }
+}
+
 /// Everything that happens to one run.
 #[derive(Debug)]
 struct Schedule {
@@ -81,12 +105,10 @@ impl Schedule {
         let mut hits = Vec::new();
         let mut strangers = Vec::new();
         let mut abandoned = None;
-        let kind = number % 8;
+        let kind = Kind::of(number);
         let count = match kind {
-            // Only strangers, or nothing that ends a run.
-            0 | 1 => 0,
-            7 => 0,
-            _ => 1 + random.below(2),
+            Kind::Hits | Kind::HitsAmongStrangers => 1 + random.below(2),
+            Kind::Strangers | Kind::Pause | Kind::Abandoned => 0,
         };
         for _ in 0..count {
             let hit = match random.below(3) {
@@ -96,17 +118,17 @@ impl Schedule {
             };
             hits.push((party(&mut random), hit, millis(&mut random, 2500)));
         }
-        if kind == 1 {
+        if kind == Kind::Pause {
             hits.push((
                 party(&mut random),
                 Hit::Pause(millis(&mut random, 700)),
                 millis(&mut random, 1500),
             ));
         }
-        if kind == 7 {
+        if kind == Kind::Abandoned {
             abandoned = Some(millis(&mut random, 2500));
         }
-        if matches!(kind, 0 | 2 | 5) {
+        if matches!(kind, Kind::Strangers | Kind::HitsAmongStrangers) {
             for _ in 0..1 + random.below(12) {
                 let what = match random.below(4) {
                     0 => Stranger::Silent,

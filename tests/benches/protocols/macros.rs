@@ -26,7 +26,7 @@ pub enum Family {
 
 /// What a macro leaves.
 #[derive(Clone, Copy)]
-pub enum Result {
+pub enum Outcome {
     /// A replicated value.
     Rep(ValueId),
     /// What one party knows and what the other two know.
@@ -49,7 +49,7 @@ pub struct Macro {
     /// Bits of a comparison, of which each plan is measured.
     pub compared: Option<u32>,
     /// Emits it for x, y and c. `groups` as in a type.
-    pub emit: fn(&mut Emit, [ValueId; 3], Family, u32) -> Result,
+    pub emit: fn(&mut Emit, [ValueId; 3], Family, u32) -> Outcome,
     /// Whether a result is right.
     pub right: fn(Given, u64) -> bool,
 }
@@ -60,8 +60,8 @@ pub const MACROS: [Macro; 8] = [
         magnitude: 62,
         compared: None,
         emit: |e, [x, y, _], family, groups| match family {
-            Family::Symmetric => Result::Rep(e.multiply(x, y)),
-            Family::Dealer(_) => Result::Split(multiplied(e, x, y, groups)),
+            Family::Symmetric => Outcome::Rep(e.multiply(x, y)),
+            Family::Dealer(_) => Outcome::Split(multiplied(e, x, y, groups)),
         },
         right: |g, z| z == (g.x as u64).wrapping_mul(g.y as u64),
     },
@@ -70,10 +70,10 @@ pub const MACROS: [Macro; 8] = [
         magnitude: 61,
         compared: None,
         emit: |e, [x, _, _], family, groups| match family {
-            Family::Symmetric => Result::Rep(truncation::exact(e, x, FRACTION)),
+            Family::Symmetric => Outcome::Rep(truncation::exact(e, x, FRACTION)),
             Family::Dealer(_) => {
                 let x = masked::split(e, x, groups);
-                Result::Split(t2::truncation::truncate(e, &x, FRACTION, 64).whole)
+                Outcome::Split(t2::truncation::truncate(e, &x, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x, z),
@@ -85,11 +85,11 @@ pub const MACROS: [Macro; 8] = [
         emit: |e, [x, y, _], family, groups| match family {
             Family::Symmetric => {
                 let z = e.multiply(x, y);
-                Result::Rep(truncation::exact(e, z, FRACTION))
+                Outcome::Rep(truncation::exact(e, z, FRACTION))
             }
             Family::Dealer(_) => {
                 let z = multiplied(e, x, y, groups);
-                Result::Split(t2::truncation::truncate(e, &z, FRACTION, 64).whole)
+                Outcome::Split(t2::truncation::truncate(e, &z, FRACTION, 64).whole)
             }
         },
         right: |g, z| is_truncated(g.x * g.y, z),
@@ -98,34 +98,14 @@ pub const MACROS: [Macro; 8] = [
         name: "comparison, 64 bits",
         magnitude: 62,
         compared: Some(64),
-        emit: |e, [x, y, _], family, groups| {
-            let d = e.add(Op::Sub(x, y));
-            match family {
-                Family::Symmetric => Result::Rep(comparison::negative(e, d, 64)),
-                Family::Dealer(tuning) => {
-                    let d = masked::split(e, d, groups);
-                    let negative = t2::comparison::negative(e, &d, 64, tuning);
-                    Result::Split(masked::settle(e, negative))
-                }
-            }
-        },
+        emit: compared::<64>,
         right: |g, z| z == u64::from(g.x < g.y),
     },
     Macro {
         name: "comparison, 25 bits",
         magnitude: 23,
         compared: Some(25),
-        emit: |e, [x, y, _], family, groups| {
-            let d = e.add(Op::Sub(x, y));
-            match family {
-                Family::Symmetric => Result::Rep(comparison::negative(e, d, 25)),
-                Family::Dealer(tuning) => {
-                    let d = masked::split(e, d, groups);
-                    let negative = t2::comparison::negative(e, &d, 25, tuning);
-                    Result::Split(masked::settle(e, negative))
-                }
-            }
-        },
+        emit: compared::<25>,
         right: |g, z| z == u64::from(g.x < g.y),
     },
     Macro {
@@ -138,7 +118,7 @@ pub const MACROS: [Macro; 8] = [
                 let negative = comparison::negative(e, z, 25);
                 let keep = e.add(Op::Not(negative));
                 let z = truncation::exact(e, z, FRACTION);
-                Result::Rep(selection::inject(e, keep, z))
+                Outcome::Rep(selection::inject(e, keep, z))
             }
             Family::Dealer(tuning) => {
                 let z = multiplied(e, x, y, groups);
@@ -147,7 +127,7 @@ pub const MACROS: [Macro; 8] = [
                 let keep = masked::settle(e, keep);
                 let z = t2::truncation::truncate(e, &z, FRACTION, 64).whole;
                 let kept = t2::selection::inject(e, &keep, &z);
-                Result::Split(masked::settle(e, kept))
+                Outcome::Split(masked::settle(e, kept))
             }
         },
         right: |g, z| if g.x * g.y < 0 { z == 0 } else { is_truncated(g.x * g.y, z) },
@@ -157,11 +137,11 @@ pub const MACROS: [Macro; 8] = [
         magnitude: 62,
         compared: None,
         emit: |e, [_, _, c], family, groups| match family {
-            Family::Symmetric => Result::Rep(selection::to_word(e, c, 64)),
+            Family::Symmetric => Outcome::Rep(selection::to_word(e, c, 64)),
             Family::Dealer(_) => {
                 let c = masked::split(e, c, groups);
                 let word = t2::selection::to_word(e, &c, 64);
-                Result::Split(masked::settle(e, word))
+                Outcome::Split(masked::settle(e, word))
             }
         },
         right: |g, z| z == u64::from(g.c),
@@ -171,16 +151,34 @@ pub const MACROS: [Macro; 8] = [
         magnitude: 62,
         compared: None,
         emit: |e, [x, _, c], family, groups| match family {
-            Family::Symmetric => Result::Rep(selection::inject(e, c, x)),
+            Family::Symmetric => Outcome::Rep(selection::inject(e, c, x)),
             Family::Dealer(_) => {
                 let (c, x) = (masked::split(e, c, groups), masked::split(e, x, groups));
                 let chosen = t2::selection::inject(e, &c, &x);
-                Result::Split(masked::settle(e, chosen))
+                Outcome::Split(masked::settle(e, chosen))
             }
         },
         right: |g, z| z == if g.c { g.x as u64 } else { 0 },
     },
 ];
+
+/// Whether x < y, of a difference of W bits.
+fn compared<const W: u32>(
+    e: &mut Emit,
+    [x, y, _]: [ValueId; 3],
+    family: Family,
+    groups: u32,
+) -> Outcome {
+    let d = e.add(Op::Sub(x, y));
+    match family {
+        Family::Symmetric => Outcome::Rep(comparison::negative(e, d, W)),
+        Family::Dealer(tuning) => {
+            let d = masked::split(e, d, groups);
+            let negative = t2::comparison::negative(e, &d, W, tuning);
+            Outcome::Split(masked::settle(e, negative))
+        }
+    }
+}
 
 /// A product, settled.
 fn multiplied(e: &mut Emit, x: ValueId, y: ValueId, groups: u32) -> Split {
@@ -197,7 +195,7 @@ fn is_truncated(x: i64, z: u64) -> bool {
 }
 
 /// A circuit of one macro over n elements, with inputs x, y, c.
-pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Result) {
+pub fn circuit(of: &Macro, n: u64, family: Family, groups: u32) -> (Circuit, Outcome) {
     let mut e = Emit::default();
     let doms = [Dom::Ring(64), Dom::Ring(64), Dom::Bits(1)];
     let values = doms.map(|dom| e.input(true, dom, vec![1, n]));

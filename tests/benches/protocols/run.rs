@@ -1,10 +1,8 @@
 //! Runs a circuit among three parties, without clients: their shares are there.
 
-use super::macros::Given;
-use super::macros::Result;
+use super::macros::{Given, Outcome};
 use rustix::time::{ClockId, clock_gettime};
-use slvr_circuit::Dom;
-use slvr_circuit::{Circuit, ValueId};
+use slvr_circuit::{Circuit, Dom, ValueId};
 use slvr_ring::Data;
 use slvr_runtime::link::memory::{Mesh, mesh};
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
@@ -105,8 +103,8 @@ impl<L: Link> Link for InTurn<L> {
     }
 }
 
-type Sent = std::result::Result<(), LinkError>;
-type Received = std::result::Result<Vec<u8>, LinkError>;
+type Sent = Result<(), LinkError>;
+type Received = Result<Vec<u8>, LinkError>;
 
 thread_local! {
     /// This party's turn.
@@ -158,14 +156,14 @@ impl Transcript for Watch<'_> {
 }
 
 /// Runs a circuit; `timed`: one party at a time, and each instruction's processor time.
-pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool) -> Done {
+pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Outcome>, timed: bool) -> Done {
     let seeds = [1u8, 2, 3].map(|b| Seed::new([b; 16]));
     let pairs = PairSeeds::of_all(&seeds);
     let run = RunId([9; 16]);
     let wanted = match keep {
         None => vec![],
-        Some(Result::Rep(x)) => vec![x],
-        Some(Result::Split(s)) => vec![s.own, s.dup],
+        Some(Outcome::Rep(x)) => vec![x],
+        Some(Outcome::Split(s)) => vec![s.own, s.dup],
     };
     let watched = timed || !wanted.is_empty();
     let mut watches = [0, 1, 2].map(|_| Watch {
@@ -223,19 +221,19 @@ pub fn run(circuit: &Circuit, shares: &Shares, keep: Option<Result>, timed: bool
 pub fn element(
     circuit: &Circuit,
     kept: &[BTreeMap<ValueId, Held>; 3],
-    result: Result,
+    result: Outcome,
     i: usize,
 ) -> u64 {
     let held = |party: usize, v: ValueId| &kept[party][&v];
     let (part, bits) = match result {
-        Result::Rep(v) => {
+        Outcome::Rep(v) => {
             let parts = [0, 1, 2].map(|p| match held(p, v) {
                 Held::Rep(x) => x.first.get_u128(i),
                 Held::One(x) => x.get_u128(i),
             });
             (parts.to_vec(), circuit.ty(v).dom)
         }
-        Result::Split(s) => {
+        Outcome::Split(s) => {
             let lanes = circuit.ty(s.own).lanes();
             let ranges = lanes.ranges();
             let shard = (0..3).find(|&r| ranges[r].contains(&i)).unwrap_or(0);

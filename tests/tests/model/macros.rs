@@ -14,7 +14,7 @@ use slvr_compiler::lower::t1::saturation::Ends;
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
 use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
 use slvr_compiler::lower::t1::{selection, truncation};
-use slvr_compiler::lower::t2::layouts::Node;
+use slvr_compiler::lower::t2::carry_trees::Node;
 use slvr_compiler::lower::t2::saturation::Plan;
 use slvr_compiler::lower::{Emit, t2};
 

@@ -45,7 +45,7 @@ pub fn run(made: &Made, shares: &[[Data; 3]], pairs: &[Arc<dyn Words>; 3]) -> [S
                     .map(|x| Held::Rep(Rep::new(x[i].clone(), x[next(i)].clone())))
                     .collect();
                 let mut seen = Seen { result: made.result, received: vec![], share: None };
-                let prss = Prss::of_words(i, pairs[i].clone(), pairs[prev(i)].clone());
+                let prss = Prss::of_words(i, [i, prev(i)].map(|pair| pairs[pair].clone()));
                 let (run, deadline) = (RunId([0; 16]), Duration::from_secs(600));
                 let party = Party {
                     doors: Doors::new().any_openings(),

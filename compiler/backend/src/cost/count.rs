@@ -160,14 +160,15 @@ impl Cost {
                 rounds: t.proof_rounds,
                 bytes: t.proof,
                 seconds,
-                memory: vectors.saturating_add(memory.starts.get(l).map_or(0, |h| most(*h))),
+                memory: vectors
+                    .saturating_add(memory.starts.get(l).map_or(0, |h| busiest_party(*h))),
                 site: waits_for_proof(layer, critical),
             });
             let (proof_rounds, proven) =
                 proof.as_ref().map_or((0, [0; 3]), |p| (p.rounds, p.bytes));
             let mut cost = LayerCost {
                 rounds: usize::from(!layer.exchange.is_empty()) + proof_rounds,
-                busiest: links::busiest(circuit, layer) + most(proven),
+                busiest: links::busiest(circuit, layer) + busiest_party(proven),
                 peak_memory: memory.layers.get(l).copied().unwrap_or_default(),
                 critical,
                 ..LayerCost::default()
@@ -233,11 +234,11 @@ pub(super) fn add(to: &mut [u64; 3], more: [u64; 3]) {
 }
 
 /// The mean over the parties, rounded down.
-pub fn mean(by_party: [u64; 3]) -> u64 {
+pub fn mean_party(by_party: [u64; 3]) -> u64 {
     by_party.iter().fold(0u64, |a, &b| a.saturating_add(b)) / 3
 }
 
 /// The party with most.
-pub fn most(by_party: [u64; 3]) -> u64 {
+pub fn busiest_party(by_party: [u64; 3]) -> u64 {
     by_party.into_iter().max().unwrap_or(0)
 }

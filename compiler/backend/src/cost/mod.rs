@@ -42,7 +42,7 @@ mod tuning;
 mod work;
 mod workers;
 
-pub use count::{Cost, InstrCost, Kind, LayerCost, ProofCost, mean, most};
+pub use count::{Cost, InstrCost, Kind, LayerCost, ProofCost, busiest_party, mean_party};
 pub use critical::critical;
 pub use lines::{LineRow, most_expensive_first, rows_by_line, rows_by_statement, rows_by_step};
 pub use memory::{
@@ -52,9 +52,10 @@ pub use memory::{
 pub use net::{NetError, NetProfile};
 pub use places::{home, places};
 pub use proofs::proof_work;
-pub(crate) use proofs::{BIT_PRICE, BLOCK_ENTRY_PRICE, TABLE_ENTRY_PRICE, WORD_PRICE};
+pub(crate) use proofs::{BLOCK_ENTRY_PRICE, FROZEN_BIT_PRICE, TABLE_ENTRY_PRICE, WORD_PRICE};
 pub use seconds::{
-    Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S, effort, whole,
+    Estimate, MACS_PER_S, MEMORY_BYTES_PER_S, PACKED_BYTES_PER_S, PRG_BYTES_PER_S,
+    nanoseconds_of_work, seconds_with_proofs,
 };
 pub use tuning::Tuning;
 pub use workers::{PartyCost, RangeCost, Waits, WorkerCost, WorkersCost, range_memory, workers};

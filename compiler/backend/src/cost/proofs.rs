@@ -1,9 +1,6 @@
 //! What proofs compute: seconds as they are measured, for estimates and the choice between circuits, and prices, by
-//! which lowering weighs what a macro has to prove against rounds and bytes.
-//!
-//! The two differ. Prices are from before proofs of bits became faster: a bit is four times what it takes now. Sizes of
-//! blocks, carries and tables were tried with them in runs, so that the two belong together: to make prices the seconds
-//! is to change circuits, and to try these sizes again.
+//! which lowering weighs what a macro has to prove against rounds and bytes. Sizes of blocks, carries and tables were
+//! tried in runs with these prices: to change a price is to change circuits, and to try the sizes again.
 
 use slvr_circuit::Circuit;
 use slvr_circuit::proof::{Barrier, Folds, KINDS, Kind, Shape, barriers};
@@ -21,14 +18,15 @@ const PROOF: f64 = 0.004;
 /// The price, in seconds, of the proof of one word of a column of statements.
 pub(crate) const WORD_PRICE: f64 = 1.5e-7;
 
-/// The same of one bit: 64 are a word.
-pub(crate) const BIT_PRICE: f64 = WORD_PRICE / 64.0;
+/// The price of the proof of one bit of a column: about four times its seconds, which it had before proofs became
+/// faster.
+pub(crate) const FROZEN_BIT_PRICE: f64 = WORD_PRICE / 64.0;
 
 /// The price of each entry of a block of bits, however few elements there are: a product and its statements. So chosen
 /// that rounds are saved only where runs became no slower: with none, the ranking of ten numbers did on LAN.
 pub(crate) const BLOCK_ENTRY_PRICE: f64 = 1e-5;
 
-/// The same of each entry of a table: an `input`, a product and their statements.
+/// The price of each entry of a table, however few elements there are: an `input`, a product and their statements.
 pub(crate) const TABLE_ENTRY_PRICE: f64 = 2.0 * BLOCK_ENTRY_PRICE;
 
 /// Seconds in which a party does its three parts in a proof.

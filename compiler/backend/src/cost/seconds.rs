@@ -3,7 +3,7 @@
 //! Everything that weighs seconds takes them from here: the estimate that is shown, and the choice between
 //! ways of enforcing long vectors. Those of proofs are in `proofs.rs`.
 
-use super::count::{Cost, LayerCost, add, most};
+use super::count::{Cost, LayerCost, add, busiest_party};
 use super::net::NetProfile;
 use super::tuning::Tuning;
 use super::work;
@@ -96,7 +96,7 @@ const INSTRUCTION: f64 = 0.7e-6;
 
 /// Seconds of a run on a network for which circuits are chosen, memory and proofs included: by this, circuits against a
 /// malicious party are compared.
-pub fn whole(circuit: &Circuit, tuning: Tuning) -> f64 {
+pub fn seconds_with_proofs(circuit: &Circuit, tuning: Tuning) -> f64 {
     let net = NetProfile::of(tuning);
     let Estimate { latency, total, .. } = Cost::of(circuit).seconds(&net);
     let rounds = tuning.time(Traffic::of(circuit).rounds as f64, 0.0, 0);
@@ -105,11 +105,12 @@ pub fn whole(circuit: &Circuit, tuning: Tuning) -> f64 {
 
 /// Nanoseconds for what the party with most of each sends and multiplies, without latency and memory: by
 /// this, circuits for one predicate are compared.
-pub fn effort(circuit: &Circuit, tuning: Tuning) -> u64 {
+pub fn nanoseconds_of_work(circuit: &Circuit, tuning: Tuning) -> u64 {
     let mut macs = [0u64; 3];
     let instructions = circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     instructions.for_each(|i| add(&mut macs, work::macs(circuit, i)));
-    let (bytes, macs) = (most(Traffic::of(circuit).bytes) as f64, most(macs) as f64);
+    let (bytes, macs) =
+        (busiest_party(Traffic::of(circuit).bytes) as f64, busiest_party(macs) as f64);
     ((bytes / transferred(tuning.bandwidth) + macs / MACS_PER_S) * 1e9) as u64
 }
 

@@ -3,7 +3,7 @@
 //! Bytes and memory are those that a run counts. Seconds are of the model of `seconds.rs`, and of a schedule in which
 //! the party and each worker do one thing after another.
 
-use super::count::{Cost, InstrCost, LayerCost, add, most};
+use super::count::{Cost, InstrCost, LayerCost, add, busiest_party};
 use super::net::NetProfile;
 use super::{links, memory, seconds};
 use serde::Serialize;
@@ -191,7 +191,7 @@ impl Work<'_> {
 
     /// Seconds until values are somewhere else.
     fn moved(&self, bytes: [u64; 3]) -> f64 {
-        self.net.rtt_s / 2.0 + seconds::transfer(most(bytes), self.net)
+        self.net.rtt_s / 2.0 + seconds::transfer(busiest_party(bytes), self.net)
     }
 }
 

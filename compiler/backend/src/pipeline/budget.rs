@@ -68,7 +68,8 @@ impl Budgeted<'_> {
         };
         // What it takes without a budget is enough, where no vectors of proofs are counted beside values.
         let without = self.make(1, Options { memory: None, ..self.options });
-        let without = without.map_or(fewer, |circuit| cost::most(cost::peak_memory(&circuit)));
+        let without =
+            without.map_or(fewer, |circuit| cost::busiest_party(cost::peak_memory(&circuit)));
         let tried = [fewer, without].into_iter().chain(doubled);
         let mut tried: Vec<u64> = tried.map(rounded).collect();
         tried.sort_unstable();

@@ -55,16 +55,16 @@ fn differs(a: &Input, b: &Input) -> Option<String> {
 
 /// A program before scales are known.
 struct Front {
-    front: Graph,
+    unscaled: Graph,
     coarse: Graph,
 }
 
 impl Front {
     fn of((program, sources): Sized<'_>) -> Result<Front, Vec<Diagnostic>> {
         let graph = graph::build::build(program, sources)?;
-        let front = passes::unscaled(&graph, |_, _| {});
-        let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
-        Ok(Front { front, coarse })
+        let unscaled = passes::unscaled(&graph, |_, _| {});
+        let coarse = passes::scaled(&unscaled, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
+        Ok(Front { unscaled, coarse })
     }
 
     /// The finest fraction bits within some limits, of all ways of a kind; nothing if no value fits.
@@ -79,7 +79,7 @@ impl Front {
         let mut refused = Vec::new();
         for (long, _) in distinct(&options.ways(Some(encoding)), &self.coarse) {
             let how = How { long, options: *options, caps: &encoding.bits };
-            match finest(&self.front, &basis, how) {
+            match finest(&self.unscaled, &basis, how) {
                 Ok(scaled) => {
                     let own = bits_of(&scaled.fitted.graph);
                     let all = |bits: &[u32]| bits.iter().sum::<u32>();
@@ -109,12 +109,13 @@ pub fn common(programs: &[Sized<'_>], options: Options) -> (Option<Encoding>, Ve
     let mut fronts: Vec<Result<Front, Vec<Diagnostic>>> =
         programs.par_iter().map(|p| Front::of(*p)).collect();
     // The inputs are those of the largest number that there is.
-    let first = fronts.iter().rev().find_map(|f| f.as_ref().ok().map(|f| f.front.inputs.clone()));
+    let first =
+        fronts.iter().rev().find_map(|f| f.as_ref().ok().map(|f| f.unscaled.inputs.clone()));
     let Some(first) = first else {
         return (None, fronts.into_iter().map(|f| f.map(|_| ())).collect());
     };
     for (front, (program, _)) in fronts.iter_mut().zip(programs) {
-        let Ok(own) = front.as_ref().map(|f| &f.front.inputs) else { continue };
+        let Ok(own) = front.as_ref().map(|f| &f.unscaled.inputs) else { continue };
         let of = |input: &Input| first.iter().find(|i| i.name == input.name);
         let other = own.iter().find_map(|i| {
             let why =

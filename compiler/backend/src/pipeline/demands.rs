@@ -72,7 +72,7 @@ fn named_value(
     program: &Program,
     sources: &Sources,
     var: VarId,
-    Compiled { coarse, optimised, stated, .. }: &Compiled,
+    Compiled { coarse_guards, optimised, stated, .. }: &Compiled,
 ) -> Result<Option<Shown>, Vec<Diagnostic>> {
     if !program.body.iter().any(|s| s.defines().contains(&var)) {
         return Ok(None);
@@ -82,8 +82,9 @@ fn named_value(
     alone.body.push(reveal(program, var));
     let built = build::build(&alone, sources)?;
     let graph = passes::run(&built, |_, _| {}).map_err(|d| vec![*d])?;
-    let fitted = saturation::fit(&Basis::new(&graph, stated), coarse, 128).map_err(|d| vec![*d])?;
-    let mut inputs = input_errors(&fitted.graph, coarse);
+    let fitted =
+        saturation::fit(&Basis::new(&graph, stated), coarse_guards, 128).map_err(|d| vec![*d])?;
+    let mut inputs = input_errors(&fitted.graph, coarse_guards);
     let unit = (-f64::from(passes::FRACTION)).exp2();
     for (error, fine) in inputs.iter_mut().zip(&optimised.inputs) {
         if fine.frac.is_some() {
@@ -120,9 +121,9 @@ fn within_program(
     }
     whole.body.push(looked_at);
     let built = build::build(&whole, sources).ok()?;
-    let front = passes::unscaled(&built, |_, _| {});
+    let unscaled = passes::unscaled(&built, |_, _| {});
     let level = Level { unasked: true, ..level.clone() };
-    let graph = passes::scaled(&front, &level, |_, _| {}).ok()?;
+    let graph = passes::scaled(&unscaled, &level, |_, _| {}).ok()?;
     let same = graph.inputs.iter().map(|i| i.frac).eq(optimised.inputs.iter().map(|i| i.frac));
     let fitted = saturation::fit(&Basis::new(&graph, stated), guards, 128).ok().filter(|_| same)?;
     let inputs = input_errors(&fitted.graph, guards);

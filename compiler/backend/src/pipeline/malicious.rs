@@ -37,7 +37,7 @@ pub fn circuit(
     };
     // What is on its way before an opening, about what comes after it, has no proof.
     let is_proven = proof::check(&t2).is_ok();
-    let seconds = |c: &Circuit| cost::whole(c, tuning);
+    let seconds = |c: &Circuit| cost::seconds_with_proofs(c, tuning);
     Ok(match t1 {
         Ok(t1) if !is_proven || seconds(&t1) < seconds(&t2) => t1,
         _ => t2,

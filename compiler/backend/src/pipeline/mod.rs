@@ -130,7 +130,7 @@ pub struct Compiled {
     pub guards: Vec<Guard>,
     /// How each input would be enforced if no value had more than [`passes::FRACTION`] fraction bits: what demands
     /// on errors are checked with.
-    pub coarse: Vec<Guard>,
+    pub coarse_guards: Vec<Guard>,
     /// The most fraction bits that a value has before it is multiplied.
     pub level: Level,
     /// Inputs, by index, that have [`passes::FRACTION`] fraction bits although precision is wanted of them.
@@ -159,18 +159,22 @@ impl Compiled {
 /// A program with one way to enforce long vectors.
 struct Alternative {
     scaled: Scaled,
-    /// [`Compiled::coarse`].
-    coarse: Vec<Guard>,
+    /// [`Compiled::coarse_guards`].
+    coarse_guards: Vec<Guard>,
     circuit: Circuit,
 }
 
 impl Alternative {
-    fn of(scaled: Scaled, coarse: Vec<Guard>, options: Options) -> Result<Self, Vec<Diagnostic>> {
+    fn of(
+        scaled: Scaled,
+        coarse_guards: Vec<Guard>,
+        options: Options,
+    ) -> Result<Self, Vec<Diagnostic>> {
         let fitted = &scaled.fitted;
         let whole = Blocked::whole(&fitted.graph);
         let circuit = circuit(&whole, &fitted.ranges, &scaled.guards, options)?;
         well_formed(&fitted.graph, &circuit)?;
-        Ok(Alternative { scaled, coarse, circuit })
+        Ok(Alternative { scaled, coarse_guards, circuit })
     }
 }
 
@@ -178,7 +182,59 @@ impl Alternative {
 /// chosen for.
 fn weight(cut: Option<Cut>, circuit: &Circuit, options: Options) -> (u32, u64) {
     let tuning = options.target.family().tuning();
-    (u32::MAX - cut.map_or(u32::MAX, |c| c.top), cost::effort(circuit, tuning))
+    (u32::MAX - cut.map_or(u32::MAX, |c| c.top), cost::nanoseconds_of_work(circuit, tuning))
+}
+
+/// The best of all ways to enforce long vectors of weights. What changes fewer values is kept: the higher cut, or none;
+/// of equals, what takes less time to send and to compute.
+///
+/// # Errors
+///
+/// Why the last way is refused, if all are.
+fn best(
+    program: &Program,
+    (unscaled, coarse): (&Graph, &Graph),
+    (ways, options): (&[Option<Long>], Options),
+    encoding: Option<&Encoding>,
+) -> Result<Alternative, Vec<Diagnostic>> {
+    let basis = Basis::new(coarse, &STATED);
+    let caps = encoding.map_or(&[][..], Encoding::bits);
+    let mut best: Option<((u32, u64), Alternative)> = None;
+    let mut refused = Vec::new();
+    for (long, guards) in distinct(ways, coarse) {
+        let how = precision::How { long, options, caps };
+        let scaled = precision::finest(unscaled, &basis, how)
+            .and_then(|s| encoding.map_or(Ok(()), |e| e.holds(program, &s)).map(|()| s));
+        match scaled.and_then(|scaled| Alternative::of(scaled, guards, options)) {
+            Ok(found) => {
+                let weight = weight(found.scaled.fitted.cut, &found.circuit, options);
+                if best.as_ref().is_none_or(|(least, _)| weight < *least) {
+                    best = Some((weight, found));
+                }
+            }
+            Err(why) => refused = why,
+        }
+    }
+    best.map(|(_, found)| found).ok_or(refused)
+}
+
+/// A refusal with hints to the smallest change that helps: one input's range, by a power of two.
+fn advised(
+    mut refused: Vec<Diagnostic>,
+    (program, sources): (&Program, &Sources),
+    graph: &Graph,
+    (ways, options): (&[Option<Long>], Options),
+) -> Vec<Diagnostic> {
+    let how = advice::How { ways, most: options.ring.unwrap_or(128), stated: &STATED };
+    if let Some(d) = refused.iter_mut().find(|d| d.code == codes::OVERFLOW) {
+        let loops = advice::bounded_loops(program, sources, &how);
+        let hints = loops.into_iter().chain(advice::narrower(program, sources, graph, &how));
+        d.hints.splice(0..0, hints);
+    }
+    if let Some(bits) = options.ring {
+        refused.iter_mut().for_each(|d| named_ring(d, bits));
+    }
+    refused
 }
 
 /// Compiles a typed program.
@@ -218,46 +274,14 @@ pub fn compile_encoded(
     mut see: impl FnMut(&Pass, &Graph),
 ) -> Result<Compiled, Vec<Diagnostic>> {
     let graph = graph::build::build(program, sources)?;
-    let front = passes::unscaled(&graph, &mut see);
-    let coarse = passes::scaled(&front, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
-    // Long vectors of weights can be enforced in several ways. What changes fewer values is kept: the
-    // higher cut, or none; of equals, what takes less time to send and to compute.
-    let stated = STATED;
-    let basis = Basis::new(&coarse, &stated);
+    let unscaled = passes::unscaled(&graph, &mut see);
+    let coarse = passes::scaled(&unscaled, &Level::COARSE, |_, _| {}).map_err(|d| vec![*d])?;
     let ways = options.ways(encoding);
-    let caps = encoding.map_or(&[][..], Encoding::bits);
-    let mut best: Option<((u32, u64), Alternative)> = None;
-    let mut refused = Vec::new();
-    for (long, guards) in distinct(&ways, &coarse) {
-        let how = precision::How { long, options, caps };
-        let scaled = precision::finest(&front, &basis, how)
-            .and_then(|s| encoding.map_or(Ok(()), |e| e.holds(program, &s)).map(|()| s));
-        match scaled.and_then(|scaled| Alternative::of(scaled, guards, options)) {
-            Ok(found) => {
-                let weight = weight(found.scaled.fitted.cut, &found.circuit, options);
-                if best.as_ref().is_none_or(|(least, _)| weight < *least) {
-                    best = Some((weight, found));
-                }
-            }
-            Err(why) => refused = why,
-        }
-    }
-    let level = best.as_ref().map_or(Level::COARSE, |(_, found)| found.scaled.level.clone());
-    passes::scaled(&front, &level, see).map_err(|d| vec![*d])?;
-    let Some((_, Alternative { scaled, coarse: before, circuit })) = best else {
-        // The smallest change that helps: one input's range, by a power of two.
-        let most = options.ring.unwrap_or(128);
-        let how = advice::How { ways: &ways, most, stated: &stated };
-        if let Some(d) = refused.iter_mut().find(|d| d.code == codes::OVERFLOW) {
-            let loops = advice::bounded_loops(program, sources, &how);
-            let hints = loops.into_iter().chain(advice::narrower(program, sources, &graph, &how));
-            d.hints.splice(0..0, hints);
-        }
-        if let Some(bits) = options.ring {
-            refused.iter_mut().for_each(|d| named_ring(d, bits));
-        }
-        return Err(refused);
-    };
+    let best = best(program, (&unscaled, &coarse), (&ways, options), encoding);
+    let level = best.as_ref().map_or(Level::COARSE, |found| found.scaled.level.clone());
+    passes::scaled(&unscaled, &level, see).map_err(|d| vec![*d])?;
+    let Alternative { scaled, coarse_guards, circuit } =
+        best.map_err(|why| advised(why, (program, sources), &graph, (&ways, options)))?;
     let Scaled { fitted: Fitted { graph: optimised, ranges, cut }, guards, level } = scaled;
     let circuit = match options.memory {
         // Last: a budget changes rounds, never values.
@@ -267,18 +291,18 @@ pub fn compile_encoded(
     let kept = |i: &usize| optimised.inputs[*i].frac.is_none();
     let wanted = match options.fine {
         Fine::Nothing => Vec::new(),
-        Fine::Short | Fine::All => passes::wanted_inputs(&front),
+        Fine::Short | Fine::All => passes::wanted_inputs(&unscaled),
     };
     let compiled = Compiled {
         kept: wanted.into_iter().filter(kept).collect(),
-        variances: passes::variances(&front).into_iter().filter(kept).collect(),
+        variances: passes::variances(&unscaled).into_iter().filter(kept).collect(),
         graph,
         optimised,
         ranges,
         guards,
-        coarse: before,
+        coarse_guards,
         level,
-        stated,
+        stated: STATED,
         cut,
         circuit,
         fine: options.fine,

@@ -84,35 +84,35 @@ impl Scaled {
 ///
 /// The first value that does not fit.
 pub(super) fn finest(
-    front: &Graph,
+    unscaled: &Graph,
     coarse: &Basis<'_>,
     how: How<'_>,
 ) -> Result<Scaled, Vec<Diagnostic>> {
-    let base = base(front, coarse, how)?;
+    let base = base(unscaled, coarse, how)?;
     if how.options.fine == Fine::Nothing {
         return Ok(base);
     }
     let options = Options { fine: Fine::Short, ..how.options };
-    let short = finer(front, coarse, How { options, ..how }, &base);
+    let short = finer(unscaled, coarse, How { options, ..how }, &base);
     let finest = match how.options.fine {
         // What is asked for long vectors takes nothing from others.
-        Fine::All => finer(front, coarse, how, &base)
+        Fine::All => finer(unscaled, coarse, how, &base)
             .filter(|all| short.as_ref().is_none_or(|short| all.is_no_coarser_than(short)))
             .or(short),
         Fine::Short | Fine::Nothing => short,
     };
     let finest = finest.unwrap_or(base);
-    Ok(for_comparisons(front, coarse.stated(), how, &finest).unwrap_or(finest))
+    Ok(for_comparisons(unscaled, coarse.stated(), how, &finest).unwrap_or(finest))
 }
 
 /// With [`FRACTION`] bits; factors of normalisations have more where that costs nothing.
-fn base(front: &Graph, coarse: &Basis<'_>, how: How<'_>) -> Result<Scaled, Vec<Diagnostic>> {
+fn base(unscaled: &Graph, coarse: &Basis<'_>, how: How<'_>) -> Result<Scaled, Vec<Diagnostic>> {
     let base = Scaled::of(coarse, Level::COARSE, how);
-    if !passes::normalises(front) {
+    if !passes::normalises(unscaled) {
         return base;
     }
     let level = Level { factors: false, ..Level::COARSE };
-    let graph = passes::scaled(front, &level, |_, _| {}).map_err(|d| vec![*d])?;
+    let graph = passes::scaled(unscaled, &level, |_, _| {}).map_err(|d| vec![*d])?;
     let plain = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how)?;
     let weight = |s: &Scaled| Weight::of(&s.fitted, how);
     let fits = |base: &Scaled| weight(base).is_no_more_than(&weight(&plain));
@@ -121,16 +121,16 @@ fn base(front: &Graph, coarse: &Basis<'_>, how: How<'_>) -> Result<Scaled, Vec<D
 
 /// The same with more bits for what is rounded on its way to comparisons, if that costs nothing.
 fn for_comparisons(
-    front: &Graph,
+    unscaled: &Graph,
     stated: &StatedErrors,
     how: How<'_>,
     found: &Scaled,
 ) -> Option<Scaled> {
-    if !passes::rounds_for_comparisons(front) {
+    if !passes::rounds_for_comparisons(unscaled) {
         return None;
     }
     let level = Level { compared: true, ..found.level.clone() };
-    let graph = passes::scaled(front, &level, |_, _| {}).ok()?;
+    let graph = passes::scaled(unscaled, &level, |_, _| {}).ok()?;
     let scaled = Scaled::of(&Basis::new(&graph, stated), level, how).ok()?;
     let all = |s: &Scaled| Weight {
         sent: Some(Weight::sent(&s.fitted, how)),
@@ -141,14 +141,14 @@ fn for_comparisons(
 }
 
 /// The finest scales that cost nothing beyond those that all have [`FRACTION`] bits, if there are any.
-fn finer(front: &Graph, coarse: &Basis<'_>, how: How<'_>, base: &Scaled) -> Option<Scaled> {
+fn finer(unscaled: &Graph, coarse: &Basis<'_>, how: How<'_>, base: &Scaled) -> Option<Scaled> {
     let least = Weight::of(&base.fitted, how);
     let coarsest = coarse.graph().inputs.iter().map(|i| i.frac).collect();
     let mut tried: Vec<Vec<Option<u32>>> = vec![coarsest];
     (FRACTION + 1..=FINEST).rev().find_map(|most| {
         let long = how.options.fine == Fine::All;
         let level = Level { most, long, caps: how.caps.to_vec(), ..base.level.clone() };
-        let graph = passes::scaled(front, &level, |_, _| {}).ok()?;
+        let graph = passes::scaled(unscaled, &level, |_, _| {}).ok()?;
         let inputs: Vec<Option<u32>> = graph.inputs.iter().map(|i| i.frac).collect();
         if tried.contains(&inputs) {
             return None;

@@ -19,7 +19,7 @@ pub(super) fn fitting(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
     if circuit.security.is_malicious() {
         segmented(&circuit, budget).ok_or_else(|| held(&proven_everywhere(circuit)))
     } else {
-        let held = cost::most(cost::peak_memory(&circuit));
+        let held = cost::busiest_party(cost::peak_memory(&circuit));
         if held <= budget { Ok(circuit) } else { Err(held) }
     }
 }

@@ -108,9 +108,7 @@ impl<'g> Layout<'g> {
             }
         }
     }
-}
 
-impl Layout<'_> {
     /// Distances in the operand of the entries that entry `at` and those at some distances from it in each lane
     /// come from, where all come from one operand at such distances.
     pub fn lanes(&self, at: u64, sizes: &[u64], distances: &[u64]) -> Result<Vec<u64>, Uneven> {

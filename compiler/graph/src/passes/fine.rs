@@ -14,7 +14,7 @@
 
 use super::inverse::Part;
 use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond, room_for};
-use crate::graph::{Function, NodeId, Op, Table};
+use crate::graph::{Function, Graph, NodeId, Op, ScaleRule, Table};
 use slvr_language::types::Elem;
 
 /// The fewest fraction bits to which one factor alone is truncated.
@@ -42,8 +42,31 @@ const END: f64 = (1u64 << 23) as f64;
 const WIDE: f64 = (1u128 << 116) as f64;
 
 impl Scales<'_> {
+    /// A value of which precision is wanted, or on the way to the reciprocal of a root, where these have another rule.
+    pub(super) fn fine_node(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> Option<NodeId> {
+        let (part, fine) = (self.part, self.is_fine());
+        Some(match old.op(id) {
+            op if fine && op.facts().scale == ScaleRule::Product => {
+                self.fine_product(op.clone(), [args[0], args[1]])
+            }
+            Op::Div if fine => self.fine_quotient(args[0], args[1], cut_at_one(old, id)),
+            Op::Function(Function::Sqrt) if fine || part == Some(Part::Root) => {
+                self.fine_root(args[0])
+            }
+            Op::Function(Function::Recip) if fine || part == Some(Part::Reciprocal) => {
+                self.fine_reciprocal(args[0])
+            }
+            Op::Relu if part == Some(Part::Variance) => self.add(Op::Gate, &[args[0], args[0]]),
+            Op::Add if self.noise_of(args).is_none() => match part {
+                Some(Part::Sum(wanted)) => self.sum_below_root(args, wanted),
+                _ => return None,
+            },
+            _ => return None,
+        })
+    }
+
     /// A product that keeps the bits that fit.
-    pub(super) fn fine_product(&mut self, op: Op, args: [NodeId; 2]) -> NodeId {
+    fn fine_product(&mut self, op: Op, args: [NodeId; 2]) -> NodeId {
         let [a, b] = args;
         let (size, frac) = (self.product_size(&op, args), self.frac(a) + self.frac(b));
         let raw = |frac: u32| size * f64::from(frac).exp2();
@@ -120,8 +143,7 @@ impl Scales<'_> {
     }
 
     /// A variance and what is added to it, with the fraction bits that this wants, as far as a word holds them.
-    pub(super) fn sum_below_root(&mut self, args: &[NodeId]) -> NodeId {
-        let Some(Part::Sum(wanted)) = self.part else { return self.add(Op::Add, args) };
+    fn sum_below_root(&mut self, args: &[NodeId], wanted: u32) -> NodeId {
         let size = args.iter().map(|&a| self.sizes.of(self.g, a)).sum::<f64>();
         let to = room_for(size, OPERAND).min(wanted).max(FRACTION);
         let to = |s: &mut Self, a: NodeId| {
@@ -132,7 +154,7 @@ impl Scales<'_> {
         self.add(Op::Add, &args)
     }
 
-    pub(super) fn fine_root(&mut self, y: NodeId) -> NodeId {
+    fn fine_root(&mut self, y: NodeId) -> NodeId {
         let y = self.operand(y);
         let root = Op::Function(Function::Sqrt);
         let s = self.frac(y).saturating_sub(FRACTION) / 2;
@@ -146,7 +168,7 @@ impl Scales<'_> {
     }
 
     /// x / y; `unit` if all that reads it cuts it at 1.
-    pub(super) fn fine_quotient(&mut self, x: NodeId, y: NodeId, unit: bool) -> NodeId {
+    fn fine_quotient(&mut self, x: NodeId, y: NodeId, unit: bool) -> NodeId {
         let most = beyond(self.raw(y), OPERAND);
         let least = self.frac(y).saturating_sub(most).max(FRACTION);
         let (x, y) = self.reweighted(x, y, least).unwrap_or((x, y));
@@ -185,7 +207,7 @@ impl Scales<'_> {
         (self.at_most_to(x, dividend), self.at_most_to(y, divisor))
     }
 
-    pub(super) fn fine_reciprocal(&mut self, y: NodeId) -> NodeId {
+    fn fine_reciprocal(&mut self, y: NodeId) -> NodeId {
         if self.frac(y) <= RECIP {
             let y = self.operand(y);
             let y = self.at_least(y, FRACTION);
@@ -195,4 +217,15 @@ impl Scales<'_> {
         let one = self.add(Op::Const(ones, Elem::Fix, Some(FRACTION)), &[]);
         self.fine_quotient(one, y, false)
     }
+}
+
+/// Whether all that reads a quotient cuts it at 1.
+fn cut_at_one(g: &Graph, id: NodeId) -> bool {
+    let users = g.users(id);
+    let cuts = |&u: &NodeId| match g.op(u) {
+        Op::Saturate(0) => true,
+        Op::Relu => cut_at_one(g, u),
+        _ => false,
+    };
+    !g.is_output(id) && !users.is_empty() && users.iter().all(cuts)
 }

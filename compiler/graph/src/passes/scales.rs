@@ -22,14 +22,14 @@
 //! ```
 
 use super::chosen::Chosen;
-use super::inverse::{self, Part};
+use super::inverse;
 use super::precision::Precision;
 use super::promise::{Kept, none};
 use super::scaling::{FINE_LIMIT, FRACTION, Level, ROOM, Scales, Want, beyond, room_for};
 use crate::analysis::guard::Entries;
 use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
-use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
+use crate::graph::{Class, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
 use slvr_language::types::Elem;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -143,7 +143,7 @@ impl Scales<'_> {
     }
 
     /// Whether the value is one of which precision is wanted.
-    fn is_fine(&self) -> bool {
+    pub(super) fn is_fine(&self) -> bool {
         self.want > Want::Coarse
     }
 
@@ -202,7 +202,7 @@ impl Scales<'_> {
         let args = self.g.args(id);
         let copies = match self.g.op(id) {
             op if op.is_layout() => true,
-            Op::Mul => self.frac(args[1]) == 0 && is_bit(self.g, args[1], true),
+            Op::Mul => self.frac(args[1]) == 0 && is_bit_table(self.g, args[1]),
             _ => false,
         };
         (copies && self.g.elements(args[0]) <= self.g.elements(id)).then(|| args.to_vec())
@@ -340,7 +340,7 @@ impl Scales<'_> {
     }
 
     /// The fraction bits of the noise among two operands, if one of them is noise.
-    fn noise_of(&self, args: &[NodeId]) -> Option<u32> {
+    pub(super) fn noise_of(&self, args: &[NodeId]) -> Option<u32> {
         let grids: Vec<u32> = args.iter().filter_map(|&a| grid(self.g, a)).collect();
         if let [grid] = grids[..] { Some(grid) } else { None }
     }
@@ -352,6 +352,12 @@ impl Scales<'_> {
     }
 
     fn node(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> NodeId {
+        let fine = self.fine_node(old, id, args);
+        fine.unwrap_or_else(|| self.coarse_node(old, id, args))
+    }
+
+    /// A value of which no precision is wanted, and all that is the same for others.
+    fn coarse_node(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> NodeId {
         let Type { elem, .. } = *old.ty(id);
         let op = old.op(id).clone();
         match op {
@@ -378,27 +384,11 @@ impl Scales<'_> {
                 };
                 self.add(op, &[args[0], sides[0], sides[1]])
             }
-            op if self.is_fine() && op.facts().scale == ScaleRule::Product => {
-                self.fine_product(op, [args[0], args[1]])
-            }
             Op::Mul | Op::MatMul { .. } if self.bits_times(old, id, args) => self.add(op, args),
             Op::Scale(c) => self.scale(args[0], c),
-            Op::Relu if self.part == Some(Part::Variance) => {
-                self.add(Op::Gate, &[args[0], args[0]])
-            }
             Op::Relu => {
                 let value = self.at_most(args[0], self.factor());
                 self.add(Op::Gate, &[value, args[0]])
-            }
-            Op::Div if self.is_fine() => self.fine_quotient(args[0], args[1], cut_at_one(old, id)),
-            Op::Add if matches!(self.part, Some(Part::Sum(_))) => self.sum_below_root(args),
-            Op::Function(Function::Sqrt) if self.is_fine() || self.part == Some(Part::Root) => {
-                self.fine_root(args[0])
-            }
-            Op::Function(Function::Recip)
-                if self.is_fine() || self.part == Some(Part::Reciprocal) =>
-            {
-                self.fine_reciprocal(args[0])
             }
             // A divisor may keep its scale: counts have few bits.
             Op::Div => {
@@ -437,16 +427,7 @@ impl Scales<'_> {
                     let args = self.same(args);
                     self.add(op, &args)
                 }
-                ScaleRule::Product => {
-                    let mut factors: Vec<NodeId> =
-                        args.iter().map(|&a| self.as_factor(a)).collect();
-                    let by_root = factors.iter().any(|&a| self.by_root(a));
-                    let limit = if by_root { FINE_LIMIT } else { LIMIT };
-                    if self.frac(factors[0]) + self.frac(factors[1]) > limit {
-                        factors = factors.iter().map(|&a| self.truncate(a)).collect();
-                    }
-                    self.add(op, &factors)
-                }
+                ScaleRule::Product => self.coarse_product(op, args),
                 ScaleRule::Input(_)
                 | ScaleRule::Is(_)
                 | ScaleRule::Grid(_)
@@ -460,10 +441,20 @@ impl Scales<'_> {
         }
     }
 
+    fn coarse_product(&mut self, op: Op, args: &[NodeId]) -> NodeId {
+        let mut factors: Vec<NodeId> = args.iter().map(|&a| self.as_factor(a)).collect();
+        let by_root = factors.iter().any(|&a| self.by_root(a));
+        let limit = if by_root { FINE_LIMIT } else { LIMIT };
+        if self.frac(factors[0]) + self.frac(factors[1]) > limit {
+            factors = factors.iter().map(|&a| self.truncate(a)).collect();
+        }
+        self.add(op, &factors)
+    }
+
     /// Whether a product is of bits and of a number that may keep its scale, and is not larger than
     /// the number.
     fn bits_times(&mut self, old: &Graph, id: NodeId, args: &[NodeId]) -> bool {
-        let number = match [args[0], args[1]].map(|a| is_bit(self.g, a, false)) {
+        let number = match [args[0], args[1]].map(|a| is_bit(self.g, a)) {
             [true, false] => args[1],
             [false, true] => args[0],
             _ => return false,
@@ -516,28 +507,25 @@ impl Scales<'_> {
     }
 }
 
-/// Whether all that reads a quotient cuts it at 1.
-fn cut_at_one(g: &Graph, id: NodeId) -> bool {
-    let users = g.users(id);
-    let cuts = |&u: &NodeId| match g.op(u) {
-        Op::Saturate(0) => true,
-        Op::Relu => cut_at_one(g, u),
-        _ => false,
-    };
-    !g.is_output(id) && !users.is_empty() && users.iter().all(cuts)
+/// Whether every entry is 0 or 1, or of a table also -1, and has no fraction bits.
+fn is_bit(g: &Graph, id: NodeId) -> bool {
+    let args = g.args(id);
+    match g.op(id) {
+        Op::ToInt | Op::OneHot(_) => true,
+        op if op.is_layout() => is_bit(g, args[0]),
+        Op::Mul => args.iter().all(|&a| is_bit(g, a)),
+        Op::Sub => g.constant(args[0]) == Some(1.0) && matches!(g.op(args[1]), Op::ToInt),
+        _ => is_bit_table(g, id),
+    }
 }
 
-/// Whether every entry is 0 or 1, or of a table also -1, and has no fraction bits.
-fn is_bit(g: &Graph, id: NodeId, table_only: bool) -> bool {
+/// Whether every entry is -1, 0 or 1, all of tables, and has no fraction bits.
+fn is_bit_table(g: &Graph, id: NodeId) -> bool {
     let args = g.args(id);
     match g.op(id) {
         Op::Const(t, Elem::Int, _) => t.data.iter().all(|x| x.abs() <= 1.0),
-        op if op.is_layout() => is_bit(g, args[0], table_only),
-        Op::ToInt | Op::OneHot(_) => !table_only,
-        Op::Mul => args.iter().all(|&a| is_bit(g, a, table_only)),
-        Op::Sub => {
-            g.constant(args[0]) == Some(1.0) && matches!(g.op(args[1]), Op::ToInt) && !table_only
-        }
+        op if op.is_layout() => is_bit_table(g, args[0]),
+        Op::Mul => args.iter().all(|&a| is_bit_table(g, a)),
         _ => false,
     }
 }

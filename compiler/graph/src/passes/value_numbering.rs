@@ -348,7 +348,8 @@ impl ValueNumbers {
         }
     }
 
-    /// The same of sums of rows that a table gathers, with or without signs: no two have the same entries.
+    /// Whether sums of rows that a table gathers, with or without signs, are different computations: no two have the
+    /// same entries.
     fn distinct_rows(&mut self, g: &Graph, terms: NodeId, axes: &[u64]) -> bool {
         let shape = g.shape(terms);
         let [axis] = *axes else { return false };

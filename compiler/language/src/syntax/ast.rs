@@ -138,6 +138,19 @@ pub enum Demanded {
     Epsilon,
 }
 
+impl Demanded {
+    /// What a word at the left of a demand says.
+    pub fn named(word: &str) -> Option<Demanded> {
+        Some(match word {
+            "error" => Demanded::Error,
+            "failure" => Demanded::Failure,
+            "cut" => Demanded::Cut,
+            "epsilon" => Demanded::Epsilon,
+            _ => return None,
+        })
+    }
+}
+
 /// A requirement that is a demand on the certificate: `error(x) <= 2^-8`.
 pub struct Demand<'a> {
     pub of: Demanded,
@@ -163,13 +176,15 @@ impl Require {
             _ => (left, None),
         };
         let ExprKind::Name(word) = &head.kind else { return None };
-        let of = match (word.as_str(), args) {
-            ("error", Some(_)) => Demanded::Error,
-            ("failure", None) if !is_local(word) => Demanded::Failure,
-            ("cut", None) if !is_local(word) => Demanded::Cut,
-            ("epsilon", _) if !is_local(word) => Demanded::Epsilon,
-            _ => return None,
+        let of = Demanded::named(word)?;
+        let is_demand = match of {
+            Demanded::Error => args.is_some(),
+            Demanded::Failure | Demanded::Cut => args.is_none() && !is_local(word),
+            Demanded::Epsilon => !is_local(word),
         };
+        if !is_demand {
+            return None;
+        }
         let (word, args) = ((word.as_str(), head.span), args.unwrap_or_default());
         Some(Demand { of, word, args, left, op: *op, bound })
     }

@@ -64,81 +64,81 @@ pub fn lex(file: FileId, text: &str) -> Lexed<'_> {
                 out.comments.push(Comment { start: range.start, text });
                 continue;
             }
-            Err(()) => {
-                // A run of unknown characters is reported as one mistake.
-                if !slice.starts_with(|c: char| c.is_ascii_punctuation())
-                    && let Some((_, Token::Error(last), end)) = out.tokens.last_mut()
-                    && *end == range.start
-                    && !last.is_ascii()
-                {
-                    *last = text.get(range.start - last.len()..range.end).unwrap_or(slice);
-                    *end = range.end;
-                    if let Some((span, _)) =
-                        out.diagnostics.last_mut().and_then(|d| d.labels.first_mut())
-                        && span.end as usize == range.start
-                    {
-                        span.end = range.end as u32;
-                    }
-                    continue;
-                }
-                out.diagnostics.push(unknown(slice, span));
-                Token::Error(slice)
-            }
-            Ok(Token::Error(_)) => {
-                out.diagnostics.push(malformed(slice, span));
-                Token::Error(slice)
-            }
+            Err(()) if out.joins_unknown(text, slice, span) => continue,
+            Err(()) => Err(unknown(slice, span)),
+            Ok(Token::Error(_)) => Err(malformed(slice, span)),
             // The callback returns -1 for an integer that is out of range.
             Ok(Token::Int(-1)) => {
-                out.diagnostics.push(
-                    codes::NUMBER
-                        .error("number out of range")
-                        .label(span, "too large")
-                        .hint(format!("integers go up to {}", i64::MAX)),
-                );
-                Token::Int(0)
+                out.diagnostics.push(too_large(span, format!("integers go up to {}", i64::MAX)));
+                Ok(Token::Int(0))
             }
             // Behind a dot `0.1` is a part of a part.
             Ok(Token::Real(parts)) if matches!(out.tokens.last(), Some((_, Token::Dot, _))) => {
-                let mut numbers = parts.split('.').map(str::parse::<i64>);
-                let (Some(Ok(a)), Some(Ok(b))) = (numbers.next(), numbers.next()) else {
-                    out.diagnostics.push(malformed(slice, span));
-                    out.tokens.push((range.start, Token::Error(slice), range.end));
-                    continue;
-                };
-                let dot = range.start + parts.find('.').unwrap_or(0);
-                out.tokens.push((range.start, Token::Int(a), dot));
-                out.tokens.push((dot, Token::Dot, dot + 1));
-                out.tokens.push((dot + 1, Token::Int(b), range.end));
-                continue;
+                match parts_of_tuple(parts) {
+                    Some((a, b)) => {
+                        let dot = range.start + parts.find('.').unwrap_or(0);
+                        out.tokens.push((range.start, Token::Int(a), dot));
+                        out.tokens.push((dot, Token::Dot, dot + 1));
+                        out.tokens.push((dot + 1, Token::Int(b), range.end));
+                        continue;
+                    }
+                    None => Err(malformed(slice, span)),
+                }
             }
             Ok(Token::Real(real)) if !real.parse().is_ok_and(f64::is_finite) => {
-                out.diagnostics.push(
-                    codes::NUMBER
-                        .error("number out of range")
-                        .label(span, "too large")
-                        .hint("decimals go up to about 1.8e308"),
-                );
-                Token::Real("0.0")
+                out.diagnostics.push(too_large(span, "decimals go up to about 1.8e308"));
+                Ok(Token::Real("0.0"))
             }
             Ok(Token::Str(_)) => {
                 bad_escapes(slice, span, &mut out.diagnostics);
-                Token::Str(slice)
+                Ok(Token::Str(slice))
             }
             Ok(Token::Ident(name)) if name.starts_with('`') => {
                 let inner = name.trim_matches('`');
-                if inner.is_empty() || inner.contains(|c| c == '.' || plain::controls(c)) {
-                    out.diagnostics.push(no_name(slice, span));
-                    Token::Error(slice)
-                } else {
-                    Token::Ident(inner)
-                }
+                let wrong = inner.is_empty() || inner.contains(|c| c == '.' || plain::controls(c));
+                if wrong { Err(no_name(slice, span)) } else { Ok(Token::Ident(inner)) }
             }
-            Ok(token) => token,
+            Ok(token) => Ok(token),
         };
+        let token = token.unwrap_or_else(|diagnostic| {
+            out.diagnostics.push(diagnostic);
+            Token::Error(slice)
+        });
         out.tokens.push((range.start, token, range.end));
     }
     out
+}
+
+impl<'s> Lexed<'s> {
+    /// Whether an unknown character continues a run of them, which is reported as one mistake.
+    fn joins_unknown(&mut self, text: &'s str, slice: &'s str, span: Span) -> bool {
+        let (start, end) = (span.start as usize, span.end as usize);
+        if !slice.starts_with(|c: char| c.is_ascii_punctuation())
+            && let Some((_, Token::Error(run), run_end)) = self.tokens.last_mut()
+            && *run_end == start
+            && !run.is_ascii()
+        {
+            *run = text.get(start - run.len()..end).unwrap_or(slice);
+            *run_end = end;
+            if let Some((label, _)) = self.diagnostics.last_mut().and_then(|d| d.labels.first_mut())
+                && label.end == span.start
+            {
+                label.end = span.end;
+            }
+            return true;
+        }
+        false
+    }
+}
+
+/// The two numbers of `0.1`.
+fn parts_of_tuple(text: &str) -> Option<(i64, i64)> {
+    let (a, b) = text.split_once('.')?;
+    Some((a.parse().ok()?, b.parse().ok()?))
+}
+
+fn too_large(span: Span, hint: impl Into<String>) -> Diagnostic {
+    codes::NUMBER.error("number out of range").label(span, "too large").hint(hint.into())
 }
 
 /// Text of a string token: quotes off, escapes resolved, unknown escapes dropped.

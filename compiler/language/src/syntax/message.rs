@@ -5,7 +5,7 @@
 //! recognises common mistakes.
 
 use super::actions::{self, Failure};
-use super::token::{KEYWORDS, Token, shorten};
+use super::token::{ITEM_WORDS, KEYWORDS, STATEMENT_WORDS, Token, shorten};
 use crate::diagnostic::{Diagnostic, codes};
 use crate::source::{FileId, Span};
 use lalrpop_util::ParseError;
@@ -240,18 +240,12 @@ pub(super) fn written(token: &Token) -> Option<&'static str> {
     KEYWORDS.iter().chain(SIGNS).find(is).copied()
 }
 
-/// Words that items begin with.
-const ITEM: &[&str] = &["use", "const", "fn", "extern", "block", "model", "predicate"];
-/// Words that statements begin with.
-const STATEMENT: &[&str] =
-    &["let", "reveal", "input", "parties", "sample", "require", "state", "store"];
-
 pub(super) fn starts_item(token: &Token) -> bool {
-    written(token).is_some_and(|word| ITEM.contains(&word))
+    written(token).is_some_and(|word| ITEM_WORDS.contains(&word))
 }
 
 pub(super) fn starts_statement(token: &Token) -> bool {
-    written(token).is_some_and(|word| STATEMENT.contains(&word))
+    written(token).is_some_and(|word| STATEMENT_WORDS.contains(&word))
 }
 
 /// Expected tokens in the language's words: each once, at most six, what ends something first.
@@ -287,8 +281,12 @@ pub(super) fn words(found: &Found) -> Vec<String> {
     cover(found.expects_expression(), EXPRESSION, "an expression");
     let type_ = found.expects("weights") && !found.expects_expression();
     cover(type_, TYPE, "a type");
-    cover(found.expects_item(), ITEM, "`use`, `const`, `fn`, `model`, `block` or `predicate`");
-    cover(found.expects_statement(), STATEMENT, "a statement");
+    cover(
+        found.expects_item(),
+        ITEM_WORDS,
+        "`use`, `const`, `fn`, `model`, `block` or `predicate`",
+    );
+    cover(found.expects_statement(), STATEMENT_WORDS, "a statement");
     let operator = if found.expects("*") { "an operator" } else { "another operator" };
     cover(found.expects("&&"), OPERATOR, operator);
     let mut signs: Vec<&str> =

@@ -56,7 +56,7 @@ pub use token::{KEYWORDS, is_name};
 /// Source of the parser, which the page of the grammar shows.
 pub const GRAMMAR: &str = include_str!("grammar.lalrpop");
 
-/// Source of the tokens, likewise.
+/// Source of the tokens. The same page shows those before the first blank line of [`token::Token`].
 pub const LEXER: &str = include_str!("token.rs");
 
 lalrpop_util::lalrpop_mod!(

@@ -44,7 +44,11 @@ pub enum Later {
 }
 
 /// How many names are known, and how many come later.
-pub type Depth = (usize, usize);
+#[derive(Clone, Copy)]
+pub struct Depth {
+    pub known: usize,
+    pub later: usize,
+}
 
 /// Who walks over scopes. The first methods say what is done with names, the others are the walk.
 pub trait Scopes {
@@ -79,7 +83,7 @@ pub trait Scopes {
                 self.params(&f.params);
                 self.ty(&f.result);
                 if let Some(body) = &f.body {
-                    self.lines(&body.lets);
+                    self.announce_lets(&body.lets);
                     body.requires.iter().for_each(|r| self.expr(&r.cond));
                     self.body(body);
                 }
@@ -88,8 +92,8 @@ pub trait Scopes {
                 self.sizes(&b.sizes);
                 self.params(&b.params);
                 b.result.iter().for_each(|ty| self.ty(ty));
-                self.lines(&b.layers);
-                self.lines(&b.body.lets);
+                self.announce_lets(&b.layers);
+                self.announce_lets(&b.body.lets);
                 b.body.requires.iter().for_each(|r| self.expr(&r.cond));
                 // No layer knows another.
                 b.layers.iter().for_each(|l| self.expr(&l.value));
@@ -126,7 +130,8 @@ pub trait Scopes {
         }
     }
 
-    fn lines(&mut self, lets: &[Let]) {
+    /// Names that a later line defines.
+    fn announce_lets(&mut self, lets: &[Let]) {
         lets.iter().flat_map(|l| &l.names).for_each(|name| self.later(name, Later::Line));
     }
 
@@ -252,7 +257,7 @@ pub trait Scopes {
         for Carried { name, start, .. } in &i.carried {
             self.define(DefKind::Carried, name, name.span.to(start.span), "");
         }
-        self.lines(&i.body.lets);
+        self.announce_lets(&i.body.lets);
         self.body(&i.body);
         self.leave(outside);
     }

@@ -24,6 +24,7 @@ pub enum Token<'s> {
     /// A comment; never leaves the lexer.
     #[regex(r"//[^\n]*", allow_greedy = true)]
     Comment(&'s str),
+
     /// Text that is no token.
     #[regex(r"[0-9]+[A-Za-z_][A-Za-z0-9_]*", priority = 4)]
     #[regex(r#""([^"\\\n]|\\[^\n])*"#, priority = 3)]
@@ -185,6 +186,13 @@ pub const KEYWORDS: &[&str] = &[
     "use",
     "weights",
 ];
+
+/// Words that items begin with.
+pub const ITEM_WORDS: &[&str] = &["use", "const", "fn", "extern", "block", "model", "predicate"];
+
+/// Words that statements begin with.
+pub const STATEMENT_WORDS: &[&str] =
+    &["let", "reveal", "input", "parties", "sample", "require", "state", "store"];
 
 /// Whether a text can be a name without backticks: a word of letters and digits that is no keyword.
 pub fn is_name(text: &str) -> bool {

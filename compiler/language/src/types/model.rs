@@ -3,6 +3,18 @@
 use super::expr::{Body, VarId};
 use std::collections::BTreeMap;
 
+/// The fields of a model, of which a tensor has `len` and `shape`, and what they are.
+pub const FIELDS: &[(&str, &str)] = &[
+    ("classes", "the number of outputs of a model"),
+    ("len", "the number of weights of a model, or of entries of a tensor"),
+    ("shape", "the shape of a model's input, or of a tensor"),
+    ("tensors", "the number of tensors of a model's weights"),
+];
+
+pub fn is_field(name: &str) -> bool {
+    FIELDS.iter().any(|(field, _)| *field == name)
+}
+
 /// A model with all sizes bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model {

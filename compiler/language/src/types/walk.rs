@@ -2,6 +2,7 @@
 
 use super::expr::{Body, Definition, Expr, ExprKind, FnId, Iterate, Source, VarId};
 use super::program::{Program, Stmt};
+use std::collections::BTreeSet;
 
 impl Expr {
     /// The expressions directly inside, in evaluation order.
@@ -32,12 +33,28 @@ impl Expr {
             child.walk(f);
         }
     }
+
+    /// The variables that it reads, those that it defines itself included.
+    pub fn reads(&self) -> BTreeSet<VarId> {
+        let mut read = BTreeSet::new();
+        self.walk(&mut |e| {
+            if let ExprKind::Var(v) = e.kind {
+                read.insert(v);
+            }
+        });
+        read
+    }
 }
 
 impl Body {
     /// The expressions directly inside, in evaluation order.
     pub fn children(&self) -> Vec<&Expr> {
         self.lets.iter().flat_map(Definition::children).chain(&self.values).collect()
+    }
+
+    /// The variables that it reads, those that it defines itself included.
+    pub fn reads(&self) -> BTreeSet<VarId> {
+        self.children().into_iter().flat_map(Expr::reads).collect()
     }
 
     /// Calls `f` on every expression inside, outermost first. Bodies of called functions are not inside.

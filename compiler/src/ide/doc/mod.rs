@@ -4,9 +4,10 @@ pub mod examples;
 pub mod grammar;
 
 use super::library::{self, LibraryFile, LibraryItem};
-use crate::syntax::ast::{File, FileId, Item, ItemKind, Predicate, Require, StmtKind};
+use crate::syntax::ast::{Expr, File, FileId, Item, ItemKind, Predicate, Require, Stmt, StmtKind};
 use crate::syntax::{embedded, lexer, parse, print_expr, print_type, signature};
 use crate::types::layer::Rule;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Says that editing the page is vain.
@@ -225,101 +226,100 @@ fn file(out: &mut String, name: &str, text: &str, tree: &File) {
     }
 }
 
-/// What goes into a predicate and what comes out.
-fn predicate(out: &mut String, p: &Predicate) {
-    let mut requires = String::new();
-    let mut inputs = String::new();
-    let mut states = String::new();
-    let mut coins = String::new();
-    let mut noises = String::new();
-    let mut reveals = String::new();
-    for stmt in &p.body {
-        let about = match stmt.doc.as_str() {
-            "" => String::new(),
-            doc => format!(" {}", doc.split_whitespace().collect::<Vec<_>>().join(" ")),
-        };
-        let _ = match &stmt.kind {
-            StmtKind::Require(r) => {
-                let why = r.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
-                writeln!(requires, "- `{}`{why}", one_line(&print_expr(&r.cond)))
-            }
-            StmtKind::Input { name, ty, range, from } => {
-                let range = range.as_ref().map(|r| format!("`{}`", print_expr(r)));
-                let from = match from {
-                    Some(g) if g.each => format!("each {}", g.set.name),
-                    Some(g) => g.set.name.clone(),
-                    None => "everybody".to_owned(),
-                };
-                let ty = one_line(&print_type(ty));
-                writeln!(
-                    inputs,
-                    "| `{}` | `{ty}` | {} | {from} |{about} |",
-                    name.name,
-                    range.unwrap_or_default()
-                )
-            }
-            StmtKind::State { name, ty, range, start } => {
-                let range = range.as_ref().map(|r| format!(" in `{}`", print_expr(r)));
-                writeln!(
-                    states,
-                    "- `{}`: `{}`{}, `{}` before the first round.{about}",
-                    name.name,
-                    one_line(&print_type(ty)),
-                    range.unwrap_or_default(),
-                    one_line(&print_expr(start))
-                )
-            }
-            StmtKind::Store { value, name } => writeln!(
-                states,
-                "- After a round `{}` is `{}`.{about}",
-                name.name,
-                one_line(&print_expr(value))
-            ),
-            StmtKind::Sample { name, counts, of, each } => {
-                let counts: Vec<String> = counts.iter().map(|e| one_line(&print_expr(e))).collect();
-                let each = each.as_ref().map_or(String::new(), |e| format!(" for each {}", e.name));
-                let of = one_line(&print_expr(of));
-                writeln!(
-                    coins,
-                    "- `{}`: {} of {of}{each}.{about}",
-                    name.name,
-                    counts.join(" times ")
-                )
-            }
-            StmtKind::Noise { name, ty, law, scale } => writeln!(
-                noises,
-                "- `{}`: `{}` from {}({}), known to nobody.{about}",
-                name.name,
-                one_line(&print_type(ty)),
-                law.name,
-                one_line(&print_expr(scale))
-            ),
-            StmtKind::Reveal { value, to, member, name } => {
-                let to = match member {
-                    Some(member) => format!("each {} `{}`", to.name, member.name),
-                    None => to.name.clone(),
-                };
-                let value = one_line(&print_expr(value));
-                writeln!(reveals, "- `{}` to {to}: `{value}`.{about}", name.name)
-            }
-            StmtKind::Parties { .. } | StmtKind::Let(_) | StmtKind::Error => Ok(()),
-        };
-    }
-    if !inputs.is_empty() {
-        out.push_str("\n| input | type | range | from | |\n|---|---|---|---|---|\n");
-        out.push_str(&inputs);
-    }
-    for (title, list) in [
-        ("Requires", requires),
-        ("Kept from round to round", states),
-        ("Drawn by public coins", coins),
-        ("Noise", noises),
-        ("Revealed", reveals),
-    ] {
-        if !list.is_empty() {
-            let _ = write!(out, "\n{title}:\n\n{list}");
+/// The lists of a predicate's page, in their order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Section {
+    Inputs,
+    Requires,
+    States,
+    Coins,
+    Noise,
+    Reveals,
+}
+
+impl Section {
+    /// What stands above the lines.
+    fn head(&self) -> &'static str {
+        match self {
+            Section::Inputs => "| input | type | range | from | |\n|---|---|---|---|---|\n",
+            Section::Requires => "Requires:\n\n",
+            Section::States => "Kept from round to round:\n\n",
+            Section::Coins => "Drawn by public coins:\n\n",
+            Section::Noise => "Noise:\n\n",
+            Section::Reveals => "Revealed:\n\n",
         }
     }
+}
+
+/// What goes into a predicate and what comes out.
+fn predicate(out: &mut String, p: &Predicate) {
+    let mut sections = BTreeMap::<Section, String>::new();
+    for (section, line) in p.body.iter().filter_map(section_line) {
+        let _ = writeln!(sections.entry(section).or_default(), "{line}");
+    }
+    for (section, lines) in sections {
+        let _ = write!(out, "\n{}{lines}", section.head());
+    }
+}
+
+/// The line of a statement.
+fn section_line(stmt: &Stmt) -> Option<(Section, String)> {
+    let about = match stmt.doc.as_str() {
+        "" => String::new(),
+        doc => format!(" {}", one_line(doc)),
+    };
+    let shown = |e: &Expr| one_line(&print_expr(e));
+    Some(match &stmt.kind {
+        StmtKind::Require(r) => {
+            let why = r.why.as_ref().map(|w| format!(": {w}")).unwrap_or_default();
+            (Section::Requires, format!("- `{}`{why}", shown(&r.cond)))
+        }
+        StmtKind::Input { name, ty, range, from } => {
+            let range = range.as_ref().map(|r| format!("`{}`", print_expr(r))).unwrap_or_default();
+            let from = match from {
+                Some(g) if g.each => format!("each {}", g.set.name),
+                Some(g) => g.set.name.clone(),
+                None => "everybody".to_owned(),
+            };
+            let ty = one_line(&print_type(ty));
+            let line = format!("| `{}` | `{ty}` | {range} | {from} |{about} |", name.name);
+            (Section::Inputs, line)
+        }
+        StmtKind::State { name, ty, range, start } => {
+            let range =
+                range.as_ref().map(|r| format!(" in `{}`", print_expr(r))).unwrap_or_default();
+            let (ty, start) = (one_line(&print_type(ty)), shown(start));
+            let line = format!(
+                "- `{}`: `{ty}`{range}, `{start}` before the first round.{about}",
+                name.name
+            );
+            (Section::States, line)
+        }
+        StmtKind::Store { value, name } => {
+            let line = format!("- After a round `{}` is `{}`.{about}", name.name, shown(value));
+            (Section::States, line)
+        }
+        StmtKind::Sample { name, counts, of, each } => {
+            let counts: Vec<String> = counts.iter().map(shown).collect();
+            let each = each.as_ref().map_or(String::new(), |e| format!(" for each {}", e.name));
+            let (counts, of) = (counts.join(" times "), shown(of));
+            (Section::Coins, format!("- `{}`: {counts} of {of}{each}.{about}", name.name))
+        }
+        StmtKind::Noise { name, ty, law, scale } => {
+            let (ty, scale) = (one_line(&print_type(ty)), shown(scale));
+            let law = format!("{}({scale})", law.name);
+            let line = format!("- `{}`: `{ty}` from {law}, known to nobody.{about}", name.name);
+            (Section::Noise, line)
+        }
+        StmtKind::Reveal { value, to, member, name } => {
+            let to = match member {
+                Some(member) => format!("each {} `{}`", to.name, member.name),
+                None => to.name.clone(),
+            };
+            (Section::Reveals, format!("- `{}` to {to}: `{}`.{about}", name.name, shown(value)))
+        }
+        StmtKind::Parties { .. } | StmtKind::Let(_) | StmtKind::Error => return None,
+    })
 }
 
 fn paragraph(out: &mut String, text: &str) {

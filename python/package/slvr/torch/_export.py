@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torch.utils import _pytree
 from .._slvr import InputError
 from . import _operators
 from ._body import Body
-from ._graph import Call, Refused, Traced, floats, operator, path_of, traced
+from ._graph import MARK, Call, Refused, Traced, floats, operator, path_of, traced
 from ._layers import apply, layer_text
 from ._leaves import is_leaf, leaf
 from ._memory import shared
@@ -355,7 +356,8 @@ class _Writer:
                     yield from (n for n in found if isinstance(n, torch.fx.Node))
                     yield from source.all_input_nodes if source is not None else ()
             elif is_leaf(item.module):
-                yield from (node.args[0] for node in item.items if "given" in str(node.args[1:]))
+                marks = (node for node in item.items if node.target is MARK)
+                yield from (node.args[0] for node in marks if "given" in json.loads(node.args[1]))
             elif self.weights(item.path):
                 yield from self._edges(item)[0]
             else:
@@ -401,14 +403,16 @@ class _Writer:
 
     def _leaf(self, body: _Inside, call: Call, place: str | None) -> None:
         try:
-            if self.form(call.path).text == "identity":
-                raise Refused("")
-            if not self.weights(call.path):
-                place = self._weightless(call)
-            apply(body, call, self.place(call.path, body.path) if place is None else place)
+            # What is refused is declared as an identity, and an error has said why.
+            is_refused = self.form(call.path).text == "identity"
+            if not is_refused:
+                if not self.weights(call.path):
+                    place = self._weightless(call)
+                apply(body, call, self.place(call.path, body.path) if place is None else place)
         except Refused as refused:
-            if str(refused):
-                self.refuse(call.path, "", type(call.module).__name__, str(refused))
+            is_refused = True
+            self.refuse(call.path, "", type(call.module).__name__, str(refused))
+        if is_refused:
             for node in call.nodes():
                 body.values[node] = Value("0", self._dims(node)[0])
 

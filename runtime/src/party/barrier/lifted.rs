@@ -3,7 +3,8 @@
 use super::scope::{Make, OfKind, Scope, Seen, Start, drawn};
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
-use crate::proof::lifted::{self, Coefficients, Share, Side};
+use crate::proof::coefficients::Coefficients;
+use crate::proof::lifted::{self, Binary, Share, Side};
 use crate::proof::statements::{Component, View};
 use slvr_circuit::proof::{ELEMENT_LIFTED, Folds, HASH, Kind, LIFT_WORDS};
 use std::sync::Arc;
@@ -20,7 +21,7 @@ pub(super) struct Lifted {
     after: Side,
     /// Seeds of the random elements, in the order of [`super::scope::ROLES`].
     hide: [[u8; HASH]; 4],
-    coefficients: Arc<Coefficients>,
+    coefficients: Arc<Coefficients<Binary>>,
     folds: Folds,
 }
 
@@ -58,7 +59,7 @@ impl Lifted {
         // A prover's two sides have the same coefficients.
         let coefficients = |role: usize| {
             let [counts, long] = scope.chunks(role, Kind::Lifted, (folds, MAKE)).counts();
-            Coefficients::draw(folds, [&counts, &long], &mut draw(start.seeds[role]))
+            lifted::coefficients(folds, [&counts, &long], &mut draw(start.seeds[role]))
         };
         let [mine, before, after] = [0, 2, 3].map(coefficients);
         Lifted {

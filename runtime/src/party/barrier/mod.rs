@@ -72,7 +72,7 @@ impl Engine<'_> {
         let Some(next) = next.cloned() else { return Ok(()) };
         let (barrier, shape) = &*next;
         let number = self.barrier_number();
-        let decides = guard.part.as_ref().is_some_and(|part| part.last == l);
+        let decides = guard.speculation.as_ref().is_some_and(|part| part.last == l);
         self.phase = Phase::Layer(l as u32);
         if !shape.is_empty() {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };

@@ -5,7 +5,7 @@ use super::lifted::Lifted;
 use super::scope::{Make, OfKind, ROLES, Scope, Seen, Start, drawn};
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
 use crate::proof::chunk::Chunks;
-use crate::proof::fold::{Coefficients, Side, accepts, polynomial};
+use crate::proof::fold::{self, Side, accepts, polynomial};
 use crate::proof::statements::{Component, Role, View};
 use crate::share::{Purpose, Stream};
 use slvr_circuit::proof::{Barrier, Folds, HASH, Kind, Shape, products};
@@ -180,7 +180,7 @@ impl Start<'_> {
         let scope = self.scope;
         let coefficients = |seen: &Seen<'_, A::Base>, seed: &[u8; HASH]| {
             let [counts, long] = seen.counts();
-            Coefficients::draw(folds, [&counts, &long], &mut draw::<A>(seed))
+            fold::coefficients::<A>(folds, [&counts, &long], &mut draw::<A>(seed))
         };
         // A prover's two sides have the same coefficients.
         let mine = coefficients(&scope.chunks(0, A::KIND, (folds, make)), self.seeds[0]);

@@ -233,7 +233,7 @@ fn ends_in<A: Algebra<Base = u64>>(
     };
     let side = |i: usize, sum: bool| {
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
-        let drawn = Coefficients::draw(&shape, [&[n], &[]], &mut draw);
+        let drawn = coefficients::<A>(&shape, [&[n], &[]], &mut draw);
         let chunks = Made(|_: usize| chunk(i, true));
         let sums: Option<&dyn Chunks<u64>> = if sum { Some(&chunks) } else { None };
         Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
@@ -258,7 +258,7 @@ fn ends_in<A: Algebra<Base = u64>>(
                 x
             };
             let [a, b] = s.terms.clone().map(pad);
-            let zero = grid_base::<A>(&u.coefficients.block(0), &a, &b, variables)[0];
+            let zero = grid_base::<A>(&u.coefficients.factors(0), &a, &b, variables)[0];
             let honest = sum_of_corners(&u, std::iter::once(zero).chain(q.iter().copied()));
             let wrong = A::sub(&A::add(&v1.sum, &v2.sum), &honest);
             let [x, y] = roots.map(A::point);
@@ -282,7 +282,7 @@ fn ends_in<A: Algebra<Base = u64>>(
 /// What the values on the grid say of the sum.
 fn sum_of_corners<A: Algebra>(side: &Side<A>, q: impl Iterator<Item = A::E>) -> A::E {
     let q: Vec<A::E> = q.collect();
-    let all = side.folds.corners().into_iter().zip(&side.coefficients.beta);
+    let all = side.folds.corners().into_iter().zip(&side.coefficients.blocks);
     all.fold(A::zero(), |s, (i, b)| A::add(&s, &A::mul(b, &q[i])))
 }
 
@@ -382,7 +382,7 @@ fn run_inner<A: Algebra<Base = u64>>(
     };
     let side = |i: usize, sum: bool| {
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
-        let drawn = Coefficients::draw(&shape, [&[n], &lengths], &mut draw);
+        let drawn = coefficients::<A>(&shape, [&[n], &lengths], &mut draw);
         let chunks = Made(|k: usize| chunk(i, k, true));
         let sums: Option<&dyn Chunks<u64>> = if sum { Some(&chunks) } else { None };
         Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
@@ -410,7 +410,7 @@ fn run_inner<A: Algebra<Base = u64>>(
                 })
                 .concat();
             let (a, b) = zero.split_at(zero.len() / 2);
-            let zero = grid_base::<A>(&u.coefficients.block(0), a, b, variables)[0];
+            let zero = grid_base::<A>(&u.coefficients.factors(0), a, b, variables)[0];
             // Two shares of it count what was sent twice.
             let others = A::sub(&u.sum, &u.complete(q.clone())[0]);
             let wrong = A::sub(&A::add(&A::add(&both[0], &both[1]), &others), &zero);

@@ -1,8 +1,9 @@
 //! The quotient K of lifted statements by 2^64, and its shares.
 
-use super::{Binary, Coefficients};
+use super::Binary;
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Blocks, Chunks};
+use crate::proof::coefficients::Coefficients;
 use slvr_circuit::proof::{LIFT, LIFT_WORDS};
 use slvr_ring::galois::{DEGREE, Element, sum_words};
 use slvr_ring::{Run, threads};
@@ -15,7 +16,7 @@ type Sums = [i128; DEGREE];
 
 /// The coefficients of the quotient, as the prover finds them: of its two components, and of what one verifier adds.
 pub fn quotient(
-    c: &Coefficients,
+    c: &Coefficients<Binary>,
     [a, b]: [&dyn Chunks<u64>; 2],
     sums: &dyn Chunks<u64>,
 ) -> Vec<i128> {

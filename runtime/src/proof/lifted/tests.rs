@@ -109,13 +109,13 @@ impl Statements {
         Folds { variables, first: true, inner: false, elements, blocks, lifted: true }
     }
 
-    fn coefficients(&self, folds: &Folds, seed: u8) -> Arc<Coefficients> {
+    fn coefficients(&self, folds: &Folds, seed: u8) -> Arc<Coefficients<Binary>> {
         let chunks = self.terms.len() - self.dots;
         let len = |i: usize| self.terms[i][0].first().map_or(self.sums[i][0].len(), Vec::len);
         let counts: Vec<usize> = (0..chunks).map(len).collect();
         let dots: Vec<usize> = (chunks..self.terms.len()).map(len).collect();
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
-        Coefficients::draw(folds, [&counts, &dots], &mut draw)
+        super::coefficients(folds, [&counts, &dots], &mut draw)
     }
 }
 

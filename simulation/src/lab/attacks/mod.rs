@@ -21,8 +21,8 @@ mod flipped_validation;
 mod infinite;
 mod ipm;
 mod label_flip;
-mod max_min;
 mod mimic;
+mod min_max;
 mod min_sum;
 mod noise;
 mod not_a_number;
@@ -112,7 +112,7 @@ impl Attack {
         &extreme_bold::ATTACK,
         &extreme_search::ATTACK,
         &crafted::ATTACK,
-        &max_min::ATTACK,
+        &min_max::ATTACK,
         &min_sum::ATTACK,
         &alie::ATTACK,
         &ipm::ATTACK,

@@ -13,7 +13,7 @@
 
 use super::super::knowledge::{Ask, Knowledge};
 use super::super::vectors::{deviation, dot, norm, plus, times};
-use super::{Attack, Told, fang_krum, fang_trim, max_min};
+use super::{Attack, Told, fang_krum, fang_trim, min_max};
 use rayon::prelude::*;
 
 pub(super) const ATTACK: Attack = Attack {
@@ -121,7 +121,7 @@ pub(super) fn search(
     let found = found.map(|(t, best, line)| fine(ask, line, (t, best)));
     // Those that are made for something, and turned ones.
     let crafted =
-        [fang_trim::drawn(k, &mut k.random(17)), fang_krum::updates(k), max_min::updates(k)];
+        [fang_trim::drawn(k, &mut k.random(17)), fang_krum::updates(k), min_max::updates(k)];
     let mut all: Vec<(f64, Vec<f32>)> =
         crafted.into_iter().filter_map(|sent| Some((0.0, sent.into_iter().next()?))).collect();
     if let Some((g, n)) = k.plane() {

@@ -28,7 +28,7 @@ fn every_attack_has_its_name_and_sends_an_update_for_each_malicious_client() {
 #[test]
 fn one_malicious_client_alone_sends_something_against_the_direction() {
     let scene = Scene::new(1, &[]);
-    for attack in [&max_min::ATTACK, &min_sum::ATTACK, &fang_trim::ATTACK, &fang_krum::ATTACK] {
+    for attack in [&min_max::ATTACK, &min_sum::ATTACK, &fang_trim::ATTACK, &fang_krum::ATTACK] {
         let sent = &scene.sent(attack)[0];
         assert!(
             dot(sent, &scene.own[0]) < 0.0 && norm(sent) > 0.1 * norm(&scene.own[0]),

@@ -5,7 +5,7 @@ use super::markup::legend;
 use crate::explain::Report;
 use crate::svg::escape;
 use crate::units::{bytes, bytes_unit, count, network, seconds};
-use slvr_compiler::cost::{LineRow, mean, most_expensive_first};
+use slvr_compiler::cost::{LineRow, mean_party, most_expensive_first};
 use std::fmt::Write;
 
 /// Bars of one chart.
@@ -57,12 +57,12 @@ fn bar(row: &LineRow, class: &'static str, length: f64, value: String, hint: Str
 }
 
 fn sent(out: &mut String, rows: &[LineRow]) {
-    let most = rows.iter().map(|r| mean(r.bytes)).max().unwrap_or(0);
+    let most = rows.iter().map(|r| mean_party(r.bytes)).max().unwrap_or(0);
     let (unit, name) = bytes_unit(most as f64);
-    let shown: Vec<Bar> = (rows.iter().filter(|r| mean(r.bytes) > 0).take(SHOWN))
+    let shown: Vec<Bar> = (rows.iter().filter(|r| mean_party(r.bytes) > 0).take(SHOWN))
         .map(|r| {
-            let sent = mean(r.bytes);
-            let macs = count(mean(r.macs), "");
+            let sent = mean_party(r.bytes);
+            let macs = count(mean_party(r.macs), "");
             let hint =
                 format!("{} in {} rounds; {macs} multiply-accumulates", bytes(sent), r.rounds);
             bar(r, "one", sent as f64 / unit, bytes(sent), hint)

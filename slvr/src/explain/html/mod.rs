@@ -18,7 +18,7 @@ mod timeline;
 use super::report::Report;
 use crate::svg::escape;
 use crate::units::{bytes, count};
-use slvr_compiler::cost::{mean, most};
+use slvr_compiler::cost::{busiest_party, mean_party};
 use std::fmt::Write;
 
 pub fn page(r: &Report) -> String {
@@ -67,12 +67,12 @@ fn tiles(out: &mut String, r: &Report) {
     let c = &r.cost;
     let mut tiles = vec![
         (c.rounds.to_string(), "rounds".to_string()),
-        (bytes(mean(c.bytes)), "sent by each party (mean)".into()),
+        (bytes(mean_party(c.bytes)), "sent by each party (mean)".into()),
     ];
     let uploads = r.circuit.parties.iter().zip(&c.upload).filter(|(_, u)| **u > 0);
     tiles.extend(uploads.map(|(p, u)| (bytes(*u), format!("uploaded by each {}", p.name))));
-    tiles.push((count(most(c.macs), ""), "multiply-accumulates in a party".into()));
-    tiles.push((bytes(most(c.peak_memory)), "at most in a party's memory".into()));
+    tiles.push((count(busiest_party(c.macs), ""), "multiply-accumulates in a party".into()));
+    tiles.push((bytes(busiest_party(c.peak_memory)), "at most in a party's memory".into()));
     out.push_str("<div class=\"tiles\">");
     for (value, what) in tiles {
         let _ =

@@ -5,7 +5,7 @@ use super::network::Floor;
 use super::peers::Origin;
 use super::rows::SAMPLES;
 use serde_json::{Value, json};
-use slvr_compiler::cost::most;
+use slvr_compiler::cost::busiest_party;
 use slvr_ring::machine::Machine;
 use std::fmt::Write;
 
@@ -39,7 +39,7 @@ impl Style {
 /// takes more.
 fn dearer(known: &Known, beside: &Known) -> (f64, f64, i64) {
     let sent = |k: &Known| k.bytes.iter().sum::<u64>() as f64;
-    let held = |k: &Known| most(k.peak) as f64;
+    let held = |k: &Known| busiest_party(k.peak) as f64;
     let more = known.rounds as i64 - beside.rounds as i64;
     (sent(known) / sent(beside), held(known) / held(beside), more)
 }
@@ -110,11 +110,11 @@ pub fn line(line: &Line, style: Style) -> String {
         line.row.name(),
         line.net.name.clone(),
         of(|k| k.rounds.to_string()),
-        of(|k| megabytes(most(k.bytes))),
+        of(|k| megabytes(busiest_party(k.bytes))),
         of(|k| megabytes(k.bytes.iter().sum())),
     ];
     if style.memory {
-        cells.push(of(|k| megabytes(most(k.peak))));
+        cells.push(of(|k| megabytes(busiest_party(k.peak))));
     }
     let floors = [Floor::seconds, Floor::whole].map(|of| known.map(|k| of(&k.floor)));
     let (ran, seconds) = match &line.outcome {

@@ -89,21 +89,23 @@ impl Demo {
         let given = self.given(name)?;
         let trained = subject::model(MODEL)?;
         let data = data::load(data::DIGITS, None)?;
-        let bound = |security, given| Bound {
-            model: MODEL.into(),
-            shape: trained.shape.clone(),
-            corrupt: 1,
-            samples: SAMPLES as u64,
-            security,
-            given,
-            roles: BTreeMap::new(),
-            aggregate: None,
-            sample: data.test.select(&(0..20).collect::<Vec<_>>()),
+        let subject = |name: &str, security, given| {
+            let bound = Bound {
+                model: MODEL.into(),
+                shape: trained.shape.clone(),
+                corrupt: 1,
+                samples: SAMPLES as u64,
+                security,
+                given,
+                roles: BTreeMap::new(),
+                aggregate: None,
+                sample: data.test.select(&(0..20).collect::<Vec<_>>()),
+            };
+            Subject::new(name, self.clients, &bound)
         };
-        let subject = |name: &str, bound| Subject::new(name, self.clients, &bound);
-        let checked = subject(name, bound(security(&self.security), given))?;
-        let plain = bound(Security::SemiHonest, Vec::new());
-        let plain = Arc::new(subject("secure_aggregation", plain)?);
+        let checked = subject(name, security(&self.security), given)?;
+        let plain = subject("secure_aggregation", Security::SemiHonest, Vec::new())?;
+        let plain = Arc::new(plain);
         let circuit = &checked.compiled()?.circuit;
         if let Some((_, state)) = circuit.states().next() {
             bail!(
@@ -131,19 +133,22 @@ impl Demo {
             }
             results.push((what, outcome));
         }
-        if json {
-            let attacks: Vec<Value> =
-                results.iter().map(|(what, a)| a.to_json(circuit, what)).collect();
-            let traffic = Traffic::of(circuit);
-            let all = json!({
-                "predicate": circuit.name, "clients": self.clients, "rounds": traffic.rounds,
-                "security": circuit.security.name(),
-                "circuit_hash": report::hex(&artifact::hash(circuit)),
-                "bytes_sent": traffic.bytes, "leaks": report::leaks(circuit), "attacks": attacks,
-            });
-            return say_json(all);
+        match json {
+            true => say_json(self.to_json(circuit, &results)),
+            false => say(&self.summary(circuit, &results)),
         }
-        say(&self.summary(circuit, &results))
+    }
+
+    fn to_json(&self, circuit: &Circuit, results: &[(&str, Outcome)]) -> Value {
+        let attacks: Vec<Value> =
+            results.iter().map(|(what, a)| a.to_json(circuit, what)).collect();
+        let traffic = Traffic::of(circuit);
+        json!({
+            "predicate": circuit.name, "clients": self.clients, "rounds": traffic.rounds,
+            "security": circuit.security.name(),
+            "circuit_hash": report::hex(&artifact::hash(circuit)),
+            "bytes_sent": traffic.bytes, "leaks": report::leaks(circuit), "attacks": attacks,
+        })
     }
 
     /// What sizes and parameters are bound to by the user.

@@ -51,6 +51,28 @@ const CLASSES: &str = "classes.csv";
 /// What `--attacks paper` stands for.
 const PAPER: [&str; 5] = ["noise", "label-flip", "sign-flip", ADAPTIVE, "extreme"];
 
+/// What the file of the table and the terminal say alike.
+struct Texts {
+    /// The setting, what is measured, and the tables of accuracies.
+    head: String,
+    about: String,
+    checks: String,
+}
+
+impl Texts {
+    fn of(results: &Results) -> Texts {
+        let (setting, measure) = (table::setting(results), table::measure(results));
+        let table = table::table(results, false);
+        let legend = table::legend(&table);
+        let backdoor = table::backdoors(results).map(|t| format!("\n{t}")).unwrap_or_default();
+        Texts {
+            head: format!("{setting}\n\n{measure}\n\n{table}{legend}{backdoor}"),
+            about: table::about(results),
+            checks: table::checks(results),
+        }
+    }
+}
+
 impl Lab {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         if let Some(page) = &self.page {
@@ -98,12 +120,7 @@ impl Lab {
             cells: BTreeMap::new(),
             about: BTreeMap::new(),
         };
-        files::make_folder(&self.out)?;
-        // What is written in the end can be written, and nobody else writes here.
-        for file in [results::FILE, PLOT, TABLE, ROUNDS, CLASSES] {
-            options::may_be_written(&self.out.join(file))?;
-        }
-        let _alone = options::Alone::of(&self.out)?;
+        let _alone = self.folder()?;
         let results = self.known(fresh)?;
         let bar = bar(0, "[{bar:24}] {pos}/{len} rounds, {eta} left: {msg}");
         let grid = Grid {
@@ -121,28 +138,35 @@ impl Lab {
         self.report(&results, started.elapsed().as_secs_f64(), json)
     }
 
-    /// Writes table and plots, and prints the table.
-    fn report(&self, results: &Results, seconds: f64, json: bool) -> anyhow::Result<()> {
+    /// Makes the folder of results, in which all that is written in the end can be written and nobody else writes.
+    fn folder(&self) -> anyhow::Result<options::Alone> {
+        files::make_folder(&self.out)?;
+        for file in [results::FILE, PLOT, TABLE, ROUNDS, CLASSES] {
+            options::may_be_written(&self.out.join(file))?;
+        }
+        options::Alone::of(&self.out)
+    }
+
+    /// Writes plot, table and the lines for each round and class.
+    fn write(&self, results: &Results, texts: &Texts) -> anyhow::Result<()> {
         let shifts = self.shift.as_ref().map(|_| chart::shifts(self.shift_every, self.rounds));
         let shifts = shifts.unwrap_or_default();
         let title = format!("Test accuracy (%) over rounds: {}", self.dataset);
-        let plot = self.out.join(PLOT);
-        files::write(&plot, chart::svg(results, &title, &shifts).as_bytes())?;
-        let markdown = self.out.join(TABLE);
-        files::write(&self.out.join(ROUNDS), csv::rounds(results).as_bytes())?;
-        files::write(&self.out.join(CLASSES), csv::classes(results).as_bytes())?;
-        let table = table::table(results, false);
-        let table = format!("{table}{}", table::legend(&table));
-        let backdoor = table::backdoors(results).map(|t| format!("\n{t}")).unwrap_or_default();
-        let checks = table::checks(results);
-        let (setting, about) = (table::setting(results), table::about(results));
+        let write = |file: &str, text: &str| files::write(&self.out.join(file), text.as_bytes());
+        write(PLOT, &chart::svg(results, &title, &shifts))?;
+        write(ROUNDS, &csv::rounds(results))?;
+        write(CLASSES, &csv::classes(results))?;
+        let Texts { head, about, checks } = texts;
         let notes: String = table::notes(results).iter().map(|n| format!("\n{n}\n")).collect();
         let counted = counted::all(results);
-        let measure = table::measure(results);
-        let whole = format!(
-            "{setting}\n\n{measure}\n\n{table}{backdoor}{notes}\n{counted}\n{about}\n{checks}"
-        );
-        files::write(&markdown, whole.as_bytes())?;
+        write(TABLE, &format!("{head}{notes}\n{counted}\n{about}\n{checks}"))?;
+        Ok(())
+    }
+
+    /// Writes what is to be written, and prints the table.
+    fn report(&self, results: &Results, seconds: f64, json: bool) -> anyhow::Result<()> {
+        let texts = Texts::of(results);
+        self.write(results, &texts)?;
         let ran = |agrees| {
             let all = results.cells.values().flat_map(|d| &d.checks);
             all.filter(|c| c.agrees == agrees).count()
@@ -173,6 +197,7 @@ impl Lab {
                 "results": results, "worst": worst, "seconds": seconds, "disagreeing_runs": differ,
             }));
         }
+        let Texts { head, about, checks } = texts;
         let ran = match agree + differ {
             0 if unproven == 0 => String::new(),
             n if differ + unproven == 0 => {
@@ -183,10 +208,10 @@ impl Lab {
             ),
         };
         say(&format!(
-            "{setting}\n\n{measure}\n\n{table}{backdoor}\n{}\n{about}\n{ran}{} and {} were written in {seconds:.0} s\n",
+            "{head}\n{}\n{about}\n{ran}{} and {} were written in {seconds:.0} s\n",
             counted::worst(results),
-            table::plain(&markdown.display().to_string()),
-            table::plain(&plot.display().to_string()),
+            table::plain(&self.out.join(TABLE).display().to_string()),
+            table::plain(&self.out.join(PLOT).display().to_string()),
         ))
     }
 

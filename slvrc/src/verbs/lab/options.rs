@@ -10,7 +10,6 @@ use slvr_simulation::partition::Partition;
 use std::fs::{File, TryLockError};
 use std::path::{Component, Path, PathBuf};
 
-/// Arguments.
 #[derive(clap::Args)]
 pub struct Lab {
     /// A predicate: a `.slvr` file, or the name of one that comes with slvrc.

@@ -1,5 +1,5 @@
 //! On which side of 0 and of a power of two a value lies, from one comparison: against a malicious party, where its
-//! owner knows its part ahead (`ahead`).
+//! owner knows its part ahead (`masked_exchange`).
 //!
 //! As in family T2 ([`crate::lower::t2::saturation`]): with x = a + b on w bits and the edge 2^e, let c be the carry of
 //! the low e bits, (G, P) whether the bits above, without the top one, generate and propagate a carry, and E whether a

@@ -5,12 +5,12 @@
 //! [`truncation`], [`exponential`], [`one_hots`] (tables), [`multi_and`] (products of many bits), [`location`] (both
 //! questions of a saturation at once). Then the draft is rewritten (`rewrite`): its instructions become those that
 //! parties can prove (`statements`), and in family T2 these become ones of which owners know their parts ahead
-//! (`ahead`; `shards` says where values are cut).
+//! (`masked_exchange`; `shards` says where values are cut).
 
-mod ahead;
 pub mod comparison;
 pub mod exponential;
 pub mod location;
+mod masked_exchange;
 pub mod multi_and;
 pub mod one_hots;
 mod rewrite;
@@ -45,6 +45,6 @@ pub fn proven(draft: Draft) -> Result<Draft, Refused> {
     let draft = statements::proven(draft)?;
     Ok(match draft.emit.target.family() {
         Family::T1 => draft,
-        Family::T2(_) => ahead::masked(draft),
+        Family::T2(_) => masked_exchange::masked(draft),
     })
 }

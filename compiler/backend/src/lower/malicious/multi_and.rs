@@ -1,5 +1,5 @@
 //! Sums of products of many bits in one round, of replicated bits whose part a its owner knows ahead: against a
-//! malicious party (`ahead`).
+//! malicious party (`masked_exchange`).
 //!
 //! A bit is l + m, l known to its owner and m to the other two. A product of bits is the sum, over all sets of them, of
 //! the product of the l in the set and of the m outside of it. The owner inputs the products of two l and more, each of
@@ -15,7 +15,7 @@
 //! products of masks one by one, for proofs: derived for this project.
 
 use super::{plus, shared};
-use crate::cost::{BIT_PRICE, BLOCK_ENTRY_PRICE, NetProfile, Tuning};
+use crate::cost::{BLOCK_ENTRY_PRICE, FROZEN_BIT_PRICE, NetProfile, Tuning};
 use crate::lower::common::words::even;
 use crate::lower::{Emit, Family};
 use slvr_circuit::multi_and::MultiAnd;
@@ -228,7 +228,7 @@ pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
     let columns = f64::from(planes) * COLUMNS * elements as f64;
     let entries = f64::from(thermometer_planes(&blocks[..1]));
     e.target.family().tuning().time(0.0, bits, elements)
-        + columns * BIT_PRICE
+        + columns * FROZEN_BIT_PRICE
         + entries * BLOCK_ENTRY_PRICE
 }
 
@@ -236,7 +236,7 @@ pub(super) fn code_time(blocks: &[u32], elements: u64, e: &Emit) -> f64 {
 fn reshare_time(levels: u32, products: u32, elements: u64) -> f64 {
     let tuning = NetProfile::lan().tuning();
     let columns = 2.0 * f64::from(products) * elements as f64;
-    tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * BIT_PRICE
+    tuning.time(f64::from(levels), 3.0 * f64::from(products), elements) + columns * FROZEN_BIT_PRICE
 }
 
 /// Ways to choose k of n.
@@ -254,7 +254,7 @@ fn price(sizes: &[u32], tuning: Tuning) -> Option<f64> {
     let columns = outputs * (1..=most).map(terms).sum::<u32>() + dealt;
     // Two of three parties exchange, and each party deals for a third.
     let columns = f64::from(columns) * 2.0 / 3.0;
-    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * BIT_PRICE)
+    Some(tuning.time(0.0, f64::from(dealt + 2 * outputs), 1) + columns * FROZEN_BIT_PRICE)
 }
 
 /// Most nodes of a carry tree: one for every second bit of the longest words.

@@ -1,5 +1,5 @@
 //! The frame of a rewriting from one draft to another: each value of the draft gets a form, instruction by instruction.
-//! `statements` and `ahead` are rewritings. What forms there are, and what becomes of an instruction, is theirs.
+//! `statements` and `masked_exchange` are rewritings. What forms there are, and what becomes of an instruction, is theirs.
 
 use crate::lower::{Draft, Emit};
 use slvr_circuit::{Const, Instr, Op, Type, ValueId};

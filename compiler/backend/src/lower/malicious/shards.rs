@@ -1,4 +1,4 @@
-//! Where the shards of values are cut in a draft that `ahead` makes: between the parts of the leading axis, such as
+//! Where the shards of values are cut in a draft that `masked_exchange` makes: between the parts of the leading axis, such as
 //! samples, so that sums and layouts within a part stay within a shard, and its owner knows ahead what it knows of
 //! them.
 //!

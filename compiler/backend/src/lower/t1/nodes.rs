@@ -132,7 +132,7 @@ fn concat(l: &mut Values<'_>, id: NodeId, axis: u64) -> ValueId {
 fn linear(l: &mut Values<'_>, id: NodeId) -> Forms {
     let (g, k) = (l.facts.graph, l.facts.rings.of(id));
     let x = g.arg(id, 0);
-    let index = g.args(id).get(1).map_or(ValueId(0), |&index| l.replicated(index));
+    let index = g.args(id).get(1).map(|&index| l.replicated(index));
     if let Some(p) = l.take_additive(x, id, k) {
         return Form::Additive(l.emit.add(instruction(g.op(id), p, index, k))).into();
     }

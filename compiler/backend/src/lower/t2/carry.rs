@@ -1,5 +1,5 @@
 //! Whether consecutive bits of a + b generate and propagate a carry, and whether they are all zero, by the nodes of
-//! [`Layouts`](super::layouts::Layouts).
+//! [`Trees`](super::carry_trees::Trees).
 //!
 //! The dealer sends thermometer codes of its bits, and the others, who know the bits of b, choose entries of them. A
 //! gate joins the nodes of one level. A node (g, p) over a table T of the bits below it becomes g + p g' and p p',
@@ -7,8 +7,8 @@
 //! dealer's, this is m T + l T, and l T is dealt as T is. Beyond both ends of T is what is no entry: 0, and 1, of
 //! which p T has p.
 
+use super::carry_trees::Node;
 use super::gates::level;
-use super::layouts::Node;
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, settle};
 use slvr_circuit::multi_and::MultiAnd;

@@ -8,8 +8,8 @@
 //! Results are pairs. **Functionality.** Exact on any sharing.
 
 use super::carry::{Parts, gather, known};
+use super::carry_trees::{Node, Role, Trees};
 use super::gates;
-use super::layouts::{Layouts, Node, Role};
 use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::{Pair, Split};
@@ -17,16 +17,16 @@ use slvr_circuit::{Op, ValueId};
 
 /// For the carry of n bits, the node of fewest bits with at most so many levels; `None` if there is none.
 pub(crate) fn with_levels(n: u32, most: u32) -> Option<Node> {
-    let layouts = Layouts::of(n);
-    layouts.total(Role::Lowest, n, 1, most)?;
-    Some(layouts.node(Role::Lowest, n, most))
+    let trees = Trees::of(n);
+    trees.total(Role::Lowest, n, 1, most)?;
+    Some(trees.node(Role::Lowest, n, most))
 }
 
 /// For the carry of n bits, at most 127, the node that takes least time for so many elements.
 pub fn fastest(n: u32, elements: u64, tuning: Tuning) -> Node {
-    let layouts = Layouts::of(n);
-    let best = layouts.fastest(|most| {
-        let bits = layouts.total(Role::Lowest, n, 1, most)?;
+    let trees = Trees::of(n);
+    let best = trees.fastest(|most| {
+        let bits = trees.total(Role::Lowest, n, 1, most)?;
         Some(tuning.time(most.into(), bits as f64, elements))
     });
     // A gate joins ten nodes, so there is always one of two levels.

@@ -9,7 +9,7 @@
 //!
 //! Files have the names of their counterparts in [`super::t1`]: `nodes` lowers nodes,
 //! [`functions`] is the table of functions of one number. This family alone has [`product`], [`pieces`]
-//! (smooth functions by polynomials on pieces of an interval), `carry` and `layouts`.
+//! (smooth functions by polynomials on pieces of an interval), `carry` and `carry_trees`.
 //!
 //! With k-bit words, over all three parties:
 //!
@@ -36,7 +36,7 @@
 //! [`lookup`]: super::common::lookup::lookup
 //!
 //! **Source.** The dealer's role: ASTRA (CCSW 2019), Trio. Thermometer tables and the truncation by parts:
-//! derived for this project (docs/src/protocols.md), as are tables times an opened bit ([`layouts`]). Products of many
+//! derived for this project (docs/src/protocols.md), as are tables times an opened bit ([`carry_trees`]). Products of many
 //! bits: ABY2.0 (USENIX Security 2021).
 //!
 //! **Simulation.** Parties exchange `deal`, `deal_mask` and `open_masked` messages only, each uniform to its
@@ -46,12 +46,12 @@
 //! Semi-honest security, one corrupt party.
 
 mod carry;
+pub mod carry_trees;
 pub mod comparison;
 pub mod exponential;
 pub mod functions;
 pub mod gates;
 pub mod input_checks;
-pub mod layouts;
 mod nodes;
 pub mod pieces;
 pub mod product;

@@ -5,10 +5,10 @@ use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::*;
 use crate::lower::common::words::ring_for;
+use crate::lower::t2::carry_trees::{Node, Role, Trees};
 use crate::lower::t2::comparison::{fastest, negative, with_levels, zero};
 use crate::lower::t2::gates::{all_planes, total};
 use crate::lower::t2::input_checks::admit;
-use crate::lower::t2::layouts::{Layouts, Node, Role};
 use crate::lower::t2::product::product;
 use crate::lower::t2::selection::{inject, to_word};
 use crate::lower::t2::truncation::{lift, truncate};
@@ -101,7 +101,7 @@ fn plans_by_hand() {
     assert_eq!(all, [1926, 386, 291, 269, 258, 252, 249, 249]);
     for w in 2..=128 {
         let bits = |most| with_levels(w - 1, most).map(|of| total(of.bits(Role::Lowest)));
-        let all: Vec<Option<u64>> = Layouts::of(w - 1).levels().map(bits).collect();
+        let all: Vec<Option<u64>> = Trees::of(w - 1).levels().map(bits).collect();
         let all: Vec<u64> = all.into_iter().flatten().collect();
         assert!(all.is_sorted_by(|a, b| a >= b), "{w} bits: {all:?}");
         let of = |tuning| total(fastest(w - 1, 1, tuning).bits(Role::Lowest));

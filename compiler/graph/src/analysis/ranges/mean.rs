@@ -15,7 +15,7 @@ impl Rule<'_> {
     pub(super) fn averaged(&self, x: NodeId, y: NodeId) -> Interval {
         let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
         let bound = || {
-            let mean = self.means.quotient(self.g, x, y, positive)?;
+            let mean = self.means.quotient(self.view.g, x, y, positive)?;
             let least = self.least(y, &mean)?;
             let off = mean.dividend_off / least;
             let (lo, hi) = self.mean(&mean, &[y], least);
@@ -28,12 +28,12 @@ impl Rule<'_> {
     pub(super) fn blended(&self) -> Interval {
         let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
         let bound = || {
-            let blend = self.means.blend(self.g, self.id, positive)?;
+            let blend = self.means.blend(self.view.g, self.id, positive)?;
             let least = blend.divisors.iter().map(|&y| self.least(y, &blend.mean));
             let least = least.reduce(|a, b| Some(a?.min(b?)))??;
             let (lo, hi) = self.mean(&blend.mean, &blend.divisors, least);
-            let (div, room) = (self.stated.div, StatedErrors::ROOM);
-            let unit = |&id: &NodeId| self.g.ulp(id);
+            let (div, room) = (self.view.stated.div, StatedErrors::ROOM);
+            let unit = |&id: &NodeId| self.view.g.ulp(id);
             let unit = blend.shares.iter().map(unit).fold(0.0, f64::max);
             let relative = room.relative.max(div.relative);
             let [whole, outer] = [blend.mean.power, blend.power].map(|n| (n as f64).exp2());
@@ -42,7 +42,7 @@ impl Rule<'_> {
             // Shares are at most 1 together, up to a divisor that was truncated.
             let whole = whole * (1.0 + blend.mean.divisor_off / least);
             let off = (blend.terms as f64 * each + whole * relative) * most;
-            let one = power(self.g.frac_of(self.id));
+            let one = power(self.view.g.frac_of(self.id));
             Some(((lo - off) * one, (hi + off) * one))
         };
         bound().unwrap_or(UNBOUNDED)
@@ -54,7 +54,7 @@ impl Rule<'_> {
 
     /// The least divisor that is not 0, in real units; none if a divisor may be 0 because it was truncated.
     fn least(&self, y: NodeId, mean: &Mean) -> Option<f64> {
-        let (least, unit) = (self.reals(y).0, self.g.ulp(y));
+        let (least, unit) = (self.reals(y).0, self.view.g.ulp(y));
         (least > 0.0 || mean.divisor_off == 0.0).then_some(least.max(unit))
     }
 

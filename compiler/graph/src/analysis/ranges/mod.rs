@@ -82,12 +82,12 @@ impl Ranges {
 
     pub fn on(Basis { view, orders, means, tops }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
         let mut all = Ranges::default();
-        let (graph, stated) = (view.g, view.stated);
+        let graph = view.g;
         for id in graph.ids() {
             let bound = if graph.ty(id).elem == Elem::Bit {
                 loose((0.0, 1.0), f64::INFINITY)
             } else {
-                Rule { view, orders, means, g: graph, id, all: &all, stated }.bound(inputs)
+                Rule { view, orders, means, id, all: &all }.bound(inputs)
             };
             let mut bound = settle(bound, graph.shape(id));
             if let Some(top) = tops[id.index()] {
@@ -173,10 +173,8 @@ struct Rule<'a> {
     view: &'a View<'a>,
     orders: &'a Orders,
     means: &'a Means,
-    g: &'a Graph,
     id: NodeId,
     all: &'a Ranges,
-    stated: &'a StatedErrors,
 }
 
 impl Rule<'_> {
@@ -186,18 +184,18 @@ impl Rule<'_> {
 
     /// The norm of an operand's slice once it is repeated to the size of the result's.
     fn repeated(&self, n: NodeId) -> f64 {
-        let ratio = slice(self.g.shape(self.id)) / slice(self.g.shape(n)).max(1.0);
+        let ratio = slice(self.view.g.shape(self.id)) / slice(self.view.g.shape(n)).max(1.0);
         self.of(n).norm * ratio.max(1.0).sqrt()
     }
 
     /// Of all elements of an operand that is not repeated; infinite of one that is.
     fn unrepeated(&self, n: NodeId) -> f64 {
-        let same = self.g.elements(n) == self.g.elements(self.id);
+        let same = self.view.g.elements(n) == self.view.g.elements(self.id);
         if same { self.of(n).total } else { f64::INFINITY }
     }
 
     fn bound(&self, inputs: &[Bound]) -> Bound {
-        let g = self.g;
+        let g = self.view.g;
         let args = g.args(self.id);
         let only = |range: Interval| loose(range, f64::INFINITY);
         match g.op(self.id) {
@@ -256,7 +254,7 @@ impl Rule<'_> {
             }
             Op::Saturate(top) => {
                 let a = self.of(args[0]);
-                let most = (f64::from(*top) + f64::from(self.g.frac_of(self.id))).exp2();
+                let most = (f64::from(*top) + f64::from(self.view.g.frac_of(self.id))).exp2();
                 let range = (a.range.0.clamp(-most, most), a.range.1.clamp(-most, most));
                 Bound { range, ..a }
             }
@@ -285,7 +283,7 @@ impl Rule<'_> {
     /// x + y or x - y.
     fn added(&self, x: NodeId, y: NodeId) -> Bound {
         let (a, mut b) = (self.of(x).range, self.of(y).range);
-        let minus = *self.g.op(self.id) == Op::Sub;
+        let minus = *self.view.g.op(self.id) == Op::Sub;
         if minus {
             b = negated(b);
         }
@@ -301,7 +299,7 @@ impl Rule<'_> {
     }
 
     fn matrices(&self, x: NodeId, y: NodeId) -> Bound {
-        let g = self.g;
+        let g = self.view.g;
         let terms = *g.shape(x).get(2).unwrap_or(&1);
         let mut b = self.inner(x, y, (terms, terms), 1.0);
         // An inner product of something with itself: no square is negative.
@@ -315,7 +313,7 @@ impl Rule<'_> {
     }
 
     fn convolved(&self, conv: &Conv, x: NodeId, w: NodeId) -> Bound {
-        let (of_x, of_w) = (self.g.shape(x), self.g.shape(w));
+        let (of_x, of_w) = (self.view.g.shape(x), self.view.g.shape(w));
         let terms: u64 = of_w.iter().skip(2).product();
         let window: u64 = of_w.iter().skip(3).product();
         let fewest = terms / window.max(1) * fewest_taps(conv, of_x, of_w);
@@ -323,7 +321,7 @@ impl Rule<'_> {
     }
 
     fn summed(&self, axes: &[u64], x: NodeId) -> Bound {
-        let shape = self.g.shape(x);
+        let shape = self.view.g.shape(x);
         let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
         let a = self.of(x);
         let norm = if axes.contains(&0) { a.total } else { a.norm };
@@ -331,9 +329,9 @@ impl Rule<'_> {
         let mut range = scaled(a.range, terms);
         // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
         if let Some(truncations) = softmax::has_largest(self.view, x, axes) {
-            let stated = self.stated.of(Function::ExpNonPositive);
-            let off = stated.units + 2.0 + truncations * self.stated.truncation;
-            let one = power(self.g.frac_of(self.id));
+            let stated = self.view.stated.of(Function::ExpNonPositive);
+            let off = stated.units + 2.0 + truncations * self.view.stated.truncation;
+            let one = power(self.view.g.frac_of(self.id));
             range.0 = range.0.max(one * (1.0 - stated.relative) - off);
         }
         self.ranked(Bound { range, norm: norm * root, total: a.total * root })
@@ -343,7 +341,7 @@ impl Rule<'_> {
     fn moved(&self, x: NodeId) -> Bound {
         let a = self.of(x);
         let norm = if self.keeps_slices(self.id, x) { a.norm } else { a.total };
-        let range = match self.g.op(self.id) {
+        let range = match self.view.g.op(self.id) {
             Op::Slice { axis, start, len, step } => {
                 self.part(x, (*axis, *start, *len, *step), STEPS)
             }
@@ -353,7 +351,7 @@ impl Rule<'_> {
     }
 
     fn gathered(&self, (axis, batch): (u64, u64), x: NodeId, index: NodeId) -> Bound {
-        let index = self.g.shape(index);
+        let index = self.view.g.shape(index);
         let copies: u64 = index.iter().skip(1).product();
         let copies = if axis > 0 && batch == 0 { copies * leading(index) } else { copies };
         let a = self.of(x);
@@ -361,7 +359,7 @@ impl Rule<'_> {
     }
 
     fn joined(&self, axis: u64) -> Bound {
-        let args = self.g.args(self.id);
+        let args = self.view.g.args(self.id);
         let mut range = self.of(args[0]).range;
         let mut norm = 0.0f64;
         for &x in args {
@@ -381,7 +379,7 @@ impl Rule<'_> {
         let (lo, hi) = self.of(found.values).range;
         // Between what is compared and what is summed a truncation may exchange neighbours.
         let exchanged = match found.slack > 0.0 {
-            true => above(found.slack * power(self.g.frac_of(found.values))) + 1.0,
+            true => above(found.slack * power(self.view.g.frac_of(found.values))) + 1.0,
             false => 0.0,
         };
         let row = |row: &order::Weights| {
@@ -414,7 +412,7 @@ impl Rule<'_> {
     fn part(&self, x: NodeId, along: (u64, u64, u64, u64), steps: u32) -> Interval {
         let (axis, start, len, step) = along;
         let own = self.of(x).range;
-        let g = self.g;
+        let g = self.view.g;
         let Some(steps) = steps.checked_sub(1) else { return own };
         let same = |at: usize| self.part(g.arg(x, at), along, steps);
         let part = match g.op(x) {
@@ -478,7 +476,7 @@ impl Rule<'_> {
     fn some(&self, v: NodeId, sliced: bool, root: f64, steps: u32) -> f64 {
         let b = self.of(v);
         let own = if sliced { b.norm } else { b.total }.min(size(b.range) * root);
-        let g = self.g;
+        let g = self.view.g;
         let whole = |x: NodeId| g.elements(x) == g.elements(v);
         let args = g.args(v);
         let Some(steps) = steps.checked_sub(1) else { return own };
@@ -512,21 +510,21 @@ impl Rule<'_> {
 
     /// Whether each slice of a moved value is part of one slice of the operand.
     fn keeps_slices(&self, id: NodeId, x: NodeId) -> bool {
-        let (old, new) = (leading(self.g.shape(x)), leading(self.g.shape(id)));
-        if let Op::Transpose(perm) = self.g.op(id) {
+        let (old, new) = (leading(self.view.g.shape(x)), leading(self.view.g.shape(id)));
+        if let Op::Transpose(perm) = self.view.g.op(id) {
             return perm.first().is_none_or(|&p| p == 0);
         }
-        !matches!(self.g.op(id), Op::Reshape(_)) || (old > 0 && new % old == 0)
+        !matches!(self.view.g.op(id), Op::Reshape(_)) || (old > 0 && new % old == 0)
     }
 
     /// An operand's interval in real units.
     fn reals(&self, x: NodeId) -> Interval {
-        self.all.real(self.g, x)
+        self.all.real(self.view.g, x)
     }
 
     /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
     fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
-        let (one, room) = (power(self.g.frac_of(self.id)), StatedErrors::ROOM);
+        let (one, room) = (power(self.view.g.frac_of(self.id)), StatedErrors::ROOM);
         let (units, relative) =
             (room.units.max(stated.units + 1.0), room.relative.max(stated.relative));
         let slack = |v: f64| units + v.abs() * one * relative;
@@ -544,19 +542,19 @@ impl Rule<'_> {
             NotNegative::WithOperand => lo >= 0.0,
             NotNegative::No => false,
         };
-        let (lo, hi) = self.wide((least, most), self.stated.of(f));
+        let (lo, hi) = self.wide((least, most), self.view.stated.of(f));
         (if positive { lo.max(0.0) } else { lo }, hi)
     }
 
     /// Quotients, saturated where the divisor may be 0 or near to it.
     fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
-        let unit = self.g.ulp(y);
-        let by_zero = !vanishes(self.g, x, y);
+        let unit = self.view.g.ulp(y);
+        let by_zero = !vanishes(self.view.g, x, y);
         let known = shares::quotient(self.view, &self.all.raw, x, y);
         let known = meet(known.unwrap_or(interval::UNBOUNDED), self.averaged(x, y));
         let (lo, hi) = meet(quotients(self.reals(x), self.reals(y), unit, by_zero), known);
         let lo = lo.min(hi);
-        let (least, most) = self.wide((lo, hi), self.stated.div);
+        let (least, most) = self.wide((lo, hi), self.view.stated.div);
         // The sign is right.
         (
             if lo >= 0.0 { least.max(0.0) } else { least },

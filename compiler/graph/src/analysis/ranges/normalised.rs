@@ -17,18 +17,18 @@ impl Rule<'_> {
     /// Of a product whose first factor may have the quotients.
     pub(super) fn normalised(&self, args: [NodeId; 2]) -> Interval {
         let bound = || {
-            let n = norms::normalised(self.g, self.g.op(self.id), args)?;
-            let [a, u] = args.map(|x| (-f64::from(self.g.frac_of(x))).exp2());
-            let (room, sqrt) = (StatedErrors::ROOM, self.stated.of(Function::Sqrt));
+            let n = norms::normalised(self.view.g, self.view.g.op(self.id), args)?;
+            let [a, u] = args.map(|x| (-f64::from(self.view.g.frac_of(x))).exp2());
+            let (room, sqrt) = (StatedErrors::ROOM, self.view.stated.of(Function::Sqrt));
             // The root of one unit of u, in its own units.
             let of_unit =
-                u * (n.root_power as f64).exp2() * f64::from(self.g.frac_of(n.root)).exp2();
+                u * (n.root_power as f64).exp2() * f64::from(self.view.g.frac_of(n.root)).exp2();
             let part =
                 1.0 - room.relative.max(sqrt.relative) - room.units.max(sqrt.units) / of_unit;
-            let quotient = 1.0 + room.relative.max(self.stated.div.relative);
+            let quotient = 1.0 + room.relative.max(self.view.stated.div.relative);
             // And one for a truncation.
-            let unit = (-f64::from(self.g.frac_of(n.quotient))).exp2();
-            let units = room.units.max(self.stated.div.units) * unit + a;
+            let unit = (-f64::from(self.view.g.frac_of(n.quotient))).exp2();
+            let units = room.units.max(self.view.stated.div.units) * unit + a;
             let dividend = size(self.reals(n.dividend)) * (-(n.power as f64)).exp2();
             let entry = size(self.of(args[1]).range) * u;
             let most = n.terms as f64 * (dividend * quotient / part + units * entry) / (a * u);

@@ -8,7 +8,7 @@ use super::layer::Batch;
 use crate::graph::{NodeId, Op};
 use slvr_language::types::model::Model;
 use slvr_language::types::{BinOp, Expr, ExprKind, ModelId, Source, VarId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// A model that is being applied.
 struct Applied<'a> {
@@ -93,13 +93,7 @@ impl Builder<'_> {
 
     /// The value of an expression of a model, with its batch axes.
     fn unbatched_value(&mut self, of: &Applied, value: &Expr) -> Result<Val> {
-        let mut vars = BTreeSet::new();
-        value.walk(&mut |e| {
-            if let ExprKind::Var(v) = e.kind {
-                vars.insert(v);
-            }
-        });
-        for var in vars {
+        for var in value.reads() {
             if let Some(node) = of.done.get(&var) {
                 let val = self.unbatched(&of.batch, *node);
                 self.values.insert(var, val);

@@ -144,6 +144,9 @@ impl Source<'_> {
         if elements > MAX_ELEMENTS {
             return Err(EvalError::TooLarge { node: id.index(), elements });
         }
+        if args.len() != self.graph.args(id).len() {
+            return Ok(Arc::new(self.shortcut(id, args, given)?));
+        }
         let shapes: Vec<Vec<usize>> = args.iter().map(|&a| self.shape(a)).collect();
         let to = self.shape(id);
         let arg = |i: usize| (given[i].as_slice(), shapes[i].as_slice());
@@ -151,29 +154,10 @@ impl Source<'_> {
         let pair = |f: fn(W, W) -> W| zip(arg(0), arg(1), &to, f);
         let last = || shapes[0].last().copied().unwrap_or(1);
         let value = match &node.op {
-            Input(i) => input::load(self.graph, &self.graph.inputs[*i as usize], self.inputs)?,
-            Const(table, _, frac) => self.constant(id, table, frac.unwrap_or(0))?,
-            Draw(lots) => self.drawn(id, lots)?,
+            Input(_) | Const(..) | Draw(_) | Noise { .. } | Pairs { .. } => self.leaf(id)?,
             Places(n) => self.places(id, args[0], given[0], *n)?,
-            Noise { noise, number, .. } => {
-                let word = |i: usize| self.inputs.noise.word(*number, i);
-                let values = noise.values(elements as usize, &word);
-                let frac = if self.graph.frac.is_some() { noise.frac } else { 0 };
-                values.into_iter().map(|x| self.encode(id, x, frac)).collect::<Result<_, _>>()?
-            }
-            Pairs { n, .. } if *n > PAIRED => {
-                return Err(EvalError::TooLarge { node: id.index(), elements });
-            }
-            Pairs { table, n } => {
-                table.entries(*n).map(|x| self.encode(id, x as f64, 0)).collect::<Result<_, _>>()?
-            }
 
             // Written out and not through `pair`, so that the loops are compiled around them.
-            Add if args.len() == 1 => {
-                let largest = Ranks::of(self.graph, id).is_some_and(|r| r.first == First::Largest);
-                let ranks = reduce::ranks(arg(0).0, last(), largest);
-                ranks.into_iter().map(|r| self.encode(id, r as f64, 0)).collect::<Result<_, _>>()?
-            }
             Add => zip(arg(0), arg(1), &to, W::add),
             Sub => zip(arg(0), arg(1), &to, W::sub),
             Mul | And => zip(arg(0), arg(1), &to, W::mul),
@@ -201,10 +185,6 @@ impl Source<'_> {
             Div => self.quotient(id, args, given)?,
             Function(f) => self.function(id, args[0], given[0], f.facts())?,
 
-            Sum(axes) if args.len() == 2 => {
-                let product = self.shape(self.graph.args(id)[0]);
-                reduce::sum_of_products(arg(0), arg(1), &product, axes)
-            }
             Sum(axes) => reduce::sum(arg(0).0, arg(0).1, axes),
             Max(axis) => reduce::fold(arg(0).0, arg(0).1, *axis as usize, W::max),
             Min(axis) => reduce::fold(arg(0).0, arg(0).1, *axis as usize, W::min),
@@ -249,6 +229,46 @@ impl Source<'_> {
             }
         };
         Ok(Arc::new(value))
+    }
+
+    /// The value of a node that reads no other.
+    fn leaf<W: Word>(&self, id: NodeId) -> Result<Vec<W>, EvalError> {
+        let elements = self.graph.elements(id);
+        match self.graph.op(id) {
+            Op::Input(i) => input::load(self.graph, &self.graph.inputs[*i as usize], self.inputs),
+            Op::Const(table, _, frac) => self.constant(id, table, frac.unwrap_or(0)),
+            Op::Draw(lots) => self.drawn(id, lots),
+            Op::Noise { noise, number, .. } => {
+                let word = |i: usize| self.inputs.noise.word(*number, i);
+                let values = noise.values(elements as usize, &word);
+                let frac = if self.graph.frac.is_some() { noise.frac } else { 0 };
+                values.into_iter().map(|x| self.encode(id, x, frac)).collect()
+            }
+            Op::Pairs { table, n } if *n <= PAIRED => {
+                table.entries(*n).map(|x| self.encode(id, x as f64, 0)).collect()
+            }
+            _ => Err(EvalError::TooLarge { node: id.index(), elements }),
+        }
+    }
+
+    /// The value of a node for which the plan reads others than its operands: a sum of products from their factors, or
+    /// ranks from what they are of ([`Plan::reads`]).
+    fn shortcut<W: Word>(
+        &self,
+        id: NodeId,
+        read: &[NodeId],
+        given: &[&Arc<Vec<W>>],
+    ) -> Result<Vec<W>, EvalError> {
+        if let Op::Sum(axes) = self.graph.op(id) {
+            let product = self.shape(self.graph.arg(id, 0));
+            let (x, y) = (self.shape(read[0]), self.shape(read[1]));
+            let (x, y) = ((given[0].as_slice(), x.as_slice()), (given[1].as_slice(), y.as_slice()));
+            return Ok(reduce::sum_of_products(x, y, &product, axes));
+        }
+        let largest = Ranks::of(self.graph, id).is_some_and(|r| r.first == First::Largest);
+        let length = self.shape(read[0]).last().copied().unwrap_or(1);
+        let ranks = reduce::ranks(given[0], length, largest);
+        ranks.into_iter().map(|r| self.encode(id, r as f64, 0)).collect()
     }
 
     fn encode<W: Word>(&self, id: NodeId, x: f64, frac: u32) -> Result<W, EvalError> {

@@ -2,17 +2,18 @@
 //!
 //! One canonical text per tree: indented by four spaces, at most 100 columns where it can be broken,
 //! colons and equals signs of neighbouring lines aligned. `doc.rs` breaks lines, `expr.rs` has
-//! expressions and types, `trivia.rs` the comments and blank lines of a source, this file items and
-//! statements.
+//! expressions and types, `givers.rs` sets the `from`s of inputs, `trivia.rs` has the comments and blank
+//! lines of a source, this file items and statements.
 
 mod doc;
 mod expr;
+mod givers;
 mod trivia;
 
 use super::ast::*;
 use super::{lexer, parse};
 use crate::diagnostic::Diagnostic;
-use doc::{Doc, WIDTH, layout, list, text};
+use doc::{Doc, layout, list, text};
 use expr::{Style, equally_wide};
 use trivia::Trivia;
 
@@ -73,8 +74,44 @@ fn flat(doc: &Doc, column: usize) -> String {
 struct Place<'a> {
     span: Span,
     doc: &'a str,
-    /// Neighbours of one kind stand together.
-    kind: &'static str,
+    kind: Kind,
+}
+
+/// Neighbours of one kind stand together and are aligned, except items with braces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Use,
+    Const,
+    Extern,
+    Braces,
+    Require,
+    Parties,
+    Input,
+    Layer,
+    Let,
+    State,
+    Store,
+    Sample,
+    Reveal,
+    /// The result of a body without `let`s.
+    Value,
+    Error,
+}
+
+impl Kind {
+    fn of(stmt: &StmtKind) -> Kind {
+        match stmt {
+            StmtKind::Require(_) => Kind::Require,
+            StmtKind::Parties { .. } => Kind::Parties,
+            StmtKind::Input { .. } => Kind::Input,
+            StmtKind::Let(_) => Kind::Let,
+            StmtKind::State { .. } => Kind::State,
+            StmtKind::Store { .. } => Kind::Store,
+            StmtKind::Sample { .. } | StmtKind::Noise { .. } => Kind::Sample,
+            StmtKind::Reveal { .. } => Kind::Reveal,
+            StmtKind::Error => Kind::Error,
+        }
+    }
 }
 
 struct Printer<'s> {
@@ -88,14 +125,13 @@ impl Printer<'_> {
         let mut last: Option<Place> = None;
         for item in &file.items {
             let kind = match &item.kind {
-                ItemKind::Use(_) => "use",
-                ItemKind::Const { .. } => "const",
-                ItemKind::Fn(Function { body: None, .. }) => "extern",
-                _ => "",
+                ItemKind::Use(_) => Kind::Use,
+                ItemKind::Const { .. } => Kind::Const,
+                ItemKind::Fn(Function { body: None, .. }) => Kind::Extern,
+                _ => Kind::Braces,
             };
             let place = Place { span: item.span, doc: &item.doc, kind };
-            let inner = !kind.is_empty();
-            self.open(&place, last.as_ref(), 0, inner);
+            self.open(&place, last.as_ref(), 0, kind != Kind::Braces);
             self.item(item);
             self.close(item.span);
             last = Some(place);
@@ -107,7 +143,7 @@ impl Printer<'_> {
     /// What stands above a node: a blank line where one belongs, comments. With `whole`, the comments
     /// inside the node come here, too.
     fn open(&mut self, node: &Place, last: Option<&Place>, indent: usize, whole: bool) {
-        let apart = last.is_some_and(|l| l.kind.is_empty() || l.kind != node.kind);
+        let apart = last.is_some_and(|l| l.kind == Kind::Braces || l.kind != node.kind);
         if self.trivia.is_some() {
             // Items stand apart even where the source has them without a blank line.
             if indent == 0 && apart {
@@ -271,15 +307,16 @@ impl Printer<'_> {
 
     /// Requirements, layers, definitions and the result.
     fn body(&mut self, layers: &[Let], body: &Body) {
-        let kinds = layers.iter().map(|l| (l, "layer")).chain(body.lets.iter().map(|l| (l, "let")));
-        let lets: Vec<(&Let, &'static str)> = kinds.collect();
-        let places = lets.iter().map(|(l, kind)| Place { span: l.span(), doc: "", kind });
+        let layers = layers.iter().map(|l| (l, Kind::Layer));
+        let lets: Vec<(&Let, Kind)> =
+            layers.chain(body.lets.iter().map(|l| (l, Kind::Let))).collect();
+        let places = lets.iter().map(|(l, kind)| Place { span: l.span(), doc: "", kind: *kind });
         let places: Vec<Place> = places.collect();
         let names: Vec<usize> = lets.iter().map(|(l, _)| l.pattern().chars().count()).collect();
         let pads = self.aligned(&places, &names);
         let mut last: Option<Place> = None;
         for r in &body.requires {
-            let place = Place { span: r.span, doc: "", kind: "require" };
+            let place = Place { span: r.span, doc: "", kind: Kind::Require };
             self.open(&place, last.as_ref(), 4, true);
             self.doc(Doc::Seq(vec![self.require(r), text(";")]), 4);
             self.close(place.span);
@@ -290,18 +327,15 @@ impl Printer<'_> {
                 self.blank();
             }
             self.open(&place, last.as_ref(), 4, true);
-            match kind {
-                "layer" => self.definition("", l, ":", pad),
-                _ => self.definition("let ", l, " =", pad),
-            }
+            self.definition(kind, l, pad);
             self.close(place.span);
             last = Some(place);
         }
         // Layers and the result stand apart, `let`s and the result do not.
-        let kind = if body.lets.is_empty() { "value" } else { "let" };
+        let kind = if body.lets.is_empty() { Kind::Value } else { Kind::Let };
         let value = &body.value;
         let place = Place { span: value.span, doc: "", kind };
-        if last.as_ref().is_some_and(|last| last.kind == "require") {
+        if last.as_ref().is_some_and(|last| last.kind == Kind::Require) {
             self.blank();
         }
         self.open(&place, last.as_ref(), 4, true);
@@ -309,11 +343,13 @@ impl Printer<'_> {
         self.close(value.span);
     }
 
-    /// `let name = value;` or `name: value;`, the value `pad` columns further right.
-    fn definition(&mut self, word: &str, l: &Let, sign: &str, pad: usize) {
+    /// `name: value;` for a layer, otherwise `let name = value;`, the value `pad` columns further right.
+    fn definition(&mut self, kind: Kind, l: &Let, pad: usize) {
         // A colon stays with its name, an equals sign with its value.
-        let (before, behind) = if sign == ":" { (0, pad) } else { (pad, 0) };
-        let head = format!("{word}{}{:before$}{sign}{:behind$} ", l.pattern(), "", "");
+        let head = match kind {
+            Kind::Layer => format!("{}:{:pad$} ", l.pattern(), ""),
+            _ => format!("let {}{:pad$} = ", l.pattern(), ""),
+        };
         self.doc(Doc::Seq(vec![text(head), self.style.whole(&l.value), text(";")]), 4);
     }
 
@@ -343,7 +379,8 @@ impl Printer<'_> {
     }
 
     fn stmts(&mut self, body: &[Stmt]) {
-        let places = body.iter().map(|s| Place { span: s.span, doc: &s.doc, kind: kind(&s.kind) });
+        let places =
+            body.iter().map(|s| Place { span: s.span, doc: &s.doc, kind: Kind::of(&s.kind) });
         let places: Vec<Place> = places.collect();
         let names = body.iter().map(|s| match &s.kind {
             StmtKind::Let(l) => l.pattern().chars().count(),
@@ -353,7 +390,6 @@ impl Printer<'_> {
             _ => 0,
         });
         let pads = self.aligned(&places, &names.collect::<Vec<_>>());
-        // Inputs on one line: their `from`s are aligned, too.
         let heads: Vec<Option<String>> =
             body.iter().zip(&pads).map(|(s, pad)| self.input_head(s, *pad)).collect();
         let widths: Vec<usize> =
@@ -373,80 +409,6 @@ impl Printer<'_> {
         }
     }
 
-    /// An input without its giver, if it fits on a line.
-    fn input_head(&self, stmt: &Stmt, pad: usize) -> Option<String> {
-        let StmtKind::Input { name, ty, range, .. } = &stmt.kind else { return None };
-        let head = flat(&Doc::Seq(self.input_parts(name, ty, range.as_ref(), pad)), 4);
-        (!head.contains('\n')).then_some(head)
-    }
-
-    fn input_parts(&self, name: &Ident, ty: &Type, range: Option<&Expr>, pad: usize) -> Vec<Doc> {
-        let mut parts =
-            vec![text(format!("input {}:{:pad$} ", name.written(), "")), self.style.ty(ty)];
-        if let Some(range) = range {
-            parts.extend([text(" in "), self.style.expr(range)]);
-        }
-        parts
-    }
-
-    /// How wide the heads of the neighbouring inputs around statement `i` are set, so that the
-    /// givers behind them stand in one column: where they do in the source, or right behind the
-    /// widest head.
-    fn giver_column(
-        &self,
-        heads: &[Option<String>],
-        widths: &[usize],
-        body: &[Stmt],
-        i: usize,
-    ) -> usize {
-        const MOST: usize = 24;
-        let gives = |j: &usize| {
-            matches!(body.get(*j).map(|s| &s.kind), Some(StmtKind::Input { from: Some(_), .. }))
-                && heads.get(*j).is_some_and(Option::is_some)
-        };
-        let first = (0..i).rev().take_while(gives).last().unwrap_or(i);
-        let run = first..first + (first..body.len()).take_while(gives).count();
-        let needed = widths.get(run.clone()).unwrap_or(&[]).iter().copied().max().unwrap_or(0);
-        let run = body.get(run).unwrap_or(&[]);
-        let mut written = run.iter().map(|s| self.written_head(s));
-        match written.next().flatten() {
-            Some(column)
-                if run.len() > 1
-                    && (needed..=needed + MOST).contains(&column)
-                    && written.all(|c| c == Some(column))
-                    && run.iter().all(|s| match &s.kind {
-                        StmtKind::Input { from: Some(giver), .. } => giver_fits(column, giver),
-                        _ => false,
-                    }) =>
-            {
-                column
-            }
-            _ => needed,
-        }
-    }
-
-    /// How wide the source sets what stands before the `from` of an input of one line.
-    fn written_head(&self, stmt: &Stmt) -> Option<usize> {
-        let StmtKind::Input { from: Some(giver), .. } = &stmt.kind else { return None };
-        let head =
-            self.style.source?.get(stmt.span.start as usize..giver.set.span.start as usize)?;
-        let head = head.strip_suffix(' ')?;
-        let head = if giver.each { head.strip_suffix("each")?.trim_end() } else { head };
-        let head = head.strip_suffix(" from")?;
-        (!head.contains('\n')).then(|| head.chars().count())
-    }
-
-    fn input(&mut self, head: &str, from: Option<&Giver>, width: usize) {
-        self.out.push_str(head);
-        if let Some(giver) = from {
-            if giver_fits(width, giver) {
-                self.indent(width.saturating_sub(head.chars().count()));
-            }
-            self.out.push_str(&giver_text(giver));
-        }
-        self.out.push(';');
-    }
-
     fn stmt(&mut self, kind: &StmtKind, pad: usize) {
         let style = self.style;
         let mut parts = Vec::new();
@@ -461,10 +423,10 @@ impl Printer<'_> {
             StmtKind::Input { name, ty, range, from } => {
                 parts = self.input_parts(name, ty, range.as_ref(), pad);
                 if let Some(giver) = from {
-                    parts.push(text(giver_text(giver)));
+                    parts.push(text(givers::giver_text(giver)));
                 }
             }
-            StmtKind::Let(l) => return self.definition("let ", l, " =", pad),
+            StmtKind::Let(l) => return self.definition(Kind::Let, l, pad),
             StmtKind::Noise { name, ty, law, scale } => parts.extend([
                 text(format!("sample {}: ", name.written())),
                 style.ty(ty),
@@ -507,29 +469,6 @@ impl Printer<'_> {
         }
         parts.push(text(";"));
         self.doc(Doc::Seq(parts), 4);
-    }
-}
-
-/// Does an input of a head so wide fit on a line with its giver?
-fn giver_fits(width: usize, giver: &Giver) -> bool {
-    4 + width + giver_text(giver).len() < WIDTH
-}
-
-fn giver_text(giver: &Giver) -> String {
-    format!(" from {}{}", if giver.each { "each " } else { "" }, giver.set.written())
-}
-
-fn kind(stmt: &StmtKind) -> &'static str {
-    match stmt {
-        StmtKind::Require(_) => "require",
-        StmtKind::Parties { .. } => "parties",
-        StmtKind::Input { .. } => "input",
-        StmtKind::Let(_) => "let",
-        StmtKind::State { .. } => "state",
-        StmtKind::Store { .. } => "store",
-        StmtKind::Sample { .. } | StmtKind::Noise { .. } => "sample",
-        StmtKind::Reveal { .. } => "reveal",
-        StmtKind::Error => "error",
     }
 }
 

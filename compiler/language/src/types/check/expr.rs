@@ -36,7 +36,7 @@ impl Checker<'_> {
             Unary(op, a) => self.unary(env, *op, a, e.span),
             Binary(op, a, b) => self.binary(env, *op, a, b, e.span),
             If(c, a, b) => self.choose(env, e.span, [c, a, b]),
-            _ => self.others(env, e),
+            _ => self.rare_kinds(env, e),
         }
     }
 
@@ -51,7 +51,7 @@ impl Checker<'_> {
 
     /// Lists, tuples, loops, indices, fields and what weights are made of. Not part of the function that recurses.
     #[inline(never)]
-    fn others(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
+    fn rare_kinds(&mut self, env: &mut Env, e: &ast::Expr) -> R<Val> {
         match &e.kind {
             ast::ExprKind::List(items) => self.list(env, items, e.span).map(Val::Expr),
             ast::ExprKind::Tuple(items) => self.tuple(env, items),

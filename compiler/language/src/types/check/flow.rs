@@ -93,12 +93,7 @@ impl Checker<'_> {
         let needed = b.lets.iter().position(is_last).map_or(0, |at| at + 1);
         b.lets.truncate(needed);
         let body = Body { lets: b.lets, values: vec![last] };
-        let mut vars = BTreeSet::new();
-        body.walk(&mut |e| {
-            if let ExprKind::Var(v) = e.kind {
-                vars.insert(v);
-            }
-        });
+        let vars = body.reads();
         let params = std::mem::take(&mut self.making.params).into_iter();
         let read = params.map(|(p, v)| (v, p)).filter(|(v, _)| vars.contains(v)).collect();
         self.unread(&read, &layers);

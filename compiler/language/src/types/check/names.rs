@@ -8,7 +8,7 @@ use super::scope::Scope;
 use super::world::{ItemId, World, item_kind};
 use crate::diagnostic::near::{by_meaning, did_you_mean, habit};
 use crate::diagnostic::{Diagnostic, Edit, Hint, codes};
-use crate::syntax::ast::{Expr, ExprKind, Ident, ItemKind, Span};
+use crate::syntax::ast::{Demanded, Expr, ExprKind, Ident, ItemKind, Span};
 use crate::syntax::scopes::{DefKind, Depth, Later, Scopes, Used};
 use crate::types::Elem;
 use crate::types::layer::LAYERS;
@@ -100,12 +100,12 @@ impl Scopes for Names<'_, '_> {
     }
 
     fn depth(&self) -> Depth {
-        (self.scope.len(), self.later.len())
+        Depth { known: self.scope.len(), later: self.later.len() }
     }
 
-    fn leave(&mut self, (known, later): Depth) {
-        self.scope.truncate(known);
-        self.later.truncate(later);
+    fn leave(&mut self, depth: Depth) {
+        self.scope.truncate(depth.known);
+        self.later.truncate(depth.later);
     }
 
     fn later(&mut self, name: &Ident, how: Later) {
@@ -190,7 +190,7 @@ impl Names<'_, '_> {
                 .edit([imports.add("models", name)])
         } else if is_layer(name) {
             "it is a layer, and layers stand in a `block` or `model`".into()
-        } else if matches!(name, "failure" | "error" | "cut" | "epsilon") {
+        } else if Demanded::named(name).is_some() {
             "it belongs at the left of `require failure <= ..;`, `require error(x) <= ..;`, `require \
              epsilon(1e-5, 100) <= ..;` or `require cut >= ..;`"
                 .into()

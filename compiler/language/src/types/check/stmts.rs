@@ -133,13 +133,7 @@ impl Checker<'_> {
                 | Stmt::Sample { .. }
                 | Stmt::Noise { .. } => Vec::new(),
             };
-            for value in values {
-                value.walk(&mut |e| {
-                    if let ExprKind::Var(v) = e.kind {
-                        read.insert(v);
-                    }
-                });
-            }
+            read.extend(values.into_iter().flat_map(Expr::reads));
         }
         for s in body {
             if let Stmt::Input { var, .. } = s

@@ -46,14 +46,13 @@ pub fn placement(program: &Program, value: &Expr) -> Option<Placement> {
 
 /// The one variable that an expression reads; `None` if it reads another number of them, or computes with values.
 fn the_only_variable(value: &Expr) -> Option<VarId> {
-    let (mut only, mut read, mut own) = (true, BTreeSet::new(), BTreeSet::new());
+    let (mut only, mut own) = (true, BTreeSet::new());
     value.walk(&mut |e| match &e.kind {
-        ExprKind::Var(v) => drop(read.insert(*v)),
         ExprKind::Let(body) => {
             only &= body.lets.iter().all(|d| matches!(d.source, Source::Value(_)));
             own.extend(body.lets.iter().flat_map(|d| d.vars.iter().copied()));
         }
-        ExprKind::Const(_) | ExprKind::Index(_) => {}
+        ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Index(_) => {}
         ExprKind::List(_) | ExprKind::Comp(..) | ExprKind::At(..) => {}
         ExprKind::Intrinsic(of, _) => {
             only &= matches!(of, Intrinsic::Concat | Intrinsic::Flat | Intrinsic::Reshape);
@@ -62,6 +61,7 @@ fn the_only_variable(value: &Expr) -> Option<VarId> {
         ExprKind::Apply(..) | ExprKind::Layer(..) | ExprKind::Pick(..) => only = false,
         ExprKind::Field(..) | ExprKind::Record(_) => only = false,
     });
+    let read = value.reads();
     let mut free = read.difference(&own);
     let of = free.next().copied()?;
     (only && free.next().is_none()).then_some(of)

@@ -4,7 +4,7 @@ use super::build::predicate;
 use super::macros::{self, MACROS, families, rounds};
 use crate::folder::is_full;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::cost::{Cost, NetProfile, most};
+use slvr_compiler::cost::{Cost, NetProfile, busiest_party};
 use slvr_compiler::diagnostic::rounding::at_most;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::syntax::embedded;
@@ -56,7 +56,7 @@ pub fn checks() -> String {
     for (name, sizes) in rows {
         let built = predicate(name, sizes, Options::default());
         let (rounds, mb) = (built.traffic().rounds, built.megabytes());
-        let memory = most(Cost::of(&built.compiled.circuit).peak_memory) as f64 / 1e6;
+        let memory = busiest_party(Cost::of(&built.compiled.circuit).peak_memory) as f64 / 1e6;
         let others = sizes.split(' ').filter(|s| !["M=DigitsNet", "m=10"].contains(s));
         let others = others.collect::<Vec<_>>().join(" ");
         let _ = writeln!(out, "| `{name}` | {others} | {rounds} | {mb:.3} | {memory:.1} |");
@@ -88,7 +88,7 @@ pub fn certificates(old: &str) -> String {
                 "| {model} | {m} | {} | {:.0} | {:.2} | {} | {} | {:.1} | {:.1} |",
                 cost.rounds,
                 built.megabytes(),
-                most(cost.peak_memory) as f64 / 1e9,
+                busiest_party(cost.peak_memory) as f64 / 1e9,
                 known.saturates_at.map_or("-".into(), |x| x.to_string()),
                 known.failure_log2.map_or("0".into(), |p| format!("2^{}", at_most(p, 1))),
                 cost.seconds(&NetProfile::lan()).total,

@@ -57,7 +57,7 @@ fn linear(l: &mut Values<'_>, id: NodeId, how: &Op) -> Option<Forms> {
     if !l.fits(g.args(id), groups, &instruction(how, ValueId(0), ValueId(1), k)) {
         return None;
     }
-    let index = g.args(id).get(1).map_or(ValueId(0), |&index| l.replicated(index));
+    let index = g.args(id).get(1).map(|&index| l.replicated(index));
     let op = |v| instruction(how, v, index, k);
     if let Some(p) = l.take_pair(x, id, k, groups) {
         return pair(masked::linear_of_pair(&mut l.emit, p, op));

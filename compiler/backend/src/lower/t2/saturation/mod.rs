@@ -28,9 +28,9 @@
 //! opened factors, each with a mask of its own; that c is a factor of two products opens it once.
 
 use super::carry::{Parts, gather, known};
+use super::carry_trees::{Node, Role, Trees};
 use super::comparison::{self, negative};
 use super::gates::{Bits, part, products, total};
-use super::layouts::{Layouts, Node, Role};
 use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::{self, Pair, Split, settle, shares};
@@ -78,12 +78,12 @@ impl Plan {
         if e == 0 || e >= n {
             return None;
         }
-        let layouts = Layouts::of(n);
+        let trees = Trees::of(n);
         // One node below and some above, or some below and one above.
         let ends = (1..=MOST_LAST).flat_map(|n| [(1, n), (n, 1)]);
         let each = ends.filter_map(|(k, m)| {
-            let below = layouts.total(Role::Lowest, e, k, most)?;
-            let above = layouts.total(Role::Tested, n - e, m, most)?;
+            let below = trees.total(Role::Lowest, e, k, most)?;
+            let above = trees.total(Role::Tested, n - e, m, most)?;
             Some((below + above + total(last(k, m)), (k, m)))
         });
         each.min_by_key(|way| way.0)
@@ -92,15 +92,15 @@ impl Plan {
     /// This plan.
     pub fn with_levels(n: u32, e: u32, most: u32) -> Option<Plan> {
         let (_, (k, m)) = Plan::fewest(n, e, most)?;
-        let layouts = Layouts::of(n);
-        let low = layouts.nodes(Role::Lowest, e, k, most);
-        let high = layouts.nodes(Role::Tested, n - e, m, most);
+        let trees = Trees::of(n);
+        let low = trees.nodes(Role::Lowest, e, k, most);
+        let high = trees.nodes(Role::Tested, n - e, m, most);
         Some(Plan { low, high })
     }
 
     /// The plan that takes least time for so many elements; none where two comparisons take less.
     pub fn new(n: u32, e: u32, elements: u64, tuning: Tuning) -> Option<Plan> {
-        let (least, most) = Layouts::of(n).fastest(|most| {
+        let (least, most) = Trees::of(n).fastest(|most| {
             let (bits, _) = Plan::fewest(n, e, most)?;
             Some(tuning.time((most + 1).into(), bits as f64, elements))
         })?;

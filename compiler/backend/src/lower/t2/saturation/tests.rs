@@ -3,7 +3,7 @@
 use super::*;
 use crate::lower::common::masked::{split, sum, unsettled};
 use crate::lower::common::words::ring_for;
-use crate::lower::t2::layouts;
+use crate::lower::t2::carry_trees;
 use crate::lower::tests::t2::{FEW_BITS, FEW_LEVELS, bits_of, cost, encode, words};
 use crate::lower::tests::trial::run;
 use slvr_circuit::Dom;
@@ -53,8 +53,8 @@ fn answers(
 fn cost_of(plan: &Plan) -> (usize, Bits) {
     let end = last(plan.low.len() as u32, plan.high.len() as u32);
     let parts = [
-        layouts::bits_of(Role::Lowest, &plan.low),
-        layouts::bits_of(Role::Tested, &plan.high),
+        carry_trees::bits_of(Role::Lowest, &plan.low),
+        carry_trees::bits_of(Role::Tested, &plan.high),
         end,
     ];
     let levels = plan.low.iter().chain(&plan.high).map(Node::levels).max().unwrap_or(0);

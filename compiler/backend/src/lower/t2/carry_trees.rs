@@ -146,24 +146,24 @@ impl Depth {
 
 /// The cheapest nodes of every width up to a largest one.
 #[derive(Clone, Debug)]
-pub struct Layouts {
+pub struct Trees {
     /// By levels. One more would change nothing.
     depths: Vec<Depth>,
 }
 
-impl Layouts {
+impl Trees {
     /// Of at least this width.
-    pub fn of(width: u32) -> &'static Layouts {
-        static SMALL: OnceLock<Layouts> = OnceLock::new();
-        static LARGE: OnceLock<Layouts> = OnceLock::new();
+    pub fn of(width: u32) -> &'static Trees {
+        static SMALL: OnceLock<Trees> = OnceLock::new();
+        static LARGE: OnceLock<Trees> = OnceLock::new();
         if width < 64 {
-            SMALL.get_or_init(|| Layouts::up_to(63))
+            SMALL.get_or_init(|| Trees::up_to(63))
         } else {
-            LARGE.get_or_init(|| Layouts::up_to(127))
+            LARGE.get_or_init(|| Trees::up_to(127))
         }
     }
 
-    fn up_to(width: u32) -> Layouts {
+    fn up_to(width: u32) -> Trees {
         let single = |n: u32| (1..=MAX_BLOCK).contains(&n).then(|| total(leaf(n)));
         let leaves: Vec<(Total, u32)> = (0..=width).map(|n| (single(n), n)).collect();
         let mut next = Role::ALL.map(|_| (leaves.clone(), vec![Made::Leaf; leaves.len()]));
@@ -174,7 +174,7 @@ impl Layouts {
             let last = &depths[depths.len() - 1];
             next = Role::ALL.map(|role| deeper(last, role));
             if next.iter().all(|(_, made)| made.iter().all(|m| *m == Made::Shallower)) {
-                return Layouts { depths };
+                return Trees { depths };
             }
         }
     }

@@ -31,19 +31,19 @@ use std::convert::Infallible;
 
 /// What a value of the draft is here.
 #[derive(Clone)]
-enum Ahead {
+enum Form {
     /// A value held in the same way.
-    Value(ValueId),
-    /// A replicated value.
-    Owned(Owned),
+    Plain(ValueId),
+    /// A replicated value of which the owner knows a part ahead.
+    OwnerSplit(OwnerSplit),
     /// A replicated value of which two parties know all.
-    Known(ValueId),
+    TwoParty(ValueId),
     /// What two parties are to exchange once it is added up, and what is added to it.
-    Late(ValueId, Option<Box<Ahead>>),
+    Deferred(ValueId, Option<Box<Form>>),
 }
 
 #[derive(Clone)]
-struct Owned {
+struct OwnerSplit {
     /// A replicated value.
     core: ValueId,
     /// Its part a, as the owner knows it ahead.
@@ -56,9 +56,9 @@ struct Owned {
 pub fn masked(draft: Draft) -> Draft {
     let shards = Shards::of(&draft.emit.instrs, &draft.emit.types);
     let wanted = wanted(&draft.emit, shards);
-    let late = late(&draft, shards);
-    let state = Owners { shards, wanted, late, made: vec![None; draft.emit.types.len()] };
-    let Ok(draft) = rewritten::<Ahead>(draft, state);
+    let deferrable = deferrable(&draft, shards);
+    let state = Owners { shards, wanted, deferrable, products: vec![None; draft.emit.types.len()] };
+    let Ok(draft) = rewritten::<Form>(draft, state);
     draft
 }
 
@@ -81,13 +81,13 @@ const POOLED: u64 = 64;
 
 /// The values that only a sum within groups reads, in whatever shape and after whatever is added to them: what two
 /// parties exchange for them they add up first, and exchange the sums.
-fn late(draft: &Draft, shards: Shards) -> Vec<bool> {
+fn deferrable(draft: &Draft, shards: Shards) -> Vec<bool> {
     let (instrs, types) = (&draft.emit.instrs, &draft.emit.types);
     let mut readers = vec![0u32; types.len()];
     instrs.iter().flat_map(|i| i.op.operands()).for_each(|v| readers[v.index()] += 1);
     // What a check opens is read, too.
     draft.checks.iter().for_each(|c| readers[c.value.index()] += 2);
-    let mut late = vec![false; types.len()];
+    let mut deferrable = vec![false; types.len()];
     for i in instrs.iter().rev() {
         let Some(out) = i.out else { continue };
         let rep = |v: &ValueId| types[v.index()].hold == Hold::Rep;
@@ -97,16 +97,18 @@ fn late(draft: &Draft, shards: Shards) -> Vec<bool> {
                 let added = types[x.index()].elements() / types[out.index()].elements().max(1);
                 rep(x) && added <= POOLED && shards.keeps(&i.op, types)
             }
-            Op::Reshape(x, _) => late[out.index()] && rep(x) && shards.keeps(&i.op, types),
-            Op::Add(x, y) => late[out.index()] && [x, y].into_iter().all(|v| rep(v) && same(v)),
+            Op::Reshape(x, _) => deferrable[out.index()] && rep(x) && shards.keeps(&i.op, types),
+            Op::Add(x, y) => {
+                deferrable[out.index()] && [x, y].into_iter().all(|v| rep(v) && same(v))
+            }
             _ => false,
         };
         if reads {
             let once = |v: &ValueId| readers[v.index()] == 1;
-            i.op.operands().iter().filter(|v| once(v)).for_each(|v| late[v.index()] = true);
+            i.op.operands().iter().filter(|v| once(v)).for_each(|v| deferrable[v.index()] = true);
         }
     }
-    late
+    deferrable
 }
 
 /// Whether the owner's part of a result follows from its parts of the operands.
@@ -152,16 +154,16 @@ fn moves(op: &Op, types: &[Type], shards: Shards) -> bool {
 struct Owners {
     shards: Shards,
     wanted: Vec<bool>,
-    /// What is exchanged for it is added up first ([`late`]).
-    late: Vec<bool>,
+    /// What is exchanged for it is added up first ([`deferrable`]).
+    deferrable: Vec<bool>,
     /// Of values that are only reshared, what they are.
-    made: Vec<Option<Made>>,
+    products: Vec<Option<Product>>,
 }
 
 #[derive(Clone, Copy)]
-enum Made {
+enum Product {
     /// A product of each element.
-    Product(ValueId, ValueId),
+    Elements(ValueId, ValueId),
     /// A product of matrices.
     Matrices,
 }
@@ -179,12 +181,12 @@ fn is_product(op: &Op, types: &[Type]) -> bool {
     }
 }
 
-impl rewrite::Rewritten for Ahead {
+impl rewrite::Rewritten for Form {
     type State = Owners;
     type Refused = Infallible;
 
-    fn held(value: ValueId) -> Ahead {
-        Ahead::Value(value)
+    fn held(value: ValueId) -> Form {
+        Form::Plain(value)
     }
 
     fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Infallible> {
@@ -207,18 +209,18 @@ impl rewrite::Rewritten for Ahead {
         if let Op::Mul(x, y) = instr.op
             && keeps(&instr.op, types)
         {
-            to.state.made[out.index()] = Some(Made::Product(x, y));
+            to.state.products[out.index()] = Some(Product::Elements(x, y));
         }
         if is_product(&instr.op, types) {
-            to.state.made[out.index()] = Some(Made::Matrices);
+            to.state.products[out.index()] = Some(Product::Matrices);
         }
-        let form = to.later(&instr.op, out, types);
+        let form = to.deferred(&instr.op, out, types);
         let form = form.or_else(|| to.form_of(&instr.op, to.state.wanted[out.index()], types));
         let form = form.unwrap_or_else(|| {
             let op = to.same(&instr.op);
             let op = to.state.shards.op(&op, &to.e.types);
             // Coins are drawn one by one.
-            Ahead::Value(if op == Op::Coin { to.e.coin() } else { to.e.add(op) })
+            Form::Plain(if op == Op::Coin { to.e.coin() } else { to.e.add(op) })
         });
         to.set(out, form);
         Ok(())
@@ -226,14 +228,14 @@ impl rewrite::Rewritten for Ahead {
 
     fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
         match to.form(v) {
-            Ahead::Value(x) | Ahead::Owned(Owned { core: x, dup: None, .. }) => x,
-            Ahead::Owned(Owned { core, dup: Some(dup), .. }) => {
+            Form::Plain(x) | Form::OwnerSplit(OwnerSplit { core: x, dup: None, .. }) => x,
+            Form::OwnerSplit(OwnerSplit { core, dup: Some(dup), .. }) => {
                 let dup = to.e.add(Op::Trivial(dup));
                 to.e.add(Op::Add(core, dup))
             }
-            Ahead::Known(dup) => to.e.add(Op::Trivial(dup)),
-            Ahead::Late(open, rest) => {
-                let form = to.exchanged(open, rest);
+            Form::TwoParty(dup) => to.e.add(Op::Trivial(dup)),
+            Form::Deferred(open, rest) => {
+                let form = to.exchange(open, rest);
                 to.set(v, form);
                 to.value(v)
             }
@@ -241,17 +243,17 @@ impl rewrite::Rewritten for Ahead {
     }
 }
 
-type Rewrite = rewrite::Rewrite<Ahead>;
+type Rewrite = rewrite::Rewrite<Form>;
 
 impl Rewrite {
     /// A replicated value as a sum. What nobody knows ahead is its own core.
-    fn owned(&mut self, v: ValueId) -> Option<Owned> {
+    fn owned(&mut self, v: ValueId) -> Option<OwnerSplit> {
         match self.form(v) {
-            Ahead::Owned(x) => Some(x),
-            Ahead::Value(core) => Some(Owned { core, own: self.own(core), dup: None }),
-            Ahead::Known(_) => None,
-            Ahead::Late(open, rest) => {
-                let form = self.exchanged(open, rest);
+            Form::OwnerSplit(x) => Some(x),
+            Form::Plain(core) => Some(OwnerSplit { core, own: self.own(core), dup: None }),
+            Form::TwoParty(_) => None,
+            Form::Deferred(open, rest) => {
+                let form = self.exchange(open, rest);
                 self.set(v, form);
                 self.owned(v)
             }
@@ -259,29 +261,29 @@ impl Rewrite {
     }
 
     /// What two parties exchange, with what is added to it.
-    fn exchanged(&mut self, open: ValueId, rest: Option<Box<Ahead>>) -> Ahead {
-        let opened = self.opened(open);
-        Ahead::Owned(match rest.map(|rest| *rest) {
+    fn exchange(&mut self, open: ValueId, rest: Option<Box<Form>>) -> Form {
+        let opened = self.open_masked(open);
+        Form::OwnerSplit(match rest.map(|rest| *rest) {
             None => opened,
-            Some(Ahead::Known(dup)) => Owned { dup: Some(dup), ..opened },
-            Some(Ahead::Owned(x)) => Owned {
+            Some(Form::TwoParty(dup)) => OwnerSplit { dup: Some(dup), ..opened },
+            Some(Form::OwnerSplit(x)) => OwnerSplit {
                 core: self.e.add(Op::Add(opened.core, x.core)),
                 own: self.e.add(Op::Add(opened.own, x.own)),
                 dup: x.dup,
             },
-            Some(Ahead::Value(_) | Ahead::Late(..)) => unreachable!("what is added is a sum"),
+            Some(Form::Plain(_) | Form::Deferred(..)) => unreachable!("what is added is a sum"),
         })
     }
 
     /// An instruction on what is to be exchanged later, or that makes it.
-    fn later(&mut self, op: &Op, out: ValueId, types: &[Type]) -> Option<Ahead> {
-        let is_late = |to: &Rewrite, v: ValueId| matches!(to.form(v), Ahead::Late(..));
+    fn deferred(&mut self, op: &Op, out: ValueId, types: &[Type]) -> Option<Form> {
+        let is_deferred = |to: &Rewrite, v: ValueId| matches!(to.form(v), Form::Deferred(..));
         match *op {
-            Op::ReshareTwo(x) if self.state.late[out.index()] => {
-                Some(Ahead::Late(self.value(x), None))
+            Op::ReshareTwo(x) if self.state.deferrable[out.index()] => {
+                Some(Form::Deferred(self.value(x), None))
             }
-            Op::Reshape(x, _) | Op::Sum { x, .. } if is_late(self, x) => {
-                let Ahead::Late(open, rest) = self.form(x) else { return None };
+            Op::Reshape(x, _) | Op::Sum { x, .. } if is_deferred(self, x) => {
+                let Form::Deferred(open, rest) = self.form(x) else { return None };
                 let open = self.e.add(op.map(|_| open));
                 let rest = match rest {
                     Some(rest) => {
@@ -291,18 +293,18 @@ impl Rewrite {
                     None => None,
                 };
                 Some(match op {
-                    Op::Sum { .. } => self.exchanged(open, rest),
-                    _ => Ahead::Late(open, rest),
+                    Op::Sum { .. } => self.exchange(open, rest),
+                    _ => Form::Deferred(open, rest),
                 })
             }
-            Op::Add(x, y) if is_late(self, x) || is_late(self, y) => {
+            Op::Add(x, y) if is_deferred(self, x) || is_deferred(self, y) => {
                 let mut all: Option<ValueId> = None;
                 let mut rests = Vec::new();
                 for v in [x, y] {
-                    let Ahead::Late(open, rest) = self.form(v) else {
+                    let Form::Deferred(open, rest) = self.form(v) else {
                         // What nobody knows ahead is its own core.
                         if let Some(owned) = self.owned(v) {
-                            self.set(v, Ahead::Owned(owned));
+                            self.set(v, Form::OwnerSplit(owned));
                         }
                         rests.push(v);
                         continue;
@@ -318,7 +320,7 @@ impl Rewrite {
                     [x] => Some(self.form(x)),
                     _ => None,
                 };
-                Some(Ahead::Late(all?, rest.map(Box::new)))
+                Some(Form::Deferred(all?, rest.map(Box::new)))
             }
             _ => None,
         }
@@ -336,30 +338,36 @@ impl Rewrite {
     }
 
     /// The form of a result whose part the owner knows ahead, or that two parties know.
-    fn form_of(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Ahead> {
+    fn form_of(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Form> {
         match *op {
             Op::Own(x) => match self.form(x) {
-                Ahead::Owned(x) => Some(Ahead::Value(x.own)),
+                Form::OwnerSplit(x) => Some(Form::Plain(x.own)),
                 _ => None,
             },
             Op::Trivial(x) if types[x.index()].hold == Hold::Dup => {
-                Some(Ahead::Known(self.value(x)))
+                Some(Form::TwoParty(self.value(x)))
             }
             Op::Input(x) => {
                 let own = self.value(x);
-                Some(Ahead::Owned(Owned { core: self.e.add(Op::Input(own)), own, dup: None }))
+                Some(Form::OwnerSplit(OwnerSplit {
+                    core: self.e.add(Op::Input(own)),
+                    own,
+                    dup: None,
+                }))
             }
             Op::ReshareTwo(x) if wanted && types[x.index()].groups == 0 => {
                 let x = self.value(x);
-                Some(Ahead::Owned(self.opened(x)))
+                Some(Form::OwnerSplit(self.open_masked(x)))
             }
-            Op::Reshare(z) if wanted => Some(Ahead::Owned(match self.state.made[z.index()]? {
-                Made::Product(x, y) => self.product(x, y),
-                Made::Matrices => {
-                    let z = self.value(z);
-                    self.matrices(z)
-                }
-            })),
+            Op::Reshare(z) if wanted => {
+                Some(Form::OwnerSplit(match self.state.products[z.index()]? {
+                    Product::Elements(x, y) => self.product(x, y),
+                    Product::Matrices => {
+                        let z = self.value(z);
+                        self.matrices(z)
+                    }
+                }))
+            }
             _ if wanted && (keeps(op, types) || moves(op, types, self.state.shards)) => {
                 self.linear(op, types)
             }
@@ -368,16 +376,16 @@ impl Rewrite {
     }
 
     /// An exchange of two parties under a fresh mask, which the owner knows.
-    fn opened(&mut self, x: ValueId) -> Owned {
+    fn open_masked(&mut self, x: ValueId) -> OwnerSplit {
         let ty = self.e.ty(x).clone();
         let mask = self.e.fresh_mask(ty.dom, ty.shape, ty.groups);
         let dup = self.e.add(Op::OpenMasked { x, mask });
         let core = self.e.add(Op::Join { mask, dup });
-        Owned { core, own: self.e.add(Op::Own(mask)), dup: None }
+        OwnerSplit { core, own: self.e.add(Op::Own(mask)), dup: None }
     }
 
     /// A product of each element.
-    fn product(&mut self, x: ValueId, y: ValueId) -> Owned {
+    fn product(&mut self, x: ValueId, y: ValueId) -> OwnerSplit {
         let (left, right) = (self.owned(x), self.owned(y));
         let forms = (self.form(x), self.form(y));
         let (x, y) = (self.value(x), self.value(y));
@@ -392,20 +400,20 @@ impl Rewrite {
                 false => (x, y, forms.1),
             };
             let rest = match form {
-                Ahead::Known(dup) if self.is_cut_as_usual(dup) => {
+                Form::TwoParty(dup) if self.is_cut_as_usual(dup) => {
                     let x = self.cut(Op::AsAdd2(x));
                     self.e.add(Op::Mul(x, dup))
                 }
                 _ => by(self, x, known),
             };
-            return self.opened(rest);
+            return self.open_masked(rest);
         };
         let own = self.e.add(Op::Mul(left.own, right.own));
         let dealt = self.e.add(Op::Input(own));
         let mask = self.cut(Op::MaskOf(x, 0));
         let (whole, rest) = (by(self, y, x), by(self, mask, y));
         let rest = self.e.add(Op::Add(whole, rest));
-        self.joined((own, dealt), rest)
+        self.input_and_open((own, dealt), rest)
     }
 
     /// Whether what two parties know is cut as all of its shape.
@@ -415,63 +423,67 @@ impl Rewrite {
     }
 
     /// A product of matrices, of which each party has a word of each element.
-    fn matrices(&mut self, z: ValueId) -> Owned {
+    fn matrices(&mut self, z: ValueId) -> OwnerSplit {
         let own = self.own(z);
         let dealt = self.e.add(Op::Input(own));
         let others = self.cut(Op::AsAdd2(z));
-        self.joined((own, dealt), others)
+        self.input_and_open((own, dealt), others)
     }
 
     /// What its owner has input, and what the other two open to each other.
-    fn joined(&mut self, (own, dealt): (ValueId, ValueId), others: ValueId) -> Owned {
-        let opened = self.opened(others);
+    fn input_and_open(&mut self, (own, dealt): (ValueId, ValueId), others: ValueId) -> OwnerSplit {
+        let opened = self.open_masked(others);
         let e = &mut self.e;
-        Owned {
+        OwnerSplit {
             core: e.add(Op::Add(dealt, opened.core)),
             own: e.add(Op::Add(own, opened.own)),
             dup: None,
         }
     }
 
-    fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Ahead> {
+    fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Form> {
         match op {
             Op::Add(x, y) => Some(self.sum(*x, *y, false, types)),
             Op::Sub(x, y) => Some(self.sum(*x, *y, true, types)),
             Op::Offset(x, _) | Op::Not(x) => Some(match self.form(*x) {
-                Ahead::Known(dup) => Ahead::Known(self.e.add(op.map(|_| dup))),
-                Ahead::Owned(Owned { core, own, dup }) => {
+                Form::TwoParty(dup) => Form::TwoParty(self.e.add(op.map(|_| dup))),
+                Form::OwnerSplit(OwnerSplit { core, own, dup }) => {
                     let dup = dup.unwrap_or_else(|| self.zero(core));
                     let dup = self.e.add(op.map(|_| dup));
-                    Ahead::Owned(Owned { core, own, dup: Some(dup) })
+                    Form::OwnerSplit(OwnerSplit { core, own, dup: Some(dup) })
                 }
-                Ahead::Value(_) | Ahead::Late(..) => return None,
+                Form::Plain(_) | Form::Deferred(..) => return None,
             }),
             Op::Stack(xs) => {
-                let all: Option<Vec<Owned>> = xs.iter().map(|&x| self.owned(x)).collect();
+                let all: Option<Vec<OwnerSplit>> = xs.iter().map(|&x| self.owned(x)).collect();
                 let all = all?;
-                let stack = |e: &mut Emit, part: &dyn Fn(&Owned) -> ValueId| {
+                let stack = |e: &mut Emit, part: &dyn Fn(&OwnerSplit) -> ValueId| {
                     e.add(Op::Stack(all.iter().map(part).collect()))
                 };
                 let e = &mut self.e;
                 let (core, own) = (stack(e, &|x| x.core), stack(e, &|x| x.own));
                 let any = all.iter().any(|x| x.dup.is_some());
                 let dup = any.then(|| {
-                    let of = |x: &Owned| x.dup.unwrap_or_else(|| self.zero(x.core));
+                    let of = |x: &OwnerSplit| x.dup.unwrap_or_else(|| self.zero(x.core));
                     let parts = all.iter().map(of).collect();
                     self.e.add(Op::Stack(parts))
                 });
-                Some(Ahead::Owned(Owned { core, own, dup }))
+                Some(Form::OwnerSplit(OwnerSplit { core, own, dup }))
             }
             _ => {
                 let [x] = op.operands()[..] else { return None };
                 let (form, e) = (self.form(x), &mut self.e);
                 let mut of = |v: ValueId| e.add(op.map(|_| v));
                 Some(match form {
-                    Ahead::Known(dup) => Ahead::Known(of(dup)),
-                    Ahead::Owned(Owned { core, own, dup }) => {
-                        Ahead::Owned(Owned { core: of(core), own: of(own), dup: dup.map(of) })
+                    Form::TwoParty(dup) => Form::TwoParty(of(dup)),
+                    Form::OwnerSplit(OwnerSplit { core, own, dup }) => {
+                        Form::OwnerSplit(OwnerSplit {
+                            core: of(core),
+                            own: of(own),
+                            dup: dup.map(of),
+                        })
                     }
-                    Ahead::Value(_) | Ahead::Late(..) => return None,
+                    Form::Plain(_) | Form::Deferred(..) => return None,
                 })
             }
         }
@@ -484,24 +496,26 @@ impl Rewrite {
     }
 
     /// x + y or x - y.
-    fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Ahead {
+    fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Form {
         let shape = |v: ValueId| types[v.index()].shape.clone();
         let out: Vec<u64> = shape(x).into_iter().zip(shape(y)).map(|(a, b)| a.max(b)).collect();
         let parts = [x, y].map(|v| match self.form(v) {
-            Ahead::Owned(_) if self.spreads(v, &out, types) => {
+            Form::OwnerSplit(_) if self.spreads(v, &out, types) => {
                 let (form, e) = (self.form(v), &mut self.e);
-                let Ahead::Owned(Owned { core, own, dup }) = form else { return (None, None) };
+                let Form::OwnerSplit(OwnerSplit { core, own, dup }) = form else {
+                    return (None, None);
+                };
                 let mut of = |x: ValueId| e.broadcast(x, &out);
                 let dup = dup.map(&mut of);
-                (Some(Owned { core: of(core), own: of(own), dup: None }), dup)
+                (Some(OwnerSplit { core: of(core), own: of(own), dup: None }), dup)
             }
             _ if shape(v) != out => {
                 let x = self.value(v);
                 let core = self.e.broadcast(x, &out);
                 let own = self.own(core);
-                (Some(Owned { core, own, dup: None }), None)
+                (Some(OwnerSplit { core, own, dup: None }), None)
             }
-            Ahead::Known(dup) => (None, Some(dup)),
+            Form::TwoParty(dup) => (None, Some(dup)),
             _ => {
                 let owned = self.owned(v);
                 let dup = owned.as_ref().and_then(|x| x.dup);
@@ -511,11 +525,11 @@ impl Rewrite {
         let e = &mut self.e;
         let [(x, a), (y, b)] = parts;
         let dup = sum_of(e, a, b, minus);
-        let of = |part: &dyn Fn(&Owned) -> ValueId| [&x, &y].map(|s| s.as_ref().map(part));
+        let of = |part: &dyn Fn(&OwnerSplit) -> ValueId| [&x, &y].map(|s| s.as_ref().map(part));
         let ([cx, cy], [ox, oy]) = (of(&|s| s.core), of(&|s| s.own));
         match (sum_of(e, cx, cy, minus), sum_of(e, ox, oy, minus), dup) {
-            (Some(core), Some(own), dup) => Ahead::Owned(Owned { core, own, dup }),
-            (_, _, Some(dup)) => Ahead::Known(dup),
+            (Some(core), Some(own), dup) => Form::OwnerSplit(OwnerSplit { core, own, dup }),
+            (_, _, Some(dup)) => Form::TwoParty(dup),
             _ => unreachable!("one of both has a part"),
         }
     }
