@@ -4,6 +4,7 @@ mod attacks;
 mod choices;
 mod harmless;
 mod outsider;
+mod parts;
 mod totals;
 
 use super::*;

@@ -68,86 +68,119 @@ pub(super) fn warnings(
 ) -> Vec<(usize, LeakWarning)> {
     let mut out = Vec::new();
     for (i, output) in graph.outputs.iter().enumerate().filter(|(_, o)| o.to == to) {
-        let f = &flows[output.node.index()];
+        let first = out.len();
         let mut warn = |kind: LeakKind, why: String, help: &str| {
+            if out[first..].iter().any(|(_, said): &(usize, LeakWarning)| said.kind == kind) {
+                return;
+            }
             let (reveals, line) = (vec![output.name.clone()], line(&output.name));
             let level = kind.level();
             out.push((i, LeakWarning { kind, level, reveals, line, why, help: help.into() }));
         };
-        let (of, one) = (names(graph, &f.inputs), one_client(graph, f));
-        match &f.form {
-            Form::Free => {}
-            Form::Linear if f.clients() <= 1 => warn(
-                LeakKind::Determined,
-                format!(
-                    "every entry is a linear function of {of} of {one}, with public \
-                     coefficients and no sum over clients: the receiver gets equations in that \
-                     client's input alone, and the input itself where they are as many as its entries"
-                ),
-                "reveal a sum over at least two clients",
+        for node in parts(graph, output.node) {
+            part(graph, flows, node, to, &mut warn);
+        }
+    }
+    out
+}
+
+/// What is to be said against a value, or a part of one.
+fn part(
+    graph: &Graph,
+    flows: &[Flow],
+    node: NodeId,
+    to: u32,
+    warn: &mut dyn FnMut(LeakKind, String, &str),
+) {
+    let f = &flows[node.index()];
+    let (of, one) = (names(graph, &f.inputs), one_client(graph, f));
+    match &f.form {
+        Form::Free => {}
+        Form::Linear if f.clients() <= 1 => warn(
+            LeakKind::Determined,
+            format!(
+                "every entry is a linear function of {of} of {one}, with public \
+                 coefficients and no sum over clients: the receiver gets equations in that \
+                 client's input alone, and the input itself where they are as many as its entries"
             ),
-            Form::Linear => {}
-            Form::Masked(m) => masked(counted(graph, f), m, &of, "it", &mut warn),
-            Form::Other(_) if is_bits(f) => bits(graph, flows, i, f, &of, &mut warn),
-            Form::Other(_) if f.one_by_order() => warn(
-                LeakKind::OrderStatistic,
-                format!(
-                    "taking entries in ascending order over clients gives exactly one client's value, \
-                     computed from {of}; the receiver is not told whose, but may recognise it"
-                ),
-                "a mean of several middle entries (`trimmed_mean`) blurs it; otherwise accept it",
+            "reveal a sum over at least two clients",
+        ),
+        Form::Linear => {}
+        Form::Masked(m) => masked(counted(graph, f), m, &of, "it", warn),
+        Form::Other(_) if is_bits(f) => bits(graph, flows, (node, to), f, &of, warn),
+        Form::Other(_) if f.one_by_order() => warn(
+            LeakKind::OrderStatistic,
+            format!(
+                "taking entries in ascending order over clients gives exactly one client's value, \
+                 computed from {of}; the receiver is not told whose, but may recognise it"
             ),
-            Form::Other(_) if f.ranks == Ranks::Chosen => warn(
-                LeakKind::Order,
-                format!(
-                    "it is one of several public numbers, chosen by bits of single clients that are computed \
-                     from {of}, another number by another client's: which one it is says whose bit it was, \
-                     such as which client has the largest value, or is the last beyond a threshold"
-                ),
-                "keep the choice secret and reveal a sum over those that it selects",
+            "a mean of several middle entries (`trimmed_mean`) blurs it; otherwise accept it",
+        ),
+        Form::Other(_) if f.ranks == Ranks::Chosen => warn(
+            LeakKind::Order,
+            format!(
+                "it is one of several public numbers, chosen by bits of single clients that are computed \
+                 from {of}, another number by another client's: which one it is says whose bit it was, \
+                 such as which client has the largest value, or is the last beyond a threshold"
             ),
-            Form::Other(_) if f.ranks > Ranks::No => warn(
-                LeakKind::Order,
-                format!(
-                    "it is found by comparing clients with one another, by what is computed from {of}: \
-                     the receiver learns which client has the largest value, or which place one has"
-                ),
-                "keep the order secret and reveal a sum over those that it selects",
+            "keep the choice secret and reveal a sum over those that it selects",
+        ),
+        Form::Other(_) if f.ranks > Ranks::No => warn(
+            LeakKind::Order,
+            format!(
+                "it is found by comparing clients with one another, by what is computed from {of}: \
+                 the receiver learns which client has the largest value, or which place one has"
             ),
-            Form::Other(_) if f.per_client() && f.clients() <= 1 => warn(
-                LeakKind::PerClient,
-                format!(
-                    "every entry is computed from {of} of {one} alone, and from what the receiver knows: \
-                     with enough entries it may determine that input"
-                ),
-                "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
+            "keep the order secret and reveal a sum over those that it selects",
+        ),
+        Form::Other(_) if f.per_client() && f.clients() <= 1 => warn(
+            LeakKind::PerClient,
+            format!(
+                "every entry is computed from {of} of {one} alone, and from what the receiver knows: \
+                 with enough entries it may determine that input"
             ),
-            Form::Other(_) if f.side_by_side() => warn(
-                LeakKind::PerClient,
-                format!(
-                    "there is an entry for each client, computed from {of}: the receiver can tell \
-                     clients apart by it, and who is first, even if others' inputs take part in it"
-                ),
-                "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
+            "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
+        ),
+        Form::Other(_) if f.side_by_side() => warn(
+            LeakKind::PerClient,
+            format!(
+                "there is an entry for each client, computed from {of}: the receiver can tell \
+                 clients apart by it, and who is first, even if others' inputs take part in it"
             ),
-            Form::Other(None) => {}
-            Form::Other(Some(m)) => {
-                let n = counted(graph, f);
-                if n >= 2 {
-                    masked(n, m, &of, "it is computed from what", &mut warn);
-                }
+            "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
+        ),
+        Form::Other(None) => {}
+        Form::Other(Some(m)) => {
+            let n = counted(graph, f);
+            if n >= 2 {
+                masked(n, m, &of, "it is computed from what", warn);
             }
         }
-        if f.divided {
-            warn(
-                LeakKind::SecretDivisor,
-                "a sum over clients is divided by a secret. The quotient is rounded before it is opened, \
-                 so that the divisor does not show in its low bits; yet where the sum is known to be a \
-                 multiple of something (integers, zeros, equal inputs) the receiver can tell the divisor, \
-                 such as how many clients were kept"
-                    .into(),
-                "divide by a public number (then the count stays secret), or reveal the count and say so",
-            );
+    }
+    if f.divided {
+        warn(
+            LeakKind::SecretDivisor,
+            "a sum over clients is divided by a secret. The quotient is rounded before it is opened, \
+             so that the divisor does not show in its low bits; yet where the sum is known to be a \
+             multiple of something (integers, zeros, equal inputs) the receiver can tell the divisor, \
+             such as how many clients were kept"
+                .into(),
+            "divide by a public number (then the count stays secret), or reveal the count and say so",
+        );
+    }
+}
+
+/// A value, and what stands beside each other in it: each part is judged by itself, too, as if it were revealed alone.
+fn parts(graph: &Graph, node: NodeId) -> Vec<NodeId> {
+    let moved =
+        |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Trunc(_) | Op::Shift(_));
+    let (mut left, mut out) = (vec![node], vec![node]);
+    while let Some(v) = left.pop() {
+        let at = behind(graph, v, moved);
+        match graph.op(at) {
+            Op::Concat(_) => left.extend(graph.args(at)),
+            _ if v != node => out.push(v),
+            _ => {}
         }
     }
     out
@@ -162,14 +195,14 @@ pub(super) fn is_bits(f: &Flow) -> bool {
 fn bits(
     graph: &Graph,
     flows: &[Flow],
-    output: usize,
+    (node, to): (NodeId, u32),
     f: &Flow,
     of: &str,
     warn: &mut dyn FnMut(LeakKind, String, &str),
 ) {
     let keep = "keep the bits secret and reveal what they select, or only how many there are";
     let members: u64 = graph.parties.iter().map(|p| p.1).max().unwrap_or(0);
-    let n = graph.elements(graph.outputs[output].node);
+    let n = graph.elements(node);
     if n > members {
         return warn(
             LeakKind::SeveralBits,
@@ -180,7 +213,7 @@ fn bits(
             keep,
         );
     }
-    if f.ranks > Ranks::No && !(f.side_by_side() && selects(graph, flows, output)) {
+    if f.ranks > Ranks::No && !(f.side_by_side() && selects(graph, flows, node, to)) {
         return warn(
             LeakKind::Order,
             format!(
@@ -201,11 +234,11 @@ fn bits(
 }
 
 /// Whether bits that are revealed select what another reveal to the same receiver adds up.
-fn selects(graph: &Graph, flows: &[Flow], output: usize) -> bool {
+fn selects(graph: &Graph, flows: &[Flow], node: NodeId, to: u32) -> bool {
     let moved = |op: &Op| op.is_layout() || *op == Op::ToInt;
-    let bits = behind(graph, graph.outputs[output].node, moved);
+    let bits = behind(graph, node, moved);
     let is_masked = |o: &&Output| matches!(flows[o.node.index()].form, Form::Masked(_));
-    let to_same = graph.outputs.iter().filter(|o| o.to == graph.outputs[output].to);
+    let to_same = graph.outputs.iter().filter(|o| o.to == to);
     let sums: BTreeSet<NodeId> = to_same.filter(is_masked).map(|o| o.node).collect();
     graph.ancestors_of(|id| sums.contains(&id))[bits.index()]
 }

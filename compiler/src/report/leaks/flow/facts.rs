@@ -100,6 +100,8 @@ pub(super) enum Order {
     Sorted(usize, NodeId),
     /// The one at this place, likewise.
     One(u64, NodeId),
+    /// Each is computed of one such entry, or of a public number, alone.
+    Some,
 }
 
 /// Whether a value says how clients compare with one another. Without it entries say nothing of an order but by standing
@@ -199,14 +201,20 @@ impl Flow {
     /// What is said of entries along an axis, where axes are renumbered; of one that has no number, nothing.
     pub(super) fn renumber(&mut self, to: impl Fn(usize) -> Option<usize>) {
         if let Order::Sorted(axis, node) = self.order {
-            self.order = to(axis).map_or(Order::No, |a| Order::Sorted(a, node));
+            self.order = to(axis).map_or(Order::Some, |a| Order::Sorted(a, node));
         }
         if let Some((ones, axis)) = self.bits {
             self.bits = to(axis).map_or(BITS, |a| Some((ones, a)));
         }
     }
 
-    /// Computed from it entry by entry, in no way that is followed further.
+    /// Computed from it entry by entry.
+    pub(super) fn entrywise(self) -> Flow {
+        let order = if self.one_by_order() { Order::Some } else { Order::No };
+        Flow { order, ..self.other() }
+    }
+
+    /// Computed from it, in no way that is followed further.
     pub(super) fn other(self) -> Flow {
         let form = if self.is_free() { Form::Free } else { Form::Other(self.masked_sum()) };
         Flow { form, ..self.plain() }
@@ -230,6 +238,8 @@ pub(super) fn both(a: &Flow, b: &Flow) -> Flow {
 /// Of two aligned values: their sum, or difference.
 pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
     let f = both(a, b);
+    // What counts in one may be taken away by the other.
+    let cancels = !a.inputs.is_disjoint(&b.inputs);
     let form = match (a.form, b.form) {
         (Form::Free, form) | (form, Form::Free) => form,
         (Form::Linear, Form::Linear) => Form::Linear,
@@ -238,9 +248,15 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
         (Form::Linear, Form::Masked(m)) => Form::Masked(m.beside(a)),
         (Form::Masked(m), Form::Masked(n)) => Form::Masked(m.and(n)),
     };
+    let form = match form {
+        Form::Masked(m) if cancels && !a.is_free() && !b.is_free() => {
+            Form::Masked(Mask { ones: m.ones.fewer(), ..m })
+        }
+        form => form,
+    };
     // The middle of an odd number: the same entry twice.
     let order = match (a.order, b.order) {
-        (x, y) if x == y => x,
+        (x, y) if x == y && x != Order::Some => x,
         (x, Order::No) if b.is_free() => x,
         (Order::No, y) if a.is_free() => y,
         _ => Order::No,

@@ -29,7 +29,7 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
     if let Order::Sorted(along, node) = f.order
         && along == axis
     {
-        f.order = if len == 1 { Order::One(start, node) } else { Order::No };
+        f.order = if len == 1 { Order::One(start, node) } else { Order::Some };
     }
     f
 }
@@ -86,6 +86,16 @@ pub(super) fn weighed(f: &mut Flow, (shape, weights): (&[u64], &[f64]), parties:
     });
 }
 
+/// Of entries of which each is one of these.
+pub(super) fn one_of(of: &[&Flow]) -> Order {
+    let mut orders = of.iter().filter(|f| !f.is_free()).map(|f| f.order);
+    match orders.next() {
+        Some(one @ Order::One(..)) if orders.clone().all(|o| o == one) => one,
+        Some(o) if o != Order::No && orders.all(|o| o != Order::No) => Order::Some,
+        _ => Order::No,
+    }
+}
+
 /// Every entry is an entry of one of the parts.
 pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
     let Some((first, rest)) = of.split_first() else { return Flow::free() };
@@ -94,6 +104,7 @@ pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
     if of.iter().all(|f| f.is_bits()) {
         all.bits = BITS;
     }
+    all.order = one_of(of);
     let most = of.iter().map(|f| f.clients()).max().unwrap_or(0);
     // What is public depends on nobody.
     let mut secret = of.iter().filter(|f| !f.is_free());

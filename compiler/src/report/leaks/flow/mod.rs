@@ -20,8 +20,8 @@ use facts::{BITS, Ones, Order, add, both};
 pub(super) use facts::{Flow, Form, Mask, Ranks};
 use layout::{concat, gather, reshape, slice};
 use members::{Group, Members};
-use product::{by_public, div, mul, select};
-use selection::{compare, enough, half, one_axis, varies};
+use product::{by_public, div, mul, not, select};
+use selection::{compare, enough, one_axis, varies};
 use std::collections::BTreeSet;
 
 /// Entries of an index whose numbers are looked at.
@@ -94,11 +94,7 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, flows: &[Flow], id: NodeId) -> Flow {
             Flow { bits: None, ..first() }
         }
         Op::ToInt => first(),
-        Op::Not => {
-            let least = half(g, args[0]).unwrap_or(0);
-            let along = shape(0).iter().position(|n| *n > 1).unwrap_or(0);
-            Flow { bits: Some((Ones { least, ..Ones::ANY }, along)), ..first() }
-        }
+        Op::Not => not(g, args[0], of[0]),
         Op::Lt | Op::Eq => compare(g, id, args, &of),
         Op::Xor | Op::Gate => both(of[0], of[1]),
         Op::Select => select(g, flows, args, &of),
@@ -147,7 +143,7 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, flows: &[Flow], id: NodeId) -> Flow {
             f
         }
         // Computed entry by entry.
-        Op::Relu | Op::Saturate(_) | Op::Function(_) | Op::Abs => first().other(),
+        Op::Relu | Op::Saturate(_) | Op::Function(_) | Op::Abs => first().entrywise(),
     }
 }
 
@@ -226,7 +222,7 @@ fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(u64, NodeId)>) ->
     f.absorb(axis, shape[axis]);
     f.moved(|x| Some(if x > axis { x - 1 } else { x }));
     // The largest of several bits is their disjunction, one bit about all.
-    if let (true, Some((place, node))) = (a.on(axis) && !a.is_bits(), picks) {
+    if let (true, Some((place, node))) = (a.on(axis) && !a.is_bits() || a.one_by_order(), picks) {
         f.order = Order::One(place, node);
     }
     f
@@ -247,7 +243,7 @@ fn sort(shape: &[u64], a: &Flow, node: NodeId) -> Flow {
     let Some(last) = shape.len().checked_sub(1) else { return f };
     f.absorb(last, shape[last]);
     // Bits in order are how many of them are 1.
-    if a.on(last) && !a.is_bits() {
+    if a.on(last) && !a.is_bits() || a.one_by_order() {
         f.order = Order::Sorted(last, node);
     }
     f

@@ -2,10 +2,11 @@
 
 use super::PLACES;
 use super::facts::{BITS, Flow, Form, Mask, Ones, Ranks, add, both};
-use super::layout::weighed;
+use super::layout::{one_of, weighed};
 use super::members::Group;
 use super::selection::{
-    chosen, enough, extremum, is_zero, names, nowhere_zero, one_axis, power, selecting, varies,
+    chosen, enough, extremum, half, is_zero, names, nowhere_zero, one_axis, power, selecting,
+    varies,
 };
 use crate::graph::{Graph, NodeId, Op, Table};
 
@@ -185,9 +186,19 @@ pub(super) fn div(a: &Flow, b: &Flow) -> Flow {
     }
 }
 
+/// The complement of bits.
+pub(super) fn not(g: &Graph, bits: NodeId, f: &Flow) -> Flow {
+    let least = half(g, bits).unwrap_or(0);
+    let along = g.shape(bits).iter().position(|n| *n > 1).unwrap_or(0);
+    Flow { bits: Some((Ones { least, ..Ones::ANY }, along)), ..f.clone() }
+}
+
 /// A choice. One among public numbers says by whose bit it fell, if these numbers differ from client to client.
 pub(super) fn select(g: &Graph, flows: &[Flow], args: &[NodeId], of: &[&Flow]) -> Flow {
-    let f = selected(g, args, of);
+    let mut f = selected(g, args, of);
+    if let Form::Other(_) = f.form {
+        f.order = one_of(&of[1..]);
+    }
     if of[0].is_free() {
         return f;
     }
@@ -228,7 +239,13 @@ fn selected(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
         Form::Other(_) if zero && !f.is_bits() && f.clients() <= 1 && !global => {}
         Form::Free | Form::Other(_) => return other(),
     }
-    let mut f = masked(c, &f, global, None);
+    // What counts where the bit is 0 does so as often as its complement is 1, and of two values one always does.
+    let c = match (a.is_free(), b.is_free()) {
+        (false, true) => c.clone(),
+        (true, _) => not(g, args[0], c),
+        (false, false) => Flow { bits: BITS, ..c.clone() },
+    };
+    let mut f = masked(&c, &f, global, None);
     if let Form::Masked(mask) = &mut f.form {
         mask.zero &= zero;
         // A sum that is taken only where at least so many count.

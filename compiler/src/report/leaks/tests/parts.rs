@@ -1,0 +1,81 @@
+//! Sums of which a part is taken away, values beside each other, and order statistics that are moved or computed on: what
+//! an attacker found who had read only the book.
+
+use super::LeakKind::{MaskedSum, OneClient, OrderStatistic};
+use super::attacks::{attack, noted};
+
+const Y: &str = "input y: secret fix in -8..8 from each Client";
+const X: &str = "input x: secret fix[4] in -8..8 from each Client";
+
+/// All but the selected count: it may be one.
+#[test]
+fn what_counts_where_a_bit_is_0() {
+    let some = |name: &str, body: &str| noted(name, 7, Y, body, &[MaskedSum]);
+    some(
+        "all_but_the_six_largest",
+        "let k = top_k[6](y); reveal sum(select(k[i], 0, y[i]) for i in Client) to Server as a",
+    );
+    some(
+        "all_but_enough",
+        "let k = [y[i] < 1 for i in Client]; let e = sum(k) >= 3; \
+         reveal sum(select(k[i] && e, 0, y[i]) for i in Client) to Server as a",
+    );
+}
+
+#[test]
+fn what_is_taken_away_from_a_sum() {
+    let some = |name: &str, body: &str| noted(name, 7, Y, body, &[MaskedSum]);
+    some(
+        "all_but_all_but_one",
+        "let k = top_k[m - 1](y); reveal sum(y) - sum(k[i] * y[i] for i in Client) to Server as a",
+    );
+    some(
+        "three_but_two_in_one_reveal",
+        "let k = top_k[2](y); let l = top_k[3](y); \
+         reveal sum(l[i] * y[i] for i in Client) - sum(k[i] * y[i] for i in Client) to Server as a",
+    );
+    some(
+        "sum_and_difference",
+        "let k = top_k[3](y); let l = top_k[4](y); let a = sum(l[i] * y[i] for i in Client); \
+         let b = sum(k[i] * y[i] for i in Client); reveal [a + b, a - b] to Server as a",
+    );
+}
+
+/// A list is no better than its parts one by one.
+#[test]
+fn values_beside_each_other() {
+    let ordered = |name: &str, body: &str| noted(name, 7, Y, body, &[OrderStatistic]);
+    ordered("median_beside_mean", "reveal [median(y), mean(y)] to Server as a");
+    ordered("smallest_beside_sum", "let s = sort(y); reveal [s[0], sum(s)] to Server as a");
+    let body = "let k = top_k[1]([norm(x[i]) for i in Client]); let t = sum(k[i] * x[i] for i in Client); \
+                reveal [t[0], sum(x)[1]] to Server as a";
+    noted("one_client_beside_a_sum", 7, X, body, &[OneClient]);
+}
+
+#[test]
+fn order_statistics_that_are_moved_or_computed_on() {
+    let ordered = |name: &str, of: &str, body: &str| noted(name, 9, of, body, &[OrderStatistic]);
+    ordered("sorted_backwards", Y, "let s = sort(y); reveal [s[2 - j] for j in 3] to Server as a");
+    ordered(
+        "median_of_medians",
+        Y,
+        "reveal median([median([y[i] for i in Client if i / 3 == t]) for t in 0..3]) to Server as a",
+    );
+    ordered(
+        "largest_of_largest",
+        Y,
+        "reveal max([max([y[i] for i in Client if i < 4]), max([y[i] for i in Client if i >= 4])]) to Server as a",
+    );
+    ordered(
+        "the_root_of_the_largest",
+        X,
+        "reveal sqrt(max([norm_sq(x[i]) for i in Client])) to Server as a",
+    );
+    ordered("largest_if", Y, "reveal select(sum(y) > 0, max(y), 0) to Server as a");
+}
+
+/// What a reveal beside it tells stays told, once.
+#[test]
+fn parts_say_nothing_twice() {
+    attack("each_of_two_in_a_list", 5, Y, "reveal [y[i] for i in Client if i < 2] to Server as a");
+}
