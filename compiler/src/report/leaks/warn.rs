@@ -171,11 +171,15 @@ fn part(
 }
 
 /// A value, and what stands beside each other in it: each part is judged by itself, too, as if it were revealed alone.
-fn parts(graph: &Graph, node: NodeId) -> Vec<NodeId> {
+pub(super) fn parts(graph: &Graph, node: NodeId) -> Vec<NodeId> {
     let moved =
         |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Trunc(_) | Op::Shift(_));
-    let (mut left, mut out) = (vec![node], vec![node]);
+    let (mut left, mut seen, mut out) = (vec![node], BTreeSet::new(), vec![node]);
     while let Some(v) = left.pop() {
+        // A list that is put beside itself again and again is looked at once.
+        if !seen.insert(v) {
+            continue;
+        }
         let at = behind(graph, v, moved);
         match graph.op(at) {
             Op::Concat(_) => left.extend(graph.args(at)),

@@ -238,9 +238,7 @@ pub(super) fn both(a: &Flow, b: &Flow) -> Flow {
 /// Of two aligned values: their sum, or difference.
 pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
     let f = both(a, b);
-    // What counts in one may be taken away by the other.
-    let cancels = !a.inputs.is_disjoint(&b.inputs);
-    let form = match (a.form, b.form) {
+    let mut form = match (a.form, b.form) {
         (Form::Free, form) | (form, Form::Free) => form,
         (Form::Linear, Form::Linear) => Form::Linear,
         (Form::Other(_), _) | (_, Form::Other(_)) => f.form,
@@ -248,12 +246,12 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
         (Form::Linear, Form::Masked(m)) => Form::Masked(m.beside(a)),
         (Form::Masked(m), Form::Masked(n)) => Form::Masked(m.and(n)),
     };
-    let form = match form {
-        Form::Masked(m) if cancels && !a.is_free() && !b.is_free() => {
-            Form::Masked(Mask { ones: m.ones.fewer(), ..m })
-        }
-        form => form,
-    };
+    // What counts in one may be taken away by the other.
+    if let Form::Masked(m) = &mut form
+        && !a.inputs.is_disjoint(&b.inputs)
+    {
+        m.ones = m.ones.fewer();
+    }
     // The middle of an odd number: the same entry twice.
     let order = match (a.order, b.order) {
         (x, y) if x == y && x != Order::Some => x,

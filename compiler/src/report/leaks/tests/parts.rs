@@ -79,3 +79,19 @@ fn order_statistics_that_are_moved_or_computed_on() {
 fn parts_say_nothing_twice() {
     attack("each_of_two_in_a_list", 5, Y, "reveal [y[i] for i in Client if i < 2] to Server as a");
 }
+
+/// What is put beside itself twenty times is one part, and not a million.
+#[test]
+fn a_list_beside_itself_is_looked_at_once() {
+    let mut text = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
+        input 0 x : secret fix[2] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+        %0 = input 0 : secret fix.16[2,2] @0\n"
+        .to_string();
+    for i in 1..=20 {
+        let (from, rows) = (i - 1, 2u64 << i);
+        text += &format!("%{i} = concat %{from} %{from} axis=0 : secret fix.16[{rows},2] @0\n");
+    }
+    text += "reveal %20 to Server as a @0\n";
+    let graph = crate::graph::text::parse(&text).expect("a graph");
+    assert_eq!(super::super::warn::parts(&graph, graph.outputs[0].node).len(), 2);
+}
