@@ -191,10 +191,10 @@ impl<P: Piece<B>, B: Copy + Default> Blocks<P, B> {
         let mut left = parts.next();
         for _ in 0..blocks {
             if n == 0 || left.is_some_and(|left| left.len() >= n) {
-                let cut_at = left.map(|left| left.cut_at(n));
-                out.places.push(cut_at.map(|(block, _)| block));
+                let pieces = left.map(|left| left.cut_at(n));
+                out.places.push(pieces.map(|(block, _)| block));
                 left =
-                    cut_at.map(|(_, rest)| rest).filter(|x| x.len() > 0).or_else(|| parts.next());
+                    pieces.map(|(_, rest)| rest).filter(|x| x.len() > 0).or_else(|| parts.next());
                 continue;
             }
             let mut missing = n;

@@ -7,7 +7,7 @@ use slvr_circuit::proof::Folds;
 use slvr_ring::threads;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The coefficients of statements ([`Coefficients`]).
+/// Draws the coefficients of statements: of chunks of so many elements, and of long inner products of so many.
 pub fn coefficients<A: Algebra>(
     folds: &Folds,
     counts: [&[usize]; 2],

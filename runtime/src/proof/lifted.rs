@@ -65,7 +65,7 @@ pub type Binary = u64;
 
 const MASK: u64 = (1 << DEGREE) - 1;
 
-/// The coefficients of statements ([`Coefficients`]).
+/// Draws the coefficients of lifted statements: of chunks of so many elements, and of long inner products of so many.
 pub fn coefficients(
     folds: &Folds,
     counts: [&[usize]; 2],

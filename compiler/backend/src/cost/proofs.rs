@@ -23,7 +23,8 @@ pub(crate) const WORD_PRICE: f64 = 1.5e-7;
 pub(crate) const FROZEN_BIT_PRICE: f64 = WORD_PRICE / 64.0;
 
 /// The price of each entry of a block of bits, however few elements there are: a product and its statements. So chosen
-/// that rounds are saved only where runs became no slower: with none, the ranking of ten numbers did on LAN.
+/// that rounds are saved only where runs became no slower: without a price, the ranking of ten numbers became slower on
+/// LAN.
 pub(crate) const BLOCK_ENTRY_PRICE: f64 = 1e-5;
 
 /// The price of each entry of a table, however few elements there are: an `input`, a product and their statements.
