@@ -15,7 +15,6 @@ use crate::lower::Family;
 use slvr_graph::analysis::guard::{self, Guard, Long};
 use slvr_graph::analysis::ranges::{Basis, Ranges};
 use slvr_graph::analysis::rings::Rings;
-use slvr_graph::analysis::stated::StatedErrors;
 use slvr_graph::graph::{Graph, Input, NodeId, Op};
 use slvr_graph::passes::saturation::{self, Fitted};
 use slvr_graph::passes::{self, FINEST, FRACTION, Level};
@@ -102,7 +101,7 @@ pub(super) fn finest(
         Fine::Short | Fine::Nothing => short,
     };
     let finest = finest.unwrap_or(base);
-    Ok(for_comparisons(unscaled, coarse.stated(), how, &finest).unwrap_or(finest))
+    Ok(for_comparisons(unscaled, coarse, how, &finest).unwrap_or(finest))
 }
 
 /// With [`FRACTION`] bits; factors of normalisations have more where that costs nothing.
@@ -113,7 +112,7 @@ fn base(unscaled: &Graph, coarse: &Basis<'_>, how: How<'_>) -> Result<Scaled, Ve
     }
     let level = Level { factors: false, ..Level::COARSE };
     let graph = passes::scaled(unscaled, &level, |_, _| {}).map_err(|d| vec![*d])?;
-    let plain = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how)?;
+    let plain = Scaled::of(&coarse.version(&graph), level, how)?;
     let weight = |s: &Scaled| Weight::of(&s.fitted, how);
     let fits = |base: &Scaled| weight(base).is_no_more_than(&weight(&plain));
     Ok(base.ok().filter(fits).unwrap_or(plain))
@@ -122,7 +121,7 @@ fn base(unscaled: &Graph, coarse: &Basis<'_>, how: How<'_>) -> Result<Scaled, Ve
 /// The same with more bits for what is rounded on its way to comparisons, if that costs nothing.
 fn for_comparisons(
     unscaled: &Graph,
-    stated: &StatedErrors,
+    coarse: &Basis<'_>,
     how: How<'_>,
     found: &Scaled,
 ) -> Option<Scaled> {
@@ -131,7 +130,7 @@ fn for_comparisons(
     }
     let level = Level { compared: true, ..found.level.clone() };
     let graph = passes::scaled(unscaled, &level, |_, _| {}).ok()?;
-    let scaled = Scaled::of(&Basis::new(&graph, stated), level, how).ok()?;
+    let scaled = Scaled::of(&coarse.version(&graph), level, how).ok()?;
     let all = |s: &Scaled| Weight {
         sent: Some(Weight::sent(&s.fitted, how)),
         ..Weight::of(&s.fitted, how)
@@ -154,7 +153,7 @@ fn finer(unscaled: &Graph, coarse: &Basis<'_>, how: How<'_>, base: &Scaled) -> O
             return None;
         }
         tried.push(inputs);
-        let scaled = Scaled::of(&Basis::new(&graph, coarse.stated()), level, how).ok()?;
+        let scaled = Scaled::of(&coarse.version(&graph), level, how).ok()?;
         Weight::of(&scaled.fitted, how).is_no_more_than(&least).then_some(scaled)
     })
 }

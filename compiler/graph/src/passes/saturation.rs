@@ -15,7 +15,6 @@ use crate::analysis::interval::size;
 use crate::analysis::layout::behind;
 use crate::analysis::ranges::{Basis, Bound, Ranges};
 use crate::analysis::rings::{Rings, size_bits};
-use crate::analysis::stated::StatedErrors;
 use crate::graph::{Class, Function, Graph, NodeId, Op};
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::syntax::ast::Secrecy;
@@ -65,22 +64,22 @@ pub struct Cut {
 ///
 /// The first value that does not fit.
 pub fn fit(basis: &Basis<'_>, guards: &[Guard], most: u32) -> Result<Fitted, Box<Diagnostic>> {
-    let (graph, stated) = (basis.graph(), basis.stated());
+    let graph = basis.graph();
     let inputs = guard::bounds(graph, guards);
     let mut ranges = Ranges::on(basis, &inputs);
     let parts = partial_products::run(graph, &ranges);
     if let Some(parts) = &parts {
-        ranges = Ranges::of(parts, &inputs, stated);
+        ranges = Ranges::on(&basis.version(parts), &inputs);
     }
     let graph = parts.as_ref().unwrap_or(graph);
     let steady = steady(graph, &ranges);
     if let Some(steady) = &steady {
-        ranges = Ranges::of(steady, &inputs, stated);
+        ranges = Ranges::on(&basis.version(steady), &inputs);
     }
     let graph = steady.as_ref().unwrap_or(graph);
     let gates: Vec<bool> = graph.ids().map(|id| is_gate(graph, &ranges, id)).collect();
     let networks = networks(graph, &gates);
-    let plan = Plan { graph, inputs: &inputs, stated, gates, networks, most };
+    let plan = Plan { graph, inputs: &inputs, basis, gates, networks, most };
     let beyond = graph.ids().find(|&id| bits(graph, &ranges, id) > limit(graph, id, most));
     match (plan.fitted(&ranges), beyond) {
         (Some(fitted), _) => Ok(fitted),
@@ -110,7 +109,7 @@ fn steady(graph: &Graph, ranges: &Ranges) -> Option<Graph> {
 struct Plan<'a> {
     graph: &'a Graph,
     inputs: &'a [Bound],
-    stated: &'a StatedErrors,
+    basis: &'a Basis<'a>,
     /// Nodes that are gates.
     gates: Vec<bool>,
     /// Nodes that are gates of networks, or depend on one.
@@ -186,7 +185,7 @@ impl Plan<'_> {
     fn cut(&self, top: u32, which: &[bool]) -> Tried {
         // Cutting one makes all behind it smaller: those that are small if all are cut are not cut.
         let (all, nodes) = cut_where(self.graph, &self.gates, top, which);
-        let ranges = Ranges::of(&all, self.inputs, self.stated);
+        let ranges = Ranges::on(&self.basis.version(&all), self.inputs);
         let is_cut = |id: NodeId| {
             let [gate, _] = nodes[id.index()];
             let large = || size(ranges.real(&all, gate)) > f64::from(top).exp2();
@@ -194,7 +193,7 @@ impl Plan<'_> {
         };
         let needed: Vec<bool> = self.graph.ids().map(is_cut).collect();
         let (graph, nodes) = cut_where(self.graph, &self.gates, top, &needed);
-        let ranges = Ranges::of(&graph, self.inputs, self.stated);
+        let ranges = Ranges::on(&self.basis.version(&graph), self.inputs);
         let bits = |ids: &[NodeId; 2]| ids.map(|id| bits(&graph, &ranges, id)).into_iter().max();
         let bits = nodes.iter().map(|ids| bits(ids).unwrap_or(0)).collect();
         Tried { graph, ranges, bits }

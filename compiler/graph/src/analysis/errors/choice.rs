@@ -39,8 +39,8 @@ pub(super) enum Choice {
 pub(super) fn ranked(view: &View<'_>) -> BTreeMap<NodeId, Choice> {
     let of = |id: NodeId| match view.op(id) {
         Op::MatMul { .. } | Op::Sum(_) => order::of_values(view, id).map(|found| {
-            let entries = found.entries();
-            (id, Choice::Ranked { values: found.values, entries, slack: found.slack })
+            let (entries, slack) = (found.entries(), found.slack(view));
+            (id, Choice::Ranked { values: found.values, entries, slack })
         }),
         _ => None,
     };

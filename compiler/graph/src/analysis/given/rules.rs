@@ -155,7 +155,7 @@ impl Context<'_> {
         let Some(ranked) = order::of_values(self.view, id) else { return found };
         let Some(values) = &all[ranked.values.index()] else { return found };
         let most = values.bounds().iter().copied().fold(0.0, f64::max);
-        let limit = ranked.entries() * (most + ranked.slack);
+        let limit = ranked.entries() * (most + ranked.slack(self.view));
         let Some(mut off) = found.off else { return found };
         off.worst.iter_mut().for_each(|x| *x = x.min(limit));
         self.made(found.value, off)

@@ -7,6 +7,7 @@
 //!
 //! May not live here: what follows for errors ([`super::errors`]) and intervals ([`super::ranges`]).
 
+mod memo;
 mod ranked;
 mod reader;
 mod ruled;
@@ -16,11 +17,10 @@ use super::layout::{digits, flat, summed};
 use super::view::View;
 use crate::graph::infer::align;
 use crate::graph::{NodeId, Op};
+pub(in crate::analysis) use memo::{Orders, Versions};
+use ranked::note;
 pub(in crate::analysis) use ranked::{Ranked, Weights};
 use reader::{ByRank, Reader, Refused};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// Rows that are computed differently are looked at one by one up to so many comparisons.
 const COMPARISONS: u64 = 1 << 18;
@@ -42,22 +42,6 @@ struct Products {
     /// Axes of the result of more than one entry.
     sizes: Vec<u64>,
     factors: [Factor; 2],
-}
-
-/// What has been found of a graph's sums: each is looked at once, however often intervals are found.
-#[derive(Default)]
-pub(in crate::analysis) struct Orders(RefCell<BTreeMap<NodeId, Option<Rc<Ranked>>>>);
-
-impl Orders {
-    /// A sum of values that a mask chooses by their ranks, or by those of anything.
-    pub fn of(&self, view: &View<'_>, id: NodeId) -> Option<Rc<Ranked>> {
-        if let Some(known) = self.0.borrow().get(&id) {
-            return known.clone();
-        }
-        let found = of_values(view, id).or_else(|| of_any(view, id)).map(Rc::new);
-        self.0.borrow_mut().insert(id, found.clone());
-        found
-    }
 }
 
 /// A sum of products of a mask and of values, where the mask goes by the ranks of the values.
@@ -190,15 +174,15 @@ fn held(
         weights: found.weights.iter().map(|&w| w as f64).collect(),
         nodes: if own { found.nodes } else { Vec::new() },
     };
-    let ranked = |rows: Vec<Weights>, slack| Ranked { values: values.node, rows, slack };
+    let ranked = |rows, between| Ranked { values: values.node, rows, between };
     // All at once.
     let mut lanes = sizes.to_vec();
     let mut moved = [mask.distances.clone(), values.distances.clone()];
     for _ in 0..CUTS {
         match read(&lanes, &moved, [0; 2]) {
             Ok(found) => {
-                let slack = found.slack;
-                return Some(ranked(vec![row(found)], slack));
+                let between = vec![found.between.clone()];
+                return Some(ranked(vec![row(found)], between));
             }
             Err(Refused::No) => return None,
             Err(Refused::Lanes(Uneven::Different)) => break,
@@ -218,16 +202,13 @@ fn held(
     if rows.saturating_mul(n * n) > COMPARISONS {
         return None;
     }
-    let (mut kinds, mut slack) = (Vec::new(), 0f64);
+    let (mut kinds, mut between) = (Vec::new(), Vec::new());
     for number in 0..rows {
         let at = digits(sizes, number);
         let from = |f: &Factor| at.iter().zip(&f.distances).map(|(x, d)| x * d).sum();
         let found = read(&[], &[Vec::new(), Vec::new()], [from(mask), from(values)]).ok()?;
-        slack = slack.max(found.slack);
-        let now = row(found);
-        if !kinds.contains(&now) {
-            kinds.push(now);
-        }
+        note(&mut between, found.between.clone());
+        note(&mut kinds, row(found));
     }
-    Some(ranked(kinds, slack))
+    Some(ranked(kinds, between))
 }

@@ -1,5 +1,6 @@
 //! What is known of a sum of values that a mask chooses by rank.
 
+use crate::analysis::view::View;
 use crate::graph::NodeId;
 
 /// A sum of values by rank.
@@ -8,8 +9,8 @@ pub(in crate::analysis) struct Ranked {
     pub values: NodeId,
     /// What each kind of row has.
     pub rows: Vec<Weights>,
-    /// By entry, for truncations between the comparisons and the sum.
-    pub slack: f64,
+    /// What lies between the comparisons of a row and its sum, of each kind of row.
+    pub between: Vec<Between>,
 }
 
 impl Ranked {
@@ -17,6 +18,11 @@ impl Ranked {
     pub fn entries(&self) -> f64 {
         let sum = |row: &Weights| row.weights.iter().map(|w| w.abs()).sum();
         self.rows.iter().map(sum).fold(0.0, f64::max)
+    }
+
+    /// How far compared values may be from those that are summed, by entry, in real units.
+    pub fn slack(&self, view: &View<'_>) -> f64 {
+        self.between.iter().map(|row| row.slack(view)).fold(0.0, f64::max)
     }
 }
 
@@ -28,4 +34,29 @@ pub(in crate::analysis) struct Weights {
     /// The nodes that the values are computed by whose ranks these are, one for each; none if they are other
     /// values than those that are summed.
     pub nodes: Vec<NodeId>,
+}
+
+/// The truncations that a value went through since it was computed, the last one first.
+pub(super) type Truncations = Vec<NodeId>;
+
+/// What lies between the comparisons of a row and its sum: nothing, or truncations of compared and of summed entries.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(in crate::analysis) struct Between {
+    pub(super) compared: Vec<Truncations>,
+    pub(super) summed: Vec<Truncations>,
+}
+
+impl Between {
+    fn slack(&self, view: &View<'_>) -> f64 {
+        let off = |one: &Truncations| one.iter().map(|&t| view.truncation(t)).sum::<f64>();
+        let most = |all: &[Truncations]| all.iter().map(off).fold(0.0, f64::max);
+        2.0 * most(&self.compared) + most(&self.summed)
+    }
+}
+
+/// Adds one of a kind.
+pub(super) fn note<T: PartialEq>(all: &mut Vec<T>, one: T) {
+    if !all.contains(&one) {
+        all.push(one);
+    }
 }

@@ -6,6 +6,7 @@
 //! masked sum then is a weighted sum of the row in ascending order, whatever made the mask. All of it is
 //! said of many rows at once ([`lanes`]).
 
+use super::ranked::{Between, Truncations, note};
 use crate::analysis::lanes::{self, Distances, Place, Uneven};
 use crate::analysis::layout::{aligned, summed};
 use crate::analysis::truth_tables::sums::{self, Shape, merged};
@@ -46,8 +47,7 @@ pub(super) struct ByRank {
     pub weights: Vec<i64>,
     /// The node that each value is computed by.
     pub nodes: Vec<NodeId>,
-    /// How far compared values may be from those that are summed.
-    pub slack: f64,
+    pub between: Between,
 }
 
 /// Reads entries of a graph.
@@ -110,15 +110,15 @@ impl<'a> Reader<'a> {
         Ok(place)
     }
 
-    /// Where it is computed but for truncations, and how far these may be off in all.
-    fn untruncated(&self, mut place: Place) -> Result<(Place, f64), Refused> {
-        let mut slack = 0.0;
+    /// Where it is computed but for truncations, and these.
+    fn untruncated(&self, mut place: Place) -> Result<(Place, Truncations), Refused> {
+        let mut truncations = Vec::new();
         loop {
             place = self.origin(place)?;
             match self.view.op(place.0) {
-                Op::Trunc(_) => slack += self.view.truncation(place.0),
+                Op::Trunc(_) => truncations.push(place.0),
                 Op::Shift(_) => {}
-                _ => return Ok((place, slack)),
+                _ => return Ok((place, truncations)),
             }
             place.0 = self.view.args(place.0)[0];
         }
@@ -275,9 +275,13 @@ impl<'a> Reader<'a> {
         Ok(Value { terms: vec![(literal, 1)], shape: Shape::Plus(0) })
     }
 
-    /// The values of a mask's entries.
+    /// The values of a mask's entries, each made of its comparisons with all others.
     fn values(&self, masks: &[Place]) -> Result<Vec<Value>, Refused> {
-        masks.iter().map(|&mask| self.value(mask)).collect()
+        let made = |&mask: &Place| {
+            let value = self.value(mask)?;
+            (value.terms.len() + 1 == masks.len()).then_some(value).ok_or(Refused::No)
+        };
+        masks.iter().map(made).collect()
     }
 
     /// A row of a mask that depends on the ranks of the values beside it only.
@@ -330,15 +334,16 @@ impl<'a> Reader<'a> {
                 Some(_) => return Err(Refused::No),
             }
         }
-        let slack = if row.moved_only { 0.0 } else { 2.0 * row.compared + row.summed };
+        let Row { moved_only, compared, summed, growing, .. } = row;
+        let between = if moved_only { Between::default() } else { Between { compared, summed } };
         let mut weights = weights.ok_or(Refused::No)?;
         // By the number of larger entries.
-        if row.growing == Some(true) {
+        if growing == Some(true) {
             weights.reverse();
         }
         let nodes = values.iter().map(|&v| Ok(self.origin(v)?.0));
         let nodes = nodes.collect::<Result<_, Refused>>()?;
-        Ok(ByRank { weights, nodes, slack })
+        Ok(ByRank { weights, nodes, between })
     }
 }
 
@@ -354,24 +359,24 @@ struct Row {
     /// Whether sums grow with the number of larger entries.
     growing: Option<bool>,
     moved_only: bool,
-    compared: f64,
-    summed: f64,
+    compared: Vec<Truncations>,
+    summed: Vec<Truncations>,
 }
 
 impl Row {
     fn new(reader: &Reader<'_>, values: &[Place]) -> Result<Row, Refused> {
         let (mut near, mut far) = (BTreeMap::new(), BTreeMap::new());
-        let mut summed = 0f64;
+        let mut summed = Vec::new();
         let mut lanes: BTreeMap<NodeId, u32> = BTreeMap::new();
         for (i, &v) in values.iter().enumerate() {
             near.insert(reader.origin(v)?, i);
-            let (place, slack) = reader.untruncated(v)?;
+            let (place, truncations) = reader.untruncated(v)?;
             // Entries of one node that move differently may meet in another row.
             if *lanes.entry(place.0).or_insert(place.2) != place.2 {
                 return Err(Refused::Lanes(Uneven::Different));
             }
             far.insert(place, i);
-            summed = summed.max(slack);
+            note(&mut summed, truncations);
         }
         if far.len() != values.len() {
             return Err(Refused::No);
@@ -383,7 +388,7 @@ impl Row {
             forward: None,
             growing: None,
             moved_only: true,
-            compared: 0.0,
+            compared: Vec::new(),
             summed,
         })
     }
@@ -392,9 +397,9 @@ impl Row {
         let i = match self.near.get(&place) {
             Some(&i) => i,
             None => {
-                let (far, slack) = reader.untruncated(place)?;
+                let (far, truncations) = reader.untruncated(place)?;
                 self.moved_only = false;
-                self.compared = self.compared.max(slack);
+                note(&mut self.compared, truncations);
                 *self.far.get(&far).ok_or(Refused::No)?
             }
         };

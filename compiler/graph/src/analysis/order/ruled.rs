@@ -1,6 +1,6 @@
 //! Masks that go by ranks which are told by rules: their structure says so, and no entry is looked at.
 
-use super::ranked::{Ranked, Weights};
+use super::ranked::{Between, Ranked, Truncations, Weights};
 use crate::analysis::view::View;
 use crate::graph::ranks::{First, Ranks};
 use crate::graph::{NodeId, Op};
@@ -64,15 +64,14 @@ fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
     (view.g.elements(id) == view.g.elements(found.node)).then_some(found)
 }
 
-/// The node that values are moved from without changing their places, but for truncations, and how far these may be
-/// off in all.
-fn untruncated(view: &View<'_>, mut id: NodeId) -> (NodeId, f64) {
-    let mut slack = 0.0;
+/// The node that values are moved from without changing their places, but for truncations, and these.
+fn untruncated(view: &View<'_>, mut id: NodeId) -> (NodeId, Truncations) {
+    let mut truncations = Vec::new();
     loop {
         match view.op(id) {
-            Op::Trunc(_) => slack += view.truncation(id),
+            Op::Trunc(_) => truncations.push(id),
             Op::Shift(_) | Op::Reshape(_) => {}
-            _ => return (id, slack),
+            _ => return (id, truncations),
         }
         id = view.args(id)[0];
     }
@@ -128,8 +127,10 @@ pub(super) fn held(
     if found.ranks.first == First::Largest {
         weights.reverse();
     }
-    let moved_only = late == 0.0 && early == 0.0;
-    let slack = if !own || moved_only { 0.0 } else { 2.0 * early + late };
+    let between = match own {
+        true => Between { compared: vec![early], summed: vec![late] },
+        false => Between::default(),
+    };
     let nodes = if own { vec![values; weights.len()] } else { Vec::new() };
-    Some(Ranked { values, rows: vec![Weights { weights, nodes }], slack })
+    Some(Ranked { values, rows: vec![Weights { weights, nodes }], between: vec![between] })
 }

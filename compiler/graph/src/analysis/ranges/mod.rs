@@ -1,8 +1,8 @@
 //! Intervals of all values of a graph with scales, from the ranges that are enforced on its inputs.
 //!
 //! Of every node three bounds are known: an interval that holds every raw ring element of its value
-//! (raw = real times 2^frac), and a bound on the Euclidean norm of each slice along axis 0, which is
-//! the axis of clients. A sum of products is bounded by the better of "terms times the largest
+//! (raw = real times 2^frac), a bound on the Euclidean norm of each slice along axis 0, which is the axis
+//! of clients, and one on the norm of all elements. A sum of products is bounded by the better of "terms times the largest
 //! product" and Cauchy and Schwarz; a norm never grows when elements are only moved. Bounds are f64
 //! rounded outwards.
 //!
@@ -14,7 +14,7 @@ use crate::analysis::interval::{
 };
 use crate::analysis::layout::{keeps_entries, same_entries};
 use crate::analysis::means::Means;
-use crate::analysis::order::{self, Orders};
+use crate::analysis::order::{self, Orders, Versions};
 use crate::analysis::softmax;
 use crate::analysis::stated::{Function, Stated, StatedErrors};
 use crate::analysis::view::View;
@@ -22,6 +22,7 @@ use crate::analysis::zeros::vanishes;
 use crate::graph::{Conv, Graph, NodeId, Op, domain};
 use slvr_language::types::Elem;
 use slvr_language::types::function::NotNegative;
+use std::rc::Rc;
 
 pub use crate::analysis::guard::Bound;
 pub use crate::analysis::interval::{Interval, signed_bits};
@@ -46,7 +47,8 @@ pub struct Ranges {
 /// for one graph.
 pub struct Basis<'a> {
     view: View<'a>,
-    orders: Orders,
+    versions: Versions,
+    orders: Rc<Orders>,
     means: Means,
     /// Upper ends of what is below its own maximum, in real units.
     tops: Vec<Option<f64>>,
@@ -55,9 +57,23 @@ pub struct Basis<'a> {
 impl<'a> Basis<'a> {
     /// Of a graph with scales; `stated` says how far the results of functions may be off.
     pub fn new(graph: &'a Graph, stated: &'a StatedErrors) -> Basis<'a> {
+        Basis::with(graph, stated, Versions::default())
+    }
+
+    /// Of a version of the graph with other scales or cuts, with the same errors: what is known of the graph is not
+    /// found again where they are alike.
+    pub fn version<'b>(&self, graph: &'b Graph) -> Basis<'b>
+    where
+        'a: 'b,
+    {
+        Basis::with(graph, self.view.stated, self.versions.clone())
+    }
+
+    fn with(graph: &'a Graph, stated: &'a StatedErrors, versions: Versions) -> Basis<'a> {
         Basis {
             view: View::new(graph, stated),
-            orders: Orders::default(),
+            orders: versions.orders(graph),
+            versions,
             means: Means::default(),
             tops: softmax::tops(graph),
         }
@@ -65,11 +81,6 @@ impl<'a> Basis<'a> {
 
     pub fn graph(&self) -> &'a Graph {
         self.view.g
-    }
-
-    /// The errors of its protocols.
-    pub fn stated(&self) -> &'a StatedErrors {
-        self.view.stated
     }
 }
 
@@ -80,7 +91,8 @@ impl Ranges {
         Ranges::on(&Basis::new(graph, stated), inputs)
     }
 
-    pub fn on(Basis { view, orders, means, tops }: &Basis<'_>, inputs: &[Bound]) -> Ranges {
+    pub fn on(basis: &Basis<'_>, inputs: &[Bound]) -> Ranges {
+        let Basis { view, orders, means, tops, .. } = basis;
         let mut all = Ranges::default();
         let graph = view.g;
         for id in graph.ids() {
@@ -377,9 +389,10 @@ impl Rule<'_> {
         }
         let Some(found) = self.orders.of(self.view, self.id) else { return bound };
         let (lo, hi) = self.of(found.values).range;
+        let slack = found.slack(self.view);
         // Between what is compared and what is summed a truncation may exchange neighbours.
-        let exchanged = match found.slack > 0.0 {
-            true => above(found.slack * power(self.view.g.frac_of(found.values))) + 1.0,
+        let exchanged = match slack > 0.0 {
+            true => above(slack * power(self.view.g.frac_of(found.values))) + 1.0,
             false => 0.0,
         };
         let row = |row: &order::Weights| {

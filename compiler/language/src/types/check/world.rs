@@ -5,6 +5,7 @@ use crate::diagnostic::{Diagnostic, Edit, Hint, codes, near::did_you_mean};
 use crate::source::Sources;
 use crate::syntax::ast::{self, FileId, Ident, Item, ItemKind, Span, UseTree};
 use crate::syntax::{self, embedded};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -41,6 +42,49 @@ pub(super) struct World {
     pub models: BTreeMap<String, ItemId>,
 }
 
+/// Which files of the sources the embedded ones are: spans in their items name them.
+#[derive(PartialEq, Eq)]
+struct Files {
+    std: Vec<FileId>,
+    models: Vec<FileId>,
+}
+
+/// What every program sees: the embedded files, parsed.
+struct Library {
+    files: Files,
+    world: World,
+    diags: Vec<Diagnostic>,
+}
+
+impl Library {
+    fn parse(files: Files) -> Library {
+        let (mut world, mut diags) = (World::default(), Vec::new());
+        world.modules.push(Module::default());
+        let parsed = |file: FileId, text, diags: &mut Vec<Diagnostic>| {
+            let (tree, errors) = syntax::parse(file, text);
+            diags.extend(errors);
+            tree
+        };
+        for (&file, (_, text)) in files.std.iter().zip(embedded::STD) {
+            let tree = parsed(file, text, &mut diags);
+            world.define(STD, text, tree, &mut diags);
+        }
+        for (&file, (_, text)) in files.models.iter().zip(embedded::MODELS) {
+            let tree = parsed(file, text, &mut diags);
+            let module = world.add_file(text, tree, &mut diags);
+            for &id in &world.modules[module].own {
+                let item = &world.items[id.0].item;
+                if let (ItemKind::Block(b), Some(name)) = (&item.kind, item.name())
+                    && b.is_model
+                {
+                    world.models.insert(name.name.clone(), id);
+                }
+            }
+        }
+        Library { files, world, diags }
+    }
+}
+
 /// The module of `std`.
 pub(super) const STD: usize = 0;
 
@@ -58,31 +102,23 @@ pub(super) fn item_kind(item: &Item) -> &'static str {
 
 impl World {
     /// The embedded standard library and models. Their sources are added to `sources`, so that
-    /// messages can show them.
+    /// messages can show them. They are parsed once in a thread, however many programs are checked there.
     pub fn new(sources: &mut Sources, diags: &mut Vec<Diagnostic>) -> World {
-        let mut world = World::default();
-        world.modules.push(Module::default());
-        for (name, text) in embedded::STD {
-            let file = add(sources, name, text);
-            let (tree, errors) = syntax::parse(file, text);
-            diags.extend(errors);
-            world.define(STD, text, tree, diags);
+        thread_local! {
+            static LAST: RefCell<Option<Rc<Library>>> = const { RefCell::new(None) };
         }
-        for (name, text) in embedded::MODELS {
-            let file = add(sources, name, text);
-            let (tree, errors) = syntax::parse(file, text);
-            diags.extend(errors);
-            let module = world.add_file(text, tree, diags);
-            for &id in &world.modules[module].own {
-                let item = &world.items[id.0].item;
-                if let (ItemKind::Block(b), Some(name)) = (&item.kind, item.name())
-                    && b.is_model
-                {
-                    world.models.insert(name.name.clone(), id);
-                }
-            }
-        }
-        world
+        let mut add = |&(name, text): &(&str, &str)| add(sources, name, text);
+        let std = embedded::STD.iter().map(&mut add).collect();
+        let models = embedded::MODELS.iter().map(&mut add).collect();
+        let files = Files { std, models };
+        let known = LAST.with_borrow(|last| last.clone().filter(|last| last.files == files));
+        let library = known.unwrap_or_else(|| {
+            let library = Rc::new(Library::parse(files));
+            LAST.set(Some(Rc::clone(&library)));
+            library
+        });
+        diags.extend(library.diags.iter().cloned());
+        library.world.clone()
     }
 
     /// A file's items as a module of their own.
