@@ -7,7 +7,7 @@ use crate::graph::{Graph, NodeId, Op, Table};
 /// Factors of a product that are looked at.
 const FACTORS: usize = 64;
 
-/// Functions of the library whose counts along an axis are all different, from 0 on.
+/// Functions of the library whose counts along an axis are all different, from 0 on: sums of two counts.
 const RANKINGS: [&str; 5] = ["rank", "top_k", "first_argmax", "first_argmin", "argsort"];
 
 /// A comparison. Where ranks are held against a constant, so many are below it, or one is equal.
@@ -19,36 +19,37 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     if opposed(of[0], of[1]) || probed {
         f.ranks = f.ranks.max(Ranks::Compared);
     }
-    if let (Some(along), Some(c)) = (ranked(g, args[0]), constant(g, args[1])) {
+    if let (Some((along, all)), Some(c)) = (ranked(g, args[0]), constant(g, args[1])) {
         let less = *g.op(id) == Op::Lt;
         let most = if less { c.max(0.0).ceil() as u64 } else { 1 };
-        let least = if less && stands_in(g, id, &["top_k"]) { most } else { 0 };
+        let least = if less && all { most.min(g.shape(args[0])[along]) } else { 0 };
         f.bits = Some((Ones { most, least }, along));
     }
     f
 }
 
-fn stands_in(g: &Graph, id: NodeId, functions: &[&str]) -> bool {
-    g.site(id).name.split('/').any(|part| functions.contains(&part))
-}
-
 /// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: all pairs are
-/// compared, or a function of the library ranks its operand's entries, along its last axis.
-fn ranked(g: &Graph, count: NodeId) -> Option<usize> {
+/// compared, or a function of the library ranks its operand's entries, along its last axis. And whether each rank is
+/// there once whatever is equal, as the library has it.
+fn ranked(g: &Graph, count: NodeId) -> Option<(usize, bool)> {
+    let wide = |id: NodeId| g.shape(id).iter().copied().filter(|n| *n > 1).collect::<Vec<u64>>();
     let axis = g.shape(count).iter().rposition(|n| *n > 1)?;
+    let shape = wide(count);
     let count = unshaped(g, count);
+    let library = &g.site(count).library;
     let pairs = || {
         let bits = behind(g, g.arg(count, 0), |op| matches!(op, Op::ToInt | Op::Not));
         let of = |i: usize| same(g, g.arg(bits, i));
         let all = |v: NodeId| one_axis(g.shape(v)) && g.elements(v) == g.elements(count);
         *g.op(bits) == Op::Lt && of(0) == of(1) && all(of(0))
     };
-    let found = match g.op(count) {
-        Op::Sum(_) => pairs(),
-        Op::Add => stands_in(g, count, &RANKINGS),
-        _ => false,
-    };
-    found.then_some(axis)
+    match g.op(count) {
+        Op::Sum(_) => pairs().then_some((axis, false)),
+        Op::Add if library.iter().any(|name| RANKINGS.contains(&name.as_str())) => {
+            Some((axis, wide(count) == shape))
+        }
+        _ => None,
+    }
 }
 
 /// Whether values of different clients are compared, of the same inputs: each side has a client of its own.

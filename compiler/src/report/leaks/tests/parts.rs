@@ -3,6 +3,7 @@
 
 use super::LeakKind::{MaskedSum, OneClient, OrderStatistic};
 use super::attacks::{attack, noted};
+use super::found;
 
 const Y: &str = "input y: secret fix in -8..8 from each Client";
 const X: &str = "input x: secret fix[4] in -8..8 from each Client";
@@ -94,4 +95,22 @@ fn a_list_beside_itself_is_looked_at_once() {
     text += "reveal %20 to Server as a @0\n";
     let graph = crate::graph::text::parse(&text).expect("a graph");
     assert_eq!(super::super::warn::parts(&graph, graph.outputs[0].node).len(), 2);
+}
+
+/// A function of the program is what it does, whatever it is called.
+#[test]
+fn a_function_with_the_name_of_a_ranking() {
+    let program = |rank: &str| {
+        format!(
+            "use std::sum;\n\nfn top_k[k, n](x: fix[n]) -> bit[n] {{\n    [{rank} < k for i in n]\n}}\n\n\
+             predicate Own[m]() {{\n    parties Client[m];\n    parties Server;\n    {Y};\n    let k = top_k[3](y);\n    \
+             reveal sum(k[i] * y[i] for i in Client) to Server as a;\n}}\n"
+        )
+    };
+    let kinds = |text: &str| found(text, &[("m", "7")]).iter().map(|w| w.kind).collect::<Vec<_>>();
+    // Of ascending values all are 6, and of others one may be below 3.
+    assert_eq!(kinds(&program("i + sum(x[j] > x[i] for j in n)")), [MaskedSum]);
+    let ranked = "use std::{sum, rank}";
+    let text = program("rank(x)[i]").replace("use std::sum", ranked);
+    assert_eq!(kinds(&text), []);
 }
