@@ -103,7 +103,7 @@ impl Demo {
             };
             Subject::new(name, self.clients, &bound)
         };
-        let checked = subject(name, security(&self.security), given)?;
+        let checked = subject(name, security(&self.security)?, given)?;
         let plain = subject("secure_aggregation", Security::SemiHonest, Vec::new())?;
         let plain = Arc::new(plain);
         let circuit = &checked.compiled()?.circuit;
