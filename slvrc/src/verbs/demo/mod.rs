@@ -3,6 +3,7 @@
 
 mod through;
 
+use crate::deployment::task_name;
 use crate::fail::{misuse, say, say_json};
 use crate::lab::data;
 use crate::lab::exact::raw;
@@ -345,9 +346,10 @@ impl Training<'_> {
         let bar = bar(rounds, "{msg} [{bar:30}] round {pos}/{len} {elapsed}");
         bar.set_message("training and checking");
         bar.set_position(0);
-        let task = self.name.strip_suffix(".slvr").unwrap_or(self.name);
         let through = match &self.demo.through {
-            Some(folder) => Some(Through::new(folder, task, self.circuit, clients)?),
+            Some(folder) => {
+                Some(Through::new(folder, &task_name(self.name), self.circuit, clients)?)
+            }
             None => None,
         };
         let circuit = self.circuit;
