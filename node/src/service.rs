@@ -56,8 +56,19 @@ impl fmt::Debug for Service {
     }
 }
 
-fn listen(at: &str, what: &str) -> Result<TcpListener, String> {
-    TcpListener::bind(at).map_err(|e| format!("{what} = \"{at}\": cannot listen there: {e}"))
+fn listen<T>(
+    at: &str,
+    what: &str,
+    then: impl FnOnce(TcpListener) -> std::io::Result<T>,
+) -> Result<T, String> {
+    let listener = TcpListener::bind(at).and_then(then);
+    listener.map_err(|e| format!("{what} = \"{at}\": cannot listen there: {e}"))
+}
+
+/// The same for the runtime that is entered.
+fn ready(listener: TcpListener) -> std::io::Result<tokio::net::TcpListener> {
+    listener.set_nonblocking(true)?;
+    tokio::net::TcpListener::from_std(listener)
 }
 
 /// Whether the operator may look there: everybody may on a loopback address, and on others those whom `[operator]` names.
@@ -100,13 +111,21 @@ impl Service {
         let storage = Key::new(config.storage_key().map_err(|e| e.to_string())?);
         let tasks = tasks(&config, &*compile)?;
         let peers = Arc::new(Peers::new(&config, longest(tasks.values()))?);
-        let for_peers = listen(&config.peer_listen, "peer_listen")?;
-        let for_clients = listen(&config.client_listen, "client_listen")?;
-        let for_operator = listen(&config.operations, "operations")?;
+        let for_peers = listen(&config.peer_listen, "peer_listen", Ok)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(16)
+            .build();
+        let runtime = runtime.map_err(|e| e.to_string())?;
+        let entered = runtime.enter();
+        let for_clients = listen(&config.client_listen, "client_listen", ready)?;
+        let for_operator = listen(&config.operations, "operations", ready)?;
+        drop(entered);
         let store = Store::open(&config.data, storage).map_err(|e| e.to_string())?;
-        let address = |l: &TcpListener| l.local_addr().map_err(|e| e.to_string());
-        let (peer_address, client_address) = (address(&for_peers)?, address(&for_clients)?);
-        let operations_address = address(&for_operator)?;
+        let address = |found: std::io::Result<SocketAddr>| found.map_err(|e| e.to_string());
+        let peer_address = address(for_peers.local_addr())?;
+        let client_address = address(for_clients.local_addr())?;
+        let operations_address = address(for_operator.local_addr())?;
         let node = Arc::new(Node::new(config, store, tasks, roll, peers.clone())?);
         let asked = node.clone();
         let threads = |e: std::io::Error| format!("no thread is left: {e}");
@@ -119,25 +138,10 @@ impl Service {
         let asks = Asks(say.clone());
         let (listens, listening) = channel::<()>();
         let (served, ended) = (node.clone(), end.clone());
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .max_blocking_threads(16)
-            .build();
-        let runtime = runtime.map_err(|e| e.to_string())?;
         let server = thread::spawn(move || {
             runtime.block_on(async move {
-                let ready = |l: TcpListener| {
-                    l.set_nonblocking(true).and_then(|()| tokio::net::TcpListener::from_std(l))
-                };
-                match (ready(for_clients), ready(for_operator)) {
-                    (Ok(clients), Ok(operator)) => {
-                        tokio::spawn(http::serve(served.clone(), clients, tls));
-                        tokio::spawn(http::serve_operator(served, operator, for_looking));
-                    }
-                    (a, b) => {
-                        tracing::error!(clients = ?a.err(), operator = ?b.err(), "cannot listen")
-                    }
-                }
+                tokio::spawn(http::serve(served.clone(), for_clients, tls));
+                tokio::spawn(http::serve_operator(served, for_operator, for_looking));
                 signals(say).await;
                 let _ = listens.send(());
                 ended.notified().await;

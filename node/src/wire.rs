@@ -17,7 +17,7 @@ use thiserror::Error;
 use zeroize::Zeroizing;
 
 /// The version of these messages, and of those of the parties in a run. Nodes of different versions do not work together.
-pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 10;
+pub const PROTOCOL: u32 = 1000 * slvr_runtime::party::MESSAGES + 11;
 
 /// Most bytes of a message that is not announced to be longer.
 pub const SHORT: u64 = 64 << 10;
@@ -272,6 +272,8 @@ pub enum Answer {
     },
     /// No, and why.
     Refused(#[serde(deserialize_with = "said")] String),
+    /// It knows no such round.
+    Unknown,
 }
 
 #[cfg(test)]

@@ -99,7 +99,8 @@ impl Program {
         net: Option<String>,
         artifact: Option<Vec<u8>>,
     ) -> PyResult<Self> {
-        let security = security.as_deref().map(self::security);
+        let security = security.as_deref().map(self::security).transpose();
+        let security = security.map_err(|e| raised(py, e))?;
         let net = net.as_deref().map(net::profile).transpose().map_err(|e| raised(py, e))?;
         let memory = memory.as_deref().map(units::size).transpose();
         let memory = memory.map_err(|e| PyValueError::new_err(format!("memory: {e}")))?;

@@ -7,7 +7,9 @@ use super::outline::Outline;
 use super::reverse::{Given, Tape};
 use slvr_compiler::graph::build;
 use slvr_compiler::source::Sources;
-use slvr_compiler::types::Program;
+use slvr_compiler::types::layer::Layer;
+use slvr_compiler::types::model::Model;
+use slvr_compiler::types::{ExprKind, Program};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -22,8 +24,22 @@ pub(super) struct General {
     pub(super) batch: usize,
 }
 
-/// Positions of the program's inputs.
+/// Which of the program's inputs are the weights.
 const WEIGHTS: usize = 0;
+
+/// Where the running means and variances of a model lie: by their layers, since a parameter of one's own may have any name.
+fn running(model: &Model) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    model.body.walk(&mut |e| {
+        let ExprKind::Layer(Layer::BatchNorm { .. }, args) = &e.kind else { return };
+        let [_, _weight, _bias, statistics @ ..] = args.as_slice() else { return };
+        found.extend(statistics.iter().filter_map(|arg| match arg.kind {
+            ExprKind::Var(var) => slot(model, model.params.get(*model.read.get(&var)?)?),
+            _ => None,
+        }));
+    });
+    found
+}
 
 impl General {
     pub(super) fn new(program: &Program, sources: &Sources) -> Result<General, NetError> {
@@ -45,9 +61,7 @@ impl General {
         if graph.outputs.len() != 1 || !graph.outputs.iter().all(whole) {
             return Err(odd("it reveals the outputs of a batch"));
         }
-        let running = |name: &str| name.ends_with("running_mean") || name.ends_with("running_var");
-        let constant = model.params.iter().filter(|p| running(&p.name));
-        let constant = constant.filter_map(|p| slot(model, p)).collect();
+        let constant = running(model);
         let tape = Tape::new(graph).map_err(|e| odd(&e.to_string()))?;
         let input = model.input.iter().map(|&d| d as usize).collect();
         let outline = Outline::new(model, input, classes as usize)?;

@@ -67,6 +67,26 @@ fn both_ways_give_one_gradient() {
     }
 }
 
+/// Whatever its name: only those of a `batch_norm` are left alone.
+#[test]
+fn a_parameter_of_ones_own_is_trained() {
+    let text = "model Net(x: fix[4]) -> fix[3] {\n    fc: linear[4, 3];\n    running_mean: param[3];\n    \
+                let y = x |> fc;\n    y - running_mean\n}\n";
+    let (program, sources) = program("Net", text);
+    let net = Net::of(&program, &sources).expect("a graph");
+    assert!(!net.is_chain());
+    let data = samples(&net, 5);
+    let weights = net.init(5);
+    let mut gradient = vec![0.0; weights.len()];
+    let batch = (data.images(), data.labels());
+    net.gradient(&weights, batch, data.len(), &mut gradient, &mut Workspace::default());
+    let model = &program.models[0];
+    for param in &model.params {
+        let at = slot(model, param).expect("a parameter");
+        assert!(gradient[at].iter().any(|g| *g != 0.0), "{} stands still", param.name);
+    }
+}
+
 /// In f64, where differences have digits left, of every entry of a random sample of weights.
 #[test]
 fn models_that_compute_have_the_gradient_of_differences() {

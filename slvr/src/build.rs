@@ -135,10 +135,18 @@ impl Build {
     }
 }
 
-/// The adversary of this name, one of those that the command line and the configuration of a node admit. Of another
-/// name, the stronger one.
-pub fn security(name: &str) -> Security {
-    Security::ALL.into_iter().find(|s| s.name() == name).unwrap_or(Security::Malicious)
+/// The adversary of this name.
+///
+/// # Errors
+///
+/// [`Error::Usage`] of a name that none has.
+pub fn security(name: &str) -> Result<Security> {
+    let found = Security::ALL.into_iter().find(|s| s.name() == name);
+    let Some(security) = found else {
+        let names = Security::ALL.map(|s| format!("`{}`", s.name())).join(" and ");
+        misuse!("`{name}` is no adversary: there are {names}");
+    };
+    Ok(security)
 }
 
 /// Reads `NAME=VALUE`.
@@ -152,4 +160,19 @@ pub fn bindings(texts: &[String]) -> Result<Vec<(String, String)>> {
         _ => Err(Usage(format!("`{text}` is not NAME=VALUE, as in `m=10`")).into()),
     };
     texts.iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adversary_has_one_of_the_names() {
+        for known in Security::ALL {
+            assert_eq!(security(known.name()).ok(), Some(known));
+        }
+        let unknown = security("semihonest").expect_err("none has this name");
+        assert!(matches!(&unknown, Error::Usage(_)), "{unknown}");
+        assert!(unknown.to_string().contains("`semi-honest` and `malicious`"), "{unknown}");
+    }
 }

@@ -101,13 +101,13 @@ fn compiled(circuit: Circuit, divided: bool) -> Compiled {
 ///
 /// # Errors
 ///
-/// [`Error::Usage`] of a binding or a network that is none.
+/// [`Error::Usage`] of a binding, an adversary or a network that is none.
 pub fn build(task: &Task) -> Result<Build> {
     let memory = |why: String| Usage(format!("`memory` of task `{}`: {why}", task.name));
     Ok(Build {
         file: task.program.clone(),
         bindings: bindings(&task.bindings)?,
-        security: task.security.as_deref().map(security),
+        security: task.security.as_deref().map(security).transpose()?,
         net: task.net.as_deref().map(net::profile).transpose()?,
         memory: task.memory.as_deref().map(size).transpose().map_err(memory)?,
         folder: task.folder.clone(),

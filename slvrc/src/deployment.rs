@@ -12,6 +12,12 @@ pub fn caller(config: &Path) -> slvr::Result<Caller> {
     Ok(deployment::caller(config, &crate::fail::print)?.telling(note))
 }
 
+/// The name of the task that runs a program: that of its file, without folders and ending.
+pub fn task_name(program: &str) -> String {
+    let stem = Path::new(program).file_stem();
+    stem.map_or(program.to_owned(), |stem| stem.to_string_lossy().into_owned())
+}
+
 /// Where a round stands at a node, in one line.
 pub fn line(status: &Value) -> String {
     let mut out = format!(
@@ -68,6 +74,20 @@ impl Log {
         match self.log_format.as_str() {
             "json" => log.json().flatten_event(true).with_span_list(false).init(),
             _ => log.init(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_is_named_by_the_file_of_its_program() {
+        for program in
+            ["flame", "gallery/flame", "flame.slvr", "mine/flame.slvr", "mine/flame.slvrb"]
+        {
+            assert_eq!(task_name(program), "flame", "{program}");
         }
     }
 }

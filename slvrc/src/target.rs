@@ -71,7 +71,7 @@ impl Target {
                 "t1" => Family::T1,
                 _ => Family::T2,
             }),
-            security: self.security.as_deref().map(build::security),
+            security: self.security.as_deref().map(build::security).transpose()?,
             net: self.profile()?,
             clients: self.clients.clone(),
             ..Build::default()

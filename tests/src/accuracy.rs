@@ -1,7 +1,7 @@
 //! How near exact evaluation comes to floating point: a predicate that classifies images with secret
 //! weights, its evaluations side by side, and weights and images for it.
 //!
-//! Lives here: what `tests/accuracy.rs` (small) and `benches/accuracy.rs` (the claims) share.
+//! Lives here: what `tests/end_to_end/accuracy.rs` (small) and `benches/accuracy.rs` (the claims) share.
 
 use crate::{Case, Random, compile, data_dir};
 use slvr_compiler::analysis::{errors, guard, ranges::Ranges};

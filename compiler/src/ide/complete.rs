@@ -7,6 +7,7 @@
 use super::document::Document;
 use super::library::{self, LibraryItem, Shelf};
 use super::position::Position;
+use crate::noise::Law;
 use crate::source::FileId;
 use crate::syntax::ast::ItemKind;
 use crate::syntax::lexer::lex;
@@ -65,6 +66,8 @@ enum Place {
     /// A name that is imported.
     Import,
     Party,
+    /// A distribution of noise.
+    Law,
     /// A new name: nothing is known of it.
     New,
     /// Anything in an expression.
@@ -77,6 +80,81 @@ struct Word<'t> {
     /// Neither a word of the language nor a sign.
     is_name: bool,
 }
+
+/// What stands around a place besides its last word.
+struct Around<'t> {
+    /// The first words of the item and of the statement.
+    item: &'t str,
+    statement: &'t str,
+    /// In braces of the item.
+    in_body: bool,
+    /// How many brackets are open.
+    depth: usize,
+}
+
+impl Around<'_> {
+    fn is_block(&self) -> bool {
+        matches!(self.item, "block" | "model")
+    }
+}
+
+/// What may stand behind some words.
+struct Row {
+    /// Behind one of these, or behind any word if there are none.
+    after: &'static [&'static str],
+    when: fn(&Around<'_>) -> bool,
+    place: Place,
+    /// A text that ends at such a place.
+    #[cfg_attr(not(test), allow(dead_code, reason = "it is for readers and for the test"))]
+    example: &'static str,
+}
+
+const fn row(
+    after: &'static [&'static str],
+    when: fn(&Around<'_>) -> bool,
+    place: Place,
+    example: &'static str,
+) -> Row {
+    Row { after, when, place, example }
+}
+
+const ALWAYS: fn(&Around<'_>) -> bool = |_| true;
+
+/// What may stand where: the first row that fits.
+#[rustfmt::skip]
+const PLACES: &[Row] = &[
+    row(&[], |a| a.item.is_empty(), Place::Item, "const N = 3;"),
+    row(&[], |a| a.item == "use", Place::Import, "use std::"),
+    row(&["."], ALWAYS, Place::Field, "predicate P[M: model]() { require M."),
+    // A state that is there already.
+    row(&["as"], |a| a.statement == "store", Place::Expression, "predicate P() { store x as"),
+    row(&["as"], ALWAYS, Place::New, "predicate P() { reveal x to Server as"),
+    row(&["const"], ALWAYS, Place::New, "const"),
+    row(&["fn"], ALWAYS, Place::New, "fn"),
+    row(&["predicate"], ALWAYS, Place::New, "predicate"),
+    row(&["model", "block"], |a| !a.in_body, Place::New, "block"),
+    row(&["parties"], ALWAYS, Place::New, "predicate P() { parties"),
+    row(&["input"], ALWAYS, Place::New, "predicate P() { input"),
+    row(&["state"], ALWAYS, Place::New, "predicate P() { state"),
+    row(&["sample"], ALWAYS, Place::New, "predicate P() { sample"),
+    row(&["let"], ALWAYS, Place::New, "fn f() -> fix { let"),
+    row(&["for"], ALWAYS, Place::New, "fn f() -> fix { sum(1 for"),
+    row(&["iterate"], ALWAYS, Place::New, "fn f() -> fix { iterate"),
+    row(&["from"], |a| a.statement == "sample", Place::Law, "predicate P() { sample z: fix from"),
+    row(&["from"], ALWAYS, Place::Party, "predicate P() { input x: fix from"),
+    row(&["each"], ALWAYS, Place::Party, "predicate P() { input x: fix from each"),
+    row(&["to"], ALWAYS, Place::Party, "predicate P() { reveal x to"),
+    row(&["::"], ALWAYS, Place::Expression, "fn f() -> fix { std::"),
+    row(&["->"], ALWAYS, Place::Type, "fn f() ->"),
+    row(&[":"], |a| a.in_body && a.depth == 1 && a.is_block(), Place::Layer, "block B(x: fix) -> fix { fc:"),
+    row(&[":"], ALWAYS, Place::Type, "fn f(x:"),
+    row(&["{", ";"], |a| a.depth == 1 && a.item == "predicate", Place::Statement, "predicate P() {"),
+    row(&["{", ";"], |a| a.depth == 1 && a.is_block(), Place::Declaration, "block B(x: fix) -> fix {"),
+    row(&["{", ";"], |a| a.depth == 1 && a.item == "fn", Place::Body, "fn f() -> fix {"),
+    row(&["[", "(", ","], |a| a.depth == 1 && !a.in_body, Place::New, "fn f["),
+    row(&[], |a| a.depth == 0, Place::New, "fn f"),
+    row(&[], ALWAYS, Place::Expression, "fn f() -> fix { x +"),
+];
 
 /// What stands before a place.
 struct Before<'t> {
@@ -110,6 +188,10 @@ impl Document {
             })),
             Place::Import => imports(&before.words, &mut out),
             Place::Party => names(&before.words, &|word| word == "parties", &mut out),
+            Place::Law => out.extend(Law::ALL.iter().map(|law| {
+                let usage = format!("{}({})", law.name(), law.scale_name());
+                entry(CompletionKind::Function, law.name(), usage, String::new())
+            })),
             Place::Layer => layers(&mut out),
             Place::Body | Place::Declaration | Place::Expression => {
                 names(&before.words, &|_| true, &mut out);
@@ -308,44 +390,30 @@ fn before(text: &str) -> Before<'_> {
         }
     }
     let words: Vec<Word<'_>> = all[start.min(all.len())..].to_vec();
-    let item = words.first().map_or("", |w| w.text);
-    let block = matches!(item, "block" | "model");
     // Brackets that are open, from the item's own.
     let inside: Vec<&str> = open.iter().filter_map(|&i| all.get(i)).map(|w| w.text).collect();
-    let last = words.last().map_or("", |w| w.text);
-    let second = words.len().checked_sub(2).and_then(|i| words.get(i)).map_or("", |w| w.text);
-    let in_body = inside.first() == Some(&"{");
-    let place = match (item, last) {
-        ("", _) => Place::Item,
-        ("use", _) => Place::Import,
-        (_, ".") => Place::Field,
-        (
-            _,
-            "let" | "input" | "state" | "sample" | "parties" | "as" | "const" | "fn" | "predicate",
-        ) => match last {
-            "as" if !second.is_empty() && stores(&words) => Place::Expression,
-            _ => Place::New,
-        },
-        (_, "model" | "block") if !in_body => Place::New,
-        (_, "for") => Place::New,
-        (_, "to" | "from" | "each") => Place::Party,
-        (_, "::") => Place::Expression,
-        (_, "->") => Place::Type,
-        (_, ":") if !in_body => Place::Type,
-        (_, ":") if block && inside.len() == 1 => Place::Layer,
-        (_, ":") => Place::Type,
-        ("predicate", "{" | ";") if inside.len() == 1 => Place::Statement,
-        ("block" | "model", "{" | ";") if inside.len() == 1 => Place::Declaration,
-        ("fn", "{" | ";") if inside.len() == 1 => Place::Body,
-        _ if !in_body && inside.len() == 1 && matches!(last, "[" | "(" | ",") => Place::New,
-        _ if !in_body && inside.is_empty() => Place::New,
-        _ => Place::Expression,
+    let begins = words.iter().rposition(|w| matches!(w.text, ";" | "{")).map_or(0, |i| i + 1);
+    let around = Around {
+        item: words.first().map_or("", |w| w.text),
+        statement: words.get(begins).map_or("", |w| w.text),
+        in_body: inside.first() == Some(&"{"),
+        depth: inside.len(),
     };
-    Before { words, place, block }
+    let last = words.last().map_or("", |w| w.text);
+    let fits =
+        |row: &&Row| (row.after.is_empty() || row.after.contains(&last)) && (row.when)(&around);
+    let place = PLACES.iter().find(fits).map_or(Place::Expression, |row| row.place);
+    Before { place, block: around.is_block(), words }
 }
 
-/// Whether the statement at the end begins with `store`: a state follows its `as`.
-fn stores(words: &[Word<'_>]) -> bool {
-    let start = words.iter().rposition(|w| matches!(w.text, ";" | "{")).map_or(0, |i| i + 1);
-    words.get(start).is_some_and(|w| w.text == "store")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_found_by_its_example() {
+        for (i, row) in PLACES.iter().enumerate() {
+            assert_eq!(before(row.example).place, row.place, "row {i}: {}", row.example);
+        }
+    }
 }

@@ -378,6 +378,9 @@ fn completion_of_words_where_items_and_statements_begin() {
         &["Client"],
         &["m", "norm"],
     );
+    offers(&format!("{head} sample z: fix[3] from |"), &["gaussian", "laplace"], &["Client", "m"]);
+    offers(&format!("{head} sample z: fix[3] from g|"), &["gaussian"], &["laplace"]);
+    offers(&format!("{head} let x = iterate |"), &[], &["norm", "m"]);
 }
 
 #[test]

@@ -9,8 +9,10 @@ use crate::clock::now;
 use crate::names::counted;
 use crate::node::Node;
 use crate::state::{Agreement, Entry, Phase, Round, RoundKey, Spec, Step, Verdict};
+use crate::store::Record;
 use crate::tasks::Ready;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Whether nobody may submit to a round any more, by this node's clock.
 pub(super) fn is_over(spec: &Spec) -> bool {
@@ -20,7 +22,7 @@ pub(super) fn is_over(spec: &Spec) -> bool {
 /// The complete submissions of a round.
 pub(super) fn complete(node: &Node, key: &RoundKey) -> Result<Vec<Entry>, String> {
     let all = node.store.submissions(key).map_err(|e| e.to_string())?;
-    Ok(all.iter().map(crate::store::Record::entry).collect())
+    Ok(all.iter().map(Record::entry).collect())
 }
 
 /// How many were enrolled when a round was opened that give something in it: by party set, nothing for the clients'.
@@ -143,89 +145,110 @@ pub(super) fn agree(node: &Node, key: &RoundKey, agreement: Agreement) -> Result
 /// Whether the first agreement may be this one.
 fn may_agree(node: &Node, round: &Round, agreement: &Agreement) -> Result<(), String> {
     let records = node.store.submissions(&round.spec.key).map_err(|e| e.to_string())?;
-    if let Some(r) = records.iter().find(|r| r.manifest.circuit != round.spec.circuit) {
-        let client = &r.manifest.client;
-        return Err(format!("client {client} has signed another circuit than the round's"));
-    }
-    if let Some(r) = records.iter().find(|r| r.manifest.opening != agreement.opening) {
-        let client = &r.manifest.client;
-        return Err(format!("client {client} has signed another opening than the round's"));
-    }
+    signed_for_this(&records, round, agreement)?;
     let all = node.circuit_of(&round.spec, round.spec.clients)?;
-    let mine = records.iter().map(crate::store::Record::entry);
+    let mine = records.iter().map(Record::entry);
     let mine: BTreeSet<Entry> = mine.filter(|e| can_be(&all.others, e)).collect();
-    if let Some(e) = agreement.accepted.iter().chain(&agreement.others).find(|e| !mine.contains(e))
-    {
-        return Err(format!(
-            "node {} does not have this submission of client {}",
-            node.me(),
-            e.client
-        ));
-    }
-    let names: Vec<&str> = agreement.accepted.iter().map(|e| e.client.as_str()).collect();
-    if names.windows(2).any(|n| n[0] >= n[1]) {
+    known_here(node, &mine, agreement)?;
+    clients_in_order(agreement)?;
+    nobody_left_out(node, round, &all, &mine, agreement)?;
+    let ready = same_circuit(node, round, agreement)?;
+    others_complete(&ready, agreement)?;
+    states::check_places(node, &ready, round, agreement)
+}
+
+/// What clients have signed is for this round and its circuit.
+fn signed_for_this(records: &[Record], round: &Round, agreement: &Agreement) -> Result<(), String> {
+    let manifests = || records.iter().map(|r| &r.manifest);
+    let circuit = manifests().find(|m| m.circuit != round.spec.circuit);
+    let opening = manifests().find(|m| m.opening != agreement.opening);
+    let found = circuit.map(|m| (m, "circuit")).or(opening.map(|m| (m, "opening")));
+    found.map_or(Ok(()), |(m, what)| {
+        Err(format!("client {} has signed another {what} than the round's", m.client))
+    })
+}
+
+/// This node has what counts.
+fn known_here(node: &Node, mine: &BTreeSet<Entry>, agreement: &Agreement) -> Result<(), String> {
+    let missing = agreement.accepted.iter().chain(&agreement.others).find(|e| !mine.contains(e));
+    missing.map_or(Ok(()), |e| {
+        Err(format!("node {} does not have this submission of client {}", node.me(), e.client))
+    })
+}
+
+/// Clients that are accepted stand there once and in order, and nobody else does.
+fn clients_in_order(agreement: &Agreement) -> Result<(), String> {
+    if agreement.accepted.windows(2).any(|e| e[0].client >= e[1].client) {
         return Err("a client stands twice among those that count".into());
     }
     if agreement.accepted.iter().any(|e| e.set.is_some()) {
         return Err("a member of another party set stands among the clients".into());
     }
-    let named = |client: &str| {
-        agreement.excluded.iter().any(|x| x.client == client)
-            || names.contains(&client)
-            || agreement.others.iter().any(|e| e.client == client)
-    };
-    if let Some(e) = mine.iter().find(|e| !named(&e.client)) {
-        return Err(format!(
-            "client {} of node {} is neither accepted nor excluded",
-            e.client,
-            node.me()
-        ));
+    Ok(())
+}
+
+/// Of whom this node has a submission counts or is excluded, and nobody is excluded for what is not so here: no node
+/// leaves out a client of another one without saying so of itself.
+fn nobody_left_out(
+    node: &Node,
+    round: &Round,
+    all: &Ready,
+    mine: &BTreeSet<Entry>,
+    agreement: &Agreement,
+) -> Result<(), String> {
+    let excluded = agreement.excluded.iter().map(|x| &x.client);
+    let counted = agreement.accepted.iter().chain(&agreement.others).map(|e| &e.client);
+    let named: BTreeSet<&String> = excluded.chain(counted).collect();
+    if let Some(e) = mine.iter().find(|e| !named.contains(&e.client)) {
+        let (client, me) = (&e.client, node.me());
+        return Err(format!("client {client} of node {me} is neither accepted nor excluded"));
     }
-    // No node leaves out a client of another one without saying so of itself.
     for x in &agreement.excluded {
         let own = mine.iter().find(|e| e.client == x.client);
         let full = own.is_some() && states::is_full(agreement, round, x);
         let places = |e: &Entry| all.set_of(e.set.as_deref()).map_or(0, |(_, _, size)| size);
         let taken = own.is_some_and(|e| is_taken(agreement, x, e, places(e)));
         if !full && !taken && !is_true(&x.why, node.me(), own) {
+            let (client, why, me) = (&x.client, &x.why, node.me());
             return Err(format!(
-                "client {} is excluded ({}), which is not so at node {}",
-                x.client,
-                x.why,
-                node.me()
+                "client {client} is excluded ({why}), which is not so at node {me}"
             ));
         }
     }
+    Ok(())
+}
+
+/// The circuit is the one that this node has for as many clients as are accepted.
+fn same_circuit(node: &Node, round: &Round, agreement: &Agreement) -> Result<Arc<Ready>, String> {
     let found = agreement.accepted.len() as u64;
     let known = node.task_of(&round.spec).ok_or("no such task")?;
-    if states::circuit_clients(&known.full, found)? != agreement.clients {
-        return Err(format!(
-            "a circuit for {} clients is proposed, {found} are accepted",
-            agreement.clients
-        ));
+    let clients = agreement.clients;
+    if states::circuit_clients(&known.full, found)? != clients {
+        return Err(format!("a circuit for {clients} clients is proposed, {found} are accepted"));
     }
-    let ready = node.circuit_of(&round.spec, agreement.clients)?;
+    let ready = node.circuit_of(&round.spec, clients)?;
     if ready.hash != agreement.circuit {
         return Err(format!(
-            "node {} has another circuit for {} clients: {}, not {}",
+            "node {} has another circuit for {clients} clients: {}, not {}",
             node.me(),
-            agreement.clients,
             ready.hash,
             agreement.circuit
         ));
     }
-    let wanted: Vec<&str> = ready
-        .others
-        .iter()
-        .flat_map(|o| std::iter::repeat_n(o.name.as_str(), o.size as usize))
-        .collect();
+    Ok(ready)
+}
+
+/// All members of the other party sets are there, set by set and in order.
+fn others_complete(ready: &Ready, agreement: &Agreement) -> Result<(), String> {
+    let wanted =
+        ready.others.iter().flat_map(|o| std::iter::repeat_n(o.name.as_str(), o.size as usize));
     let there = agreement.others.iter().map(|e| e.set.as_deref().unwrap_or(""));
     let sorted =
         agreement.others.windows(2).all(|w| w[0].set != w[1].set || w[0].client < w[1].client);
     if !there.eq(wanted) || !sorted {
         return Err("the members of other party sets are not all there, or not in order".into());
     }
-    states::check_places(node, &ready, round, agreement)
+    Ok(())
 }
 
 #[cfg(test)]

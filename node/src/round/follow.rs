@@ -9,7 +9,7 @@ use super::{backoff, retry};
 use crate::clock::{now, now_ms};
 use crate::node::Node;
 use crate::redaction::redacted;
-use crate::state::{Entry, Failure, Mandate, Order, Phase, RoundKey, Step, StepError};
+use crate::state::{Failure, Mandate, Order, Phase, RoundKey, Step, StepError};
 use crate::threads::spawn;
 use crate::wire::{Answer, Ask, RunName};
 use std::sync::Arc;
@@ -24,7 +24,7 @@ pub fn answer(node: &Arc<Node>, from: usize, ask: Ask) -> Answer {
         }
         _ if from != 0 => Err("only node 0 leads rounds".to_string()),
         Ask::Count(key) => complete(node, &key).map(Answer::Complete),
-        Ask::Close { key, order } => asked_to_close(node, &key, order).map(Answer::Complete),
+        Ask::Close { key, order } => asked_to_close(node, &key, order),
         Ask::Agree { key, agreement } => {
             let clients = agreement.clients;
             agree(node, &key, agreement).and_then(|()| room(node, &key, clients))
@@ -64,7 +64,7 @@ fn without_paths(answer: Answer) -> Answer {
 fn stands(node: &Node, key: &RoundKey) -> Answer {
     let before = node.is_busy(key);
     let Some(round) = node.round(key) else {
-        return Answer::Refused(StepError::Unknown.to_string());
+        return Answer::Unknown;
     };
     if round.phase == Phase::Running && !before && !node.is_busy(key) {
         // Its end could not be written.
@@ -102,22 +102,18 @@ fn ended_by_leader(
 
 /// Node 0 asks to take no more submissions. Before its time a round is closed by the coordinator, or if nobody is
 /// missing here: node 0 shuts nobody out who comes in time.
-fn asked_to_close(
-    node: &Node,
-    key: &RoundKey,
-    order: Option<Mandate>,
-) -> Result<Vec<Entry>, String> {
-    let round = node.round(key).ok_or(StepError::Unknown).map_err(|e| e.to_string())?;
+fn asked_to_close(node: &Node, key: &RoundKey, order: Option<Mandate>) -> Result<Answer, String> {
+    let Some(round) = node.round(key) else { return Ok(Answer::Unknown) };
     if round.phase != Phase::Open || is_over(&round.spec) {
-        return close(node, key);
+        return close(node, key).map(Answer::Complete);
     }
     if let Some(by) = order {
         ordered(node, key, Order::Close, by).map_err(|e| e.to_string())?;
-        return complete(node, key);
+        return complete(node, key).map(Answer::Complete);
     }
     let full = node.circuit_of(&round.spec, round.spec.clients)?;
     if Enrolled::of(node, &round.spec, &full)?.fill(&full, &complete(node, key)?) {
-        return close(node, key);
+        return close(node, key).map(Answer::Complete);
     }
     let spec = &round.spec;
     let left = spec.deadline.saturating_add(spec.grace).saturating_sub(now());

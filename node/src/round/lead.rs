@@ -12,9 +12,7 @@ use super::{attempt, gather, states};
 use crate::locks::read_lock;
 use crate::names::{counted, listed};
 use crate::node::Node;
-use crate::state::{
-    Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step, StepError,
-};
+use crate::state::{Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step};
 use crate::tasks::{GivingSet, Ready};
 use crate::threads::{Claim, spawn};
 use crate::wire::{Answer, Ask, RunName};
@@ -267,7 +265,7 @@ fn settle(node: &Arc<Node>, key: &RoundKey, round: &Round) -> Result<(), String>
         match answer {
             Answer::Complete(all) => nodes[peer] = all,
             // Whoever opened it asked no more than that.
-            Answer::Refused(why) if why == StepError::Unknown.to_string() => {
+            Answer::Unknown => {
                 abort(
                     node,
                     key,

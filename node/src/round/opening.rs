@@ -150,8 +150,7 @@ pub fn ordered(
     let waits = order == Order::Abort && !node.leads() && round.phase == Phase::Computed;
     if waits {
         match node.peers.ask(0, &Ask::Where(key.clone()), node.deadline()) {
-            Ok(Answer::Refused(said)) if said == StepError::Unknown.to_string() => {}
-            Ok(Answer::Stands { phase: Phase::Aborted, .. }) => {}
+            Ok(Answer::Unknown | Answer::Stands { phase: Phase::Aborted, .. }) => {}
             Ok(_) => {
                 return Err(OpenError::Refused(format!(
                     "node {} has computed the result, and node 0 may release it: ask node 0",

@@ -150,6 +150,7 @@ pub(super) fn said(peer: usize, answer: Answer) -> String {
         Answer::Refused(why) if why.starts_with(&format!("node {peer}")) => why,
         Answer::Refused(why) => format!("node {peer}: {why}"),
         Answer::Busy => format!("node {peer} is busy"),
+        Answer::Unknown => format!("node {peer}: {}", StepError::Unknown),
         _ => format!("node {peer}: what it answers is no answer to this"),
     }
 }
@@ -230,7 +231,8 @@ mod tests {
 
     #[test]
     fn a_cause_names_its_node_once() {
-        assert_eq!(said(2, Answer::Refused("no such round".into())), "node 2: no such round");
+        assert_eq!(said(2, Answer::Unknown), "node 2: no such round");
+        assert_eq!(said(2, Answer::Refused("it is full".into())), "node 2: it is full");
         assert_eq!(said(2, Answer::Refused("node 2 knows none".into())), "node 2 knows none");
         assert_eq!(said(2, Answer::Refused("node 1 is away".into())), "node 2: node 1 is away");
     }

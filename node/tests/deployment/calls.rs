@@ -259,6 +259,23 @@ fn a_key_of_another_certificate_is_named_by_its_file() {
 }
 
 #[test]
+fn a_node_does_not_start_where_it_cannot_listen() {
+    let world = World::new(Shape::default());
+    let there = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = there.local_addr().expect("an address").to_string();
+    for line in ["peer_listen", "client_listen", "operations"] {
+        let path = world.folder.path().join("node-0/node.toml");
+        let mut config = NodeConfig::read(&path).expect("a configuration");
+        let all = [&mut config.peer_listen, &mut config.client_listen, &mut config.operations];
+        for (at, own) in all.into_iter().zip(["peer_listen", "client_listen", "operations"]) {
+            *at = if own == line { taken.clone() } else { "127.0.0.1:0".into() };
+        }
+        let e = Service::start(config, Box::new(Sums)).expect_err("the port is taken");
+        assert!(e.starts_with(&format!("{line} = \"{taken}\": cannot listen there")), "{e}");
+    }
+}
+
+#[test]
 fn a_round_without_a_result_yet_says_so_and_is_no_disagreement() {
     let world = World::started(Shape { layers: 200, ..Shape::default() });
     world.open(1, 600);

@@ -133,13 +133,15 @@ impl Report {
             let [a, b, c] = recorded.each_ref().map(|r| {
                 let held = r.values.iter().rev().find(|(v, _)| *v == out).map(|(_, held)| held);
                 match held {
-                    Some(Held::Rep(x)) => Some(x.first.to_u128s()),
+                    Some(Held::Rep(x)) => Some(&x.first),
                     _ => None,
                 }
             });
-            let words = a?.into_iter().zip(b?).zip(c?).map(|((a, b), c)| a ^ b ^ c);
+            let mut value = Data::clone(a?);
+            value.add_assign(b?);
+            value.add_assign(c?);
             all.resize(all.len().max(*tag as usize + 1), Vec::new());
-            all[*tag as usize] = words.collect();
+            all[*tag as usize] = value.to_u128s();
         }
         Some(all)
     }

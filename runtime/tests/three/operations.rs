@@ -313,6 +313,20 @@ fn random_values_are_shared_and_known_to_nobody() {
 }
 
 #[test]
+fn the_words_of_random_instructions_are_told_in_every_domain() {
+    for dom in [Dom::Ring(64), Dom::Ring(8), Dom::Bits(70)] {
+        let mut b = Builder::new();
+        b.secret(64, &[1, 3], &words(1, 3));
+        let r = b.must(Op::Random { tag: 0, dom, shape: vec![2, 5] });
+        let (circuit, encoded) = b.finish();
+        let report = recorded(&circuit, encoded, 1);
+        let values = values(report.recorded.as_ref().unwrap());
+        let drawn = report.drawn(&circuit).expect("a recorded run");
+        assert_eq!(drawn, [together(&circuit, &values, r).to_u128s()], "{dom:?}");
+    }
+}
+
+#[test]
 fn exact_truncation_by_macros() {
     // y = floor-ish(x / 2^f) through the split, as a compiler would expand it (docs, "Truncation"):
     // exact shares of the parts, one product of top bits.

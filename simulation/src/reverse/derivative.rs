@@ -7,7 +7,7 @@ use super::value::{last, moved, plane};
 use super::walk::{View, rows, strides, without, zip_back};
 use crate::number::Number;
 use slvr_compiler::graph::{Function, Op};
-use slvr_compiler::types::Conv;
+use slvr_compiler::types::{Conv, domain};
 use std::ops::Range;
 
 /// Whether an operation has no derivative but 0, whatever its operands are: nothing goes back through it.
@@ -179,7 +179,8 @@ pub(super) fn back<T: Number>(
         // Where a quotient saturates it is constant; at a divisor of 0 it is.
         Op::Div => pass.pair(|d, a, b| {
             let q = a / b;
-            let constant = b == T::ZERO || q.real().abs() >= 2f64.powi(31);
+            let beyond = q.real().abs() >= f64::from(domain::QUOTIENT_TOP).exp2();
+            let constant = b == T::ZERO || b.real().abs() < 1.0 && beyond;
             if constant { (T::ZERO, T::ZERO) } else { (d / b, -d * q / b) }
         }),
         Op::Neg => pass.each(|_| -T::ONE),

@@ -202,6 +202,23 @@ fn every_operation_has_the_derivative_of_its_differences() {
 }
 
 #[test]
+fn quotients_move_with_their_operands_unless_they_saturate() {
+    let slopes = |a: f64, b: f64| {
+        let (one, mut grads): (&[usize], _) = (&[1], [[0.0], [0.0]]);
+        let slots: Slots<'_, f64> = grads.iter_mut().map(|g| Some(g.as_mut_slice())).collect();
+        back(&Op::Div, &[(&[a], one), (&[b], one)], (&[1.0], one), slots);
+        grads.map(|[x]| x)
+    };
+    let large = 2f64.powi(32);
+    // From divisors of 1 on no quotient is cut, however large it is.
+    assert_eq!(slopes(large, 2.0), [0.5, -large / 4.0]);
+    assert_eq!(slopes(-large, 1.0), [1.0, large]);
+    assert_eq!(slopes(1.0, 0.5), [2.0, -4.0]);
+    assert_eq!(slopes(large, 0.5), [0.0, 0.0]);
+    assert_eq!(slopes(1.0, 0.0), [0.0, 0.0]);
+}
+
+#[test]
 fn gathered_entries_pass_their_derivative_on() {
     let (axis, batch) = (1, 0);
     let case = case(Op::Gather { axis, batch }, &[&[2, 4, 3], &[5]], &[2, 5, 3]);

@@ -1,5 +1,6 @@
 //! `slvrc keys`: keys, certificates and configurations of a deployment.
 
+use crate::deployment::task_name;
 use crate::fail::{self, Usage, misuse, say_done};
 use anyhow::Context;
 use serde_json::json;
@@ -212,9 +213,7 @@ impl Keys {
 
     /// The lines of a task, compiled as the nodes will, and the files that go with it.
     fn task_of(&self, program: &str) -> anyhow::Result<(String, Files, Members)> {
-        let stem = Path::new(program)
-            .file_stem()
-            .map_or(program.to_string(), |s| s.to_string_lossy().into_owned());
+        let stem = task_name(program);
         let sized =
             |b: &&String| b.split_once('=').is_some_and(|(left, _)| left.trim() == self.size);
         // A circuit of its own is for the clients that it was built for.

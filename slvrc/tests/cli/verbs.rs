@@ -428,6 +428,41 @@ fn demo_as_json_and_its_inputs() {
     assert_eq!(again["outputs"][0]["shape"], json!([3658]));
 }
 
+#[test]
+fn the_demo_replaces_inputs_that_it_wrote_and_nothing_else() {
+    let place = Place::new();
+    let args = "demo secure_aggregation --rounds 1 --clients 4 --write-inputs last";
+    fs::create_dir_all(place.path("last/Client")).expect("a folder");
+    place.write("last/Client/7.safetensors", "of a demo of more clients");
+    place.slvrc(&format!("{args} --json")).ok();
+    let names = || {
+        let all = fs::read_dir(place.path("last/Client")).expect("a folder").flatten();
+        let mut names: Vec<String> =
+            all.map(|f| f.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    let four: Vec<String> = (0..4).map(|i| format!("{i}.safetensors")).collect();
+    assert_eq!(names(), four);
+    for own in ["notes.txt", "03.safetensors", "model.safetensors", "old/0.safetensors"] {
+        let path = format!("last/Client/{own}");
+        let folder = place.path(&path).parent().map(fs::create_dir_all);
+        folder.expect("it is in one").expect("a folder");
+        place.write(&path, "mine");
+        let done = place.slvrc(args);
+        assert_eq!((done.status, done.stdout.as_str()), (2, ""), "{own}");
+        assert!(done.stderr.contains("the demo did not write it"), "{}", done.stderr);
+        assert_eq!(fs::read(place.path(&path)).expect("still there"), b"mine");
+        assert_eq!(names().len(), 5, "{own}");
+        let first = place.path("last/Client").join(own.split('/').next().unwrap_or(own));
+        let removed =
+            if first.is_dir() { fs::remove_dir_all(first) } else { fs::remove_file(first) };
+        removed.expect("removes");
+    }
+    place.slvrc(&format!("{args} --json")).ok();
+    assert_eq!(names(), four);
+}
+
 /// Both say so, and each run is as predicted, memory included.
 #[test]
 fn demo_against_a_malicious_party() {

@@ -9,8 +9,8 @@
 
 pub(super) use crate::analysis::layout::operand_blocks;
 use crate::analysis::layout::{aligned, behind, blocks, leading};
-use crate::graph::{Class, Graph, NodeId, Op, Table};
-use std::collections::{BTreeMap, HashMap};
+use crate::graph::{Class, Graph, Key, NodeId, Op, Table};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::rc::Rc;
 
@@ -40,6 +40,19 @@ impl Hasher for Mix {
 /// What is known by number.
 pub(super) type Numbered<T> = HashMap<i64, T, BuildHasherDefault<Mix>>;
 
+/// A function of numbers.
+#[derive(PartialEq, Eq, Hash)]
+enum Function {
+    /// A constant, by its bits.
+    Value,
+    /// An operation entry by entry.
+    Op(Key),
+    /// An inner product of two blocks.
+    Dot,
+    /// A sum of a block, or of two numbers.
+    Sum,
+}
+
 /// Value numbers of nodes, made once each.
 #[derive(Default)]
 pub(super) struct ValueNumbers {
@@ -47,7 +60,7 @@ pub(super) struct ValueNumbers {
     known: HashMap<(u32, [i64; 3]), i64, BuildHasherDefault<Mix>>,
     /// Numbers given so far: those of opaque entries are not looked up.
     given: i64,
-    names: BTreeMap<String, u32>,
+    functions: HashMap<Function, u32>,
     of: HashMap<(NodeId, u64), Option<Rc<Vec<i64>>>>,
     plain: HashMap<NodeId, bool>,
 }
@@ -60,9 +73,9 @@ pub(super) fn sources(g: &Graph, id: NodeId, block: u64) -> Option<Vec<u32>> {
 }
 
 impl ValueNumbers {
-    fn name(&mut self, op: &str) -> u32 {
-        let next = self.names.len() as u32;
-        *self.names.entry(op.to_string()).or_insert(next)
+    fn name(&mut self, function: Function) -> u32 {
+        let next = self.functions.len() as u32;
+        *self.functions.entry(function).or_insert(next)
     }
 
     /// The positive number of a function of numbers.
@@ -77,7 +90,7 @@ impl ValueNumbers {
         if x == 0.0 {
             return 0;
         }
-        let op = self.name("value");
+        let op = self.name(Function::Value);
         let n = self.make(op, [x.abs().to_bits() as i64, 0, 0]);
         if x < 0.0 { -n } else { n }
     }
@@ -129,8 +142,8 @@ impl ValueNumbers {
                 }
                 let entry =
                     |r: usize, i: usize| operands.get(i).map_or(0, |(n, from)| n[from[r] as usize]);
-                let name = self.name(&format!("{op:?}"));
-                let (add, one) = (self.name("Add"), self.value(1.0));
+                let name = self.name(Function::Op(op.key()));
+                let (add, one) = (self.name(Function::Op(Op::Add.key())), self.value(1.0));
                 let each = |r| [entry(r, 0), entry(r, 1), entry(r, 2)];
                 let one_each = (0..rows as usize)
                     .map(|r| self.pointwise(op, name, add, one, each(r)))
@@ -158,7 +171,7 @@ impl ValueNumbers {
                     return None;
                 }
                 let (x, y) = (self.of(g, args[0], k)?, self.of(g, args[1], k)?);
-                let name = self.name("dot");
+                let name = self.name(Function::Dot);
                 let mut out = Vec::with_capacity(rows as usize);
                 for batch in 0..ab.max(bb) {
                     let (i, j) = (if ab == 1 { 0 } else { batch }, if bb == 1 { 0 } else { batch });
@@ -249,7 +262,7 @@ impl ValueNumbers {
         let shape = g.shape(x);
         let first = *axes.first()?;
         let trailing = axes.len() as u64 == shape.len() as u64 - first;
-        let name = self.name("sum");
+        let name = self.name(Function::Sum);
         if trailing && block == 1 {
             // The sum of a block is a function of the block.
             let inner = shape[first as usize..].iter().product();

@@ -213,6 +213,25 @@ fn bits_of_clients() {
 }
 
 #[test]
+fn bits_are_counted_against_the_clients_that_they_follow_from() {
+    let of_each = |body: &str| {
+        let text = format!(
+            "use std::sum;\n\npredicate Sets[m, n]() {{\n    parties Client[m];\n    parties Judge[n];\n    parties Server;\n    \
+             input x: secret fix in -1..1 from each Client;\n    input y: secret fix in -1..1 from each Judge;\n    \
+             {body}\n    reveal sum(y[j] for j in Judge) + sum(x[i] for i in Client) to Server as total;\n}}\n"
+        );
+        let report = report(&text, &[("m", "4"), ("n", "20")]);
+        report.warnings.into_iter().map(|w| (w.kind, w.why)).collect::<Vec<_>>()
+    };
+    // There are more judges than bits, but they are of four clients.
+    let twice = of_each("reveal [[x[i] < v for v in 2] for i in Client] to Server as a;");
+    assert_eq!(twice.iter().map(|w| w.0).collect::<Vec<_>>(), [SeveralBits]);
+    assert!(twice[0].1.contains("8 bits of 4 clients"), "{}", twice[0].1);
+    let once = of_each("reveal [y[j] < 0 for j in Judge] to Server as a;");
+    assert_eq!(once.iter().map(|w| w.0).collect::<Vec<_>>(), [Selection]);
+}
+
+#[test]
 fn values_of_clients() {
     warns("reveal [norm_sq(x[i]) for i in Client] to Server as a;", &[PerClient]);
     warns("reveal [norm_sq(x[i]) for i in Client for j in 2] to Server as a;", &[PerClient]);

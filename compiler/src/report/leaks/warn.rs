@@ -25,12 +25,16 @@ fn one_client(graph: &Graph, f: &Flow) -> String {
     f.member().map_or("one client".into(), |(set, m)| member(graph, set, m))
 }
 
-/// Clients that an entry depends on: no more than there are in the sets that give its inputs.
-fn counted(graph: &Graph, f: &Flow) -> u64 {
+/// Members of the sets that give a value's inputs.
+fn members(graph: &Graph, f: &Flow) -> u64 {
     let inputs = f.inputs.iter().filter_map(|&i| graph.inputs.get(i as usize)?.from.set());
     let sets: BTreeSet<u32> = inputs.collect();
-    let members = sets.iter().filter_map(|&s| graph.parties.get(s as usize));
-    f.clients().min(members.map(|p| p.1).sum())
+    sets.iter().filter_map(|&s| graph.parties.get(s as usize)).map(|p| p.1).sum()
+}
+
+/// Clients that an entry depends on: no more than there are in the sets that give its inputs.
+fn counted(graph: &Graph, f: &Flow) -> u64 {
+    f.clients().min(members(graph, f))
 }
 
 /// What kind of function of the secrets a reveal is; `None` if of none.
@@ -205,8 +209,7 @@ fn bits(
     warn: &mut dyn FnMut(LeakKind, String, &str),
 ) {
     let keep = "keep the bits secret and reveal what they select, or only how many there are";
-    let members: u64 = graph.parties.iter().map(|p| p.1).max().unwrap_or(0);
-    let n = graph.elements(node);
+    let (n, members) = (graph.elements(node), members(graph, f));
     if n > members {
         return warn(
             LeakKind::SeveralBits,

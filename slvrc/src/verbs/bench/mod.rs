@@ -84,7 +84,7 @@ fn profile(name: &str) -> Result<NetProfile, String> {
 
 impl Bench {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let security = slvr::build::security(&self.security);
+        let security = slvr::build::security(&self.security)?;
         let mut rows = Row::all(&self.models, &self.m, security);
         if !self.rows.is_empty() {
             rows.retain(|r| self.rows.iter().any(|part| r.name().contains(part.as_str())));

@@ -3,6 +3,7 @@
 
 mod through;
 
+use crate::deployment::task_name;
 use crate::fail::{misuse, say, say_json};
 use crate::lab::data;
 use crate::lab::exact::raw;
@@ -103,10 +104,17 @@ impl Demo {
             };
             Subject::new(name, self.clients, &bound)
         };
-        let checked = subject(name, security(&self.security), given)?;
+        let checked = subject(name, security(&self.security)?, given)?;
         let plain = subject("secure_aggregation", Security::SemiHonest, Vec::new())?;
         let plain = Arc::new(plain);
         let circuit = &checked.compiled()?.circuit;
+        if let Some(dir) = &self.write_inputs {
+            // Before the minutes that training takes.
+            circuit
+                .parties
+                .iter()
+                .try_for_each(|set| written_before(&dir.join(&set.name)).map(drop))?;
+        }
         if let Some((_, state)) = circuit.states().next() {
             bail!(
                 "`{name}` keeps a state, `{}`, and the demo runs every round alone; `slvrc lab` carries states",
@@ -345,9 +353,10 @@ impl Training<'_> {
         let bar = bar(rounds, "{msg} [{bar:30}] round {pos}/{len} {elapsed}");
         bar.set_message("training and checking");
         bar.set_position(0);
-        let task = self.name.strip_suffix(".slvr").unwrap_or(self.name);
         let through = match &self.demo.through {
-            Some(folder) => Some(Through::new(folder, task, self.circuit, clients)?),
+            Some(folder) => {
+                Some(Through::new(folder, &task_name(self.name), self.circuit, clients)?)
+            }
             None => None,
         };
         let circuit = self.circuit;
@@ -442,9 +451,9 @@ fn write_inputs(circuit: &Circuit, inputs: &Inputs, dir: &Path) -> anyhow::Resul
         }
         let folder = dir.join(&set.name);
         // Files of an earlier run with more members would be taken for a mistake in the sizes.
-        if folder.is_dir() {
-            std::fs::remove_dir_all(&folder)
-                .with_context(|| format!("{}: cannot be emptied", folder.display()))?;
+        for path in written_before(&folder)? {
+            std::fs::remove_file(&path)
+                .with_context(|| format!("{}: cannot be removed", path.display()))?;
         }
         files::make_folder(&folder)?;
         for (i, member) in members.iter().enumerate() {
@@ -453,4 +462,27 @@ fn write_inputs(circuit: &Circuit, inputs: &Inputs, dir: &Path) -> anyhow::Resul
         }
     }
     Ok(())
+}
+
+/// The files of members that an earlier demo left in a folder. What else is there is somebody's own, and not touched.
+fn written_before(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !folder.exists() {
+        return Ok(Vec::new());
+    }
+    let unreadable = || format!("{}: cannot be read", folder.display());
+    let mut found = Vec::new();
+    for entry in folder.read_dir().with_context(unreadable)? {
+        let path = entry.with_context(unreadable)?.path();
+        let name = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".safetensors"));
+        if !path.is_file()
+            || !name.is_some_and(|n| n.parse::<u64>().is_ok_and(|i| i.to_string() == n))
+        {
+            misuse!(
+                "--write-inputs: {} would be removed, and the demo did not write it: move it, or name another folder",
+                path.display()
+            );
+        }
+        found.push(path);
+    }
+    Ok(found)
 }

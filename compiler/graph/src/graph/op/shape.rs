@@ -75,7 +75,7 @@ pub(crate) fn shape_of(
         }
         OneHot(c) => [s(0), &[*c]].concat(),
         ArgMaxIs => {
-            need(s(0) == s(1), || "hit of unequal shapes".into())?;
+            need(s(0) == s(1), || "argmax_is of unequal shapes".into())?;
             without(s(0), (s(0).len() as u64).wrapping_sub(1))?
         }
         MatMul { trans_b } => {

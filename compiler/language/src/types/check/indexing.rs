@@ -2,7 +2,8 @@
 
 use super::checker::Checker;
 use super::index::{self, Outside};
-use super::value::{Between, Env, IntVal, R, Reported, SizeVal, Val, count, typed};
+use super::value::{Between, Env, IntVal, R, Reported, SampleVal, SizeVal, Val, count, typed};
+use super::world::ItemId;
 use crate::diagnostic::codes;
 use crate::syntax::ast::{self, Arg, Span};
 use crate::types::{Dim, Expr, ExprKind, Index, VarId};
@@ -18,77 +19,9 @@ impl Checker<'_> {
     /// `a[..]`: size arguments of a function, or an index.
     pub(super) fn at(&mut self, env: &mut Env, a: &ast::Expr, args: &[Arg], span: Span) -> R<Val> {
         match self.head(env, a)? {
-            Val::Item(id)
-                if matches!(self.world.items[id.0].item.kind, ast::ItemKind::Const { .. }) =>
-            {
-                let name = self.text(a.span);
-                codes::KIND
-                    .error("a `const` is one number")
-                    .label(a.span, "it has no entries to index")
-                    .hint(format!(
-                        "make the list a `let` of the predicate or function: `let {} = [..];`",
-                        name.to_lowercase()
-                    ))
-                    .refuse(self)
-            }
-            Val::Item(id) => {
-                let mut sizes = Vec::new();
-                let mut failed = false;
-                for arg in args {
-                    match self.sizes_of(env, &arg.value) {
-                        Ok(all) => {
-                            let name = arg.name.clone();
-                            let of = |v| (name.clone(), v, arg.value.span);
-                            sizes.extend(all.into_iter().map(of));
-                        }
-                        Err(Reported) => failed = true,
-                    }
-                }
-                if failed { Err(Reported) } else { Ok(Val::Sized(id, sizes)) }
-            }
-            Val::Shape(shape) => {
-                let (at, size) = match self.indices(env, args)?.as_slice() {
-                    // From the end, as in `x.shape[-1]`.
-                    [At::Build(IntVal { index: Index::Const(i @ i64::MIN..0), .. }, _)] => {
-                        (i.saturating_add(shape.len() as i64), shape.len())
-                    }
-                    [At::Build(IntVal { index: Index::Const(i), .. }, _)] => (*i, shape.len()),
-                    _ => (-1, shape.len()),
-                };
-                match usize::try_from(at).ok().and_then(|i| shape.get(i)) {
-                    Some(n) => Ok(Val::int(*n as i64)),
-                    None => codes::INDEX
-                        .error("an index is outside the shape")
-                        .label(
-                            span,
-                            format!("the shape has {}", count(size, "dimension", "dimensions")),
-                        )
-                        .refuse(self),
-                }
-            }
-            Val::Sample(s) => match (self.indices(env, args)?.as_slice(), s.each) {
-                ([At::Build(i, at)], Some(each)) => {
-                    let dim = Dim::of_set(each, self.set_size(each));
-                    self.index_fits(i, dim, env, a.span, *at)?;
-                    Ok(Val::Members(s, i.index.clone()))
-                }
-                (_, None) => codes::KIND
-                    .error("members that are drawn have no order to index")
-                    .label(span, "one member?")
-                    .hint({
-                        let name = self.text(a.span);
-                        format!(
-                            "loop over them, `[.. for i in {name}]`, or make what is theirs a list in the order in which \
-                             they were drawn, and index that: `let d = [x[i] for i in {name}];`, then `d[0]`"
-                        )
-                    })
-                    .refuse(self),
-                _ => codes::ARGUMENTS
-                    .error("a sample takes one index")
-                    .label(span, "whose committee?")
-                    .hint("write `committee[i]`, with i from the set it is drawn for")
-                    .refuse(self),
-            },
+            Val::Item(id) => self.at_item(env, id, a.span, args),
+            Val::Shape(shape) => self.at_shape(env, &shape, a.span, args, span),
+            Val::Sample(s) => self.at_sample(env, s, a.span, args, span),
             Val::Members(..) => codes::KIND
                 .error("a committee's members have no order to index")
                 .label(span, "one member?")
@@ -109,6 +42,101 @@ impl Checker<'_> {
             other => codes::KIND
                 .error("only tensors are indexed")
                 .label(a.span, other.this_is())
+                .refuse(self),
+        }
+    }
+
+    /// Size arguments of a function or block.
+    fn at_item(&mut self, env: &mut Env, id: ItemId, base: Span, args: &[Arg]) -> R<Val> {
+        if matches!(self.world.items[id.0].item.kind, ast::ItemKind::Const { .. }) {
+            let name = self.text(base).to_lowercase();
+            return codes::KIND
+                .error("a `const` is one number")
+                .label(base, "it has no entries to index")
+                .hint(format!(
+                    "make the list a `let` of the predicate or function: `let {name} = [..];`"
+                ))
+                .refuse(self);
+        }
+        let mut sizes = Vec::new();
+        let mut failed = false;
+        for arg in args {
+            match self.sizes_of(env, &arg.value) {
+                Ok(all) => {
+                    let name = arg.name.clone();
+                    sizes.extend(all.into_iter().map(|v| (name.clone(), v, arg.value.span)));
+                }
+                Err(Reported) => failed = true,
+            }
+        }
+        if failed { Err(Reported) } else { Ok(Val::Sized(id, sizes)) }
+    }
+
+    /// A dimension of a shape, from the end, too, as in `M.shape[-1]`.
+    fn at_shape(
+        &mut self,
+        env: &mut Env,
+        shape: &[u64],
+        base: Span,
+        args: &[Arg],
+        span: Span,
+    ) -> R<Val> {
+        let wrong = match self.indices(env, args)?.as_slice() {
+            [At::Build(IntVal { index: Index::Const(i), .. }, _)] => {
+                let from = if *i < 0 { shape.len() as i64 } else { 0 };
+                let at = usize::try_from(i.saturating_add(from)).ok();
+                if let Some(n) = at.and_then(|at| shape.get(at)) {
+                    return Ok(Val::int(*n as i64));
+                }
+                let has = count(shape.len(), "dimension", "dimensions");
+                codes::INDEX
+                    .error("an index is outside the shape")
+                    .label(span, format!("the shape has {has}"))
+            }
+            [At::Build(_, at)] => codes::KIND
+                .error("an index of a shape is one number, whatever loop variables are")
+                .label(*at, "depends on a loop variable"),
+            [At::Run(e)] => codes::KIND
+                .error("an index of a shape is known at compile time")
+                .label(e.span, format!("this is a {} value of the run", e.ty.secrecy.word())),
+            _ => codes::ARGUMENTS
+                .error("a shape takes one index")
+                .label(span, "which dimension?")
+                .hint(format!("write `{}[0]`", self.text(base))),
+        };
+        wrong.refuse(self)
+    }
+
+    /// The committee of a member.
+    fn at_sample(
+        &mut self,
+        env: &mut Env,
+        s: SampleVal,
+        base: Span,
+        args: &[Arg],
+        span: Span,
+    ) -> R<Val> {
+        match (self.indices(env, args)?.as_slice(), s.each) {
+            ([At::Build(i, at)], Some(each)) => {
+                let dim = Dim::of_set(each, self.set_size(each));
+                self.index_fits(i, dim, env, base, *at)?;
+                Ok(Val::Members(s, i.index.clone()))
+            }
+            (_, None) => {
+                let name = self.text(base);
+                codes::KIND
+                    .error("members that are drawn have no order to index")
+                    .label(span, "one member?")
+                    .hint(format!(
+                        "loop over them, `[.. for i in {name}]`, or make what is theirs a list in the order in which \
+                         they were drawn, and index that: `let d = [x[i] for i in {name}];`, then `d[0]`"
+                    ))
+                    .refuse(self)
+            }
+            _ => codes::ARGUMENTS
+                .error("a sample takes one index")
+                .label(span, "whose committee?")
+                .hint("write `committee[i]`, with i from the set it is drawn for")
                 .refuse(self),
         }
     }
