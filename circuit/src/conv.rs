@@ -69,6 +69,12 @@ impl Conv {
         steps.checked_add(1)
     }
 
+    /// Which entry along an axis of the image, of so many, an entry of the kernel meets for an entry of the
+    /// result. `None` if it is one of the padding.
+    pub fn read(&self, result: u64, kernel: u64, image: u64) -> Option<u64> {
+        (result * self.stride + kernel * self.dilation).checked_sub(self.pad).filter(|p| *p < image)
+    }
+
     /// Channels of a kernel for an image of `channels` and a result of `outputs`. `None` unless groups
     /// divide both.
     pub fn kernel_channels(&self, channels: u64, outputs: u64) -> Option<u64> {

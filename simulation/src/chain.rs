@@ -142,64 +142,35 @@ impl Chain {
             let dy = &rest[0][..];
             match &node.op {
                 Op::Input => {}
-                Op::Conv { x, weight, bias, window } => {
-                    let dw = &mut gradient[weight.clone()];
-                    kernels::add_weights(window, &values[*x], dy, dw, scratch);
-                    add_rows(dy, node.area, bias, gradient);
-                    // The images' own gradient is nobody's.
-                    if !matches!(self.nodes[*x].op, Op::Input) {
-                        let w = &weights[weight.clone()];
-                        kernels::add_inputs(window, w, dy, &mut before[*x], scratch);
-                    }
+                Op::Conv { x, .. } => {
+                    let x = (&values[*x][..], self.wanted(*x, before));
+                    conv_back(node, weights, x, dy, gradient, scratch);
                 }
-                Op::Linear { x, weight, bias, inputs } => {
-                    let (out, dy_matrix) = (node.lead, matrix(dy));
-                    let dw = &mut gradient[weight.clone()];
-                    let transposed = matrix(&values[*x]).transposed();
-                    f32::gemm([out, labels.len(), *inputs], dy_matrix, transposed, 1.0, dw);
-                    add_rows(dy, 1, bias, gradient);
-                    if !matches!(self.nodes[*x].op, Op::Input) {
-                        let w = Matrix::new(&weights[weight.clone()], *inputs).transposed();
-                        let dx = flat_mut(&mut before[*x]);
-                        f32::gemm([*inputs, out, LANES], w, dy_matrix, 1.0, dx);
-                    }
+                Op::Linear { x, .. } => {
+                    let x = (&values[*x][..], self.wanted(*x, before));
+                    linear_back(node, weights, x, (dy, labels.len()), gradient);
                 }
                 Op::Norm { x, .. } => {
                     let x = (&values[*x][..], &mut before[*x][..]);
                     norm_back(node, weights, x, dy, gradient);
                 }
-                Op::Relu(x) => {
-                    for ((dx, d), y) in before[*x].iter_mut().zip(dy).zip(&values[index]) {
-                        for ((dx, d), y) in dx.0.iter_mut().zip(&d.0).zip(&y.0) {
-                            // A mask, because a branch on such data is mispredicted half the time.
-                            let mask = u32::from(*y > 0.0).wrapping_neg();
-                            *dx += f32::from_bits(d.to_bits() & mask);
-                        }
-                    }
-                }
+                Op::Relu(x) => relu_back(&mut before[*x], dy, &values[index]),
                 Op::Avg(x, window) => kernels::add_average(window, dy, &mut before[*x]),
                 Op::Max(x, window) => {
                     kernels::add_maximum(window, &values[*x], dy, &mut before[*x]);
                 }
-                Op::GlobalAvg(x) => {
-                    let area = self.nodes[*x].area;
-                    for (plane, d) in before[*x].chunks_exact_mut(area).zip(dy) {
-                        let d = Lanes(d.0.map(|d| d / area as f32));
-                        plane.iter_mut().for_each(|dx| dx.add(&d));
-                    }
-                }
+                Op::GlobalAvg(x) => means_back(&mut before[*x], dy, self.nodes[*x].area),
                 Op::Flatten(x) => add_all(&mut before[*x], dy),
                 Op::Add(a, b) => [*a, *b].iter().for_each(|x| add_all(&mut before[*x], dy)),
-                Op::Place(of, entries) => {
-                    for (placed, d) in entries.iter().zip(dy) {
-                        if let Placed::Entry(at) = placed {
-                            before[*of][*at].add(d);
-                        }
-                    }
-                }
+                Op::Place(of, entries) => place_back(&mut before[*of], entries, dy),
             }
         }
         loss
+    }
+
+    /// Where the derivative by an operand goes; that by the images is nobody's.
+    fn wanted<'a>(&self, x: NodeId, before: &'a mut [Vec<Lanes>]) -> Option<&'a mut [Lanes]> {
+        (!matches!(self.nodes[x].op, Op::Input)).then(|| &mut before[x][..])
     }
 
     /// Values of all nodes for at most [`LANES`] images.
@@ -222,44 +193,70 @@ impl Chain {
                     let x = matrix(&before[*x]);
                     f32::gemm([node.lead, *inputs, LANES], w, x, 1.0, flat_mut(y));
                 }
-                Op::Norm { x, weight, bias, mean, var, eps } => {
-                    for c in 0..node.lead {
-                        let slope = weights[weight + c] / (weights[var + c] + eps).sqrt();
-                        let shift = weights[bias + c] - weights[mean + c] * slope;
-                        let row = c * node.area..(c + 1) * node.area;
-                        for (y, x) in y[row.clone()].iter_mut().zip(&before[*x][row]) {
-                            *y = Lanes(x.0.map(|x| x * slope + shift));
-                        }
-                    }
-                }
+                Op::Norm { x, .. } => norm(node, weights, &before[*x], y),
                 Op::Relu(x) => {
                     let xs = before[*x].iter();
                     y.iter_mut().zip(xs).for_each(|(y, x)| *y = Lanes(x.0.map(|x| x.max(0.0))));
                 }
                 Op::Avg(x, window) => kernels::average(window, &before[*x], y),
                 Op::Max(x, window) => kernels::maximum(window, &before[*x], y),
-                Op::GlobalAvg(x) => {
-                    let area = self.nodes[*x].area;
-                    for (y, plane) in y.iter_mut().zip(before[*x].chunks_exact(area)) {
-                        let mut sum = Lanes::default();
-                        plane.iter().for_each(|x| sum.add(x));
-                        *y = Lanes(sum.0.map(|s| s / area as f32));
-                    }
-                }
+                Op::GlobalAvg(x) => means(&before[*x], self.nodes[*x].area, y),
                 Op::Flatten(x) => y.copy_from_slice(&before[*x]),
                 Op::Add(a, b) => {
                     y.copy_from_slice(&before[*a]);
                     add_all(y, &before[*b]);
                 }
-                Op::Place(of, entries) => {
-                    for (y, placed) in y.iter_mut().zip(entries) {
-                        *y = match placed {
-                            Placed::Entry(at) => before[*of][*at],
-                            Placed::Number(number) => Lanes::all(*number as f32),
-                        };
-                    }
-                }
+                Op::Place(of, entries) => place(&before[*of], entries, y),
             }
+        }
+    }
+}
+
+/// The derivatives of a convolution by its weights, its biases and its operand.
+fn conv_back(
+    node: &Node,
+    weights: &[f32],
+    (x, dx): (&[Lanes], Option<&mut [Lanes]>),
+    dy: &[Lanes],
+    gradient: &mut [f32],
+    scratch: &mut Scratch,
+) {
+    let Op::Conv { weight, bias, window, .. } = &node.op else { return };
+    kernels::add_weights(window, x, dy, &mut gradient[weight.clone()], scratch);
+    add_rows(dy, node.area, bias, gradient);
+    if let Some(dx) = dx {
+        kernels::add_inputs(window, &weights[weight.clone()], dy, dx, scratch);
+    }
+}
+
+/// The derivatives of a linear layer by its weights, its biases and its operand, of so many images.
+fn linear_back(
+    node: &Node,
+    weights: &[f32],
+    (x, dx): (&[Lanes], Option<&mut [Lanes]>),
+    (dy, images): (&[Lanes], usize),
+    gradient: &mut [f32],
+) {
+    let Op::Linear { weight, bias, inputs, .. } = &node.op else { return };
+    let (out, by) = (node.lead, matrix(dy));
+    let dw = &mut gradient[weight.clone()];
+    f32::gemm([out, images, *inputs], by, matrix(x).transposed(), 1.0, dw);
+    add_rows(dy, 1, bias, gradient);
+    if let Some(dx) = dx {
+        let w = Matrix::new(&weights[weight.clone()], *inputs).transposed();
+        f32::gemm([*inputs, out, LANES], w, by, 1.0, flat_mut(dx));
+    }
+}
+
+/// A normalisation.
+fn norm(node: &Node, weights: &[f32], x: &[Lanes], y: &mut [Lanes]) {
+    let Op::Norm { weight, bias, mean, var, eps, .. } = &node.op else { return };
+    for c in 0..node.lead {
+        let slope = weights[weight + c] / (weights[var + c] + eps).sqrt();
+        let shift = weights[bias + c] - weights[mean + c] * slope;
+        let row = c * node.area..(c + 1) * node.area;
+        for (y, x) in y[row.clone()].iter_mut().zip(&x[row]) {
+            *y = Lanes(x.0.map(|x| x * slope + shift));
         }
     }
 }
@@ -288,6 +285,51 @@ fn norm_back(
         }
         gradient[weight + c] += by_scale.sum() / deviation;
         gradient[bias + c] += by_shift.sum();
+    }
+}
+
+/// Where the value y is above 0, the derivative by it.
+fn relu_back(dx: &mut [Lanes], dy: &[Lanes], y: &[Lanes]) {
+    for ((dx, d), y) in dx.iter_mut().zip(dy).zip(y) {
+        for ((dx, d), y) in dx.0.iter_mut().zip(&d.0).zip(&y.0) {
+            // A mask, because a branch on such data is mispredicted half the time.
+            let mask = u32::from(*y > 0.0).wrapping_neg();
+            *dx += f32::from_bits(d.to_bits() & mask);
+        }
+    }
+}
+
+/// The mean of each plane.
+fn means(x: &[Lanes], area: usize, y: &mut [Lanes]) {
+    for (y, plane) in y.iter_mut().zip(x.chunks_exact(area)) {
+        let mut sum = Lanes::default();
+        plane.iter().for_each(|x| sum.add(x));
+        *y = Lanes(sum.0.map(|s| s / area as f32));
+    }
+}
+
+fn means_back(dx: &mut [Lanes], dy: &[Lanes], area: usize) {
+    for (plane, d) in dx.chunks_exact_mut(area).zip(dy) {
+        let d = Lanes(d.0.map(|d| d / area as f32));
+        plane.iter_mut().for_each(|dx| dx.add(&d));
+    }
+}
+
+/// Entries and numbers where a step puts them.
+fn place(x: &[Lanes], entries: &[Placed], y: &mut [Lanes]) {
+    for (y, placed) in y.iter_mut().zip(entries) {
+        *y = match placed {
+            Placed::Entry(at) => x[*at],
+            Placed::Number(number) => Lanes::all(*number as f32),
+        };
+    }
+}
+
+fn place_back(dx: &mut [Lanes], entries: &[Placed], dy: &[Lanes]) {
+    for (placed, d) in entries.iter().zip(dy) {
+        if let Placed::Entry(at) = placed {
+            dx[*at].add(d);
+        }
     }
 }
 

@@ -1,18 +1,16 @@
 //! The two kinds of numbers, and products of matrices of them.
 
 use matrixmultiply::{dgemm, sgemm};
+use slvr_compiler::graph::eval::Word;
 use std::fmt::Debug;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Sub};
 
 /// `f32` or `f64`.
 pub trait Number:
-    Copy
+    Word
     + Debug
     + PartialOrd
-    + Send
-    + Sync
-    + 'static
     + Add<Output = Self>
     + Sub<Output = Self>
     + Mul<Output = Self>
@@ -21,12 +19,12 @@ pub trait Number:
     + AddAssign
     + Sum
 {
-    const ZERO: Self;
-    const ONE: Self;
-
     /// The nearest number.
     fn of(x: f64) -> Self;
-    fn real(self) -> f64;
+
+    fn real(self) -> f64 {
+        self.decode(0)
+    }
 
     /// c = beta c + a b; a is m x k and b is k x n, each with the distances of its rows and columns, c is m x n
     /// row-major.
@@ -34,10 +32,6 @@ pub trait Number:
     /// # Panics
     /// If a slice is too short.
     fn gemm(size: [usize; 3], a: Matrix<'_, Self>, b: Matrix<'_, Self>, beta: Self, c: &mut [Self]);
-
-    fn bit(b: bool) -> Self {
-        if b { Self::ONE } else { Self::ZERO }
-    }
 }
 
 /// A matrix in a slice, with the distances between its rows and between its columns.
@@ -69,15 +63,8 @@ impl<'a, T> Matrix<'a, T> {
 macro_rules! number {
     ($number:ty, $gemm:ident) => {
         impl Number for $number {
-            const ZERO: $number = 0.0;
-            const ONE: $number = 1.0;
-
             fn of(x: f64) -> $number {
                 x as $number
-            }
-
-            fn real(self) -> f64 {
-                f64::from(self)
             }
 
             fn gemm(

@@ -41,94 +41,28 @@ pub struct Barrier {
 ///
 /// An instruction, or an operand of one, that has no statement.
 pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
-    let mut defs: Vec<Option<&Op>> = vec![None; circuit.types.len()];
-    for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
-        if let Some(place) = i.out.and_then(|v| defs.get_mut(v.index())) {
-            *place = Some(&i.op);
-        }
-    }
-    let mut find = BarrierSearch {
-        circuit,
-        repeated: Speculation::of(circuit),
-        defs,
-        at: BTreeMap::new(),
-        joined: BTreeMap::new(),
-        linear: HashMap::new(),
-        input: BTreeMap::new(),
-        own: BTreeMap::new(),
-        parted: BTreeSet::new(),
-        made: vec![None; circuit.types.len()],
-        dup: vec![false; circuit.types.len()],
-        summands: Cell::new(MORE_SUMMANDS + SUMMANDS * circuit.types.len() as u64),
-        planes: Cell::new(MORE_PLANES + SUMMANDS * circuit.types.len() as u64),
-    };
-    find.shallow()?;
-    for (l, layer) in (0u32..).zip(&circuit.layers) {
-        for i in layer.local.iter().chain(&layer.exchange) {
-            let Some(out) = i.out else { continue };
-            find.at.insert(out, l);
-            match i.op {
-                Op::Join { mask, dup } => drop(find.joined.entry(mask).or_insert((dup, out))),
-                Op::Input(a) => drop(find.input.entry(a).or_insert(out)),
-                Op::Own(x) | Op::OwnOf(x, _) if find.holds(x, Hold::Add3) => {
-                    let key = (x, circuit.ty(out).groups);
-                    find.own.entry(key).or_insert(out);
-                }
-                Op::OpenMasked { x, .. } => {
-                    find.parted.extend(find.others(x).map(|z| (z, circuit.ty(x).groups)));
-                }
-                ref op
-                    if is_linear(op) && op.operands().iter().all(|&x| find.holds(x, Hold::Rep)) =>
-                {
-                    find.linear.entry(op.clone()).or_insert(out);
-                }
-                _ => {}
-            }
-        }
-    }
-    find.make();
-    find.dups();
-    let proofs = find.proofs()?;
-    let mut statements: Vec<Vec<Statement>> = vec![Vec::new(); proofs.len()];
-    // By what a message makes: the number of its proof, and its place there.
-    let mut sent: HashMap<ValueId, (usize, usize)> = HashMap::new();
-    // Of messages that no proof is about, the first layer.
-    let mut open: Option<u32> = None;
-    let mut number = 0;
-    for (l, layer) in circuit.layers.iter().enumerate() {
-        number += layer.local.len() as u64;
-        for instr in &layer.exchange {
-            let made = find.statement(l, number, instr)?;
-            if let Some((s, made)) = made.zip(instr.out) {
-                // What is about values that are only made later waits for the first proof after these.
-                let ready = find.ready(&s);
-                let n = proofs.partition_point(|&at| at <= ready);
-                let place = statements.get(n).map_or(0, Vec::len);
-                let more = s.claim.parted().map(|p| p.input);
-                // What is input may have another statement, of another opening. The first proof of both is about it.
-                for v in [made].into_iter().chain(more) {
-                    let at = sent.entry(v).or_insert((n, place));
-                    *at = (*at).min((n, place));
-                }
-                match statements.get_mut(n) {
-                    Some(all) => all.push(s),
-                    None => {
-                        // What is input may have been sent in an earlier layer.
-                        let all = [made].into_iter().chain(more).filter_map(|v| find.at.get(&v));
-                        let first = all.fold(s.layer, |first, &l| first.min(l));
-                        open = Some(open.map_or(first, |l| l.min(first)));
-                    }
-                }
-            }
-            number += 1;
-        }
-    }
-    find.rests(&proofs, &statements, &sent)?;
+    let search = BarrierSearch::index(circuit)?;
+    let proofs = search.proofs()?;
+    let Assigned { statements, sent, unproven } = search.assign(&proofs)?;
+    search.rests(&proofs, &statements, &sent)?;
     match proofs.last() {
         // No proof comes after the last one.
-        Some(&last) if open.is_some_and(|l| l < last) => Err(too_late(last as usize)),
-        _ => Ok(proofs.into_iter().zip(statements).map(|(l, all)| find.barrier(l, all)).collect()),
+        Some(&last) if unproven.is_some_and(|l| l < last) => Err(too_late(last as usize)),
+        _ => {
+            let all = proofs.into_iter().zip(statements);
+            Ok(all.map(|(l, statements)| search.barrier(l, statements)).collect())
+        }
     }
+}
+
+/// Which proof is about what.
+struct Assigned {
+    /// Of each proof.
+    statements: Vec<Vec<Statement>>,
+    /// By what a message makes: the number of its proof, and its place there.
+    sent: HashMap<ValueId, (usize, usize)>,
+    /// Of messages that no proof is about, the first layer.
+    unproven: Option<u32>,
 }
 
 /// A proof before this layer would have to be about what is made later.
@@ -148,21 +82,21 @@ pub(super) struct BarrierSearch<'a> {
     repeated: Option<Speculation>,
     defs: Vec<Option<&'a Op>>,
     /// The layer in which a value is computed or received.
-    at: BTreeMap<ValueId, u32>,
+    layer_of: BTreeMap<ValueId, u32>,
     /// Of masks under which something is opened: what was opened, and both joined.
     pub(super) joined: BTreeMap<ValueId, (ValueId, ValueId)>,
     /// What linear local instructions make of replicated values ([`is_linear`]).
     pub(super) linear: HashMap<Op, ValueId>,
-    /// What is input of an owner's value.
-    pub(super) input: BTreeMap<ValueId, ValueId>,
+    /// Of an owner's value what its input makes.
+    pub(super) input_of: BTreeMap<ValueId, ValueId>,
     /// Of a sum of three words, cut between so many groups, what owners know of it ([`super::Parted`]).
-    pub(super) own: BTreeMap<(ValueId, u32), ValueId>,
+    pub(super) words_of_owners: BTreeMap<(ValueId, u32), ValueId>,
     /// Sums of which the others open their words.
-    pub(super) parted: BTreeSet<(ValueId, u32)>,
+    pub(super) split_sums: BTreeSet<(ValueId, u32)>,
     /// Of what an owner computes, the replicated value whose part a it is.
-    pub(super) made: Vec<Option<ValueId>>,
+    pub(super) replicated_of: Vec<Option<ValueId>>,
     /// Which values are what two parties know.
-    dup: Vec<bool>,
+    of_two: Vec<bool>,
     /// Summands that may still be written out.
     summands: Cell<u64>,
     /// Planes of statements that may still be written out.
@@ -170,6 +104,104 @@ pub(super) struct BarrierSearch<'a> {
 }
 
 impl<'a> BarrierSearch<'a> {
+    /// Looks for all that statements are told from.
+    fn index(circuit: &'a Circuit) -> Result<BarrierSearch<'a>, Unproven> {
+        let n = circuit.types.len();
+        let mut search = BarrierSearch {
+            circuit,
+            repeated: Speculation::of(circuit),
+            defs: vec![None; n],
+            layer_of: BTreeMap::new(),
+            joined: BTreeMap::new(),
+            linear: HashMap::new(),
+            input_of: BTreeMap::new(),
+            words_of_owners: BTreeMap::new(),
+            split_sums: BTreeSet::new(),
+            replicated_of: vec![None; n],
+            of_two: vec![false; n],
+            summands: Cell::new(MORE_SUMMANDS + SUMMANDS * n as u64),
+            planes: Cell::new(MORE_PLANES + SUMMANDS * n as u64),
+        };
+        for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
+            if let Some(place) = i.out.and_then(|v| search.defs.get_mut(v.index())) {
+                *place = Some(&i.op);
+            }
+        }
+        search.shallow()?;
+        for (l, layer) in (0u32..).zip(&circuit.layers) {
+            for i in layer.local.iter().chain(&layer.exchange) {
+                let Some(out) = i.out else { continue };
+                search.layer_of.insert(out, l);
+                search.see(&i.op, out);
+            }
+        }
+        search.find_replicated();
+        search.find_of_two();
+        Ok(search)
+    }
+
+    /// Remembers an instruction by what a statement will look for.
+    fn see(&mut self, op: &Op, out: ValueId) {
+        let circuit = self.circuit;
+        let rep = |x: &ValueId| self.holds(*x, Hold::Rep);
+        match *op {
+            Op::Join { mask, dup } => drop(self.joined.entry(mask).or_insert((dup, out))),
+            Op::Input(a) => drop(self.input_of.entry(a).or_insert(out)),
+            Op::Own(x) | Op::OwnOf(x, _) if self.holds(x, Hold::Add3) => {
+                let key = (x, circuit.ty(out).groups);
+                self.words_of_owners.entry(key).or_insert(out);
+            }
+            Op::OpenMasked { x, .. } => {
+                self.split_sums.extend(self.others(x).map(|z| (z, circuit.ty(x).groups)));
+            }
+            ref op if is_linear(op) && op.operands().iter().all(rep) => {
+                self.linear.entry(op.clone()).or_insert(out);
+            }
+            _ => {}
+        }
+    }
+
+    /// The statements of each proof, in the order of the instructions.
+    fn assign(&self, proofs: &[u32]) -> Result<Assigned, Unproven> {
+        let statements = vec![Vec::new(); proofs.len()];
+        let mut all = Assigned { statements, sent: HashMap::new(), unproven: None };
+        let mut number = 0;
+        for (l, layer) in self.circuit.layers.iter().enumerate() {
+            number += layer.local.len() as u64;
+            for (instr, number) in layer.exchange.iter().zip(number..) {
+                let statement = self.statement(l, number, instr)?;
+                if let Some((s, made)) = statement.zip(instr.out) {
+                    self.give(s, made, proofs, &mut all);
+                }
+            }
+            number += layer.exchange.len() as u64;
+        }
+        Ok(all)
+    }
+
+    /// Gives the statement of a message, which makes a value, to a proof.
+    fn give(&self, s: Statement, made: ValueId, proofs: &[u32], all: &mut Assigned) {
+        // What is about values that are only made later waits for the first proof after these.
+        let ready = self.ready(&s);
+        let n = proofs.partition_point(|&at| at <= ready);
+        let place = all.statements.get(n).map_or(0, Vec::len);
+        let messages = [Some(made), s.claim.parted().map(|p| p.input)].into_iter().flatten();
+        // What is input may have another statement, of another opening. The first proof of both is about it.
+        for v in messages.clone() {
+            let at = all.sent.entry(v).or_insert((n, place));
+            *at = (*at).min((n, place));
+        }
+        match all.statements.get_mut(n) {
+            Some(of) => of.push(s),
+            None => {
+                // What is input may have been sent in an earlier layer.
+                let layers = messages.filter_map(|v| self.layer_of.get(&v));
+                let first = layers.fold(s.layer, |first, &l| first.min(l));
+                all.unproven = Some(all.unproven.map_or(first, |l| l.min(first)));
+            }
+        }
+    }
+
     /// Refuses long rows of instructions that turn one value into another.
     fn shallow(&self) -> Result<(), Unproven> {
         let mut depth = vec![0u32; self.circuit.types.len()];
@@ -204,12 +236,12 @@ impl<'a> BarrierSearch<'a> {
     }
 
     /// Finds what owners compute of their parts, operands first.
-    fn make(&mut self) {
+    fn find_replicated(&mut self) {
         let circuit = self.circuit;
         for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
             let owned = |v: ValueId| matches!(circuit.ty(v).hold, Hold::Own | Hold::Mask);
             if let Some(out) = i.out.filter(|&v| owned(v)) {
-                self.made[out.index()] = self.of_owner(out);
+                self.replicated_of[out.index()] = self.of_owner(out);
             }
         }
     }
@@ -275,7 +307,7 @@ impl<'a> BarrierSearch<'a> {
     /// received that it is about.
     fn ready(&self, s: &Statement) -> u32 {
         let mut last = s.layer;
-        let mut see = |v: ValueId| last = last.max(self.at.get(&v).copied().unwrap_or(0));
+        let mut see = |v: ValueId| last = last.max(self.layer_of.get(&v).copied().unwrap_or(0));
         see(s.out);
         s.claim.values(&mut see);
         last
@@ -327,7 +359,7 @@ impl<'a> BarrierSearch<'a> {
             .get(before)
             .is_some_and(|of| !of.exchange.is_empty() && opened(of).next().is_none());
         let covers = |l: usize| self.repeated.as_ref().is_some_and(|r| r.covers(l));
-        let is_there = |v: ValueId| self.at.get(&v).is_none_or(|&l| (l as usize) < before);
+        let is_there = |v: ValueId| self.layer_of.get(&v).is_none_or(|&l| (l as usize) < before);
         sends && covers(before) == covers(layer as usize) && values.all(is_there)
     }
 
@@ -342,7 +374,7 @@ impl<'a> BarrierSearch<'a> {
         let claim = match &instr.op {
             Op::Reshare(z) => self.additive(*z).map_err(refuse)?,
             Op::OpenMasked { x, .. } if self.others(*x).is_some() => {
-                self.parted(*x).map_err(refuse)?
+                self.parted_claim(*x).map_err(refuse)?
             }
             Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => {
                 self.exchanged(*z).map_err(refuse)?
@@ -354,7 +386,7 @@ impl<'a> BarrierSearch<'a> {
                     "a word of a sum, which is input twice, or of which the others open nothing",
                 ));
             }
-            Op::Input(a) => Claim::Input(self.own(*a).map_err(refuse)?),
+            Op::Input(a) => Claim::Input(self.input_claim(*a).map_err(refuse)?),
             // Both holders of each component vouch for it.
             Op::Open(_) | Op::Coin => return Ok(None),
             Op::OpenTo { x, .. } => {
@@ -395,15 +427,15 @@ impl<'a> BarrierSearch<'a> {
 
     /// Whether a replicated value is what two parties know, so that its other components are 0.
     pub(super) fn is_dup(&self, v: ValueId) -> bool {
-        self.dup.get(v.index()).copied().unwrap_or(false)
+        self.of_two.get(v.index()).copied().unwrap_or(false)
     }
 
     /// Finds these, operands first.
-    fn dups(&mut self) {
+    fn find_of_two(&mut self) {
         let circuit = self.circuit;
         for i in circuit.layers.iter().flat_map(|l| &l.local) {
             let Some(out) = i.out else { continue };
-            self.dup[out.index()] = match &i.op {
+            self.of_two[out.index()] = match &i.op {
                 Op::Trivial(x) => {
                     let ty = circuit.ty(*x);
                     ty.hold == Hold::Dup && ty.groups == 0

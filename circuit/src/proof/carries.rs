@@ -1,6 +1,7 @@
 //! Which carries of p + q a proof needs, and which of them parties find by themselves ([`Carries`]).
 
-use super::claim::{Bits, Claim, Cut, Own, Statement};
+use super::claim::{Claim, Cut, Statement};
+use super::input::{Bits, Own};
 use crate::ValueId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,11 +47,11 @@ pub struct Sent<'a> {
     /// The bits in their order.
     pub places: Vec<u32>,
     /// How they are input.
-    pub how: Form<'a>,
+    pub sent_as: SentAs<'a>,
 }
 
 /// How bits are input.
-pub enum Form<'a> {
+pub enum SentAs<'a> {
     /// As they are.
     Bits,
     /// As thermometer codes of these blocks.
@@ -85,14 +86,14 @@ impl Carries {
 impl Statement {
     /// The bits of one word that are input, if it is about such.
     pub fn sent(&self) -> Option<Sent<'_>> {
-        let (bits, how) = match &self.claim {
-            Claim::Input(Own::Bits(bits)) => (bits, Form::Bits),
-            Claim::Input(Own::Thermometer(bits, blocks)) => (bits, Form::Thermometer(blocks)),
-            Claim::Input(Own::Word(bits)) => (bits, Form::Word),
+        let (bits, sent_as) = match &self.claim {
+            Claim::Input(Own::Bits(bits)) => (bits, SentAs::Bits),
+            Claim::Input(Own::Thermometer(bits, blocks)) => (bits, SentAs::Thermometer(blocks)),
+            Claim::Input(Own::Word(bits)) => (bits, SentAs::Word),
             _ => return None,
         };
         let (x, places) = bits.of_word()?;
-        Some(Sent { x: self.cut(x), bits, places, how })
+        Some(Sent { x: self.cut(x), bits, places, sent_as })
     }
 }
 

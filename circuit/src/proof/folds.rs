@@ -4,19 +4,14 @@ use super::claim::Statement;
 use crate::{Circuit, Dom};
 use std::collections::BTreeMap;
 
-/// Bytes of an element over words: 56 coefficients of 64 bits.
-pub const ELEMENT_WORDS: usize = 56 * 8;
+/// Bytes of an element over words of matrices: 56 coefficients of 64 bits.
+pub const ELEMENT_MATRICES: usize = 56 * 8;
 /// Bytes of an element over words of 128 bits: 56 coefficients.
 pub const ELEMENT_WIDE: usize = 56 * 16;
 /// Bytes of an element over bits.
 pub const ELEMENT_BITS: usize = 8;
 /// Bytes of an element of the field of a prime.
-pub const ELEMENT_LIFTED: usize = 8;
-/// Words of lifted statements up to which two folds are left after a first one of four variables.
-const FEW: usize = 4_000_000;
-
-/// Words, or words of 64 bits, from which on the first fold has a variable more, so that less memory is taken after it.
-const MANY: usize = 1 << 23;
+pub const ELEMENT_WORDS: usize = 8;
 
 /// Coefficients of the polynomial by which lifted statements become one about integers.
 pub const LIFT: usize = 111;
@@ -30,18 +25,19 @@ pub const KINDS: usize = 4;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Products of matrices of words of Z_2^k, k at most 64, as elements of a Galois ring over Z_2^64.
-    Words,
+    Matrices,
     /// Bits, as elements of a field of 2^64 elements.
     Bits,
     /// Words of Z_2^128, as elements of a Galois ring over it.
     Wide,
-    /// All else that is over words of Z_2^k, k at most 64, as integers, and these modulo a random prime between 2^60 and 2^61.
-    Lifted,
+    /// All else that is over words of Z_2^k, k at most 64: lifted to integers, and these modulo a random prime
+    /// between 2^60 and 2^61.
+    Words,
 }
 
 impl Kind {
     /// All, in the order in which they stand in messages.
-    pub const ALL: [Kind; KINDS] = [Kind::Words, Kind::Bits, Kind::Wide, Kind::Lifted];
+    pub const ALL: [Kind; KINDS] = [Kind::Matrices, Kind::Bits, Kind::Wide, Kind::Words];
 
     /// Of a statement.
     pub fn of(circuit: &Circuit, statement: &Statement) -> Kind {
@@ -50,15 +46,15 @@ impl Kind {
         match circuit.ty(statement.out).dom {
             Dom::Bits(_) => Kind::Bits,
             Dom::Ring(_) if wide => Kind::Wide,
-            Dom::Ring(_) if statement.claim.is_product(circuit) => Kind::Words,
-            Dom::Ring(_) => Kind::Lifted,
+            Dom::Ring(_) if statement.claim.is_product(circuit) => Kind::Matrices,
+            Dom::Ring(_) => Kind::Words,
         }
     }
 
     /// Bits of the words that its statements are about.
     pub fn ring(self) -> u32 {
         match self {
-            Kind::Words | Kind::Lifted => 64,
+            Kind::Matrices | Kind::Words => 64,
             Kind::Bits => 1,
             Kind::Wide => 128,
         }
@@ -67,58 +63,78 @@ impl Kind {
     /// log2 of the number of exceptional points.
     pub fn points(self) -> f64 {
         match self {
-            Kind::Words | Kind::Wide => 56.0,
+            Kind::Matrices | Kind::Wide => 56.0,
             Kind::Bits => 64.0,
-            Kind::Lifted => 60.0,
+            Kind::Words => 60.0,
         }
     }
 
-    /// Variables of the first fold of so many words, or words of 64 bits. Its message grows with their power of three, and
-    /// the vectors after it fall with that of two.
-    fn variables(self, words: usize) -> u32 {
-        match (self, words) {
-            (Kind::Bits, ..64) => 2,
-            (Kind::Bits, ..1024) => 4,
-            (Kind::Bits, ..262_144) => 6,
-            (Kind::Bits, ..1_048_576) => 7,
-            (Kind::Bits, _) => 8,
-            (Kind::Lifted, ..4096) => 3,
-            // As many as leave two folds. With six of twice as many words a run takes longer than with a fold more.
-            (Kind::Lifted, ..FEW) => 4,
-            (Kind::Lifted, _) => 5,
-            (_, ..512) => 2,
-            (_, ..8192) => 3,
-            (_, ..65536) => 4,
-            (_, ..524_288) => 5,
-            (_, ..MANY) => 6,
-            (_, _) => 7,
-        }
-    }
-
-    /// Of later folds but the last one: the fewest blocks, the most of the first of them, which has most of the work, and
-    /// the most of the others. Work grows with blocks, and so do messages and the error of a proof.
-    fn blocks(self) -> [usize; 3] {
-        if self == Kind::Bits { [16, 64, 256] } else { [8, 32, 32] }
-    }
-
-    /// Elements at which the last fold takes all that is left, with a random one.
-    fn last_fold(self) -> usize {
+    fn tuning(self) -> &'static Tuning {
         match self {
-            Kind::Bits => 256,
-            _ => 64,
+            Kind::Matrices | Kind::Wide => &MATRICES,
+            Kind::Bits => &BITS,
+            Kind::Words => &WORDS,
         }
+    }
+
+    /// Variables of the first fold of so many words, or words of 64 bits.
+    fn variables(self, words: usize) -> u32 {
+        let Tuning { first, more, .. } = self.tuning();
+        first.iter().find(|(below, _)| words < *below).map_or(*more, |(_, variables)| *variables)
     }
 
     /// Bytes of an element.
     pub const fn bytes(self) -> usize {
         match self {
-            Kind::Words => ELEMENT_WORDS,
+            Kind::Matrices => ELEMENT_MATRICES,
             Kind::Bits => ELEMENT_BITS,
             Kind::Wide => ELEMENT_WIDE,
-            Kind::Lifted => ELEMENT_LIFTED,
+            Kind::Words => ELEMENT_WORDS,
         }
     }
 }
+
+/// How the folds of a kind are cut, all of it by hand: what is lost by other numbers is time, memory and rounds, and
+/// [`error`](super::error) counts what a proof's error becomes. The message of a first fold grows with the power of
+/// three of its variables, and the vectors after it fall with that of two; work of a later fold grows with its
+/// blocks, and so do messages and the error.
+///
+/// What is recorded of the choice: later folds of bits are as few as can be, because whole rounds of LeNet-5 on LAN
+/// and WAN took as long with 68 rounds as with 71, and with 60 as with 63; the bounds of lifted statements leave two
+/// later folds, because a run with six variables of twice as many words took longer than one with a fold more. Of the
+/// other bounds no measurement is kept. Whoever moves one compares the rows `client-accuracy/LeNet5/m=10` and
+/// `round-accuracy/LeNet5/m=10` of `slvrc bench --security malicious` before and after, and raises the version of the
+/// parties' messages (`MESSAGES` of the runtime).
+struct Tuning {
+    /// Variables of the first fold of fewer words, or words of 64 bits, than this, ascending.
+    first: &'static [(usize, u32)],
+    /// Variables of the first fold of more.
+    more: u32,
+    /// Of later folds but the last one: the fewest blocks, the most of the first of them, which has most of the work,
+    /// and the most of the others.
+    blocks: [usize; 3],
+    /// Elements at which the last fold takes all that is left, with a random one.
+    last: usize,
+}
+
+const BITS: Tuning = Tuning {
+    first: &[(64, 2), (1024, 4), (262_144, 6), (1_048_576, 7)],
+    more: 8,
+    blocks: [16, 64, 256],
+    last: 256,
+};
+
+/// Of matrices and of words of 128 bits. The last bound is one of memory: less of it is taken after a first fold with a
+/// variable more.
+const MATRICES: Tuning = Tuning {
+    first: &[(512, 2), (8192, 3), (65_536, 4), (524_288, 5), (1 << 23, 6)],
+    more: 7,
+    blocks: [8, 32, 32],
+    last: 64,
+};
+
+/// Later folds are told from [`MOST_VARIABLES`] alone.
+const WORDS: Tuning = Tuning { first: &[(4096, 3), (4_000_000, 4)], more: 5, ..MATRICES };
 
 /// The folds of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +162,7 @@ const MOST_VARIABLES: u32 = 9;
 pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
     let mut out = Vec::new();
     let mut n = elements.max(1);
-    if kind == Kind::Lifted {
+    if kind == Kind::Words {
         // As few folds as there can be, and as equal ones. A block of the last one is for the random element.
         let variables = |n: usize| n.ilog2() + 1;
         let count = variables(n).div_ceil(MOST_VARIABLES);
@@ -157,12 +173,12 @@ pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
         }
         return out;
     }
-    let [fewest, first, most] = kind.blocks();
+    let Tuning { blocks: [fewest, first, most], last, .. } = *kind.tuning();
     // What so many folds at the end are enough for.
-    let enough = |folds: u32| kind.last_fold().saturating_mul(most.saturating_pow(folds - 1));
+    let enough = |folds: u32| last.saturating_mul(most.saturating_pow(folds - 1));
     // As few folds as there can be, the first one with as few blocks as that allows, and then the next one.
     let later = match (1..).find(|&folds| n <= first.saturating_mul(enough(folds))) {
-        Some(folds) if n > kind.last_fold() => folds,
+        Some(folds) if n > last => folds,
         _ => 0,
     };
     for left in (1..=later).rev() {
@@ -193,7 +209,7 @@ impl Folds {
         let spread = if kind == Kind::Bits { 64 } else { 1 };
         let inner = provers.iter().any(|p| !p.dots.is_empty());
         // Lifted words take all of their factors before they are multiplied, so that one polynomial is enough.
-        let lifted = kind == Kind::Lifted;
+        let lifted = kind == Kind::Words;
         let inner = inner && !lifted;
         // Two polynomials are as long as one with a variable more, or nearly so.
         let variables = kind.variables(words).saturating_sub(inner.into()).max(2);
@@ -308,12 +324,12 @@ mod tests {
     #[test]
     fn folds_end_in_one_element_to_a_block() {
         for n in [0, 1, 31, 32, 33, 512, 513, 8191, 8192, 70_000, 1 << 24] {
-            for kind in [Kind::Words, Kind::Bits, Kind::Wide] {
+            for kind in [Kind::Matrices, Kind::Bits, Kind::Wide] {
                 let all = folds(kind, n);
                 let (last, rest) = all.split_last().unwrap();
                 let left = rest.iter().fold(n.max(1), |n, b| n.div_ceil(*b));
                 assert_eq!(left, *last, "{n} elements");
-                assert!(*last <= kind.last_fold());
+                assert!(*last <= kind.tuning().last);
                 // So many elements fit, and are what a vector is filled up to.
                 assert!(all.iter().product::<usize>() >= n);
             }
@@ -328,16 +344,16 @@ mod tests {
         assert_eq!(folds(Kind::Bits, 64 << 8), [64, 256]);
         assert_eq!(folds(Kind::Bits, 2_413_376), [37, 255, 256]);
         assert_eq!(folds(Kind::Bits, (64 << 16) + 1), [16, 16, 65, 253]);
-        assert_eq!(folds(Kind::Words, 1564), [25, 63]);
+        assert_eq!(folds(Kind::Matrices, 1564), [25, 63]);
         assert_eq!(folds(Kind::Wide, 15_680), [8, 31, 64]);
-        assert_eq!(folds(Kind::Lifted, 115_057), [512, 256]);
+        assert_eq!(folds(Kind::Words, 115_057), [512, 256]);
     }
 
     /// Of lifted statements a block of the last fold is left, and no message is longer than is worth a round.
     #[test]
     fn lifted_folds_leave_a_block() {
         for n in (0..40).flat_map(|top| [(1usize << top) - 1, 1 << top, (1 << top) + 1, 3 << top]) {
-            let all = folds(Kind::Lifted, n);
+            let all = folds(Kind::Words, n);
             let (last, rest) = all.split_last().unwrap();
             let left = rest.iter().fold(n, |n, b| n.div_ceil(*b));
             assert!(left < *last, "{n} elements: {all:?}");

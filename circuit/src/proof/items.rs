@@ -1,7 +1,8 @@
 //! What the vectors of a proof are made from, in the order in which every party makes them, and how long each part is.
 
 use super::carries::Carries;
-use super::claim::{Claim, Cut, Inner, Own, Statement};
+use super::claim::{Claim, Cut, Inner, Statement};
+use super::input::Own;
 use super::{Barrier, Kind};
 use crate::Circuit;
 
@@ -77,10 +78,7 @@ impl Item<'_> {
         let own = |x: Cut| x.lanes(circuit).len(prover);
         let stride = |n: usize| n.div_ceil(64);
         let columns = |s: &Statement, part: Option<usize>| {
-            let (Claim::Products { terms, .. } | Claim::Exchange { terms, .. }) = &s.claim else {
-                return 0;
-            };
-            let columns = terms.iter().map(|t| t.columns(prover, part).len());
+            let columns = s.claim.terms().iter().map(|t| t.columns(prover, part).len());
             columns.sum::<usize>() * s.claim.pooled()
         };
         // Of the words of an input's bits those of which something is to be proven.

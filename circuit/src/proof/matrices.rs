@@ -49,7 +49,7 @@ impl Matrices {
     /// sums with the coefficients of the longer side, the vectors twice, and words of 64 bits, of both factors once and of the
     /// result twice.
     pub(super) fn bytes(&self, circuit: &Circuit, s: &Statement) -> u64 {
-        let element = Kind::Words.bytes() as u64;
+        let element = Kind::Matrices.bytes() as u64;
         let ends = self.rows.saturating_add(self.columns);
         let short = self.rows.min(self.columns).saturating_add(self.sums.saturating_mul(4));
         let mut words = circuit.ty(s.out).elements();

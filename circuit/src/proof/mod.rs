@@ -15,6 +15,7 @@ mod barriers;
 mod carries;
 mod claim;
 mod folds;
+mod input;
 mod items;
 mod kept;
 mod matrices;
@@ -26,12 +27,13 @@ pub(crate) mod tests;
 mod unproven;
 
 pub use barriers::{Barrier, barriers, is_linear};
-pub use carries::{Carries, Form, Sent};
-pub use claim::{Bits, Claim, Cut, Inner, Own, Parted, Pooled, Statement, Term, code_bits, steps};
+pub use carries::{Carries, Sent, SentAs};
+pub use claim::{Claim, Cut, Inner, Parted, Pooled, Statement, Term};
 pub use folds::{
-    ELEMENT_BITS, ELEMENT_LIFTED, ELEMENT_WIDE, ELEMENT_WORDS, Folds, KINDS, Kind, LIFT,
+    ELEMENT_BITS, ELEMENT_MATRICES, ELEMENT_WIDE, ELEMENT_WORDS, Folds, KINDS, Kind, LIFT,
     LIFT_WORDS, corners, folds,
 };
+pub use input::{Bits, Own, code_bits, steps};
 pub use items::{Item, dots, items, products};
 pub use kept::{kept, opened, picked, words};
 pub use shape::{HASH, OPENING_ROUNDS, Shape, check, error, memory};

@@ -1,13 +1,13 @@
 //! Statements of what an owner inputs: how it is made of parts of replicated values that it knows.
 
 use super::barriers::{BarrierSearch, is_linear};
-use super::claim::{Bits, Own};
+use super::input::{Bits, Own};
 use crate::{Hold, Op, ValueId};
 use std::collections::HashMap;
 
 impl BarrierSearch<'_> {
     /// What an owner computes.
-    pub(super) fn own(&self, a: ValueId) -> Result<Own, &'static str> {
+    pub(super) fn input_claim(&self, a: ValueId) -> Result<Own, &'static str> {
         if let Some(Op::Thermometer { x, blocks }) = self.op(a) {
             self.planes(blocks.len())?;
             return Ok(Own::Thermometer(self.bits(*x)?, blocks.clone()));
@@ -59,11 +59,11 @@ impl BarrierSearch<'_> {
                 Some(x) if *shift < self.circuit.ty(x).bits() => Ok((x, *shift)),
                 _ => Err("a shift of more than a part of a split"),
             },
-            Some(Op::Own(_) | Op::OwnOf(..)) => match self.made(a) {
+            Some(Op::Own(_) | Op::OwnOf(..)) => match self.replicated(a) {
                 Some(x) => Ok((x, 0)),
                 None => Err("a part of what is never joined"),
             },
-            _ => match self.made(a) {
+            _ => match self.replicated(a) {
                 Some(x) => Ok((x, 0)),
                 None => Err("a function that an owner computes by itself"),
             },
@@ -93,7 +93,7 @@ impl BarrierSearch<'_> {
 
     fn bits(&self, a: ValueId) -> Result<Bits, &'static str> {
         if let Some(Op::Own(_) | Op::OwnOf(..)) = self.op(a) {
-            return self.made(a).map(Bits::Part).ok_or("a part of what is never joined");
+            return self.replicated(a).map(Bits::Part).ok_or("a part of what is never joined");
         }
         match self.op(a) {
             Some(Op::ToBits { x, lo, w }) => match self.shifted(*x) {
@@ -115,13 +115,13 @@ impl BarrierSearch<'_> {
                 self.planes(planes.len())?;
                 Ok(Bits::Select(Box::new(self.known_bits(*x)?), planes.clone()))
             }
-            _ => self.made(a).map(Bits::Part).ok_or("bits that an owner computes by itself"),
+            _ => self.replicated(a).map(Bits::Part).ok_or("bits that an owner computes by itself"),
         }
     }
 
     /// Bits of which others are made. What the owner inputs itself has a statement of its own.
     fn known_bits(&self, a: ValueId) -> Result<Bits, &'static str> {
-        match self.input.get(&a) {
+        match self.input_of.get(&a) {
             Some(x) => Ok(Bits::Part(*x)),
             None => self.bits(a),
         }
@@ -130,12 +130,12 @@ impl BarrierSearch<'_> {
     /// A replicated value whose part a an owner's value is. What the owner inputs is one, if nothing else is: of it there
     /// is a statement by itself.
     pub(super) fn part(&self, a: ValueId) -> Option<ValueId> {
-        self.made(a).or_else(|| self.input.get(&a).copied())
+        self.replicated(a).or_else(|| self.input_of.get(&a).copied())
     }
 
     /// The same of what the owner computes. It may be input, so that no statement is about its own result.
-    pub(super) fn made(&self, a: ValueId) -> Option<ValueId> {
-        self.made.get(a.index()).copied().flatten()
+    pub(super) fn replicated(&self, a: ValueId) -> Option<ValueId> {
+        self.replicated_of.get(a.index()).copied().flatten()
     }
 
     /// The same, from what is found of the operands.

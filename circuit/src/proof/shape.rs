@@ -7,9 +7,9 @@
 //! cost far more. What is written here for one message of one party holds for all three, because each
 //! of them proves.
 //!
-//! Statements over words of up to 64 bits, but for products of matrices, are a kind of their own ([`Kind::Lifted`]). They
-//! become a statement about integers, in a step of its own before the first fold, and then one about elements of a small
-//! field.
+//! Statements over words of up to 64 bits, but for products of matrices, are a kind of their own ([`Kind::Words`]).
+//! They become a statement about integers, in a step of its own before the first fold, and then one about elements of
+//! a small field.
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
 //! |---|---|---|---|---|
@@ -69,7 +69,7 @@ impl Shape {
             let dots: Vec<_> =
                 dots(circuit, barrier, kind).map(|(_, count, sums)| (sums, 2 * count)).collect();
             let joined = |n: usize, s| n.saturating_add(matrices(circuit, s).length());
-            let long = products(circuit, barrier).filter(|_| kind == Kind::Words);
+            let long = products(circuit, barrier).filter(|_| kind == Kind::Matrices);
             let long: Vec<_> = long.collect();
             if items.is_empty() && dots.is_empty() && long.is_empty() {
                 continue;
@@ -241,9 +241,9 @@ mod tests {
     fn proofs_fail_as_rarely_as_is_said() {
         let shape = |kind: Kind, variables, elements| {
             // Products of matrices are all that is over the Galois ring of 64 bits: there is no first fold.
-            let first = kind != Kind::Words;
+            let first = kind != Kind::Matrices;
             let inner = matches!(kind, Kind::Bits | Kind::Wide);
-            let (blocks, lifted) = (folds(kind, elements), kind == Kind::Lifted);
+            let (blocks, lifted) = (folds(kind, elements), kind == Kind::Words);
             let folds = Folds { variables, first, inner, elements, blocks, lifted };
             let mut shape = Shape::default();
             let place = Kind::ALL.into_iter().zip(&mut shape.folds).find(|(k, _)| *k == kind);
@@ -258,9 +258,9 @@ mod tests {
                 assert!(wide < (-47f64).exp2(), "{n} wide elements: 2^{}", wide.log2());
                 let bits = shape(Kind::Bits, 8, 16 * n).error();
                 assert!(bits < (-52f64).exp2(), "{n} elements over bits: 2^{}", bits.log2());
-                let lifted = shape(Kind::Lifted, 5, n).error();
+                let lifted = shape(Kind::Words, 5, n).error();
                 assert!(lifted < (-51f64).exp2(), "{n} lifted elements: 2^{}", lifted.log2());
-                let all = shape(Kind::Words, 7, n).error() + bits + lifted;
+                let all = shape(Kind::Matrices, 7, n).error() + bits + lifted;
                 assert!(4.0 * all < (-45f64).exp2(), "four proofs of {n} elements");
             }
         }

@@ -7,6 +7,9 @@ use crate::{Hold, Op, ValueId};
 /// Products that are added up to one word before it is exchanged, at most: each place in a sum is a column of its own.
 const MOST_POOLED: usize = 1 << 10;
 
+/// Why what is added or multiplied has no statement.
+const NOT_SHARED: &str = "neither a replicated value nor a mask";
+
 impl BarrierSearch<'_> {
     /// What a reshared value is made of.
     pub(super) fn additive(&self, z: ValueId) -> Result<Claim, &'static str> {
@@ -62,14 +65,14 @@ impl BarrierSearch<'_> {
     }
 
     /// What is input of what owners know of a sum of three words that is cut between so many groups.
-    pub(super) fn input_of(&self, z: ValueId, groups: u32) -> Option<ValueId> {
-        self.input.get(self.own.get(&(z, groups))?).copied()
+    pub(super) fn input_of_words(&self, z: ValueId, groups: u32) -> Option<ValueId> {
+        self.input_of.get(self.words_of_owners.get(&(z, groups))?).copied()
     }
 
     /// Of a product of matrices what its owners input, and what the others open to each other.
-    pub(super) fn parted(&self, others: ValueId) -> Result<Claim, &'static str> {
+    pub(super) fn parted_claim(&self, others: ValueId) -> Result<Claim, &'static str> {
         let Some(z) = self.others(others) else { return Err("no word of a sum") };
-        let Some(input) = self.input_of(z, self.circuit.ty(others).groups) else {
+        let Some(input) = self.input_of_words(z, self.circuit.ty(others).groups) else {
             return Err("words of a sum of which the owner inputs nothing");
         };
         let claim = self.matrices(z, Some(Parted { others, input }));
@@ -83,7 +86,9 @@ impl BarrierSearch<'_> {
     pub(super) fn is_parted(&self, a: ValueId, out: Option<ValueId>) -> bool {
         let Some(&(Op::Own(z) | Op::OwnOf(z, _))) = self.op(a) else { return false };
         let groups = self.circuit.ty(a).groups;
-        self.is_word(a) && self.parted.contains(&(z, groups)) && self.input_of(z, groups) == out
+        self.is_word(a)
+            && self.split_sums.contains(&(z, groups))
+            && self.input_of_words(z, groups) == out
     }
 
     /// Whether it is what owners know of a sum of three words.
@@ -115,18 +120,17 @@ impl BarrierSearch<'_> {
                 Some(Op::Add(x, y)) => left.extend([*y, *x]),
                 Some(Op::AsAdd2(x) | Op::AsAdd2Of(x, _)) => match self.shared(*x) {
                     Some((x, mask)) => plus.push((x, mask)),
-                    None => return Err("a sum with what no three parties hold"),
+                    None => return Err(NOT_SHARED),
                 },
                 Some(Op::Mul(x, y)) => match (self.op(*x), self.factor(*y)) {
-                    (Some(Op::AsAdd2(z) | Op::AsAdd2Of(z, _)), Some(y)) if same(*x) && alike(y) => {
-                        let x = z;
-                        let Some((x, mask)) = self.shared(*x) else {
-                            return Err("a product of what no three parties hold");
-                        };
+                    (Some(Op::AsAdd2(v) | Op::AsAdd2Of(v, _)), Some(y)) if same(*x) && alike(y) => {
+                        let (x, mask) = self.shared(*v).ok_or(NOT_SHARED)?;
                         terms.push(Term { x, y, dup: true, mask });
                     }
                     _ => {
-                        return Err("a product of other than replicated values with what two know");
+                        return Err(
+                            "a product whose factors are not a replicated value and what two parties know",
+                        );
                     }
                 },
                 _ => {

@@ -13,7 +13,7 @@ use crate::analysis::interval::{between, hull, size};
 use crate::analysis::privacy::Privacy;
 use crate::analysis::ranges::Ranges;
 use crate::analysis::zeros::vanishes;
-use crate::graph::{Function, Graph, NodeId, Op, domain};
+use crate::graph::{Function, Giver, Graph, Input, NodeId, Op, domain};
 use crate::pipeline::Compiled;
 use crate::types::Elem;
 
@@ -126,6 +126,13 @@ pub struct SaturationRow {
     pub times: u64,
 }
 
+impl SaturationRow {
+    /// Whether both say the same of a line, however often.
+    fn is_like(&self, other: &SaturationRow) -> bool {
+        (self.line, &self.function, &self.what) == (other.line, &other.function, &other.what)
+    }
+}
+
 /// A step whose values are cut.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CutRow {
@@ -210,40 +217,34 @@ impl Certificate {
     }
 }
 
-/// Functions that saturate, and values that loops keep in a range.
+/// Functions that saturate, and values that loops and states keep in a range, in the order of the program.
 fn saturations(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<SaturationRow> {
     let g = &c.optimised;
     let mut rows: Vec<SaturationRow> = Vec::new();
     for id in g.ids() {
         let line = line_of(g.node(id).site);
         if let Some(what) = saturates(g, &c.ranges, id) {
-            let function = g.op(id).name();
-            let same = |r: &&mut SaturationRow| {
-                (r.line, r.function.as_str(), r.what.as_str()) == (line, function, what.as_str())
-            };
-            match rows.iter_mut().find(same) {
-                Some(row) => row.times += 1,
-                None => {
-                    rows.push(SaturationRow { line, function: function.into(), what, times: 1 });
-                }
+            let row = SaturationRow { line, function: g.op(id).name().into(), what, times: 1 };
+            match rows.iter_mut().find(|r| r.is_like(&row)) {
+                Some(same) => same.times += 1,
+                None => rows.push(row),
             }
         }
         // Once for all steps.
-        if *g.op(id) == Op::Select
-            && let Some((name, (lo, hi))) = g.site(id).keeps()
-        {
-            let state = |i: &crate::graph::Input| {
-                i.name == name && matches!(i.from, crate::graph::Giver::State(_))
-            };
-            let kept = if g.inputs.iter().any(state) { "where it is stored" } else { "in a loop" };
-            let what = format!("{kept}, kept in {lo}..{hi}");
-            let row = SaturationRow { line, function: format!("`{name}`"), what, times: 1 };
-            if !rows.contains(&row) {
-                rows.push(row);
-            }
+        if let Some(row) = kept_in_range(g, id, line).filter(|row| !rows.contains(row)) {
+            rows.push(row);
         }
     }
     rows
+}
+
+/// The row of a value that a loop or a state keeps in a range.
+fn kept_in_range(g: &Graph, id: NodeId, line: u32) -> Option<SaturationRow> {
+    let (name, (lo, hi)) = g.site(id).keeps().filter(|_| *g.op(id) == Op::Select)?;
+    let state = |i: &Input| i.name == name && matches!(i.from, Giver::State(_));
+    let kept = if g.inputs.iter().any(state) { "where it is stored" } else { "in a loop" };
+    let what = format!("{kept}, kept in {lo}..{hi}");
+    Some(SaturationRow { line, function: format!("`{name}`"), what, times: 1 })
 }
 
 /// The cuts that the stated errors rest on, once for all of the same step.
@@ -263,7 +264,7 @@ fn cut_rows(c: &Compiled, assumed: &[NodeId], line_of: &dyn Fn(u32) -> u32) -> V
 }
 
 fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
-    let row = |(input, guard): (&crate::graph::Input, &Guard)| {
+    let row = |(input, guard): (&Input, &Guard)| {
         let unit = 1.0 / g.input_scale(input);
         let bound = guard::bound(g, input, guard);
         let (lo, hi) = (bound.range.0 * unit, bound.range.1 * unit);

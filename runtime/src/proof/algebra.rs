@@ -5,6 +5,7 @@ use rand_core::{Rng, SeedableRng};
 use slvr_circuit::proof::Kind;
 use slvr_ring::galois::{self, Scalar};
 use slvr_ring::{Word, gf64};
+use std::any::{Any, TypeId};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
@@ -232,7 +233,7 @@ impl Algebra for OverBits {
 pub struct OverWords<T = u64>(PhantomData<T>);
 
 impl<T: Scalar> Algebra for OverWords<T> {
-    const KIND: Kind = if T::BITS > 64 { Kind::Wide } else { Kind::Words };
+    const KIND: Kind = if T::BITS > 64 { Kind::Wide } else { Kind::Matrices };
     const SPREAD: usize = 1;
     type E = galois::Element<T>;
     type V = galois::Vector<T>;
@@ -363,19 +364,24 @@ pub fn lagrange<A: Algebra>(n: usize, x: &A::E) -> Vec<A::E> {
 /// By what the blocks of the first fold are multiplied where the variables are x: block b counts as it is where they are
 /// the bits of b, the highest bit the first variable.
 pub fn weights<A: Algebra>(x: &[A::E]) -> Vec<A::E> {
-    tensor::<A, 2>(x, |x| [A::sub(&A::one(), x), *x])
+    tensor(x, A::one(), |x| [A::sub(&A::one(), x), *x], A::mul)
 }
 
 /// By what the values on the grid are multiplied: a polynomial of degree 2 is q(0) (1 - x) + q(1) x + q(high) (x^2 - x).
 pub fn grid_weights<A: Algebra>(x: &[A::E]) -> Vec<A::E> {
-    tensor::<A, 3>(x, |x| [A::sub(&A::one(), x), *x, A::sub(&A::mul(x, x), x)])
+    tensor(x, A::one(), |x| [A::sub(&A::one(), x), *x, A::sub(&A::mul(x, x), x)], A::mul)
 }
 
 /// All products of one of the factors of each variable, those of the first one in the highest place.
-fn tensor<A: Algebra, const N: usize>(x: &[A::E], of: impl Fn(&A::E) -> [A::E; N]) -> Vec<A::E> {
-    x.iter().fold(vec![A::one()], |all, x| {
+pub(super) fn tensor<X, W, const N: usize>(
+    x: &[X],
+    one: W,
+    of: impl Fn(&X) -> [W; N],
+    mul: impl Fn(&W, &W) -> W,
+) -> Vec<W> {
+    x.iter().fold(vec![one], |all, x| {
         let some = of(x);
-        all.iter().flat_map(|a| some.each_ref().map(|b| A::mul(a, b))).collect()
+        all.iter().flat_map(|a| some.each_ref().map(|b| mul(a, b))).collect()
     })
 }
 
@@ -396,11 +402,10 @@ enum Table {
 
 /// A table for n points, which is made once.
 fn known<A: Algebra>(table: Table, n: usize, make: &dyn Fn() -> Vec<A::E>) -> Arc<Vec<A::E>> {
-    /// Which, bits of the words, and how many points.
-    type Key = (Table, u32, usize);
-    static KNOWN: Mutex<BTreeMap<Key, Arc<dyn std::any::Any + Send + Sync>>> =
-        Mutex::new(BTreeMap::new());
-    let key = (table, A::KIND.ring(), n);
+    /// Which, of what elements, and how many points.
+    type Key = (Table, TypeId, usize);
+    static KNOWN: Mutex<BTreeMap<Key, Arc<dyn Any + Send + Sync>>> = Mutex::new(BTreeMap::new());
+    let key = (table, TypeId::of::<A::E>(), n);
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = known().get(&key).cloned().and_then(|x| x.downcast().ok()) {
         return found;

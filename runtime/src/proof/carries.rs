@@ -2,7 +2,7 @@
 
 use super::chunk::Chunk;
 use super::statements::{View, planes, shard};
-use slvr_circuit::proof::{Barrier, Carries, Cut, Form, Sent, Statement, code_bits};
+use slvr_circuit::proof::{Barrier, Carries, Cut, Sent, SentAs, Statement, code_bits};
 use slvr_ring::{Data, Planes};
 use std::collections::BTreeMap;
 
@@ -59,17 +59,17 @@ impl View<'_> {
     fn found(&self, s: &Statement, sent: &Sent<'_>) -> Planes {
         let mut found = self.bits_with(s, sent.bits, false);
         let own = self.own(s.cut(s.out));
-        match sent.how {
-            Form::Thermometer(blocks) => {
+        match sent.sent_as {
+            SentAs::Thermometer(blocks) => {
                 let (mut found, code) = (planes(found), planes(own));
                 for (place, some) in code_bits(blocks).iter().enumerate() {
                     Self::add_planes(found.plane_mut(place), &code, some);
                 }
                 return found;
             }
-            Form::Bits => found.add_assign(&own),
+            SentAs::Bits => found.add_assign(&own),
             // A word is the sum of two whose lowest bits add up to its own.
-            Form::Word => found.add_assign(&own.to_bits(0, 1)),
+            SentAs::Word => found.add_assign(&own.to_bits(0, 1)),
         }
         planes(found)
     }

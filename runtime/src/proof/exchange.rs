@@ -6,7 +6,7 @@ use super::pooling::Reading;
 use super::statements::{Role, View, zip};
 use crate::share::prev;
 use slvr_circuit::ValueId;
-use slvr_circuit::proof::{Claim, Statement};
+use slvr_circuit::proof::{Claim, Statement, Term};
 use slvr_ring::Word;
 
 impl View<'_> {
@@ -22,28 +22,45 @@ impl View<'_> {
     pub(super) fn message<B: Word>(
         &self,
         s: &Statement,
-        part: Option<usize>,
+        shard: Option<usize>,
+        read: &Reading<'_, B>,
+        by: (impl Fn(B, B) -> B, impl Fn(B, B) -> B, impl Fn(B, B) -> B),
+    ) -> Vec<B> {
+        let Claim::Exchange { terms, plus, .. } = &s.claim else { unreachable!("an exchange") };
+        match self.exchanges(s, shard) {
+            true => self.received(s, (terms, plus), shard, read, by),
+            false => self.masking(s, plus, read, by.1),
+        }
+    }
+
+    /// The word that masks a message: what is in its place in the result, less what is added besides products.
+    fn masking<B: Word>(
+        &self,
+        s: &Statement,
+        plus: &[(ValueId, bool)],
+        read: &Reading<'_, B>,
+        sub: impl Fn(B, B) -> B,
+    ) -> Vec<B> {
+        let part = |x: ValueId| {
+            let (x, some) = self.source(x);
+            read.one((self.part(x), 0, some))
+        };
+        let mut sum = part(s.out).one().into_owned();
+        plus.iter().for_each(|(z, _)| take(&mut sum, &part(*z), &sub));
+        sum
+    }
+
+    /// The message that a verifier received: the sum of both, which is what it holds of the result, less its own.
+    fn received<B: Word>(
+        &self,
+        s: &Statement,
+        (terms, plus): (&[Term], &[(ValueId, bool)]),
+        shard: Option<usize>,
         read: &Reading<'_, B>,
         (add, sub, mul): (impl Fn(B, B) -> B, impl Fn(B, B) -> B, impl Fn(B, B) -> B),
     ) -> Vec<B> {
-        let Claim::Exchange { terms, plus, .. } = &s.claim else { unreachable!("an exchange") };
-        let less = |sum: &mut [B], x: &Column<'_, B>| {
-            Column::each([x], |at, [part]| {
-                sum[at..].iter_mut().zip(part).for_each(|(s, x)| *s = sub(*s, *x));
-            });
-        };
-        if !self.exchanges(s, part) {
-            let part = |x: ValueId| {
-                let (x, some) = self.source(x);
-                read.one((self.part(x), 0, some))
-            };
-            let mut sum = part(s.out).one().into_owned();
-            plus.iter().for_each(|(z, _)| less(&mut sum, &part(*z)));
-            return sum;
-        }
         // The component r + 2 is the first one at party r + 2, the second one at r + 1.
-        let second = part == Some(prev(self.me));
-        let shard = part;
+        let second = shard == Some(prev(self.me));
         let part = |x: ValueId, second: bool| {
             let (x, some) = self.source(x);
             let known = self.known(x, shard).map(|(x, gap)| (x, gap, some));
@@ -77,11 +94,18 @@ impl View<'_> {
             }
         }
         for &(z, mask) in plus {
-            less(&mut sum, &whole(z, !second));
+            take(&mut sum, &whole(z, !second), &sub);
             if !mask {
-                less(&mut sum, &whole(z, second));
+                take(&mut sum, &whole(z, second), &sub);
             }
         }
         sum
     }
+}
+
+/// Takes a column away.
+fn take<B: Word>(sum: &mut [B], x: &Column<'_, B>, sub: &impl Fn(B, B) -> B) {
+    Column::each([x], |at, [part]| {
+        sum[at..].iter_mut().zip(part).for_each(|(s, x)| *s = sub(*s, *x));
+    });
 }

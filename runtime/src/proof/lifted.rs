@@ -51,7 +51,7 @@ mod tests;
 
 pub use quotient::{Share, drawn, quotient, rest};
 
-use super::algebra::Draw;
+use super::algebra::{Draw, tensor};
 use super::chunk::Chunks;
 use super::coefficients::Coefficients;
 use slvr_circuit::proof::{Folds, corners};
@@ -276,24 +276,16 @@ impl Side {
         (0..self.variables()).map(|_| point()).collect()
     }
 
-    /// All products of one of the factors of each variable, those of the first one in the highest place.
-    fn tensor<const N: usize>(&self, x: &[u64], of: impl Fn(u64) -> [u64; N]) -> Vec<Weight> {
-        let p = self.prime();
-        x.iter().fold(vec![p.weight(1)], |all, x| {
-            let some = of(*x).map(|x| p.weight(x));
-            all.iter().flat_map(|a| some.map(|b| p.both(*a, b))).collect()
-        })
-    }
-
     /// Evaluates at a coin; a verifier also its share of the polynomial, from the second point on.
     pub fn fold(&mut self, coin: &[u64], share: Option<Vec<u64>>, chunks: &dyn Chunks<u64>) {
         let p = *self.prime();
+        let (weight, both) = (|x| p.weight(x), |a: &Weight, b: &Weight| p.both(*a, *b));
         if let Some(rest) = share {
-            let square = |x| p.sub(p.mul(x, x), x);
-            let at = self.tensor(coin, |x| [p.sub(1, x), x, square(x)]);
+            let on_grid = |&x: &u64| [p.sub(1, x), x, p.sub(p.mul(x, x), x)].map(weight);
+            let at = tensor(coin, p.weight(1), on_grid, both);
             self.sum = p.dot(&self.complete(rest), &at);
         }
-        let at = self.tensor(coin, |x| [p.sub(1, x), x]);
+        let at = tensor(coin, p.weight(1), |&x| [p.sub(1, x), x].map(weight), both);
         self.vector = if self.step == 1 {
             self.joined(chunks, &at)
         } else {

@@ -32,16 +32,14 @@ impl Window {
     pub fn new([c, h, w]: [usize; 3], k: usize, conv: &Conv) -> Option<Window> {
         let count = |len: usize| usize::try_from(conv.output(len as u64, k as u64)?).ok();
         let (oh, ow) = (count(h)?, count(w)?);
-        let size = |n: u64| usize::try_from(n).ok();
-        let (stride, pad, dilation) = (size(conv.stride)?, size(conv.pad)?, size(conv.dilation)?);
-        let groups = size(conv.groups)?;
+        let groups = usize::try_from(conv.groups).ok()?;
         // (window, entry, pixel) of all entries that lie in the image.
         let met = |len: usize, count: usize| -> Vec<(usize, usize, usize)> {
             (0..count)
                 .flat_map(|o| (0..k).map(move |e| (o, e)))
                 .filter_map(|(o, e)| {
-                    let pixel = (o * stride + e * dilation).checked_sub(pad)?;
-                    (pixel < len).then_some((o, e, pixel))
+                    let pixel = conv.read(o as u64, e as u64, len as u64)?;
+                    Some((o, e, pixel as usize))
                 })
                 .collect()
         };

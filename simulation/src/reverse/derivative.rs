@@ -1,21 +1,25 @@
 //! The derivative of every operation: one table.
 
-use super::layout::scatter;
 use super::order;
 use super::product;
-use super::value::{last, moved, plane};
+use super::value::{last, plane};
 use super::walk::{View, rows, strides, without, zip_back};
 use crate::number::Number;
+use slvr_compiler::graph::eval::{Run, moved};
 use slvr_compiler::graph::{Function, Op};
 use slvr_compiler::types::{Conv, domain};
 use std::ops::Range;
 
-/// Whether an operation has no derivative but 0, whatever its operands are: nothing goes back through it.
-pub(super) fn is_step(op: &Op) -> bool {
-    matches!(
-        op,
+/// The pattern of operations that have no derivative but 0, whatever their operands are: nothing goes back through
+/// them.
+macro_rules! step {
+    () => {
         Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ArgMax | Op::ArgMaxIs | Op::OneHot(_)
-    )
+    };
+}
+
+pub(super) fn is_step(op: &Op) -> bool {
+    matches!(op, step!())
 }
 
 /// Slots for the derivatives by the operands: `None` for an operand that needs none.
@@ -137,7 +141,7 @@ impl<'a, T: Number> Pass<'a, '_, T> {
         let dy = self.dy;
         if let Some(dx) = self.slot(0) {
             // The value exists, so every index is on its axis.
-            let _ = moved(op, self.args, self.to, &mut |run| scatter(dx, dy, run));
+            let _ = moved(op, self.args, self.to, |run| scatter(dx, dy, run));
         }
     }
 
@@ -167,11 +171,10 @@ pub(super) fn back<T: Number>(
 ) {
     let mut pass = Pass { args, dy, to, slots };
     match op {
-        // Nothing to pass on, and steps: 0 wherever they have a derivative.
+        // Nothing to pass on.
         Op::Input(_) | Op::Const(..) | Op::Draw(_) | Op::Pairs { .. } => {}
         Op::Places(_) | Op::Noise { .. } => {}
-        Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor => {}
-        Op::ArgMax | Op::ArgMaxIs | Op::OneHot(_) => {}
+        step!() => {}
 
         Op::Add => pass.pair(|d, _, _| (d, d)),
         Op::Sub => pass.pair(|d, _, _| (d, -d)),
@@ -219,5 +222,16 @@ pub(super) fn back<T: Number>(
             pass.moved(op);
         }
         Op::Concat(axis) => pass.concat(*axis),
+    }
+}
+
+/// Adds the derivative by a run of the result to that by the operand.
+fn scatter<T: Copy + std::ops::AddAssign>(dx: &mut [T], dy: &[T], (to, from, len, step): Run) {
+    match step {
+        1 => {
+            let pairs = dx[from..from + len].iter_mut().zip(&dy[to..to + len]);
+            pairs.for_each(|(x, y)| *x += *y);
+        }
+        _ => (0..len).for_each(|k| dx[from + k * step] += dy[to + k]),
     }
 }

@@ -7,10 +7,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `walk` | tensors walked in step, with axes of size 1 repeated |
-//! | `layout` | transposition, slices, gathering, and their transposes |
 //! | `product` | matrix products, convolution, pooling |
-//! | `order` | sorting, extrema |
-//! | `value` | the value of every operation |
+//! | `order` | where sorting and extrema take entries from |
+//! | `value` | the value of every operation: the compiler's, and faster kernels |
 //! | `derivative` | the derivative of every operation |
 //! | `tape` | the walk over a graph |
 //! | `again` | the walk again, where inputs of some members have changed |
@@ -20,7 +19,6 @@
 
 mod again;
 mod derivative;
-mod layout;
 mod order;
 mod product;
 mod tape;

@@ -1,9 +1,7 @@
 //! Tensors walked in step, as the compiler's evaluation walks them, and what derivatives need beside it.
 
-pub(super) use slvr_compiler::graph::eval::walk::{Walk, aligned, lines, strides, zip};
-
-/// A tensor: its entries and its shape.
-pub(super) type View<'a, T> = (&'a [T], &'a [usize]);
+pub(super) use slvr_compiler::graph::eval::View;
+pub(super) use slvr_compiler::graph::eval::walk::{Walk, aligned, lines, strides};
 
 /// The strides of a result from which some axes have disappeared, 0 along those.
 pub(super) fn without(shape: &[usize], axes: &[u64]) -> Vec<usize> {

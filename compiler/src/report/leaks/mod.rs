@@ -20,6 +20,7 @@ mod flow;
 mod rounds;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod together;
 mod warn;
 
@@ -149,25 +150,10 @@ fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
         out.extend(together::warnings(graph, flows, *to, &single, line));
         out.extend(single.into_iter().map(|(_, w)| w));
     }
-    // The same of another member, or of the next round.
-    let several = |w: &[View]| {
-        let names = |v: &View| v.graph.outputs.iter().map(|o| o.name.clone()).collect::<Vec<_>>();
-        w.windows(2).any(|w| w[0].set == w[1].set)
-            || w.iter().map(names).any(|mut n| {
-                let all = n.len();
-                n.sort();
-                n.dedup();
-                n.len() < all
-            })
-    };
-    let repeats = several(views);
+    // What holds of another member or in the next round as well is said once. One view without rounds says nothing
+    // twice.
     let mut said = BTreeSet::new();
-    out.retain(|w| {
-        let mut reveals = w.reveals.clone();
-        reveals.sort();
-        reveals.dedup();
-        !repeats || said.insert((reveals, w.kind))
-    });
+    out.retain(|w| said.insert((BTreeSet::from_iter(w.reveals.clone()), w.kind)));
     out.sort_by_key(|w| (w.level, w.line));
     out
 }

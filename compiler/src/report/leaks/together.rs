@@ -2,7 +2,7 @@
 
 use super::combinations::{Finding, Question, findings};
 use super::findings::{LeakKind, LeakWarning, Level};
-use super::flow::{Flow, Form};
+use super::flow::{Dependence, Flow};
 use super::warn::{is_bits, member, names};
 use crate::analysis::layout::behind;
 use crate::graph::{Graph, Op};
@@ -33,7 +33,7 @@ pub(super) fn warnings(
 ) -> Vec<LeakWarning> {
     let form = |o: usize| &flows[graph.outputs[o].node.index()].form;
     let outputs: Vec<usize> = (0..graph.outputs.len())
-        .filter(|&o| graph.outputs[o].to == to && *form(o) != Form::Free)
+        .filter(|&o| graph.outputs[o].to == to && *form(o) != Dependence::Free)
         .collect();
     let warned = single.iter().filter(|(_, w)| w.level == Level::Warning);
     let flagged = warned.map(|(o, _)| *o).collect();
@@ -63,7 +63,7 @@ impl Reveals<'_> {
         let mut told = self.flagged.clone();
         told.extend(found.iter().flat_map(|f| &f.outputs));
         // Differences of clients are of several clients each, and put these in order.
-        let apart = |f: &Flow| f.form == Form::Linear && f.side_by_side();
+        let apart = |f: &Flow| f.form == Dependence::Linear && f.side_by_side();
         let beside =
             self.outputs.iter().copied().filter(|o| apart(self.flow(*o)) && !told.contains(o));
         out.extend(beside.map(|o| self.beside(o)));
@@ -148,13 +148,15 @@ impl Reveals<'_> {
         let (x, y) = (self.flow(a), self.flow(b));
         let shape = |o: usize| self.graph.shape(self.graph.outputs[o].node);
         let kept = |f: &Flow| match &f.form {
-            Form::Masked(m) => m.bit && m.each && m.ones.most.saturating_add(1) >= f.clients(),
-            Form::Free | Form::Linear | Form::Other(_) => false,
+            Dependence::Masked(m) => {
+                m.bit && m.each && m.ones.most.saturating_add(1) >= f.clients()
+            }
+            Dependence::Free | Dependence::Linear | Dependence::Other(_) => false,
         };
         shape(a) == shape(b)
             && x.clients() > 1
             && kept(x)
-            && (y.form == Form::Linear || kept(y))
+            && (y.form == Dependence::Linear || kept(y))
             && !x.inputs.is_disjoint(&y.inputs)
     }
 

@@ -1,8 +1,9 @@
 //! From flows to words: what a reveal is, and what is to be said against it.
 
 use super::findings::{LeakKind, LeakWarning};
-use super::flow::{Flow, Form, Mask, Ranks};
+use super::flow::{Dependence, Flow, Mask, Ranks};
 use super::rounds;
+use super::texts::{self, Said};
 use crate::analysis::layout::behind;
 use crate::graph::{Graph, NodeId, Op, Output};
 use std::collections::BTreeSet;
@@ -46,9 +47,9 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
         n => format!("up to {n} clients"),
     };
     Some(match &f.form {
-        Form::Free => return None,
-        Form::Linear => format!("each entry is a linear function of {of} of {clients}"),
-        Form::Masked(m) => {
+        Dependence::Free => return None,
+        Dependence::Linear => format!("each entry is a linear function of {of} of {clients}"),
+        Dependence::Masked(m) => {
             let ones = match m.ones {
                 _ if !m.bit => ", weighted by secrets".into(),
                 o if o.least == o.most => format!(", exactly {} of which count", o.most),
@@ -59,7 +60,7 @@ pub(super) fn describe(graph: &Graph, f: &Flow) -> Option<String> {
             let what = if m.computed { "values" } else { "inputs" };
             format!("each entry adds up {what} of {clients}{ones}; it depends on {of}")
         }
-        Form::Other(_) => format!("computed from {of}"),
+        Dependence::Other(_) => format!("computed from {of}"),
     })
 }
 
@@ -97,80 +98,27 @@ fn part(
     warn: &mut dyn FnMut(LeakKind, String, &str),
 ) {
     let f = &flows[node.index()];
-    let (of, one) = (names(graph, &f.inputs), one_client(graph, f));
-    match &f.form {
-        Form::Free => {}
-        Form::Linear if f.clients() <= 1 => warn(
-            LeakKind::Determined,
-            format!(
-                "every entry is a linear function of {of} of {one}, with public \
-                 coefficients and no sum over clients: the receiver gets equations in that \
-                 client's input alone, and the input itself where they are as many as its entries"
-            ),
-            "reveal a sum over at least two clients",
-        ),
-        Form::Linear => {}
-        Form::Masked(m) => masked(counted(graph, f), m, &of, "it", warn),
-        Form::Other(_) if is_bits(f) => bits(graph, flows, (node, to), f, &of, warn),
-        Form::Other(_) if f.one_by_order() => warn(
-            LeakKind::OrderStatistic,
-            format!(
-                "taking entries in ascending order over clients gives exactly one client's value, \
-                 computed from {of}; the receiver is not told whose, but may recognise it"
-            ),
-            "a mean of several middle entries (`trimmed_mean`) blurs it; otherwise accept it",
-        ),
-        Form::Other(_) if f.ranks == Ranks::Chosen => warn(
-            LeakKind::Order,
-            format!(
-                "it is one of several public numbers, chosen by bits of single clients that are computed \
-                 from {of}, another number by another client's: which one it is says whose bit it was, \
-                 such as which client has the largest value, or is the last beyond a threshold"
-            ),
-            "keep the choice secret and reveal a sum over those that it selects",
-        ),
-        Form::Other(_) if f.ranks > Ranks::No => warn(
-            LeakKind::Order,
-            format!(
-                "it is found by comparing clients with one another, by what is computed from {of}: \
-                 the receiver learns which client has the largest value, or which place one has"
-            ),
-            "keep the order secret and reveal a sum over those that it selects",
-        ),
-        Form::Other(_) if f.per_client() && f.clients() <= 1 => warn(
-            LeakKind::PerClient,
-            format!(
-                "every entry is computed from {of} of {one} alone, and from what the receiver knows: \
-                 with enough entries it may determine that input"
-            ),
-            "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
-        ),
-        Form::Other(_) if f.side_by_side() => warn(
-            LeakKind::PerClient,
-            format!(
-                "there is an entry for each client, computed from {of}: the receiver can tell \
-                 clients apart by it, and who is first, even if others' inputs take part in it"
-            ),
-            "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret",
-        ),
-        Form::Other(None) => {}
-        Form::Other(Some(m)) => {
-            let n = counted(graph, f);
-            if n >= 2 {
-                masked(n, m, &of, "it is computed from what", warn);
-            }
+    let (of, one) = (&names(graph, &f.inputs), &one_client(graph, f));
+    let said = match &f.form {
+        Dependence::Free => None,
+        Dependence::Linear => (f.clients() <= 1).then(|| texts::equations(of, one)),
+        Dependence::Masked(m) => masked(counted(graph, f), m, of, false),
+        Dependence::Other(_) if is_bits(f) => {
+            bits(graph, flows, (node, to), f, of, warn);
+            None
         }
-    }
-    if f.divided {
-        warn(
-            LeakKind::SecretDivisor,
-            "a sum over clients is divided by a secret. The quotient is rounded before it is opened, \
-             so that the divisor does not show in its low bits; yet where the sum is known to be a \
-             multiple of something (integers, zeros, equal inputs) the receiver can tell the divisor, \
-             such as how many clients were kept"
-                .into(),
-            "divide by a public number (then the count stays secret), or reveal the count and say so",
-        );
+        Dependence::Other(_) if f.one_by_order() => Some(texts::by_order(of)),
+        Dependence::Other(_) if f.ranks == Ranks::Chosen => Some(texts::chosen(of)),
+        Dependence::Other(_) if f.ranks > Ranks::No => Some(texts::compared(of)),
+        Dependence::Other(_) if f.per_client() && f.clients() <= 1 => Some(texts::of_one(of, one)),
+        Dependence::Other(_) if f.side_by_side() => Some(texts::side_by_side(of)),
+        Dependence::Other(m) => {
+            let n = counted(graph, f);
+            m.as_ref().filter(|_| n >= 2).and_then(|m| masked(n, m, of, true))
+        }
+    };
+    for (kind, why, help) in said.into_iter().chain(f.divided.then(texts::divided)) {
+        warn(kind, why, help);
     }
 }
 
@@ -196,7 +144,7 @@ pub(super) fn parts(graph: &Graph, node: NodeId) -> Vec<NodeId> {
 
 /// Bits of single clients, and not of sums over clients.
 pub(super) fn is_bits(f: &Flow) -> bool {
-    matches!(f.form, Form::Other(_)) && f.is_bits() && (f.per_client() || f.ranks > Ranks::No)
+    matches!(f.form, Dependence::Other(_)) && f.is_bits() && (f.per_client() || f.ranks > Ranks::No)
 }
 
 /// Bits of clients: those that select what another reveal adds up are what a check is for.
@@ -244,76 +192,20 @@ fn bits(
 fn selects(graph: &Graph, flows: &[Flow], node: NodeId, to: u32) -> bool {
     let moved = |op: &Op| op.is_layout() || *op == Op::ToInt;
     let bits = behind(graph, node, moved);
-    let is_masked = |o: &&Output| matches!(flows[o.node.index()].form, Form::Masked(_));
+    let is_masked = |o: &&Output| matches!(flows[o.node.index()].form, Dependence::Masked(_));
     let to_same = graph.outputs.iter().filter(|o| o.to == to);
     let sums: BTreeSet<NodeId> = to_same.filter(is_masked).map(|o| o.node).collect();
     graph.ancestors_of(|id| sums.contains(&id))[bits.index()]
 }
 
-fn masked(n: u64, m: &Mask, of: &str, it: &str, warn: &mut dyn FnMut(LeakKind, String, &str)) {
-    if n <= 1 {
-        let factor = if m.bit { "a secret bit" } else { "a secret number" };
-        return warn(
-            LeakKind::PerClient,
-            format!(
-                "every entry is one client's input times {factor}, with no sum over clients (it depends \
-                 on {of}): where the factor is not 0 the receiver sees that client's input, up to a scale"
-            ),
-            "reveal the sum over clients",
-        );
-    }
-    if !m.each && m.alone {
-        return warn(
-            LeakKind::Selection,
-            format!(
-                "a sum over clients is multiplied by what one client's inputs decide (it depends on {of}): \
-                 whether it is 0 says so of that client"
-            ),
-            "leave the factor out, or let it follow from all clients",
-        );
-    }
-    if !m.each {
-        return;
-    }
-    let (what, one) = if m.computed { ("values", "value") } else { ("inputs", "input") };
+/// Of a sum over clients behind secret factors; `indirect` where the value is only computed from such a sum.
+fn masked(n: u64, m: &Mask, of: &str, indirect: bool) -> Option<Said> {
     match m.ones {
-        o if o.most <= 1 => warn(
-            LeakKind::OneClient,
-            format!(
-                "at most one of {n} secret bits is 1, so this sum is one client's {one} as it is (it \
-                 depends on {of}); the receiver is not told whose, but may recognise it"
-            ),
-            "if the check means to pick one client, say so to the clients; otherwise sum several \
-             (`top_k[k]` with k of at least 2)",
-        ),
-        o if o.least >= 2 && m.bit => {}
-        o if m.bit => {
-            let most =
-                if o.most < n { format!(" (at most {} are)", o.most) } else { String::new() };
-            let none = if m.zero { "zeros" } else { "what is public" };
-            warn(
-                LeakKind::MaskedSum,
-                format!(
-                    "{it} adds up the {what} of those of {n} clients whose secret bit is 1, and nothing \
-                     keeps the number of such bits at two or more{most}: if one client passes, the \
-                     reveal is its {one}, up to the public divisor; if none does, it is {none}. The \
-                     receiver is not told how many passed, but zeros and outliers say something. An \
-                     attacker who makes others fail, or whose own inputs pass and are known to it, can \
-                     bring this about"
-                ),
-                "accept it and tell the clients; or select a fixed number by rank only (`top_k[k]` \
-                 with k of at least 2 always sums exactly k); or make the sum zero unless enough pass: \
-                 `keep[i] && sum(keep) >= least` in place of `keep[i]`",
-            );
-        }
-        _ => warn(
-            LeakKind::MaskedSum,
-            format!(
-                "{it} adds up the {what} of {n} clients, each times a secret weight: if all weights but \
-                 one are 0, or nearly so, the reveal is one client's {one}, up to a scale"
-            ),
-            "accept it and tell the clients, or bound the weights from below and above so that at least \
-             two always count",
-        ),
+        _ if n <= 1 => Some(texts::hidden_by_a_factor(m, of)),
+        _ if !m.each => m.alone.then(|| texts::decided_by_one(of)),
+        o if o.most <= 1 => Some(texts::exactly_one(n, m, of)),
+        o if o.least >= 2 && m.bit => None,
+        _ if m.bit => Some(texts::few_may_pass(n, m, indirect)),
+        _ => Some(texts::weights(n, m, indirect)),
     }
 }

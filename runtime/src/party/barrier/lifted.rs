@@ -6,7 +6,7 @@ use crate::proof::chunk::{Chunk, Chunks};
 use crate::proof::coefficients::Coefficients;
 use crate::proof::lifted::{self, Binary, Share, Side};
 use crate::proof::statements::{Component, View};
-use slvr_circuit::proof::{ELEMENT_LIFTED, Folds, HASH, Kind, LIFT_WORDS};
+use slvr_circuit::proof::{ELEMENT_WORDS, Folds, HASH, Kind, LIFT_WORDS};
 use std::sync::Arc;
 
 const MAKE: Make<u64> = |view, item| view.over_words(item);
@@ -44,7 +44,7 @@ impl Chunks<u64> for Added<'_> {
 }
 
 fn draw(seed: &[u8; HASH]) -> Draw {
-    drawn(Kind::Lifted, seed)
+    drawn(Kind::Words, seed)
 }
 
 /// Appends elements, or words.
@@ -58,7 +58,7 @@ impl Lifted {
         let scope = start.scope;
         // A prover's two sides have the same coefficients.
         let coefficients = |role: usize| {
-            let [counts, long] = scope.chunks(role, Kind::Lifted, (folds, MAKE)).counts();
+            let [counts, long] = scope.chunks(role, Kind::Words, (folds, MAKE)).counts();
             lifted::coefficients(folds, [&counts, &long], &mut draw(start.seeds[role]))
         };
         let [mine, before, after] = [0, 2, 3].map(coefficients);
@@ -73,7 +73,7 @@ impl Lifted {
     }
 
     fn chunks<'a>(&self, scope: &'a Scope<'_>, role: usize) -> Seen<'a, u64> {
-        scope.chunks(role, Kind::Lifted, (&self.folds, MAKE))
+        scope.chunks(role, Kind::Words, (&self.folds, MAKE))
     }
 
     /// The chunks of a verifier with their sums, for what reads them.
@@ -85,7 +85,7 @@ impl Lifted {
     ) -> R {
         let stream = scope.stream(role);
         let view = scope.view(role, true, &stream);
-        read(&Seen::new(view, scope.barrier, Kind::Lifted, (&self.folds, MAKE)))
+        read(&Seen::new(view, scope.barrier, Kind::Words, (&self.folds, MAKE)))
     }
 
     /// The coefficients of the quotient, as P.
@@ -93,7 +93,7 @@ impl Lifted {
         let [a, b] = [0, 1].map(|role| self.chunks(scope, role));
         let [first, second] = [0, 1].map(|role| scope.stream(role));
         let view = scope.view(1, true, &second);
-        let seen = Seen::new(view, scope.barrier, Kind::Lifted, (&self.folds, MAKE));
+        let seen = Seen::new(view, scope.barrier, Kind::Words, (&self.folds, MAKE));
         let added = Added { seen, first: scope.view(0, true, &first) };
         lifted::quotient(&self.coefficients, [&a, &b], &added)
     }
@@ -141,11 +141,11 @@ impl OfKind for Lifted {
         if self.after.is_done() {
             return true;
         }
-        let Some((mine, rest)) = got.split_at_checked(self.after.sent() * ELEMENT_LIFTED) else {
+        let Some((mine, rest)) = got.split_at_checked(self.after.sent() * ELEMENT_WORDS) else {
             return false;
         };
         *got = rest;
-        let (words, _) = mine.as_chunks::<ELEMENT_LIFTED>();
+        let (words, _) = mine.as_chunks::<ELEMENT_WORDS>();
         let mut coin = draw(coin);
         if self.after.lifts() {
             let words: Vec<u64> = words.iter().map(|x| u64::from_le_bytes(*x)).collect();
@@ -188,10 +188,10 @@ impl OfKind for Lifted {
     }
 
     fn accepts(&self, got: &mut &[u8]) -> bool {
-        let Some((mine, rest)) = got.split_at_checked(2 * ELEMENT_LIFTED) else { return false };
+        let Some((mine, rest)) = got.split_at_checked(2 * ELEMENT_WORDS) else { return false };
         *got = rest;
         let p = self.after.prime();
-        let (words, _) = mine.as_chunks::<ELEMENT_LIFTED>();
+        let (words, _) = mine.as_chunks::<ELEMENT_WORDS>();
         match words {
             [u, s1] => match (p.get(*u), p.get(*s1)) {
                 (Some(u), Some(s1)) => lifted::accepts(p, self.after.end(), (u, s1)),

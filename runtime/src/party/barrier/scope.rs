@@ -15,10 +15,10 @@ use std::ops::Range;
 /// What the parties draw for the statements of a kind.
 pub(super) fn drawn(kind: Kind, seed: &[u8; HASH]) -> Draw {
     let purpose = match kind {
-        Kind::Words => "slvr 2026 proof over words",
+        Kind::Matrices => "slvr 2026 proof over words",
         Kind::Bits => "slvr 2026 proof over bits",
         Kind::Wide => "slvr 2026 proof over wide words",
-        Kind::Lifted => "slvr 2026 proof over lifted words",
+        Kind::Words => "slvr 2026 proof over lifted words",
     };
     Draw::new(seed, purpose)
 }

@@ -209,7 +209,7 @@ impl Start<'_> {
         let of = |(kind, folds): (Kind, &Option<Folds>)| -> Option<Box<dyn OfKind>> {
             let folds = folds.as_ref()?;
             Some(match kind {
-                Kind::Words => {
+                Kind::Matrices => {
                     let long = |v: &View<'_>, seed: &_| long(self.scope.barrier, v, seed);
                     Box::new(self.sides::<OverWords>(folds, |v, i| v.over_words(i), &long))
                 }
@@ -221,7 +221,7 @@ impl Start<'_> {
                     let make: Make<u128> = |v, i| v.over_words(i).raised(v.first());
                     Box::new(self.sides::<OverWords<u128>>(folds, make, &none::<OverWords<u128>>))
                 }
-                Kind::Lifted => Box::new(Lifted::new(self, folds)),
+                Kind::Words => Box::new(Lifted::new(self, folds)),
             })
         };
         Kind::ALL.into_iter().zip(&shape.folds).filter_map(of).collect()

@@ -105,7 +105,7 @@ impl Statements {
             u.len() * u.first().map_or(0, Vec::len).div_ceil(1 << variables)
         };
         let elements = self.terms.iter().map(each).sum();
-        let blocks = folds(Kind::Lifted, elements);
+        let blocks = folds(Kind::Words, elements);
         Folds { variables, first: true, inner: false, elements, blocks, lifted: true }
     }
 

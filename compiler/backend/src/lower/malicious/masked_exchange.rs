@@ -29,9 +29,9 @@ use slvr_circuit::proof::Inner;
 use slvr_circuit::{Hold, Instr, Op, Type, ValueId};
 use std::convert::Infallible;
 
-/// What a value of the draft is here.
+/// Who knows what of a value of the draft, and when.
 #[derive(Clone)]
-enum Form {
+enum Known {
     /// A value held in the same way.
     Plain(ValueId),
     /// A replicated value of which the owner knows a part ahead.
@@ -39,7 +39,7 @@ enum Form {
     /// A replicated value of which two parties know all.
     TwoParty(ValueId),
     /// What two parties are to exchange once it is added up, and what is added to it.
-    Deferred(ValueId, Option<Box<Form>>),
+    Deferred(ValueId, Option<Box<Known>>),
 }
 
 #[derive(Clone)]
@@ -58,7 +58,7 @@ pub fn masked(draft: Draft) -> Draft {
     let wanted = wanted(&draft.emit, shards);
     let deferrable = deferrable(&draft, shards);
     let state = Owners { shards, wanted, deferrable, products: vec![None; draft.emit.types.len()] };
-    let Ok(draft) = rewritten::<Form>(draft, state);
+    let Ok(draft) = rewritten::<Known>(draft, state);
     draft
 }
 
@@ -181,12 +181,12 @@ fn is_product(op: &Op, types: &[Type]) -> bool {
     }
 }
 
-impl rewrite::Rewritten for Form {
+impl rewrite::Rewritten for Known {
     type State = Owners;
     type Refused = Infallible;
 
-    fn held(value: ValueId) -> Form {
-        Form::Plain(value)
+    fn held(value: ValueId) -> Known {
+        Known::Plain(value)
     }
 
     fn instr(to: &mut Rewrite, instr: &Instr, types: &[Type]) -> Result<(), Infallible> {
@@ -220,7 +220,7 @@ impl rewrite::Rewritten for Form {
             let op = to.same(&instr.op);
             let op = to.state.shards.op(&op, &to.e.types);
             // Coins are drawn one by one.
-            Form::Plain(if op == Op::Coin { to.e.coin() } else { to.e.add(op) })
+            Known::Plain(if op == Op::Coin { to.e.coin() } else { to.e.add(op) })
         });
         to.set(out, form);
         Ok(())
@@ -228,13 +228,13 @@ impl rewrite::Rewritten for Form {
 
     fn value(to: &mut Rewrite, v: ValueId) -> ValueId {
         match to.form(v) {
-            Form::Plain(x) | Form::OwnerSplit(OwnerSplit { core: x, dup: None, .. }) => x,
-            Form::OwnerSplit(OwnerSplit { core, dup: Some(dup), .. }) => {
+            Known::Plain(x) | Known::OwnerSplit(OwnerSplit { core: x, dup: None, .. }) => x,
+            Known::OwnerSplit(OwnerSplit { core, dup: Some(dup), .. }) => {
                 let dup = to.e.add(Op::Trivial(dup));
                 to.e.add(Op::Add(core, dup))
             }
-            Form::TwoParty(dup) => to.e.add(Op::Trivial(dup)),
-            Form::Deferred(open, rest) => {
+            Known::TwoParty(dup) => to.e.add(Op::Trivial(dup)),
+            Known::Deferred(open, rest) => {
                 let form = to.exchange(open, rest);
                 to.set(v, form);
                 to.value(v)
@@ -243,16 +243,16 @@ impl rewrite::Rewritten for Form {
     }
 }
 
-type Rewrite = rewrite::Rewrite<Form>;
+type Rewrite = rewrite::Rewrite<Known>;
 
 impl Rewrite {
     /// A replicated value as a sum. What nobody knows ahead is its own core.
     fn owned(&mut self, v: ValueId) -> Option<OwnerSplit> {
         match self.form(v) {
-            Form::OwnerSplit(x) => Some(x),
-            Form::Plain(core) => Some(OwnerSplit { core, own: self.own(core), dup: None }),
-            Form::TwoParty(_) => None,
-            Form::Deferred(open, rest) => {
+            Known::OwnerSplit(x) => Some(x),
+            Known::Plain(core) => Some(OwnerSplit { core, own: self.own(core), dup: None }),
+            Known::TwoParty(_) => None,
+            Known::Deferred(open, rest) => {
                 let form = self.exchange(open, rest);
                 self.set(v, form);
                 self.owned(v)
@@ -261,29 +261,29 @@ impl Rewrite {
     }
 
     /// What two parties exchange, with what is added to it.
-    fn exchange(&mut self, open: ValueId, rest: Option<Box<Form>>) -> Form {
+    fn exchange(&mut self, open: ValueId, rest: Option<Box<Known>>) -> Known {
         let opened = self.open_masked(open);
-        Form::OwnerSplit(match rest.map(|rest| *rest) {
+        Known::OwnerSplit(match rest.map(|rest| *rest) {
             None => opened,
-            Some(Form::TwoParty(dup)) => OwnerSplit { dup: Some(dup), ..opened },
-            Some(Form::OwnerSplit(x)) => OwnerSplit {
+            Some(Known::TwoParty(dup)) => OwnerSplit { dup: Some(dup), ..opened },
+            Some(Known::OwnerSplit(x)) => OwnerSplit {
                 core: self.e.add(Op::Add(opened.core, x.core)),
                 own: self.e.add(Op::Add(opened.own, x.own)),
                 dup: x.dup,
             },
-            Some(Form::Plain(_) | Form::Deferred(..)) => unreachable!("what is added is a sum"),
+            Some(Known::Plain(_) | Known::Deferred(..)) => unreachable!("what is added is a sum"),
         })
     }
 
     /// An instruction on what is to be exchanged later, or that makes it.
-    fn deferred(&mut self, op: &Op, out: ValueId, types: &[Type]) -> Option<Form> {
-        let is_deferred = |to: &Rewrite, v: ValueId| matches!(to.form(v), Form::Deferred(..));
+    fn deferred(&mut self, op: &Op, out: ValueId, types: &[Type]) -> Option<Known> {
+        let is_deferred = |to: &Rewrite, v: ValueId| matches!(to.form(v), Known::Deferred(..));
         match *op {
             Op::ReshareTwo(x) if self.state.deferrable[out.index()] => {
-                Some(Form::Deferred(self.value(x), None))
+                Some(Known::Deferred(self.value(x), None))
             }
-            Op::Reshape(x, _) | Op::Sum { x, .. } if is_deferred(self, x) => {
-                let Form::Deferred(open, rest) = self.form(x) else { return None };
+            Op::Reshape(x, _) | Op::Sum { x, .. } => {
+                let Known::Deferred(open, rest) = self.form(x) else { return None };
                 let open = self.e.add(op.map(|_| open));
                 let rest = match rest {
                     Some(rest) => {
@@ -294,17 +294,17 @@ impl Rewrite {
                 };
                 Some(match op {
                     Op::Sum { .. } => self.exchange(open, rest),
-                    _ => Form::Deferred(open, rest),
+                    _ => Known::Deferred(open, rest),
                 })
             }
             Op::Add(x, y) if is_deferred(self, x) || is_deferred(self, y) => {
                 let mut all: Option<ValueId> = None;
                 let mut rests = Vec::new();
                 for v in [x, y] {
-                    let Form::Deferred(open, rest) = self.form(v) else {
+                    let Known::Deferred(open, rest) = self.form(v) else {
                         // What nobody knows ahead is its own core.
                         if let Some(owned) = self.owned(v) {
-                            self.set(v, Form::OwnerSplit(owned));
+                            self.set(v, Known::OwnerSplit(owned));
                         }
                         rests.push(v);
                         continue;
@@ -320,7 +320,7 @@ impl Rewrite {
                     [x] => Some(self.form(x)),
                     _ => None,
                 };
-                Some(Form::Deferred(all?, rest.map(Box::new)))
+                Some(Known::Deferred(all?, rest.map(Box::new)))
             }
             _ => None,
         }
@@ -338,18 +338,18 @@ impl Rewrite {
     }
 
     /// The form of a result whose part the owner knows ahead, or that two parties know.
-    fn form_of(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Form> {
+    fn form_of(&mut self, op: &Op, wanted: bool, types: &[Type]) -> Option<Known> {
         match *op {
             Op::Own(x) => match self.form(x) {
-                Form::OwnerSplit(x) => Some(Form::Plain(x.own)),
+                Known::OwnerSplit(x) => Some(Known::Plain(x.own)),
                 _ => None,
             },
             Op::Trivial(x) if types[x.index()].hold == Hold::Dup => {
-                Some(Form::TwoParty(self.value(x)))
+                Some(Known::TwoParty(self.value(x)))
             }
             Op::Input(x) => {
                 let own = self.value(x);
-                Some(Form::OwnerSplit(OwnerSplit {
+                Some(Known::OwnerSplit(OwnerSplit {
                     core: self.e.add(Op::Input(own)),
                     own,
                     dup: None,
@@ -357,10 +357,10 @@ impl Rewrite {
             }
             Op::ReshareTwo(x) if wanted && types[x.index()].groups == 0 => {
                 let x = self.value(x);
-                Some(Form::OwnerSplit(self.open_masked(x)))
+                Some(Known::OwnerSplit(self.open_masked(x)))
             }
             Op::Reshare(z) if wanted => {
-                Some(Form::OwnerSplit(match self.state.products[z.index()]? {
+                Some(Known::OwnerSplit(match self.state.products[z.index()]? {
                     Product::Elements(x, y) => self.product(x, y),
                     Product::Matrices => {
                         let z = self.value(z);
@@ -400,7 +400,7 @@ impl Rewrite {
                 false => (x, y, forms.1),
             };
             let rest = match form {
-                Form::TwoParty(dup) if self.is_cut_as_usual(dup) => {
+                Known::TwoParty(dup) if self.is_cut_as_usual(dup) => {
                     let x = self.cut(Op::AsAdd2(x));
                     self.e.add(Op::Mul(x, dup))
                 }
@@ -441,18 +441,18 @@ impl Rewrite {
         }
     }
 
-    fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Form> {
+    fn linear(&mut self, op: &Op, types: &[Type]) -> Option<Known> {
         match op {
             Op::Add(x, y) => Some(self.sum(*x, *y, false, types)),
             Op::Sub(x, y) => Some(self.sum(*x, *y, true, types)),
             Op::Offset(x, _) | Op::Not(x) => Some(match self.form(*x) {
-                Form::TwoParty(dup) => Form::TwoParty(self.e.add(op.map(|_| dup))),
-                Form::OwnerSplit(OwnerSplit { core, own, dup }) => {
+                Known::TwoParty(dup) => Known::TwoParty(self.e.add(op.map(|_| dup))),
+                Known::OwnerSplit(OwnerSplit { core, own, dup }) => {
                     let dup = dup.unwrap_or_else(|| self.zero(core));
                     let dup = self.e.add(op.map(|_| dup));
-                    Form::OwnerSplit(OwnerSplit { core, own, dup: Some(dup) })
+                    Known::OwnerSplit(OwnerSplit { core, own, dup: Some(dup) })
                 }
-                Form::Plain(_) | Form::Deferred(..) => return None,
+                Known::Plain(_) | Known::Deferred(..) => return None,
             }),
             Op::Stack(xs) => {
                 let all: Option<Vec<OwnerSplit>> = xs.iter().map(|&x| self.owned(x)).collect();
@@ -468,22 +468,22 @@ impl Rewrite {
                     let parts = all.iter().map(of).collect();
                     self.e.add(Op::Stack(parts))
                 });
-                Some(Form::OwnerSplit(OwnerSplit { core, own, dup }))
+                Some(Known::OwnerSplit(OwnerSplit { core, own, dup }))
             }
             _ => {
                 let [x] = op.operands()[..] else { return None };
                 let (form, e) = (self.form(x), &mut self.e);
                 let mut of = |v: ValueId| e.add(op.map(|_| v));
                 Some(match form {
-                    Form::TwoParty(dup) => Form::TwoParty(of(dup)),
-                    Form::OwnerSplit(OwnerSplit { core, own, dup }) => {
-                        Form::OwnerSplit(OwnerSplit {
+                    Known::TwoParty(dup) => Known::TwoParty(of(dup)),
+                    Known::OwnerSplit(OwnerSplit { core, own, dup }) => {
+                        Known::OwnerSplit(OwnerSplit {
                             core: of(core),
                             own: of(own),
                             dup: dup.map(of),
                         })
                     }
-                    Form::Plain(_) | Form::Deferred(..) => return None,
+                    Known::Plain(_) | Known::Deferred(..) => return None,
                 })
             }
         }
@@ -496,13 +496,13 @@ impl Rewrite {
     }
 
     /// x + y or x - y.
-    fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Form {
+    fn sum(&mut self, x: ValueId, y: ValueId, minus: bool, types: &[Type]) -> Known {
         let shape = |v: ValueId| types[v.index()].shape.clone();
         let out: Vec<u64> = shape(x).into_iter().zip(shape(y)).map(|(a, b)| a.max(b)).collect();
         let parts = [x, y].map(|v| match self.form(v) {
-            Form::OwnerSplit(_) if self.spreads(v, &out, types) => {
+            Known::OwnerSplit(_) if self.spreads(v, &out, types) => {
                 let (form, e) = (self.form(v), &mut self.e);
-                let Form::OwnerSplit(OwnerSplit { core, own, dup }) = form else {
+                let Known::OwnerSplit(OwnerSplit { core, own, dup }) = form else {
                     return (None, None);
                 };
                 let mut of = |x: ValueId| e.broadcast(x, &out);
@@ -515,7 +515,7 @@ impl Rewrite {
                 let own = self.own(core);
                 (Some(OwnerSplit { core, own, dup: None }), None)
             }
-            Form::TwoParty(dup) => (None, Some(dup)),
+            Known::TwoParty(dup) => (None, Some(dup)),
             _ => {
                 let owned = self.owned(v);
                 let dup = owned.as_ref().and_then(|x| x.dup);
@@ -528,8 +528,8 @@ impl Rewrite {
         let of = |part: &dyn Fn(&OwnerSplit) -> ValueId| [&x, &y].map(|s| s.as_ref().map(part));
         let ([cx, cy], [ox, oy]) = (of(&|s| s.core), of(&|s| s.own));
         match (sum_of(e, cx, cy, minus), sum_of(e, ox, oy, minus), dup) {
-            (Some(core), Some(own), dup) => Form::OwnerSplit(OwnerSplit { core, own, dup }),
-            (_, _, Some(dup)) => Form::TwoParty(dup),
+            (Some(core), Some(own), dup) => Known::OwnerSplit(OwnerSplit { core, own, dup }),
+            (_, _, Some(dup)) => Known::TwoParty(dup),
             _ => unreachable!("one of both has a part"),
         }
     }

@@ -1,48 +1,91 @@
-//! Moving elements.
+//! The same entries in other places. Where they come from is said in runs, so that a value and its derivative, which
+//! brings entries back to where they came from, share one rule.
 
+use super::operation::{View, position};
 use super::walk::{Walk, aligned, strides};
+use super::word::Word;
+use crate::graph::Op;
 
-/// Elements of `x` from `start` on, by the strides of a walk.
-fn copy<T: Copy>(x: &[T], start: usize, dims: &[usize], strides: &[usize]) -> Vec<T> {
-    let walk = Walk::new(dims, [strides]);
-    let mut out = Vec::with_capacity(dims.iter().product());
-    walk.rows(|[at]| match walk.step {
-        _ if walk.len == 0 => {}
-        [1] => out.extend_from_slice(&x[start + at..start + at + walk.len]),
-        [step] => out.extend((0..walk.len).map(|k| x[start + at + k * step])),
+/// A run of entries: its place in the result, its place in the operand, its length, and the step in the operand.
+pub type Run = (usize, usize, usize, usize);
+
+/// Calls `run` for where the entries of a transposition, slice, broadcast or gathering come from, in the order of the
+/// result. `None` for other operations, and where an index is beyond its axis.
+pub fn moved<W: Word>(
+    op: &Op,
+    args: &[View<'_, W>],
+    to: &[usize],
+    mut run: impl FnMut(Run),
+) -> Option<()> {
+    let shape = args.first()?.1;
+    match op {
+        Op::Transpose(perm) => {
+            let own = strides(shape);
+            let own: Vec<usize> = perm.iter().map(|&p| own[p as usize]).collect();
+            boxed(0, to, &own, run);
+        }
+        Op::Slice { axis, start, step, .. } => {
+            let (mut own, axis) = (strides(shape), *axis as usize);
+            let start = *start as usize * own[axis];
+            own[axis] *= *step as usize;
+            boxed(start, to, &own, run);
+        }
+        Op::Broadcast(_) => boxed(0, to, &aligned(shape, to), run),
+        Op::Gather { axis, batch } => {
+            let (index, index_shape) = args[1];
+            let index: Vec<usize> = index.iter().map(|&x| position(x)).collect::<Option<_>>()?;
+            let (axis, batch) = (*axis as usize, *batch as usize);
+            let n = shape[axis];
+            if index.iter().any(|&i| i >= n) {
+                return None;
+            }
+            let batches: usize = shape[..batch].iter().product();
+            let middle: usize = shape[batch..axis].iter().product();
+            let inner: usize = shape[axis + 1..].iter().product();
+            let k: usize = index_shape[batch..].iter().product();
+            let mut at = 0;
+            for (b, p) in (0..batches).flat_map(|b| (0..middle).map(move |p| (b, p))) {
+                for &i in &index[b * k..(b + 1) * k] {
+                    run((at, ((b * middle + p) * n + i) * inner, inner, 1));
+                    at += inner;
+                }
+            }
+        }
+        _ => return None,
+    }
+    Some(())
+}
+
+/// The entries of a box in the operand, in the order of the result.
+fn boxed(start: usize, dims: &[usize], own: &[usize], mut run: impl FnMut(Run)) {
+    let walk = Walk::new(dims, [own]);
+    let mut at = 0;
+    walk.rows(|[from]| {
+        if walk.len > 0 {
+            run((at, start + from, walk.len, walk.step[0]));
+            at += walk.len;
+        }
     });
-    out
+}
+
+/// Adds a run of the operand to the result.
+pub(super) fn collect<T: Copy>(x: &[T], out: &mut Vec<T>, (_, from, len, step): Run) {
+    match (len, step) {
+        (1, _) => out.push(x[from]),
+        (_, 1) => out.extend_from_slice(&x[from..from + len]),
+        _ => out.extend((0..len).map(|k| x[from + k * step])),
+    }
 }
 
 pub(crate) fn broadcast<T: Copy>(x: &[T], shape: &[usize], to: &[usize]) -> Vec<T> {
-    copy(x, 0, to, &aligned(shape, to))
-}
-
-pub(crate) fn transpose<T: Copy>(x: &[T], shape: &[usize], perm: &[u64]) -> Vec<T> {
-    let own = strides(shape);
-    let dims: Vec<usize> = perm.iter().map(|&p| shape[p as usize]).collect();
-    let strides: Vec<usize> = perm.iter().map(|&p| own[p as usize]).collect();
-    copy(x, 0, &dims, &strides)
-}
-
-/// Indices start, start + step, ... (`len` of them) along an axis.
-pub(crate) fn slice<T: Copy>(
-    x: &[T],
-    shape: &[usize],
-    axis: usize,
-    (start, len, step): (usize, usize, usize),
-) -> Vec<T> {
-    let mut strides = strides(shape);
-    let start = start * strides[axis];
-    strides[axis] *= step;
-    let mut dims = shape.to_vec();
-    dims[axis] = len;
-    copy(x, start, &dims, &strides)
+    let mut out = Vec::with_capacity(to.iter().product());
+    boxed(0, to, &aligned(shape, to), |run| collect(x, &mut out, run));
+    out
 }
 
 /// Parts one after another along an axis: of each the data, and the number of elements of the axis
 /// and all inside it.
-pub(crate) fn concat<T: Copy>(parts: &[(&[T], usize)], outer: usize) -> Vec<T> {
+pub(super) fn concat<T: Copy>(parts: &[(&[T], usize)], outer: usize) -> Vec<T> {
     let mut out = Vec::with_capacity(parts.iter().map(|(x, _)| x.len()).sum());
     for o in 0..outer {
         for (x, inner) in parts {
@@ -50,38 +93,4 @@ pub(crate) fn concat<T: Copy>(parts: &[(&[T], usize)], outer: usize) -> Vec<T> {
         }
     }
     out
-}
-
-/// Entries of one axis by index; `None` if an index is beyond it. Shapes as for
-/// [`Op::Gather`](crate::graph::Op::Gather).
-pub(crate) fn gather<T: Copy>(
-    (x, shape): (&[T], &[usize]),
-    (index, index_shape): (&[usize], &[usize]),
-    axis: usize,
-    batch: usize,
-) -> Option<Vec<T>> {
-    let n = shape[axis];
-    if index.iter().any(|&i| i >= n) {
-        return None;
-    }
-    let batches: usize = shape[..batch].iter().product();
-    let middle: usize = shape[batch..axis].iter().product();
-    let inner: usize = shape[axis + 1..].iter().product();
-    let k: usize = index_shape[batch..].iter().product();
-    let mut out = Vec::with_capacity(batches * middle * k * inner);
-    for b in 0..batches {
-        let index = &index[b * k..(b + 1) * k];
-        for p in 0..middle {
-            let base = (b * middle + p) * n;
-            match inner {
-                1 => out.extend(index.iter().map(|&i| x[base + i])),
-                _ => {
-                    for &i in index {
-                        out.extend_from_slice(&x[(base + i) * inner..(base + i + 1) * inner]);
-                    }
-                }
-            }
-        }
-    }
-    Some(out)
 }

@@ -1,7 +1,7 @@
 //! Evaluation of a graph in the clear: in floating point ([`real`]), and exactly as a circuit
 //! computes, in Z_2^64 ([`exact`]).
 //!
-//! One walk (`run`) over one set of kernels, generic over the two kinds of words (`word`):
+//! One walk (`run`) over one set of kernels ([`operation()`]), generic over the kinds of words ([`Word`]):
 //!
 //! | | `real`: `f64` | `exact`: raw words mod 2^64 |
 //! |---|---|---|
@@ -23,13 +23,17 @@
 //! only a sum reads is never stored: `sum(mul(a, b))` over axes of a weight vector would be the
 //! largest value of the whole evaluation.
 //!
+//! A walk elsewhere, as that of training and of the lab, which goes backwards as well, takes the value of each
+//! operation from [`operation()`], too, with words of its own choice: `f32` is one.
+//!
 //! Lives here: the interface ([`Inputs`], [`Evaluated`], [`EvalError`]), and in files of their own
-//! `word`, `walk` (strides), `layout`, `reduce`, `product`, `input`, `run`. May not:
+//! `word`, `walk` (strides), `layout`, `reduce`, `product`, `operation`, `input`, `run`. May not:
 //! reading files, shares, protocols.
 
 mod data;
 mod input;
 pub(crate) mod layout;
+mod operation;
 mod product;
 mod reduce;
 mod run;
@@ -41,6 +45,9 @@ pub mod walk;
 mod word;
 
 pub use data::{Coin, EvalError, Evaluated, Inputs, Tensors};
+pub use layout::{Run, moved};
+pub use operation::{NoValue, Scales, View, operation};
+pub use word::Word;
 
 use super::{Graph, NodeId};
 use std::sync::Arc;

@@ -1,10 +1,10 @@
-//! The two kinds of words: real numbers, and elements of Z_2^64 or Z_2^128 that stand for raw / 2^frac.
+//! The kinds of words: real numbers, and elements of Z_2^64 or Z_2^128 that stand for raw / 2^frac.
 
 use slvr_circuit::fixed;
 use std::cmp::Ordering;
 
 /// What an evaluator computes on. Bits are [`Word::ZERO`] and [`Word::ONE`].
-pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
+pub trait Word: Copy + PartialEq + Send + Sync + 'static {
     /// 0, also the bit.
     const ZERO: Self;
     /// The bit 1, and the integer 1 at scale 0.
@@ -49,62 +49,69 @@ pub(super) trait Word: Copy + PartialEq + Send + Sync + 'static {
     }
 }
 
-impl Word for f64 {
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
+macro_rules! real_word {
+    ($real:ty) => {
+        impl Word for $real {
+            const ZERO: $real = 0.0;
+            const ONE: $real = 1.0;
 
-    fn add(self, other: f64) -> f64 {
-        self + other
-    }
+            fn add(self, other: $real) -> $real {
+                self + other
+            }
 
-    fn sub(self, other: f64) -> f64 {
-        self - other
-    }
+            fn sub(self, other: $real) -> $real {
+                self - other
+            }
 
-    fn mul(self, other: f64) -> f64 {
-        self * other
-    }
+            fn mul(self, other: $real) -> $real {
+                self * other
+            }
 
-    fn scale(self, factor: f64) -> f64 {
-        self * factor
-    }
+            fn scale(self, factor: f64) -> $real {
+                self * factor as $real
+            }
 
-    fn less(self, other: f64) -> bool {
-        self < other
-    }
+            fn less(self, other: $real) -> bool {
+                self < other
+            }
 
-    fn order(&self, other: &f64) -> Ordering {
-        self.total_cmp(other)
-    }
+            fn order(&self, other: &$real) -> Ordering {
+                self.total_cmp(other)
+            }
 
-    fn saturate(self, _: u32, _: u32) -> f64 {
-        self
-    }
+            fn saturate(self, _: u32, _: u32) -> $real {
+                self
+            }
 
-    fn trunc(self, _: u32) -> f64 {
-        self
-    }
+            fn trunc(self, _: u32) -> $real {
+                self
+            }
 
-    fn shift(self, _: u32) -> f64 {
-        self
-    }
+            fn shift(self, _: u32) -> $real {
+                self
+            }
 
-    fn halve(self, by: u32) -> f64 {
-        self * 2f64.powi(-(by.min(1074) as i32))
-    }
+            fn halve(self, by: u32) -> $real {
+                self * 2f64.powi(-(by.min(1074) as i32)) as $real
+            }
 
-    fn double(self, by: u32) -> f64 {
-        self * 2f64.powi(by.min(1023) as i32)
-    }
+            fn double(self, by: u32) -> $real {
+                self * 2f64.powi(by.min(1023) as i32) as $real
+            }
 
-    fn encode(x: f64, _: u32) -> Option<f64> {
-        Some(x)
-    }
+            fn encode(x: f64, _: u32) -> Option<$real> {
+                Some(x as $real)
+            }
 
-    fn decode(self, _: u32) -> f64 {
-        self
-    }
+            fn decode(self, _: u32) -> f64 {
+                f64::from(self)
+            }
+        }
+    };
 }
+
+real_word!(f32);
+real_word!(f64);
 
 /// Words of Z_2^64, and of Z_2^128 for graphs whose values need them.
 macro_rules! ring_word {

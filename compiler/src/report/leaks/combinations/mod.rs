@@ -26,7 +26,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
-use super::flow::{Flow, Form};
+use super::flow::{Dependence, Flow};
 use crate::graph::Graph;
 use cells::Cells;
 use elimination::Exposed;
@@ -65,7 +65,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     for &o in &q.outputs {
         rows.extend(reader.rows(o)?);
     }
-    let linear = |o: usize| q.flows[q.graph.outputs[o].node.index()].form == Form::Linear;
+    let linear = |o: usize| q.flows[q.graph.outputs[o].node.index()].form == Dependence::Linear;
     let cells = Cells::of(rows, |node, at| reader.owner(node, at), &q.bits)?;
     let all: BTreeSet<usize> = q.outputs.iter().copied().filter(|o| !q.bits.contains(o)).collect();
     let mut out: Vec<Finding> = Vec::new();

@@ -12,10 +12,12 @@ use crate::graph::{Conv, Graph, NodeId, Op};
 use crate::report::leaks::flow::Flow;
 use std::collections::HashMap;
 
-/// Terms that are looked at.
+/// Terms that are looked at. Of reveals with more it is said that they were not looked at together
+/// ([`LeakKind::NotTogether`](crate::report::leaks::LeakKind::NotTogether)).
 pub(super) const TERMS: usize = 1 << 20;
 
-/// Entries of a known factor that are held against each other.
+/// Entries of a known factor that are held against each other, to see whether it is the same number everywhere. Of
+/// more, the longest lane is cut into its entries, which costs terms.
 const FACTORS: u64 = 1 << 20;
 
 /// How many entries, and how far apart.
@@ -95,6 +97,12 @@ impl<'a> Reader<'a> {
         self.flows[node.index()].member_at(&digits(self.g.shape(node), at))
     }
 
+    /// Counts terms; nothing if these are too many.
+    fn spend(&mut self, terms: usize) -> Option<()> {
+        self.left = self.left.checked_sub(terms)?;
+        Some(())
+    }
+
     /// The rows of a reveal; nothing if they have too many terms.
     pub(super) fn rows(&mut self, output: usize) -> Option<Vec<Rows>> {
         let node = self.g.outputs[output].node;
@@ -109,27 +117,26 @@ impl<'a> Reader<'a> {
                 match block.finished() {
                     Ok(rows) => out.push(rows),
                     Err(blocks) => {
-                        let terms = blocks.iter().map(|b| b.done.len() + 1).sum();
-                        self.left = self.left.checked_sub(terms)?;
+                        self.spend(blocks.iter().map(|b| b.done.len() + 1).sum())?;
                         open.extend(blocks);
                     }
                 }
                 continue;
             };
-            self.left = self.left.checked_sub(1)?;
+            self.spend(1)?;
             match self.step(&term) {
                 Ok(None) => block.done.push(term),
                 Ok(Some(terms)) => block.todo.extend(terms),
                 Err((lane, how)) if lane >= block.rows => {
                     let parts = term.cut(lane, how);
-                    self.left = self.left.checked_sub(parts.len())?;
+                    self.spend(parts.len())?;
                     block.todo.extend(parts);
                 }
                 Err((lane, how)) => {
                     block.todo.push(term);
                     let blocks = block.cut(lane, how);
                     let terms = |b: &Block| b.todo.len() + b.done.len();
-                    self.left = self.left.checked_sub(blocks.iter().map(terms).sum())?;
+                    self.spend(blocks.iter().map(terms).sum())?;
                     open.extend(blocks);
                     continue;
                 }
@@ -293,10 +300,7 @@ impl<'a> Reader<'a> {
         let mut out = Vec::new();
         for at in 0..w[2..].iter().product() {
             let inside = digits(&w[2..], at);
-            let pixel = |from: u64, k: u64, size: u64| {
-                (from * conv.stride + k * conv.dilation).checked_sub(conv.pad).filter(|p| *p < size)
-            };
-            let (row, column) = (pixel(y, inside[1], x[3]), pixel(z, inside[2], x[4]));
+            let (row, column) = (conv.read(y, inside[1], x[3]), conv.read(z, inside[2], x[4]));
             let (Some(row), Some(column)) = (row, column) else { continue };
             let place = flat(w, &[&[group, o], &inside[..]].concat());
             let by = self.values.of(g, kernel, place).residue;

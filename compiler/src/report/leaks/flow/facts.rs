@@ -13,30 +13,36 @@ use std::collections::{BTreeMap, BTreeSet};
 /// of masks and divisors, which the clients that give the data need not have given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
-    /// How it follows from the secrets. It may be simpler than that.
-    pub form: Form,
-    /// It depends on no other secret input than these.
+    /// Claims how an entry follows from the secrets. It may be simpler than that.
+    pub form: Dependence,
+    /// Claims that an entry does not change with any other secret input.
     pub inputs: BTreeSet<u32>,
-    /// An entry does not change with the data of anybody but the members that each group tells by the entry's position,
-    /// the fixed ones, and `extra` more.
+    /// `groups`, `fixed` and `extra` claim together that an entry changes with the data of no other members: of each
+    /// group with those that the entry's position tells,
     pub(super) groups: Vec<Group>,
+    /// with each of these (party set and member), wherever the entry stands,
     pub(super) fixed: BTreeSet<(u32, u64)>,
+    /// and with at most so many more, of whom nothing is known.
     pub(super) extra: u64,
-    /// If not set, none of these were left out by their place, or by a public factor that may be 0.
+    /// If not set, claims that none of these members were left out by their place, or by a public factor that may be 0.
     pub(super) part: bool,
-    /// Each entry is 0 or a public number, mostly 1.
+    /// If set, claims that each entry is 0 or a public number, mostly 1, and how many along an axis are not 0.
     pub(super) bits: Option<Bits>,
+    /// Claims, unless it is [`Order::No`], that each entry is made of one client's, which its place in an order picked.
     pub(super) order: Order,
+    /// Claims, if it is [`Ranks::No`], that entries say nothing of how clients compare but by standing beside each
+    /// other.
     pub ranks: Ranks,
-    /// If it is a public number that secret bits chose, then one of these, by the bit of this client.
+    /// If not empty, claims that it is one of these public numbers, with the client whose bit chooses it.
     pub(super) choice: Choice,
-    /// If not set, no sum over clients was divided by a secret. If set, "linear" and "masked" are meant of the dividend.
+    /// If not set, claims that no sum over clients was divided by a secret. If set, `form` is that of the dividend
+    /// where it is linear or masked.
     pub divided: bool,
 }
 
 /// How a value follows from the secrets.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Form {
+pub enum Dependence {
     /// Not at all.
     Free,
     /// Linearly, with public coefficients, up to a public addend.
@@ -142,7 +148,7 @@ pub(super) type Choice = BTreeMap<Number, Option<Chooser>>;
 impl Flow {
     pub(super) fn free() -> Flow {
         Flow {
-            form: Form::Free,
+            form: Dependence::Free,
             inputs: BTreeSet::new(),
             groups: Vec::new(),
             fixed: BTreeSet::new(),
@@ -157,7 +163,7 @@ impl Flow {
     }
 
     pub fn is_free(&self) -> bool {
-        self.form == Form::Free
+        self.form == Dependence::Free
     }
 
     /// Bits, or bits as numbers.
@@ -178,9 +184,9 @@ impl Flow {
     /// The mask of a sum over clients, also where something was computed of the sum.
     pub(in super::super) fn masked_sum(&self) -> Option<Mask> {
         match self.form {
-            Form::Masked(m) => (m.each && self.clients() >= 2).then_some(m),
-            Form::Other(of) => of,
-            Form::Free | Form::Linear => None,
+            Dependence::Masked(m) => (m.each && self.clients() >= 2).then_some(m),
+            Dependence::Other(of) => of,
+            Dependence::Free | Dependence::Linear => None,
         }
     }
 
@@ -192,7 +198,7 @@ impl Flow {
     /// The same bits or numbers as before, in no order: some entries were left out, or multiplied by what may be 0.
     pub(super) fn fewer(&mut self) {
         self.part = true;
-        if let Form::Masked(mask) = &mut self.form {
+        if let Dependence::Masked(mask) = &mut self.form {
             mask.ones = mask.ones.fewer();
         }
         self.bits = self.bits.map(|(ones, axis)| (ones.fewer(), axis));
@@ -216,7 +222,8 @@ impl Flow {
 
     /// Computed from it, in no way that is followed further.
     pub(super) fn other(self) -> Flow {
-        let form = if self.is_free() { Form::Free } else { Form::Other(self.masked_sum()) };
+        let form =
+            if self.is_free() { Dependence::Free } else { Dependence::Other(self.masked_sum()) };
         Flow { form, ..self.plain() }
     }
 }
@@ -224,8 +231,8 @@ impl Flow {
 /// Of two aligned values: whatever is computed of both.
 pub(super) fn both(a: &Flow, b: &Flow) -> Flow {
     let form = match (a.form, b.form) {
-        (Form::Free, Form::Free) => Form::Free,
-        _ => Form::Other(a.masked_sum().or(b.masked_sum())),
+        (Dependence::Free, Dependence::Free) => Dependence::Free,
+        _ => Dependence::Other(a.masked_sum().or(b.masked_sum())),
     };
     let mut f = Flow { form, divided: a.divided || b.divided, ..a.clone().plain() };
     f.part |= b.part;
@@ -239,15 +246,15 @@ pub(super) fn both(a: &Flow, b: &Flow) -> Flow {
 pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
     let f = both(a, b);
     let mut form = match (a.form, b.form) {
-        (Form::Free, form) | (form, Form::Free) => form,
-        (Form::Linear, Form::Linear) => Form::Linear,
-        (Form::Other(_), _) | (_, Form::Other(_)) => f.form,
-        (Form::Masked(m), Form::Linear) => Form::Masked(m.beside(b)),
-        (Form::Linear, Form::Masked(m)) => Form::Masked(m.beside(a)),
-        (Form::Masked(m), Form::Masked(n)) => Form::Masked(m.and(n)),
+        (Dependence::Free, form) | (form, Dependence::Free) => form,
+        (Dependence::Linear, Dependence::Linear) => Dependence::Linear,
+        (Dependence::Other(_), _) | (_, Dependence::Other(_)) => f.form,
+        (Dependence::Masked(m), Dependence::Linear) => Dependence::Masked(m.beside(b)),
+        (Dependence::Linear, Dependence::Masked(m)) => Dependence::Masked(m.beside(a)),
+        (Dependence::Masked(m), Dependence::Masked(n)) => Dependence::Masked(m.and(n)),
     };
     // What counts in one may be taken away by the other.
-    if let Form::Masked(m) = &mut form
+    if let Dependence::Masked(m) = &mut form
         && !a.inputs.is_disjoint(&b.inputs)
     {
         m.ones = m.ones.fewer();

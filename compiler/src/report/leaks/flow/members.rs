@@ -1,6 +1,6 @@
 //! Whose data an entry of a value is made of.
 
-use super::facts::{Chooser, Flow, Form};
+use super::facts::{Chooser, Dependence, Flow};
 use crate::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -202,7 +202,7 @@ impl Flow {
 
     /// Whether this is public, or one client's value as it is.
     pub(super) fn of_one(&self) -> bool {
-        let picked = matches!(self.form, Form::Masked(m) if m.bit && m.ones.most <= 1);
+        let picked = matches!(self.form, Dependence::Masked(m) if m.bit && m.ones.most <= 1);
         self.is_free() || !self.side_by_side() && (self.clients() == 1 && !self.is_bits() || picked)
     }
 

@@ -17,7 +17,7 @@ use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
 use facts::{BITS, Ones, Order, add, both};
-pub(super) use facts::{Flow, Form, Mask, Ranks};
+pub(super) use facts::{Dependence, Flow, Mask, Ranks};
 use layout::{concat, gather, reshape, slice};
 use members::{Group, Members};
 use product::{by_public, div, mul, not, select};
@@ -47,7 +47,7 @@ pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
         flow.extra = flow.extra.min(members);
         flow.trim(&ty.shape);
         flow.condense();
-        if let (Form::Other(of), true) = (&mut flow.form, ty.elem == Elem::Bit) {
+        if let (Dependence::Other(of), true) = (&mut flow.form, ty.elem == Elem::Bit) {
             // Bits say little of what they compare.
             *of = None;
         }
@@ -161,7 +161,7 @@ fn input(g: &Graph, known: &BTreeSet<u32>, index: u32) -> Flow {
     let mut f = Flow::free();
     let Some(input) = g.inputs.get(index as usize) else { return f };
     let Some(set) = input.from.set().filter(|s| !known.contains(s)) else { return f };
-    f.form = Form::Linear;
+    f.form = Dependence::Linear;
     f.inputs.insert(index);
     if g.parties.get(set as usize).is_some_and(|p| p.1 == 1) {
         f.fixed.insert((set, 0));
@@ -196,7 +196,7 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], flows: &[Flow]) -> Flow {
     }
     // Where each place was selected by bits of its own, several of a client are added up.
     let across = axes.iter().any(|&axis| !a.on(axis as usize));
-    if let Form::Masked(m) = &mut f.form
+    if let Dependence::Masked(m) = &mut f.form
         && !alone
         && across
         && m.by.is_none_or(|bits| !one_axis(g.shape(bits)))

@@ -1,7 +1,7 @@
 //! Products, quotients and choices: which secret weighs, or masks, which.
 
 use super::PLACES;
-use super::facts::{BITS, Flow, Form, Mask, Ones, Ranks, add, both};
+use super::facts::{BITS, Dependence, Flow, Mask, Ones, Ranks, add, both};
 use super::layout::{one_of, weighed};
 use super::members::Group;
 use super::selection::{
@@ -18,7 +18,7 @@ use crate::graph::{Graph, NodeId, Op, Table};
 /// | **a linear or masked** | alike | a |
 /// | **a other** | b | alike, if it is of one client |
 fn payload(g: &Graph, args: &[NodeId], a: &Flow, b: &Flow) -> Option<usize> {
-    let linear = |f: &Flow| matches!(f.form, Form::Linear | Form::Masked(_));
+    let linear = |f: &Flow| matches!(f.form, Dependence::Linear | Dependence::Masked(_));
     match (linear(a), linear(b)) {
         (true, true) => alike(g, args, a, b),
         (true, false) => Some(0),
@@ -40,7 +40,7 @@ fn alike(g: &Graph, args: &[NodeId], a: &Flow, b: &Flow) -> Option<usize> {
         (false, true) => Some(0),
         (true, false) => Some(1),
         _ if a.form == b.form && a.inputs == b.inputs => None,
-        _ if matches!((a.form, b.form), (Form::Other(_), Form::Other(_))) => None,
+        _ if matches!((a.form, b.form), (Dependence::Other(_), Dependence::Other(_))) => None,
         _ => Some(usize::from(size(args[0], a) <= size(args[1], b))),
     }
 }
@@ -113,7 +113,7 @@ fn statistic(factor: &Flow, payload: &Flow) -> bool {
 fn factors(g: &Graph, args: &[NodeId], a: &Flow, b: &Flow) -> bool {
     let number = |id: NodeId, f: &Flow| {
         let known = f.groups.is_empty() && f.extra == 0 && !f.fixed.is_empty();
-        known && g.elements(id) == 1 && !f.is_bits() && !matches!(f.form, Form::Masked(_))
+        known && g.elements(id) == 1 && !f.is_bits() && !matches!(f.form, Dependence::Masked(_))
     };
     number(args[0], a) && number(args[1], b) && a.fixed.is_disjoint(&b.fixed)
 }
@@ -131,7 +131,7 @@ fn masked(factor: &Flow, payload: &Flow, global: bool, bits: Option<NodeId>) -> 
     let whole = !payload.side_by_side() && payload.clients() > 1;
     let (bit, ones) = match factor.form {
         // What a bit selected is a weight itself, and may be 0.
-        Form::Masked(m) => (false, m.ones.fewer()),
+        Dependence::Masked(m) => (false, m.ones.fewer()),
         _ => (factor.is_bits(), payload.axis().map_or(Ones::ANY, |axis| factor.ones(axis))),
     };
     let own = Mask {
@@ -139,22 +139,22 @@ fn masked(factor: &Flow, payload: &Flow, global: bool, bits: Option<NodeId>) -> 
         each: payload.clients() <= 1 && !global,
         ones,
         zero: true,
-        computed: matches!(payload.form, Form::Other(_)),
+        computed: matches!(payload.form, Dependence::Other(_)),
         alone: false,
         by: bits.filter(|_| bit),
     };
     let mut mask = match payload.form {
         // It hides or shows all that were selected.
-        Form::Masked(m) if global || whole => m,
+        Dependence::Masked(m) if global || whole => m,
         // Both select: nobody may be left.
-        Form::Masked(m) => Mask {
+        Dependence::Masked(m) => Mask {
             bit: m.bit && own.bit,
             each: m.each || own.each,
             ones: Ones { most: m.ones.most.min(own.ones.most), least: 0 },
             by: own.by,
             ..m
         },
-        Form::Free | Form::Linear | Form::Other(_) => own,
+        Dependence::Free | Dependence::Linear | Dependence::Other(_) => own,
     };
     let one = !factor.side_by_side() && factor.clients() == 1;
     mask.alone = mask.bit && !mask.each && whole && one;
@@ -163,7 +163,7 @@ fn masked(factor: &Flow, payload: &Flow, global: bool, bits: Option<NodeId>) -> 
     } else if payload.part {
         mask.ones = mask.ones.fewer();
     }
-    let mut f = Flow { form: Form::Masked(mask), ..payload.clone().plain() };
+    let mut f = Flow { form: Dependence::Masked(mask), ..payload.clone().plain() };
     f.inputs.extend(&factor.inputs);
     f.divided |= factor.divided;
     f
@@ -174,15 +174,17 @@ pub(super) fn div(a: &Flow, b: &Flow) -> Flow {
         return Flow { bits: None, ..a.clone() };
     }
     match a.form {
-        Form::Linear | Form::Masked(_) if a.clients() >= 2 && !apart(b, a) => {
+        Dependence::Linear | Dependence::Masked(_) if a.clients() >= 2 && !apart(b, a) => {
             let mut f = Flow { divided: true, ..a.clone().plain() };
             f.inputs.extend(&b.inputs);
             f
         }
-        Form::Linear | Form::Masked(_) if a.clients() < 2 => {
+        Dependence::Linear | Dependence::Masked(_) if a.clients() < 2 => {
             masked(&Flow { bits: None, ..b.clone() }, a, false, None)
         }
-        Form::Free | Form::Linear | Form::Masked(_) | Form::Other(_) => both(a, b),
+        Dependence::Free | Dependence::Linear | Dependence::Masked(_) | Dependence::Other(_) => {
+            both(a, b)
+        }
     }
 }
 
@@ -196,7 +198,7 @@ pub(super) fn not(g: &Graph, bits: NodeId, f: &Flow) -> Flow {
 /// A choice. One among public numbers says by whose bit it fell, if these numbers differ from client to client.
 pub(super) fn select(g: &Graph, flows: &[Flow], args: &[NodeId], of: &[&Flow]) -> Flow {
     let mut f = selected(g, args, of);
-    if let Form::Other(_) = f.form {
+    if let Dependence::Other(_) = f.form {
         f.order = one_of(&of[1..]);
     }
     if of[0].is_free() {
@@ -204,7 +206,7 @@ pub(super) fn select(g: &Graph, flows: &[Flow], args: &[NodeId], of: &[&Flow]) -
     }
     let choice = chosen(g, flows, args);
     if names(&choice) {
-        return Flow { form: Form::Other(f.masked_sum()), choice, ranks: Ranks::Chosen, ..f };
+        return Flow { form: Dependence::Other(f.masked_sum()), choice, ranks: Ranks::Chosen, ..f };
     }
     Flow { choice, ..f }
 }
@@ -219,25 +221,25 @@ fn selected(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
     }
     let other = || Flow { bits: f.bits, ..both(&f, c) };
     // Of two values of each client, or the larger or smaller of two, one always counts.
-    let each = |f: &Flow| f.form == Form::Linear && !f.groups.is_empty();
+    let each = |f: &Flow| f.form == Dependence::Linear && !f.groups.is_empty();
     if extremum(g, args) || each(a) && each(b) {
         return other();
     }
     // Values of single clients, of which one is taken as it is.
     if a.of_one() && b.of_one() && f.clients() >= 2 && !f.is_bits() {
-        let computed = matches!(f.form, Form::Other(_));
+        let computed = matches!(f.form, Dependence::Other(_));
         let ones = Ones { most: 1, least: 0 };
         let (bit, each, zero, alone, by) = (true, true, false, false, None);
-        let form = Form::Masked(Mask { bit, each, ones, zero, computed, alone, by });
+        let form = Dependence::Masked(Mask { bit, each, ones, zero, computed, alone, by });
         f.inputs.extend(&c.inputs);
         return Flow { form, ..f.plain() };
     }
     let global = global(g, args[0], &f);
     let zero = if a.is_free() { is_zero(g, args[1]) } else { is_zero(g, args[2]) };
     match f.form {
-        Form::Linear | Form::Masked(_) => {}
-        Form::Other(_) if zero && !f.is_bits() && f.clients() <= 1 && !global => {}
-        Form::Free | Form::Other(_) => return other(),
+        Dependence::Linear | Dependence::Masked(_) => {}
+        Dependence::Other(_) if zero && !f.is_bits() && f.clients() <= 1 && !global => {}
+        Dependence::Free | Dependence::Other(_) => return other(),
     }
     // What counts where the bit is 0 does so as often as its complement is 1, and of two values one always does.
     let c = match (a.is_free(), b.is_free()) {
@@ -246,7 +248,7 @@ fn selected(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
         (false, false) => Flow { bits: BITS, ..c.clone() },
     };
     let mut f = masked(&c, &f, global, None);
-    if let Form::Masked(mask) = &mut f.form {
+    if let Dependence::Masked(mask) = &mut f.form {
         mask.zero &= zero;
         // A sum that is taken only where at least so many count.
         let least = mask.by.filter(|_| b.is_free()).and_then(|bits| enough(g, bits, args[0]));

@@ -5,7 +5,7 @@
 
 mod graphs;
 
-use super::facts::{Flow, Form, Order, Ranks};
+use super::facts::{Dependence, Flow, Order, Ranks};
 use super::{flows, known};
 use crate::graph::eval::{Inputs, real};
 use crate::graph::{Graph, NodeId, Op, text};
@@ -153,8 +153,8 @@ fn made(g: &Graph, flows: &[Flow], run: &Run) -> Vec<Made> {
         });
         made.broken |= run.at(id).iter().any(|x| x.is_nan() || x.abs() > LARGE);
         match flows[id.index()].form {
-            Form::Masked(m) => (made.masked, made.weighed) = (true, made.weighed || !m.bit),
-            Form::Free | Form::Linear | Form::Other(_) => {}
+            Dependence::Masked(m) => (made.masked, made.weighed) = (true, made.weighed || !m.bit),
+            Dependence::Free | Dependence::Linear | Dependence::Other(_) => {}
         }
         let arg = |i: usize| run.at(g.arg(id, i));
         let of = |i: usize| &flows[g.arg(id, i).index()];
@@ -226,7 +226,7 @@ fn inputs(n: &Node) -> Held {
 
 /// Half way between two runs, `Linear` values are half way, too.
 fn linear(n: &Node) -> Held {
-    if n.f.form != Form::Linear || n.f.divided {
+    if n.f.form != Dependence::Linear || n.f.divided {
         return Ok(false);
     }
     let [a, b, c] = [&n.runs.first, &n.runs.apart, &n.runs.midway].map(|run| run.at(n.id));
@@ -289,7 +289,7 @@ fn ones(n: &Node) -> Held {
 
 /// So many clients' data are left in.
 fn mask(n: &Node) -> Held {
-    let Form::Masked(m) = n.f.form else { return Ok(false) };
+    let Dependence::Masked(m) = n.f.form else { return Ok(false) };
     if !m.bit || !m.each || n.made.weighed || n.made.tied || m.ones == super::Ones::ANY {
         return Ok(false);
     }

@@ -1,0 +1,177 @@
+//! What is said against a reveal: of each kind of leak the sentences, with what helps.
+
+use super::findings::LeakKind;
+use super::flow::Mask;
+
+/// The kind, why it is one, and what helps.
+pub(super) type Said = (LeakKind, String, &'static str);
+
+const STATISTIC: &str =
+    "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret";
+
+pub(super) fn equations(of: &str, one: &str) -> Said {
+    (
+        LeakKind::Determined,
+        format!(
+            "every entry is a linear function of {of} of {one}, with public \
+             coefficients and no sum over clients: the receiver gets equations in that \
+             client's input alone, and the input itself where they are as many as its entries"
+        ),
+        "reveal a sum over at least two clients",
+    )
+}
+
+pub(super) fn by_order(of: &str) -> Said {
+    (
+        LeakKind::OrderStatistic,
+        format!(
+            "taking entries in ascending order over clients gives exactly one client's value, \
+             computed from {of}; the receiver is not told whose, but may recognise it"
+        ),
+        "a mean of several middle entries (`trimmed_mean`) blurs it; otherwise accept it",
+    )
+}
+
+pub(super) fn chosen(of: &str) -> Said {
+    (
+        LeakKind::Order,
+        format!(
+            "it is one of several public numbers, chosen by bits of single clients that are computed \
+             from {of}, another number by another client's: which one it is says whose bit it was, \
+             such as which client has the largest value, or is the last beyond a threshold"
+        ),
+        "keep the choice secret and reveal a sum over those that it selects",
+    )
+}
+
+pub(super) fn compared(of: &str) -> Said {
+    (
+        LeakKind::Order,
+        format!(
+            "it is found by comparing clients with one another, by what is computed from {of}: \
+             the receiver learns which client has the largest value, or which place one has"
+        ),
+        "keep the order secret and reveal a sum over those that it selects",
+    )
+}
+
+pub(super) fn of_one(of: &str, one: &str) -> Said {
+    (
+        LeakKind::PerClient,
+        format!(
+            "every entry is computed from {of} of {one} alone, and from what the receiver knows: \
+             with enough entries it may determine that input"
+        ),
+        STATISTIC,
+    )
+}
+
+pub(super) fn side_by_side(of: &str) -> Said {
+    (
+        LeakKind::PerClient,
+        format!(
+            "there is an entry for each client, computed from {of}: the receiver can tell \
+             clients apart by it, and who is first, even if others' inputs take part in it"
+        ),
+        STATISTIC,
+    )
+}
+
+pub(super) fn divided() -> Said {
+    (
+        LeakKind::SecretDivisor,
+        "a sum over clients is divided by a secret. The quotient is rounded before it is opened, \
+         so that the divisor does not show in its low bits; yet where the sum is known to be a \
+         multiple of something (integers, zeros, equal inputs) the receiver can tell the divisor, \
+         such as how many clients were kept"
+            .into(),
+        "divide by a public number (then the count stays secret), or reveal the count and say so",
+    )
+}
+
+pub(super) fn hidden_by_a_factor(m: &Mask, of: &str) -> Said {
+    let factor = if m.bit { "a secret bit" } else { "a secret number" };
+    (
+        LeakKind::PerClient,
+        format!(
+            "every entry is one client's input times {factor}, with no sum over clients (it depends \
+             on {of}): where the factor is not 0 the receiver sees that client's input, up to a scale"
+        ),
+        "reveal the sum over clients",
+    )
+}
+
+pub(super) fn decided_by_one(of: &str) -> Said {
+    (
+        LeakKind::Selection,
+        format!(
+            "a sum over clients is multiplied by what one client's inputs decide (it depends on {of}): \
+             whether it is 0 says so of that client"
+        ),
+        "leave the factor out, or let it follow from all clients",
+    )
+}
+
+pub(super) fn exactly_one(n: u64, m: &Mask, of: &str) -> Said {
+    let input = if m.computed { "value" } else { "input" };
+    (
+        LeakKind::OneClient,
+        format!(
+            "at most one of {n} secret bits is 1, so this sum is one client's {input} as it is (it \
+             depends on {of}); the receiver is not told whose, but may recognise it"
+        ),
+        "if the check means to pick one client, say so to the clients; otherwise sum several \
+         (`top_k[k]` with k of at least 2)",
+    )
+}
+
+pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
+    let input = if m.computed { "value" } else { "input" };
+    let sum = match indirect {
+        false => format!("it adds up the {input}s of those of {n} clients whose secret bit is 1"),
+        true => format!(
+            "it is computed from what adds up the {input}s of those of {n} clients whose secret bit is 1"
+        ),
+    };
+    let few = match m.ones.most {
+        most if most < n => {
+            format!("nothing keeps the number of such bits at two or more (at most {most} are)")
+        }
+        _ => "nothing keeps the number of such bits at two or more".into(),
+    };
+    let none = match m.zero {
+        true => "if none does, it is zeros",
+        false => "if none does, it is what is public",
+    };
+    (
+        LeakKind::MaskedSum,
+        format!(
+            "{sum}, and {few}: if one client passes, the reveal is its {input}, up to the public \
+             divisor; {none}. The receiver is not told how many passed, but zeros and outliers say \
+             something. An attacker who makes others fail, or whose own inputs pass and are known to \
+             it, can bring this about"
+        ),
+        "accept it and tell the clients; or select a fixed number by rank only (`top_k[k]` \
+         with k of at least 2 always sums exactly k); or make the sum zero unless enough pass: \
+         `keep[i] && sum(keep) >= least` in place of `keep[i]`",
+    )
+}
+
+pub(super) fn weights(n: u64, m: &Mask, indirect: bool) -> Said {
+    let input = if m.computed { "value" } else { "input" };
+    let sum = match indirect {
+        false => format!("it adds up the {input}s of {n} clients, each times a secret weight"),
+        true => format!(
+            "it is computed from what adds up the {input}s of {n} clients, each times a secret weight"
+        ),
+    };
+    (
+        LeakKind::MaskedSum,
+        format!(
+            "{sum}: if all weights but one are 0, or nearly so, the reveal is one client's {input}, up \
+             to a scale"
+        ),
+        "accept it and tell the clients, or bound the weights from below and above so that at least \
+         two always count",
+    )
+}
