@@ -1,15 +1,19 @@
 //! What is known of a graph's values before it runs: nothing here rewrites one.
 //!
-//! How declared input ranges are enforced ([`guard`], [`projection`]) and how likely that is to go wrong ([`failure`]);
-//! which interval every value is in once they are ([`ranges`]), which ring holds it ([`rings`]), how far a run may be
-//! from the program in real numbers ([`errors`]) if its protocols are off by no more than they state ([`stated`]), and
-//! where that holds for the program as it is cut ([`cuts`]), and what noise promises each client ([`privacy`]). Before
-//! scales are known: how large a value can get ([`magnitudes`]), also of what is divided by its norm ([`norms`]) or by
-//! the sum of its weights ([`means`]), which numbers are not negative ([`signs`]) or positive ([`positive`]), and which
-//! dividends are 0 where their divisor is ([`zeros`]). For all of these: arithmetic of intervals ([`interval`]), where
-//! moved entries come from ([`layout`]), in all rows at once (`lanes`), which sums choose by rank (`order`), what bits are
-//! of earlier bits ([`truth_tables`]), where a softmax is (`softmax`), and a node with its facts (`view`). Of inputs at
-//! hand: how far a run is from the program, and which decisions fall alike ([`given`]).
+//! | question | where |
+//! |---|---|
+//! | how are declared input ranges enforced, and how likely does that go wrong | [`guard`], [`projection`]; [`failure`] |
+//! | which interval is every value in once they are, and which ring holds it | [`ranges`]; [`rings`] |
+//! | how far may a run be from the program in real numbers, if protocols are off by no more than they state | [`errors`], [`stated`] |
+//! | where does that hold for the program as it is cut | [`cuts`] |
+//! | what does noise promise each client | [`privacy`] |
+//! | how far is a run on inputs at hand from the program, and which decisions fall alike | [`given`] |
+//! | before scales are known: how large can a value get, also what is divided by its norm or by the sum of its weights | [`magnitudes`]; [`norms`], [`means`] |
+//! | which numbers are not negative, which positive, and which dividends are 0 where their divisor is | [`signs`], [`positive`], [`zeros`] |
+//!
+//! For all of these: arithmetic of intervals ([`interval`]), where moved entries come from ([`layout`]), in all rows at
+//! once ([`lanes`]), which sums choose by rank (`order`), what bits are of earlier bits ([`truth_tables`]), where a softmax
+//! is (`softmax`), and a node with its facts (`view`).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), diagnostics and reports
 //! (`slvr_backend::pipeline`, `slvr_compiler::report`).

@@ -110,7 +110,8 @@ impl Rules<'_> {
             }
             op if op.is_layout() => of(0),
             Op::Scale(c) if of(0).relative > 0.0 => {
-                // The program's factor may be smaller than this one by as much.
+                // The program's factor may be smaller than this one by as much, which is 2^-16 of it: less than a
+                // thousandth on top holds of the quotient by either.
                 let rounded = 1.001 * times(view.factor_rounding(id, *c), 1.0 / c.abs());
                 let relative = of(0).relative + rounded * (1.0 + of(0).relative);
                 Line { fixed: of(0).fixed * c.abs(), relative }
@@ -170,6 +171,7 @@ impl Rules<'_> {
         let stated =
             2.0 * view.stated.of(Function::ExpNonPositive).units.max(self.cut(self.error(x)));
         let exponentials = (stated * view.ulp(exp) + rounding) * terms as f64;
+        // The sum is at least 1 less a few units, and so its square above 1 / 1.01.
         let own = effect.own + 1.01 * exponentials;
         let by_slope = times(self.error(z), factor) / 2.0;
         if own + by_slope < effect.own + effect.passed {
@@ -200,16 +202,19 @@ impl Rules<'_> {
     }
 
     fn cause(&self, id: NodeId) -> Cause {
+        match self.choices[id.index()] {
+            Some(Choice::Larger { slack }) => self.largest(slack, &self.view.args(id)[1..]),
+            Some(Choice::Ranked { values, entries, slack }) => {
+                self.linear(entries * slack, values, entries)
+            }
+            None => self.computed(id),
+        }
+    }
+
+    /// The same of a value that no comparison chooses.
+    fn computed(&self, id: NodeId) -> Cause {
         let view = self.view;
         let args = view.args(id);
-        match &self.choices[id.index()] {
-            Some(Choice::Larger { slack }) => return self.largest(*slack, &args[1..]),
-            Some(Choice::Ranked { values, entries, slack }) => {
-                let entries = *entries;
-                return self.linear(entries * slack, *values, entries);
-            }
-            _ => {}
-        }
         match view.op(id) {
             Op::Input(i) => {
                 let own = if view.whole(id) { 0.0 } else { view.ulp(id) / 2.0 };
@@ -249,9 +254,8 @@ impl Rules<'_> {
             // ([`cuts`](crate::analysis::cuts)).
             Op::Saturate(_) => self.linear(0.0, args[0], 1.0),
             Op::Select => self.largest(0.0, &args[1..]),
-            Op::Concat(_) => self.largest(0.0, args),
-            // A sign that comes out otherwise is that of a number near zero.
-            Op::Gate => self.largest(0.0, args),
+            // A gate's sign that comes out otherwise is that of a number near zero.
+            Op::Concat(_) | Op::Gate => self.largest(0.0, args),
             op @ (Op::Neg | Op::Shift(_) | Op::DivPow2(_) | Op::MulPow2(_)) => {
                 self.linear(0.0, args[0], op.factor().map_or(1.0, f64::abs))
             }
@@ -266,25 +270,31 @@ impl Rules<'_> {
             | Op::Slice { .. }
             | Op::Broadcast(_)
             | Op::Gather { .. } => self.linear(0.0, args[0], 1.0),
-            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Cause::own(0.0),
-            Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Cause::own(0.0),
+            Op::Lt
+            | Op::Eq
+            | Op::Not
+            | Op::And
+            | Op::Xor
+            | Op::ToInt
+            | Op::ArgMax
+            | Op::OneHot(_)
+            | Op::ArgMaxIs => Cause::own(0.0),
             Op::Function(f) => self.function(id, *f),
-            Op::Div => {
-                let (x, y) = (args[0], args[1]);
-                let effect = function::quotient(
-                    view.stated,
-                    view.ulp(id),
-                    (self.values(x), self.error(x), self.of_line(x)),
-                    (self.values(y), self.error(y), self.of_line(y)),
-                    view.ulp(y),
-                    !vanishes(view.g, x, y),
-                );
-                Cause {
-                    own: effect.own,
-                    parts: vec![(x, effect.passed), (y, effect.passed_divisor)],
-                }
-            }
+            Op::Div => self.quotient(id, args[0], args[1]),
         }
+    }
+
+    fn quotient(&self, id: NodeId, x: NodeId, y: NodeId) -> Cause {
+        let view = self.view;
+        let effect = function::quotient(
+            view.stated,
+            view.ulp(id),
+            (self.values(x), self.error(x), self.of_line(x)),
+            (self.values(y), self.error(y), self.of_line(y)),
+            view.ulp(y),
+            !vanishes(view.g, x, y),
+        );
+        Cause { own: effect.own, parts: vec![(x, effect.passed), (y, effect.passed_divisor)] }
     }
 
     fn function(&self, id: NodeId, function: Function) -> Cause {

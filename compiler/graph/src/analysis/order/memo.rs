@@ -30,7 +30,10 @@ impl Orders {
 
 /// What has been found of the versions of a graph, those that are alike together.
 #[derive(Clone, Default)]
-pub(in crate::analysis) struct Versions(Rc<RefCell<Vec<(Graph, Rc<Orders>)>>>);
+pub(in crate::analysis) struct Versions(Rc<RefCell<Vec<Version>>>);
+
+/// The first of those that are alike, and what has been found of it.
+type Version = (Graph, Rc<Orders>);
 
 impl Versions {
     pub fn orders(&self, graph: &Graph) -> Rc<Orders> {

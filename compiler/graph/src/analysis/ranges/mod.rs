@@ -12,23 +12,23 @@
 use crate::analysis::interval::{
     self, above, below, enlarged, hull, meet, negated, outward, product, scaled, size,
 };
-use crate::analysis::layout::{keeps_entries, same_entries};
 use crate::analysis::means::Means;
-use crate::analysis::order::{self, Orders, Versions};
+use crate::analysis::order::{Orders, Versions};
 use crate::analysis::softmax;
-use crate::analysis::stated::{Function, Stated, StatedErrors};
+use crate::analysis::stated::{Function, StatedErrors};
 use crate::analysis::view::View;
-use crate::analysis::zeros::vanishes;
-use crate::graph::{Conv, Graph, NodeId, Op, domain};
+use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::Elem;
-use slvr_language::types::function::NotNegative;
 use std::rc::Rc;
 
 pub use crate::analysis::guard::Bound;
 pub use crate::analysis::interval::{Interval, signed_bits};
 
+mod function;
 mod mean;
 mod normalised;
+mod product;
+mod ranked;
 mod select;
 pub(in crate::analysis) mod shares;
 
@@ -310,28 +310,6 @@ impl Rule<'_> {
         Bound { range, norm, total }
     }
 
-    fn matrices(&self, x: NodeId, y: NodeId) -> Bound {
-        let g = self.view.g;
-        let terms = *g.shape(x).get(2).unwrap_or(&1);
-        let mut b = self.inner(x, y, (terms, terms), 1.0);
-        // An inner product of something with itself: no square is negative.
-        let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
-        if one && same_entries(g, x, y) {
-            b.range.0 = b.range.0.max(0.0);
-        }
-        b.range = meet(b.range, self.normalised([x, y]));
-        b.range = meet(b.range, self.blended());
-        self.ranked(b)
-    }
-
-    fn convolved(&self, conv: &Conv, x: NodeId, w: NodeId) -> Bound {
-        let (of_x, of_w) = (self.view.g.shape(x), self.view.g.shape(w));
-        let terms: u64 = of_w.iter().skip(2).product();
-        let window: u64 = of_w.iter().skip(3).product();
-        let fewest = terms / window.max(1) * fewest_taps(conv, of_x, of_w);
-        self.inner(x, w, (fewest, terms), (window as f64).sqrt())
-    }
-
     fn summed(&self, axes: &[u64], x: NodeId) -> Bound {
         let shape = self.view.g.shape(x);
         let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
@@ -382,44 +360,6 @@ impl Rule<'_> {
         loose(range, norm)
     }
 
-    /// The bound of a sum of products, where one factor is a mask by ranks: so much of the values is summed.
-    fn ranked(&self, bound: Bound) -> Bound {
-        if bound.range.0 == bound.range.1 {
-            return bound;
-        }
-        let Some(found) = self.orders.of(self.view, self.id) else { return bound };
-        let (lo, hi) = self.of(found.values).range;
-        let slack = found.slack(self.view);
-        // Between what is compared and what is summed a truncation may exchange neighbours.
-        let exchanged = match slack > 0.0 {
-            true => above(slack * power(self.view.g.frac_of(found.values))) + 1.0,
-            false => 0.0,
-        };
-        let row = |row: &order::Weights| {
-            let sum = |low: &dyn Fn(usize) -> Interval| {
-                let each = row.weights.iter().enumerate().map(|(k, &w)| product(low(k), (w, w)));
-                let (lo, hi) = each.fold((0.0, 0.0), interval::sum);
-                let sizes = row.weights.iter().enumerate().map(|(k, &w)| w.abs() * size(low(k)));
-                let off = rounded_by(sizes.sum(), &row.weights);
-                (lo - off, hi + off)
-            };
-            let all = sum(&|_| (lo, hi));
-            if row.nodes.len() != row.weights.len() {
-                return all;
-            }
-            // The k-th smallest value is at least the k-th smallest lower end.
-            let ends = row.nodes.iter().map(|&n| self.of(n).range);
-            let (mut least, mut most): (Vec<f64>, Vec<f64>) = ends.unzip();
-            least.sort_by(f64::total_cmp);
-            most.sort_by(f64::total_cmp);
-            meet(all, sum(&|k| (least[k] - exchanged, most[k] + exchanged)))
-        };
-        match found.rows.iter().map(row).reduce(hull) {
-            Some(range) => Bound { range: meet(bound.range, range), ..bound },
-            None => bound,
-        }
-    }
-
     /// The interval of a part of an operand along an axis: of what was put one after another, only what the
     /// part has.
     fn part(&self, x: NodeId, along: (u64, u64, u64, u64), steps: u32) -> Interval {
@@ -457,70 +397,6 @@ impl Rule<'_> {
         Bound { range: product(a.range, (c, c)), norm: a.norm * by, total: a.total * by }
     }
 
-    fn elementwise(&self, x: NodeId, y: NodeId) -> Bound {
-        let (a, b) = (self.of(x), self.of(y));
-        let mut range = product(a.range, b.range);
-        if x == y {
-            let least = if a.range.0 <= 0.0 && a.range.1 >= 0.0 { 0.0 } else { range.0.max(0.0) };
-            range = (least, size(a.range).powi(2));
-        }
-        let (most_a, most_b) = (size(a.range), size(b.range));
-        let norm = (self.repeated(x) * most_b).min(self.repeated(y) * most_a);
-        let total = (self.unrepeated(x) * most_b).min(self.unrepeated(y) * most_a);
-        Bound { range, norm, total }
-    }
-
-    /// Inner products over at least `fewest` and at most `terms` terms, the others being 0; an element of x
-    /// takes part in `reuse` squared of them.
-    fn inner(&self, x: NodeId, y: NodeId, (fewest, terms): (u64, u64), reuse: f64) -> Bound {
-        let (a, b) = (self.of(x), self.of(y));
-        let root = (terms as f64).sqrt();
-        let one = product(a.range, b.range);
-        let row = |n: NodeId| self.some(n, true, root, STEPS);
-        let most = enlarged(row(x) * row(y));
-        let (lo, hi) = hull(scaled(one, fewest as f64), scaled(one, terms as f64));
-        let (lo, hi) = (lo.max(-most), hi.min(most));
-        loose((lo.min(hi), hi), enlarged(a.norm * b.norm * reuse))
-    }
-
-    /// The norm of any elements of a node, of which there are this root squared; `sliced` if all are of one
-    /// slice along axis 0. A sum's is at most the sum of its operands', each bounded in the way that is best for
-    /// it.
-    fn some(&self, v: NodeId, sliced: bool, root: f64, steps: u32) -> f64 {
-        let b = self.of(v);
-        let own = if sliced { b.norm } else { b.total }.min(size(b.range) * root);
-        let g = self.view.g;
-        let whole = |x: NodeId| g.elements(x) == g.elements(v);
-        let args = g.args(v);
-        let Some(steps) = steps.checked_sub(1) else { return own };
-        let behind = |a: NodeId| {
-            let kept = if keeps_entries(g.op(v)) {
-                self.keeps_slices(v, a)
-            } else {
-                leading(g.shape(a)) == leading(g.shape(v)) || matches!(g.op(v), Op::Slice { .. })
-            };
-            self.some(a, sliced && kept, root, steps)
-        };
-        let through = match g.op(v) {
-            Op::Add | Op::Sub => {
-                let part = |a: NodeId| match whole(a) {
-                    true => behind(a),
-                    // An element of what is repeated may be there many times.
-                    false => size(self.of(a).range) * root,
-                };
-                part(args[0]) + part(args[1])
-            }
-            Op::Mul if args.iter().any(|&a| whole(a)) => {
-                let (x, y) = if whole(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
-                behind(x) * size(self.of(y).range)
-            }
-            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => behind(args[0]),
-            Op::Trunc(by) => behind(args[0]) / f64::from(*by).exp2() + root,
-            _ => f64::INFINITY,
-        };
-        own.min(through)
-    }
-
     /// Whether each slice of a moved value is part of one slice of the operand.
     fn keeps_slices(&self, id: NodeId, x: NodeId) -> bool {
         let (old, new) = (leading(self.view.g.shape(x)), leading(self.view.g.shape(id)));
@@ -529,103 +405,11 @@ impl Rule<'_> {
         }
         !matches!(self.view.g.op(id), Op::Reshape(_)) || (old > 0 && new % old == 0)
     }
-
-    /// An operand's interval in real units.
-    fn reals(&self, x: NodeId) -> Interval {
-        self.all.real(self.view.g, x)
-    }
-
-    /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
-    fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
-        let (one, room) = (power(self.view.g.frac_of(self.id)), StatedErrors::ROOM);
-        let (units, relative) =
-            (room.units.max(stated.units + 1.0), room.relative.max(stated.relative));
-        let slack = |v: f64| units + v.abs() * one * relative;
-        (lo * one - slack(lo), hi * one + slack(hi))
-    }
-
-    /// Elementary functions: their saturated values on the interval of the operand; a few units for the
-    /// rounding of operand and protocol.
-    fn function(&self, f: Function, x: NodeId) -> Interval {
-        let facts = f.facts();
-        let (lo, hi) = self.reals(x);
-        let (least, most) = (facts.interval)(lo, hi);
-        let positive = match facts.not_negative {
-            NotNegative::Always => true,
-            NotNegative::WithOperand => lo >= 0.0,
-            NotNegative::No => false,
-        };
-        let (lo, hi) = self.wide((least, most), self.view.stated.of(f));
-        (if positive { lo.max(0.0) } else { lo }, hi)
-    }
-
-    /// Quotients, saturated where the divisor may be 0 or near to it.
-    fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
-        let unit = self.view.g.ulp(y);
-        let by_zero = !vanishes(self.view.g, x, y);
-        let known = shares::quotient(self.view, &self.all.raw, x, y);
-        let known = meet(known.unwrap_or(interval::UNBOUNDED), self.averaged(x, y));
-        let (lo, hi) = meet(quotients(self.reals(x), self.reals(y), unit, by_zero), known);
-        let lo = lo.min(hi);
-        let (least, most) = self.wide((lo, hi), self.view.stated.div);
-        // The sign is right.
-        (
-            if lo >= 0.0 { least.max(0.0) } else { least },
-            if hi <= 0.0 { most.min(0.0) } else { most },
-        )
-    }
-}
-
-/// Quotients ([`domain::div`]) of two intervals, for divisors in steps of `unit`; without `by_zero` a dividend is 0
-/// where the divisor is.
-fn quotients(x: Interval, y: Interval, unit: f64, by_zero: bool) -> Interval {
-    let end = power(domain::QUOTIENT_TOP);
-    let of_zero = if by_zero { end } else { 0.0 };
-    let zero = (y.0 <= 0.0 && y.1 >= 0.0)
-        .then_some((if x.0 < 0.0 { -of_zero } else { 0.0 }, if x.1 > 0.0 { of_zero } else { 0.0 }));
-    // Divisors of one sign, from the one nearest to 0 to the one farthest from it.
-    let above = (y.1 >= unit).then(|| (y.0.max(unit), y.1));
-    let below = (y.0 <= -unit).then(|| (y.1.min(-unit), y.0));
-    let side = |(near, far): Interval| {
-        // A divisor of size 1 is the first that no quotient is cut for.
-        let one = f64::copysign(1.0, near);
-        let middle = if near.abs() < 1.0 && far.abs() >= 1.0 { one } else { near };
-        let ends = [near, middle, far].into_iter().flat_map(|y| [(x.0, y), (x.1, y)]);
-        let all = ends.map(|(x, y)| domain::div(x, y)).map(|q| (q, q));
-        all.reduce(hull).unwrap_or((-end, end))
-    };
-    [zero, above.map(side), below.map(side)]
-        .into_iter()
-        .flatten()
-        .reduce(hull)
-        .unwrap_or((-end, end))
-}
-
-/// The fewest entries of an image that any window of a convolution covers: none of them is padding.
-fn fewest_taps(conv: &Conv, x: &[u64], w: &[u64]) -> u64 {
-    let along = |axis: usize| {
-        let (&side, &kernel) = (x.get(axis)?, w.get(axis)?);
-        let reach = conv.dilation * kernel.saturating_sub(1) + 1;
-        let places = (side + 2 * conv.pad).checked_sub(reach)? / conv.stride.max(1) + 1;
-        let inside = |at: u64| {
-            let tap = |k: &u64| (conv.pad..conv.pad + side).contains(&(at + k * conv.dilation));
-            (0..kernel).filter(tap).count() as u64
-        };
-        (0..places).map(|p| inside(p * conv.stride)).min()
-    };
-    along(3).unwrap_or(0) * along(4).unwrap_or(0)
 }
 
 /// 2^n.
 fn power(n: u32) -> f64 {
     f64::from(n).exp2()
-}
-
-/// How far the sum of terms with these weights may be from what is computed for it, if the terms' sizes have this sum:
-/// whole numbers below 2^53 are added up exactly.
-fn rounded_by(sizes: f64, weights: &[f64]) -> f64 {
-    let exact = sizes < 9e15 && weights.iter().all(|w| w.fract() == 0.0);
-    if exact { 0.0 } else { sizes * weights.len() as f64 * 2.0 * f64::EPSILON }
 }
 
 #[cfg(test)]
