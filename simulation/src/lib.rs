@@ -21,10 +21,10 @@
 //! | [`lab`] | federated learning around any predicate, under any of the attacks |
 //!
 //! There are three ways to a gradient. A model all of whose values are layers, sums or entries put in places is a
-//! `chain`: f32, many images side by side, kernels written for it. Every other model is `general`: the compiler's
-//! graph of the program that computes a batch of it, forwards and backwards by [`reverse`]; it takes several times as
-//! long (`cargo bench -p slvr-simulation` has LeNet-5 in both). [`reverse`] also evaluates and differentiates the
-//! predicates of the lab, in f64, and is what tests hold `chain` against. [`net::Net::of`] chooses.
+//! `chain`: f32, many images side by side, kernels written for it. Every other model is `general`: the compiler's graph
+//! of the program that computes a batch of it, forwards and backwards by [`reverse`]. LeNet-5 takes about three times as
+//! long so (`cargo bench -p slvr-simulation` has both). [`reverse`] also evaluates and differentiates the predicates of
+//! the lab, in f64, and is what tests hold `chain` against. [`net::Net::of`] chooses.
 //!
 //! Everything follows from seeds: the same seed gives the same bits, whatever the number of
 //! threads, on one machine. Another processor may round matrix products and logarithms otherwise.

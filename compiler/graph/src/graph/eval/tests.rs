@@ -209,7 +209,8 @@ fn products_against_their_definition() {
         (2, 2, 1, 1, 3, 1, 2),
         (1, 2, 1, 2, 3, 2, 4),
     ] {
-        let (n, o, c, h, w) = (2, if groups == 1 { 3 } else { 4 }, 2 * u64::min(groups, 2), 5, 6);
+        let (o, c) = if groups == 1 { (3, 2) } else { (4, 4) };
+        let (n, h, w) = (2, 5, 6);
         let depth = c / groups;
         let x: Vec<f64> = (0..gx * n * c * h * w).map(|i| entry(i, 1)).collect();
         let f: Vec<f64> = (0..gw * o * depth * k * k).map(|i| entry(i, 2)).collect();
