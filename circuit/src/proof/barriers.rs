@@ -14,8 +14,8 @@ const DEPTH: u32 = 512;
 /// written out.
 const SUMMANDS: u64 = 16;
 const MORE_SUMMANDS: u64 = 1 << 20;
-/// The same of planes that are picked from others, and what each instruction in a row counts beside its planes: a statement
-/// has all of the row.
+/// The same of planes that are picked from others, and what each instruction in a row counts beside its planes: a
+/// statement has all of the row.
 const MORE_PLANES: u64 = 1 << 24;
 const STEP: u64 = 8;
 
@@ -30,8 +30,8 @@ pub struct Barrier {
     pub statements: Vec<Statement>,
     /// The replicated words of whose split statements take carries, ascending.
     pub carries: BTreeMap<Cut, Carries>,
-    /// Whether all parties know the words whose carries are told before they send what the layer before sends, so that shares of
-    /// carries travel beside that.
+    /// Whether all parties know the words whose carries are told before they send what the layer before sends, so that
+    /// shares of carries travel beside that.
     pub early: bool,
 }
 
@@ -303,8 +303,8 @@ impl<'a> BarrierSearch<'a> {
         Ok(out)
     }
 
-    /// The last layer that a statement waits for: the one of its message, or a later one in which something is computed or
-    /// received that it is about.
+    /// The last layer that a statement waits for: the one of its message, or a later one in which something is computed
+    /// or received that it is about.
     fn ready(&self, s: &Statement) -> u32 {
         let mut last = s.layer;
         let mut see = |v: ValueId| last = last.max(self.layer_of.get(&v).copied().unwrap_or(0));
@@ -313,8 +313,9 @@ impl<'a> BarrierSearch<'a> {
         last
     }
 
-    /// Refuses an opening that depends on a message which is not proven by then: because what is opened is made of it, or
-    /// of a message whose statement is about it. What an earlier opening depends on is proven, and is not followed again.
+    /// Refuses an opening that depends on a message which is not proven by then: because what is opened is made of it,
+    /// or of a message whose statement is about it. What an earlier opening depends on is proven, and is not followed
+    /// again.
     fn rests(
         &self,
         proofs: &[u32],
@@ -416,8 +417,8 @@ impl<'a> BarrierSearch<'a> {
         Ok(Some(made))
     }
 
-    /// Whether its three words are uniform but for their sum, and two parties hold each: the result of a `reshare`, in any
-    /// shape.
+    /// Whether its three words are uniform but for their sum, and two parties hold each: the result of a `reshare`, in
+    /// any shape.
     fn is_reshared(&self, mut x: ValueId) -> bool {
         while let Some(Op::Reshape(y, _)) = self.op(x) {
             x = *y;
@@ -468,8 +469,8 @@ pub fn is_linear(op: &Op) -> bool {
         )
 }
 
-/// Whether it also changes the order or the number of elements, so that only of what is cut between groups, and of which no
-/// element leaves its group, shards become shards.
+/// Whether it also changes the order or the number of elements, so that only of what is cut between groups, and of
+/// which no element leaves its group, shards become shards.
 fn is_in_groups(op: &Op) -> bool {
     matches!(
         op,

@@ -7,16 +7,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The carries of the split of a replicated word of which parties have shares.
 ///
-/// An owner's part is a = p + q, where V1 knows p and V2 knows q. Bit j of it is p_j + q_j + c_j, with c_j the carry into bit j.
-/// Statements about bits and high parts of a take shares of carries. That these are right is a statement of its own, from c_0 = 0
-/// on, in steps of one bit,
+/// An owner's part is a = p + q, where V1 knows p and V2 knows q. Bit j of it is p_j + q_j + c_j, with c_j the carry
+/// into bit j. Statements about bits and high parts of a take shares of carries. That these are right is a statement of
+/// its own, from c_0 = 0 on, in steps of one bit,
 ///
 /// ```text
 /// c_(j+1) = c_j + (p_j + c_j) (q_j + c_j)
 /// ```
 ///
-/// or of two. With A and B what the two bits of p and of q are as numbers, and c = c1 + c2 the carry into them, the carry out
-/// of them is [A + B + c >= 4], a sum of products of what V1 and what V2 knows:
+/// or of two. With A and B what the two bits of p and of q are as numbers, and c = c1 + c2 the carry into them, the
+/// carry out of them is [A + B + c >= 4], a sum of products of what V1 and what V2 knows:
 ///
 /// ```text
 /// sum over v = 1, 2, 3 of [A >= v] ([B = 4-v] + c2 [B = 3-v] + c2 [B = 4-v])
@@ -26,10 +26,11 @@ use std::collections::{BTreeMap, BTreeSet};
 /// No sum of fewer products says so: as a matrix over what the two know, less what one knows alone, it has rank 6.
 /// It takes half as many carries as steps of one bit, for six products in place of four.
 ///
-/// **Found.** Where bits of a are input anyway, as they are, as a thermometer code or as a word, the carries into them need not be told: V1
-/// adds p_j to its share of bit j, and V2 adds q_j, and what they have are shares of c_j. That the bit is right needs no statement of
-/// its own then: a false bit is a false carry, and the carry into the lowest bit is no one's to choose, it is 0. That a code is
-/// a thermometer, and that a word is 0 or 1, are still statements. So is a second copy of the bit.
+/// **Found.** Where bits of a are input anyway, as they are, as a thermometer code or as a word, the carries into them
+/// need not be told: V1 adds p_j to its share of bit j, and V2 adds q_j, and what they have are shares of c_j. That the
+/// bit is right needs no statement of its own then: a false bit is a false carry, and the carry into the lowest bit is
+/// no one's to choose, it is 0. That a code is a thermometer, and that a word is 0 or 1, are still statements. So is a
+/// second copy of the bit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carries {
     /// Bits whose carries the owner shares, ascending.
@@ -158,8 +159,8 @@ pub(super) fn carries(
 mod tests {
     use super::*;
 
-    /// Whatever bits are read and input, each carry that is asked for is told or found, steps are as long as statements are, and
-    /// no bit is what the carry into itself is found from twice.
+    /// Whatever bits are read and input, each carry that is asked for is told or found, steps are as long as statements
+    /// are, and no bit is what the carry into itself is found from twice.
     #[test]
     fn every_carry_that_is_asked_for_is_reached() {
         let mut state = 1u64;

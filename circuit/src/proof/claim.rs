@@ -20,8 +20,8 @@ pub struct Statement {
     pub groups: u32,
     /// What is claimed.
     pub claim: Claim,
-    /// Of bits that are input, the places of those from which carries are found ([`super::Carries`]), ascending: unless they are
-    /// words, nothing is left to prove of them.
+    /// Of bits that are input, the places of those from which carries are found ([`super::Carries`]), ascending: unless
+    /// they are words, nothing is left to prove of them.
     pub found: Vec<u32>,
 }
 
@@ -63,10 +63,11 @@ pub enum Claim {
         /// The values z.
         plus: Vec<ValueId>,
     },
-    /// A `reshare_two` or an `open_masked` of a sum of products x y, where y is what two parties know. In shard r the parties r + 1 and r + 2
-    /// send; P is one of them, and the party r, which knows one component of x and the word F that masks what P sends,
-    /// is V1 of the one and V2 of the other: sum x y = F + m, with m the word that the other verifier received. It
-    /// finds m from what it holds: the sum of its components of the result, less what it sent itself.
+    /// A `reshare_two` or an `open_masked` of a sum of products x y, where y is what two parties know. In shard r the
+    /// parties r + 1 and r + 2 send; P is one of them, and the party r, which knows one component of x and the word F
+    /// that masks what P sends, is V1 of the one and V2 of the other: sum x y = F + m, with m the word that the other
+    /// verifier received. It finds m from what it holds: the sum of its components of the result, less what it sent
+    /// itself.
     Exchange {
         terms: Vec<Term>,
         /// Values that are added, and whether only what the party r knows of each is.
@@ -100,8 +101,8 @@ pub enum Claim {
     Input(Own),
 }
 
-/// Products of which several are added up to one word: viewed in a shape, they are added up over some of its axes. What is added up
-/// lies in one group ([`Statement::groups`]), so that shards of products become shards of sums.
+/// Products of which several are added up to one word: viewed in a shape, they are added up over some of its axes. What
+/// is added up lies in one group ([`Statement::groups`]), so that shards of products become shards of sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pooled {
     pub shape: Shape,
@@ -116,10 +117,10 @@ impl Pooled {
     }
 }
 
-/// Of a sum of three words z_0 + z_1 + z_2 of each element, of which P_i computes z_i: in shard r the party r inputs z_r, u,
-/// and the other two open their words to each other under a mask ([`crate::Op::OpenMasked`]). The mask and what they open
-/// joined are the result of the statement, out. So P_i sends in all shards, and what it says of all elements is one
-/// statement, x1 y2 + y1 x2 = (t1 - x1 y1) + t2:
+/// Of a sum of three words z_0 + z_1 + z_2 of each element, of which P_i computes z_i: in shard r the party r inputs
+/// z_r, u, and the other two open their words to each other under a mask ([`crate::Op::OpenMasked`]). The mask and what
+/// they open joined are the result of the statement, out. So P_i sends in all shards, and what it says of all elements
+/// is one statement, x1 y2 + y1 x2 = (t1 - x1 y1) + t2:
 ///
 /// | shard | P is | t1 | t2 |
 /// |---|---|---|---|
@@ -254,7 +255,8 @@ impl Claim {
         }
     }
 
-    /// The values that the statement is about, besides the result of its instruction: replicated ones, and factors that two parties know.
+    /// The values that the statement is about, besides the result of its instruction: replicated ones, and factors that
+    /// two parties know.
     pub fn values(&self, each: &mut dyn FnMut(ValueId)) {
         self.terms().iter().for_each(|t| {
             each(t.x);
@@ -294,8 +296,8 @@ impl Claim {
         self.parted().map(|p| p.others)
     }
 
-    /// The replicated words of which it takes carries of p + q, with the bits into which these are; bit 0 has none. `bits` says how
-    /// many bits a value has.
+    /// The replicated words of which it takes carries of p + q, with the bits into which these are; bit 0 has none.
+    /// `bits` says how many bits a value has.
     pub fn carries(
         &self,
         bits: &dyn Fn(ValueId) -> u32,

@@ -117,11 +117,14 @@ struct Tuning {
     last: usize,
 }
 
+/// Blocks of a later fold in one variable, at most.
+pub(super) const MOST_BLOCKS: usize = 256;
+
 const BITS: Tuning = Tuning {
     first: &[(64, 2), (1024, 4), (262_144, 6), (1_048_576, 7)],
     more: 8,
-    blocks: [16, 64, 256],
-    last: 256,
+    blocks: [16, 64, MOST_BLOCKS],
+    last: MOST_BLOCKS,
 };
 
 /// Of matrices and of words of 128 bits. The last bound is one of memory: less of it is taken after a first fold with a
@@ -149,13 +152,14 @@ pub struct Folds {
     pub elements: usize,
     /// Blocks of the folds after it. The last one has one element to a block.
     pub blocks: Vec<usize>,
-    /// Whether its statements are lifted: a step stands before the first fold, and the later folds have several variables,
-    /// too, so that their numbers of blocks are powers of two. The random element is in the last block of the last one.
+    /// Whether its statements are lifted: a step stands before the first fold, and the later folds have several
+    /// variables, too, so that their numbers of blocks are powers of two. The random element is in the last block of
+    /// the last one.
     pub lifted: bool,
 }
 
-/// Variables of a later fold of lifted statements, at most, or one more where a fold leaves a power of two: its message has 3^m
-/// elements.
+/// Variables of a later fold of lifted statements, at most, or one more where a fold leaves a power of two: its message
+/// has 3^m elements.
 const MOST_VARIABLES: u32 = 9;
 
 /// Blocks of the folds of so many elements.

@@ -26,8 +26,8 @@ pub enum Own {
     },
     /// A bit of one number and a bit of another, of each pair: u1 p + u1 q + u2 p + u2 q.
     And(Bits, Bits),
-    /// The product of the parts a of two replicated values u and x over words (of u, all of it where the owner inputs it
-    /// by itself): u1 p + u1 q + u2 p + u2 q.
+    /// The product of the parts a of two replicated values u and x over words (of u, all of it where the owner inputs
+    /// it by itself): u1 p + u1 q + u2 p + u2 q.
     Times {
         /// One value.
         u: ValueId,

@@ -25,7 +25,8 @@ pub enum Item<'a> {
     Dot(&'a Statement, usize),
 }
 
-/// What the chunks of a kind are made from, but for long inner products ([`dots`]) and products of matrices ([`products`]).
+/// What the chunks of a kind are made from, but for long inner products ([`dots`]) and products of matrices
+/// ([`products`]).
 pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Item<'a>> {
     let carries = barrier.carries.iter().filter(|_| kind == Kind::Bits);
     let carries = carries.flat_map(|(x, of)| {

@@ -4,9 +4,9 @@ use super::{Barrier, Claim};
 use crate::{Circuit, Hold, Op, ValueId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-/// The values that statements or openings are about, almost all of them replicated, each with the number of the barrier after which
-/// nothing asks for it any more. What is opened right after a barrier is kept until the next one, because both holders
-/// of its components vouch for them.
+/// The values that statements or openings are about, almost all of them replicated, each with the number of the barrier
+/// after which nothing asks for it any more. What is opened right after a barrier is kept until the next one, because
+/// both holders of its components vouch for them.
 pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize> {
     let (mut last, words) = (BTreeMap::new(), words(circuit));
     let picked = picked(circuit);
@@ -32,8 +32,8 @@ pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize>
     last
 }
 
-/// Replicated bits that are planes of others, with these and the planes: as factors of a statement they are read there, and not
-/// kept themselves.
+/// Replicated bits that are planes of others, with these and the planes: as factors of a statement they are read there,
+/// and not kept themselves.
 pub fn picked(circuit: &Circuit) -> HashMap<ValueId, (ValueId, Vec<u32>)> {
     let mut all: HashMap<ValueId, (ValueId, Vec<u32>)> = HashMap::new();
     for i in circuit.layers.iter().flat_map(|l| &l.local) {
@@ -72,8 +72,8 @@ pub fn words(circuit: &Circuit) -> HashMap<ValueId, ValueId> {
     words.collect()
 }
 
-/// The replicated value whose components an instruction opens, with the [`words`] of its circuit. A receiver gets them as
-/// the first words of the three.
+/// The replicated value whose components an instruction opens, with the [`words`] of its circuit. A receiver gets them
+/// as the first words of the three.
 pub fn opened(op: &Op, words: &HashMap<ValueId, ValueId>) -> Option<ValueId> {
     match op {
         Op::Open(x) => Some(*x),

@@ -45,9 +45,9 @@ impl Matrices {
         usize::try_from(self.sums.saturating_mul(2)).unwrap_or(usize::MAX)
     }
 
-    /// Bytes that a party holds in one of its parts until the two vectors are found: a coefficient for each row and column,
-    /// sums with the coefficients of the longer side, the vectors twice, and words of 64 bits, of both factors once and of the
-    /// result twice.
+    /// Bytes that a party holds in one of its parts until the two vectors are found: a coefficient for each row and
+    /// column, sums with the coefficients of the longer side, the vectors twice, and words of 64 bits, of both factors
+    /// once and of the result twice.
     pub(super) fn bytes(&self, circuit: &Circuit, s: &Statement) -> u64 {
         let element = Kind::Matrices.bytes() as u64;
         let ends = self.rows.saturating_add(self.columns);

@@ -1,15 +1,16 @@
 //! What the parties prove to each other in a circuit against a malicious party, and what it costs.
 //!
-//! Every word that a party P_i sends in `reshare`, `input`, `reshare_two` and `open_masked` is a function of words of which its neighbours
-//! P_{i-1} and P_{i+1} each know a part. So that it was right is a statement about what these two hold: a sum
-//! of products u v, with u known to P_{i-1} and v to P_{i+1}, equals a word of the one plus a word of the other
-//! ([`Claim`] says which). P_i knows all of it and proves all its statements at once, to both, before
-//! anything is opened: a *barrier* stands before every layer that opens something ([`Barrier`]). More of them stand
-//! where the circuit says so ([`Op::Prove`](crate::Op::Prove)), because values are kept until they are proven.
+//! Every word that a party P_i sends in `reshare`, `input`, `reshare_two` and `open_masked` is a function of words of
+//! which its neighbours P_{i-1} and P_{i+1} each know a part. So that it was right is a statement about what these two
+//! hold: a sum of products u v, with u known to P_{i-1} and v to P_{i+1}, equals a word of the one plus a word of the
+//! other ([`Claim`] says which). P_i knows all of it and proves all its statements at once, to both, before anything is
+//! opened: a *barrier* stands before every layer that opens something ([`Barrier`]). More of them stand where the
+//! circuit says so ([`Op::Prove`](crate::Op::Prove)), because values are kept until they are proven.
 //!
-//! Lives here: which statement belongs to which instruction ([`barriers`], which is also what refuses a circuit
-//! that has an instruction without one), the carries that statements take ([`Carries`]), and the lengths of the messages of a proof ([`Shape`]), so that
-//! rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's `proof` has the proofs.
+//! Lives here: which statement belongs to which instruction ([`barriers`], which is also what refuses a circuit that
+//! has an instruction without one), the carries that statements take ([`Carries`]), and the lengths of the messages of
+//! a proof ([`Shape`]), so that rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's
+//! `proof` has the proofs.
 
 mod barriers;
 mod carries;

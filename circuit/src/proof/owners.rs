@@ -50,8 +50,8 @@ impl BarrierSearch<'_> {
         }
     }
 
-    /// All of the high bits of a part of a split. What was narrowed before it is extended has lost some, and the statement,
-    /// which is about the part, would be another.
+    /// All of the high bits of a part of a split. What was narrowed before it is extended has lost some, and the
+    /// statement, which is about the part, would be another.
     fn whole_high(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
         match self.op(a) {
             Some(Op::Extend(b, _)) => self.whole_high(*b),
@@ -127,8 +127,8 @@ impl BarrierSearch<'_> {
         }
     }
 
-    /// A replicated value whose part a an owner's value is. What the owner inputs is one, if nothing else is: of it there
-    /// is a statement by itself.
+    /// A replicated value whose part a an owner's value is. What the owner inputs is one, if nothing else is: of it
+    /// there is a statement by itself.
     pub(super) fn part(&self, a: ValueId) -> Option<ValueId> {
         self.replicated(a).or_else(|| self.input_of.get(&a).copied())
     }
@@ -150,7 +150,8 @@ impl BarrierSearch<'_> {
     }
 
     /// Of an owner's value that a linear instruction makes of others, what the same instruction makes of the replicated
-    /// values whose parts a these are: its components are that instruction's of theirs, so that its part a is this value.
+    /// values whose parts a these are: its components are that instruction's of theirs, so that its part a is this
+    /// value.
     fn alike(&self, a: ValueId, op: &Op) -> Option<ValueId> {
         let mut parts = HashMap::new();
         for v in op.operands() {

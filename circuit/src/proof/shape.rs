@@ -1,29 +1,36 @@
-//! The lengths of the vectors and messages of a proof: functions of the circuit, which all parties know.
+//! The lengths of the vectors and messages of a proof: functions of the circuit, which all parties know. What is
+//! written here for one message of one party holds for all three, because each of them proves.
 //!
-//! Statements over words of up to 64 bits, over words of 128 and over bits are *kinds*, proven side by side
-//! with the same coins. Within a
-//! kind all statements of a prover become one inner product. Its first fold works on words or bits as they
-//! are, in more blocks than the later ones ([`Folds`]), because the elements of a larger ring, on which those work,
-//! cost far more. What is written here for one message of one party holds for all three, because each
-//! of them proves.
+//! There are four kinds of statements ([`Kind`]), proven side by side with the same coins. Within a kind all statements of
+//! a prover become one inner product, and [`Folds`] says how it is cut. Who makes its vectors is named as in the runtime's
+//! `proof`:
 //!
-//! Statements over words of up to 64 bits, but for products of matrices, are a kind of their own ([`Kind::Words`]).
-//! They become a statement about integers, in a step of its own before the first fold, and then one about elements of
-//! a small field.
+//! | kind | statements | elements are of | vectors from | its first fold reads |
+//! |---|---|---|---|---|
+//! | `Matrices` | products of matrices of words of up to 64 bits | a ring over Z_2^64 | `matrices` | it has none |
+//! | `Bits` | those over bits, and carries | a field of 2^64 | `statements`, `carries` | bits, 64 to a word |
+//! | `Wide` | those with words of 128 bits | a ring over Z_2^128 | `statements` | words |
+//! | `Words` | all others, inner products among them | the field of a random prime | `lifted` | lifted words |
+//!
+//! A first fold has more blocks than the later ones, because those work on elements, which cost far more than the words
+//! or bits that it reads. The vectors of products of matrices are elements from the start. To *lift* words is to read them
+//! as integers: a step before the first fold turns statements modulo powers of two into statements about integers.
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
 //! |---|---|---|---|---|
-//! | carries that are told, if there are any; beside the layer before where all know what they are of | V2's share of them | | | |
+//! | carries that are told, if any | V2's share of them | | | |
 //! | start | | half of a coin, a hash of the other half | the other half, a hash of V2's, and of all later coins | |
 //! | fold, so often as there are | V2's share of a polynomial | | | |
 //! | coin, after each of these but the last | | the coin | | |
 //! | beside the last fold | | | | its vector, folded to one element, and its share of the sum |
 //! | verdict, everybody to everybody | one byte | one byte | one byte | one byte |
+//!
+//! Carries travel beside what the layer before sends, where all parties know by then what they are of.
 
 use super::barriers::{Barrier, barriers};
 use super::carries::Carries;
 use super::claim::Cut;
-use super::folds::{Folds, KINDS, Kind, LIFT, Prover, plus};
+use super::folds::{Folds, KINDS, Kind, LIFT, MOST_BLOCKS, Prover, plus};
 use super::items::{dots, items, products};
 use super::matrices::matrices;
 use super::unproven::{MOST_ERROR_LOG2, Unproven};
@@ -44,10 +51,14 @@ pub struct Shape {
     pub early: bool,
     /// The folds of each kind, in the order of [`Kind::ALL`], where there are such statements.
     pub folds: [Option<Folds>; KINDS],
-    /// Bytes of the columns of the largest chunk, on one side. A party copies them if they are words of other widths than
-    /// those that are folded, or computed. Of a product of matrices half of what its vectors are found from.
+    /// Bytes of the columns of the largest chunk, on one side. A party copies them if they are words of other widths
+    /// than those that are folded, or computed. Of a product of matrices half of what its vectors are found from.
     pub columns: u64,
 }
+
+/// Points at which the coefficients of statements that are not lifted cancel what is wrong with these: one each for beta,
+/// gamma, r and s, and one for what a prover adds to its polynomials (Soundness, in the runtime's `proof`).
+const CANCELLED: f64 = 5.0;
 
 /// Bytes that a column takes besides its words, with where its blocks lie, and for each part that it is made of.
 const COLUMN: u64 = 1 << 10;
@@ -140,8 +151,9 @@ impl Shape {
             if folds.lifted {
                 return lifted_error(folds);
             }
-            // Coefficients, and coins that are a root.
-            (5.0 + folds.degrees() as f64) / (kind.points().exp2() - 257.0)
+            // The coin of a later fold of b blocks is none of b + 1 points.
+            let coins = kind.points().exp2() - (MOST_BLOCKS + 1) as f64;
+            (CANCELLED + folds.degrees() as f64) / coins
         };
         Kind::ALL.into_iter().zip(&self.folds).map(of).sum::<f64>()
     }
@@ -180,9 +192,9 @@ impl Shape {
     }
 }
 
-/// The same of lifted statements: coefficients; a prime that divides what is wrong with the integers, of which there are at
-/// most four, because that is less than 2^260, of at least 2^54 primes; a point at which the polynomial of what is wrong is 0;
-/// and coins that are a root.
+/// A bound of the probability that a false statement of one prover is accepted, if it is lifted: coefficients; a prime
+/// that divides what is wrong with the integers, of which there are at most four, because that is less than 2^260, of
+/// at least 2^54 primes; a point at which the polynomial of what is wrong is 0; and coins that are a root.
 fn lifted_error(folds: &Folds) -> f64 {
     let roots = (LIFT - 1 + folds.degrees()) as f64;
     3.0 / 56f64.exp2() + 4.0 / 54f64.exp2() + roots / 60f64.exp2()
@@ -194,8 +206,8 @@ pub fn error(circuit: &Circuit) -> f64 {
     error_of(circuit, &barriers(circuit).unwrap_or_default())
 }
 
-/// Bytes that so many parties in one process take at most for their proofs, beside their values: the vectors of a proof of
-/// each, and for each thread the columns of a chunk on both sides. Nothing where nothing is proven.
+/// Bytes that so many parties in one process take at most for their proofs, beside their values: the vectors of a proof
+/// of each, and for each thread the columns of a chunk on both sides. Nothing where nothing is proven.
 pub fn memory(circuit: &Circuit, parties: usize, threads: usize) -> u64 {
     let of = |barrier: &Barrier| {
         let shape = Shape::of(circuit, barrier);

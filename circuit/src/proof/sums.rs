@@ -1,4 +1,5 @@
-//! Statements of what is reshared and exchanged: sums of products of replicated values, and of these with what two parties know.
+//! Statements of what is reshared and exchanged: sums of products of replicated values, and of these with what two
+//! parties know.
 
 use super::barriers::BarrierSearch;
 use super::claim::{Claim, Parted, Pooled, Term};

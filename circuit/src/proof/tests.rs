@@ -149,8 +149,8 @@ fn shapes_count_the_longest_prover() {
     let c = malicious(PROVEN);
     let all = barriers(&c).unwrap();
     let shape = Shape::of(&c, &all[0]);
-    // 140 elements: shards of 64, 64 and 12. Bits 3 to 7 are input: told are the carries into bit 2, bit 8, which a high part
-    // takes, and every second one from there to bit 32.
+    // 140 elements: shards of 64, 64 and 12. Bits 3 to 7 are input: told are the carries into bit 2, bit 8, which a
+    // high part takes, and every second one from there to bit 32.
     assert_eq!(shape.carries, [14, 14, 14]);
     let words = shape.folds[LIFTED].as_ref().unwrap();
     // 140 products of two terms, high parts and products of 64 with two, words of 64 with one: in eight blocks.
@@ -378,8 +378,8 @@ fn rows_of_selections_are_not_written_out_again_and_again() {
     assert!(error.contains("a selection of too many planes"), "{error}");
 }
 
-/// Thousands of messages whose statements wait, and thousands of proofs that they wait through: each statement goes to its
-/// proof at once. What is opened in each of many layers is followed back once.
+/// Thousands of messages whose statements wait, and thousands of proofs that they wait through: each statement goes to
+/// its proof at once. What is opened in each of many layers is followed back once.
 #[test]
 fn waiting_statements_and_proofs_do_not_multiply() {
     let n = 20_000;
@@ -416,8 +416,8 @@ fn waiting_statements_and_proofs_do_not_multiply() {
     assert!(last.statements.is_sorted_by_key(|s| s.instr));
 }
 
-/// What a barrier takes is counted from its statements: neither are long inner products listed one by one, nor the codes of
-/// numbers written out, for each of thousands of statements.
+/// What a barrier takes is counted from its statements: neither are long inner products listed one by one, nor the
+/// codes of numbers written out, for each of thousands of statements.
 #[test]
 fn shapes_are_counted_and_not_listed() {
     let of = |members: u64, input: &str, lines: &str, made: &str, first: usize, count: usize| {
