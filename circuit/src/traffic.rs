@@ -8,7 +8,7 @@
 use crate::interaction::Counts;
 use crate::plan::operand;
 use crate::plan::{members, receiver};
-use crate::proof::{HASH, Shape, barriers};
+use crate::proof::{HASH, Lengths, barriers};
 use crate::speculation::Speculation;
 use crate::{Circuit, Instr, Op, ValueId, wire_len};
 use std::collections::BTreeMap;
@@ -79,8 +79,8 @@ impl Traffic {
             true => barriers(circuit).unwrap_or_default(),
             false => Vec::new(),
         };
-        let shapes: BTreeMap<usize, Shape> =
-            proofs.iter().map(|b| (b.layer as usize, Shape::of(circuit, b))).collect();
+        let lengths_of: BTreeMap<usize, Lengths> =
+            proofs.iter().map(|b| (b.layer as usize, Lengths::of(circuit, b))).collect();
         let part = Speculation::of(circuit).filter(|_| !again.is_empty());
         let known = |i: &Instr| part.as_ref().is_some_and(|p| p.opens(circuit, i));
         let (end, all) = (again.end, circuit.layers.len());
@@ -94,11 +94,11 @@ impl Traffic {
                 layer.exchange.iter().filter(|i| !repeats || !known(i)).collect();
             total.rounds += usize::from(!exchange.is_empty());
             let mut traffic = LayerTraffic::default();
-            if let Some(shape) = shapes.get(&l) {
-                traffic.proof = shape.bytes();
-                traffic.proof_rounds = shape.rounds();
-                traffic.bytes = shape.bytes();
-                total.rounds += shape.rounds();
+            if let Some(lengths) = lengths_of.get(&l) {
+                traffic.proof = lengths.bytes();
+                traffic.proof_rounds = lengths.rounds();
+                traffic.bytes = lengths.bytes();
+                total.rounds += lengths.rounds();
             }
             for instr in exchange {
                 let bytes = sent(circuit, instr);

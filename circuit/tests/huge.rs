@@ -1,7 +1,7 @@
 //! Strangers' circuits about more words than there are numbers: they are refused, or counted as the largest number, and
 //! nothing overflows.
 
-use slvr_circuit::proof::{Shape, barriers, memory};
+use slvr_circuit::proof::{Lengths, barriers, memory};
 use slvr_circuit::verify::{Openings, infer, verify_with};
 use slvr_circuit::{
     Circuit, Conv, Dom, Encoding, From, Hold, Input, Instr, Layer, Op, Output, PartySet, Security,
@@ -100,6 +100,6 @@ fn coefficients_of_wide_products_are_counted() {
     });
     let c = Circuit { security: Security::Malicious, ..c };
     let all = barriers(&c).expect("a statement");
-    let held = 2 * Shape::of(&c, &all[0]).columns;
+    let held = 2 * Lengths::of(&c, &all[0]).columns;
     assert!((448 * COLUMNS..448 * COLUMNS * 2).contains(&held), "{held} bytes");
 }

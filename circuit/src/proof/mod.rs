@@ -9,7 +9,7 @@
 //!
 //! Lives here: which statement belongs to which instruction ([`barriers`], which is also what refuses a circuit that
 //! has an instruction without one), the carries that statements take ([`Carries`]), and the lengths of the messages of
-//! a proof ([`Shape`]), so that rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's
+//! a proof ([`Lengths`]), so that rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's
 //! `proof` has the proofs.
 
 mod barriers;
@@ -19,9 +19,9 @@ mod folds;
 mod input;
 mod items;
 mod kept;
+mod lengths;
 mod matrices;
 mod owners;
-mod shape;
 mod sums;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -37,5 +37,5 @@ pub use folds::{
 pub use input::{Bits, Own, code_bits, steps};
 pub use items::{Item, dots, items, products};
 pub use kept::{kept, opened, picked, words};
-pub use shape::{HASH, OPENING_ROUNDS, Shape, check, error, memory};
+pub use lengths::{HASH, Lengths, OPENING_ROUNDS, check, error, memory};
 pub use unproven::{MOST_ERROR_LOG2, Source, Unproven, WIDE_PRODUCT};

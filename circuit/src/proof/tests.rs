@@ -91,7 +91,7 @@ fn a_circuit_may_prove_more_often() {
     assert_eq!(until.get(&ValueId(0)), Some(&0), "the operands of the first layer");
     let few = barriers(&malicious(PROVEN)).unwrap();
     let rounds = |c: &Circuit, all: &[Barrier]| -> usize {
-        all.iter().map(|b| Shape::of(c, b).rounds()).sum()
+        all.iter().map(|b| Lengths::of(c, b).rounds()).sum()
     };
     assert!(rounds(&c, &all) > rounds(&malicious(PROVEN), &few));
     assert_eq!(crate::artifact::read(&crate::artifact::write(&c)).unwrap(), c);
@@ -145,23 +145,23 @@ fn what_has_no_proof_is_refused() {
 }
 
 #[test]
-fn shapes_count_the_longest_prover() {
+fn lengths_count_the_longest_prover() {
     let c = malicious(PROVEN);
     let all = barriers(&c).unwrap();
-    let shape = Shape::of(&c, &all[0]);
+    let lengths = Lengths::of(&c, &all[0]);
     // 140 elements: shards of 64, 64 and 12. Bits 3 to 7 are input: told are the carries into bit 2, bit 8, which a
     // high part takes, and every second one from there to bit 32.
-    assert_eq!(shape.carries, [14, 14, 14]);
-    let words = shape.folds[LIFTED].as_ref().unwrap();
+    assert_eq!(lengths.carries, [14, 14, 14]);
+    let words = lengths.folds[LIFTED].as_ref().unwrap();
     // 140 products of two terms, high parts and products of 64 with two, words of 64 with one: in eight blocks.
     assert_eq!((words.cut(), words.elements), (8, 2 * 18 + 2 * 8 + 2 * 8 + 8));
     // The step that lifts them, the first fold, and one of as many variables as leave a block for the random element.
     assert_eq!((words.steps(), words.blocks.as_slice()), (3, [128].as_slice()));
     assert_eq!([0, 1, 2, 3].map(|step| words.sent(step)), [111 * 3, 26, 2186, 0]);
-    let bits = shape.folds[1].as_ref().unwrap();
+    let bits = lengths.folds[1].as_ref().unwrap();
     // One word of products of bits and 6 steps of one carry make one chunk, 13 steps of two another one.
     assert_eq!((bits.cut(), bits.elements), (16, 64 * (2 + 6)));
-    assert!(shape.rounds() > 0 && Shape::of(&c, &all[1]).folds[1].is_none());
+    assert!(lengths.rounds() > 0 && Lengths::of(&c, &all[1]).folds[1].is_none());
 }
 
 /// Exactly the thermometer codes pass, of all words of as many bits, and their bits are those of the number.
@@ -419,7 +419,7 @@ fn waiting_statements_and_proofs_do_not_multiply() {
 /// What a barrier takes is counted from its statements: neither are long inner products listed one by one, nor the
 /// codes of numbers written out, for each of thousands of statements.
 #[test]
-fn shapes_are_counted_and_not_listed() {
+fn lengths_are_counted_and_not_listed() {
     let of = |members: u64, input: &str, lines: &str, made: &str, first: usize, count: usize| {
         let all = (0..count).map(|i| format!("  %{} = {made}\n", first + i));
         let text = format!(
@@ -431,7 +431,7 @@ fn shapes_are_counted_and_not_listed() {
         let c = malicious(&text);
         let all = barriers(&c).unwrap();
         assert_eq!(all[0].statements.len(), count);
-        Shape::of(&c, &all[0])
+        Lengths::of(&c, &all[0])
     };
     let dots = |count| {
         let lines = "  %1 = matmul %0 %0 transposed : add3.A32[100000,1,1] @0\n";

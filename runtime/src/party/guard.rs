@@ -1,7 +1,7 @@
 //! What a party keeps for proofs and for vouching.
 
 use crate::share::Held;
-use slvr_circuit::proof::{Barrier, Cut, HASH, Shape, barriers, kept, picked, words};
+use slvr_circuit::proof::{Barrier, Cut, HASH, Lengths, barriers, kept, picked, words};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::{Data, Planes};
@@ -13,7 +13,7 @@ pub(super) type Carries = [BTreeMap<Cut, Planes>; 4];
 
 /// Of a run against a malicious party: what is still to be proven, and the values that this takes.
 pub(super) struct Guard {
-    pub barriers: Vec<Arc<(Barrier, Shape)>>,
+    pub barriers: Vec<Arc<(Barrier, Lengths)>>,
     /// The next barrier.
     pub next: usize,
     /// The layers that may be repeated. What is proven before the last of them is kept until it is known whether they are.
@@ -42,8 +42,8 @@ impl Guard {
         };
         let last = kept(circuit, &barriers);
         let shaped = barriers.into_iter().map(|b| {
-            let shape = Shape::of(circuit, &b);
-            Arc::new((b, shape))
+            let lengths = Lengths::of(circuit, &b);
+            Arc::new((b, lengths))
         });
         let barriers = shaped.collect();
         Some(Guard {

@@ -7,7 +7,7 @@ use super::told;
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::share::reveal::Revealed;
 use crate::share::{RunId, next};
-use slvr_circuit::proof::{Barrier, Shape, barriers};
+use slvr_circuit::proof::{Barrier, Lengths, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Circuit, plan};
@@ -65,7 +65,7 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
 
     let guarded = circuit.security.is_malicious();
     let proofs = if guarded { barriers(circuit).map_err(VerifyError::from)? } else { Vec::new() };
-    let rounds = |barrier: &Barrier| Shape::of(circuit, barrier).rounds() as u32;
+    let rounds = |barrier: &Barrier| Lengths::of(circuit, barrier).rounds() as u32;
     let members = plan::members(circuit, set);
     let mut words = told::zeros(circuit, set);
     let mut waited = 0;

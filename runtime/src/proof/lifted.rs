@@ -38,7 +38,7 @@
 //! 2^64 (K1 + K2) is not 0, whatever P shares. Its coefficients are less than 2^260, so that at most four primes above 2^60
 //! divide one that is not 0, of more than 2^54 primes. Modulo the others it has at most 110 roots x. What is left is a false
 //! inner product in a field, which a fold of m variables lets through with probability at most 2 m / p.
-//! [`slvr_circuit::proof::Shape::error`] adds these up.
+//! [`slvr_circuit::proof::Lengths::error`] adds these up.
 //!
 //! # What is told
 //!

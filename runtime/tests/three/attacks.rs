@@ -5,7 +5,7 @@ use crate::build::Builder;
 use crate::proofs::every_claim;
 use crate::tampering::{How, Rule, Truth, bent, ended_well, sent};
 use slvr_circuit::plan::{frames, plan};
-use slvr_circuit::proof::{Shape, barriers};
+use slvr_circuit::proof::{Lengths, barriers};
 use slvr_circuit::{Circuit, Dom, Op, Security, ValueId};
 use slvr_runtime::link::{Kind, Peer};
 use slvr_runtime::share::encode::Encoded;
@@ -168,8 +168,8 @@ fn wrong_dealings_are_stopped_and_succeed_where_nothing_is_proven() {
 #[test]
 fn wrong_carries_are_found() {
     let (circuit, encoded) = every_claim(64, 70, 3);
-    let shapes = barriers(&circuit).unwrap();
-    let carries = shapes.iter().map(|b| Shape::of(&circuit, b).carries).max().unwrap();
+    let all = barriers(&circuit).unwrap();
+    let carries = all.iter().map(|b| Lengths::of(&circuit, b).carries).max().unwrap();
     let truth = Truth::of(&circuit, &encoded, 1);
     let mut tried = 0;
     for (party, all) in sent(&circuit, &encoded).iter().enumerate() {

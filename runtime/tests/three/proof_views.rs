@@ -5,7 +5,7 @@ use crate::parted::full_claims;
 use crate::proofs::{every_claim, options};
 use crate::views::{Histogram, LIMIT, chi_squared, two_samples};
 use slvr_circuit::Circuit;
-use slvr_circuit::proof::{LIFT_WORDS, Shape, barriers};
+use slvr_circuit::proof::{LIFT_WORDS, Lengths, barriers};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::tap::Tap;
 use slvr_runtime::link::{Header, Kind, Link, Peer};
@@ -36,12 +36,12 @@ fn heard(circuit: &Circuit, encoded: &Encoded, seed: u64) -> Heard {
 
 /// The bytes of a message of a proof that are uniform whatever is proven: all, but for the highest ones of what lifted
 /// statements have. An element is below a prime of 61 bits, and a share of a quotient has a sign.
-pub fn uniform_bytes(shape: &Shape, part: u32, body: &[u8]) -> Vec<u8> {
-    let Some(folds) = shape.folds[LIFTED].as_ref() else { return body.to_vec() };
+pub fn uniform_bytes(lengths: &Lengths, part: u32, body: &[u8]) -> Vec<u8> {
+    let Some(folds) = lengths.folds[LIFTED].as_ref() else { return body.to_vec() };
     let part = part as usize;
     // They stand behind the other kinds.
     let sent = |step: usize| 8 * if part == 2 + 2 * step { folds.sent(step) } else { 0 };
-    let end = if part == 1 + 2 * shape.steps() { 16 } else { 0 };
+    let end = if part == 1 + 2 * lengths.steps() { 16 } else { 0 };
     let lifted = end + (0..shape.steps()).map(sent).sum::<usize>();
     let (others, lifted) = body.split_at(body.len() - lifted);
     let (size, high) = if part == 2 { (8 * LIFT_WORDS, 1) } else { (8, 2) };
@@ -68,7 +68,7 @@ fn histograms(
             .iter()
             .map(|(key, body)| {
                 let barrier = barriers.iter().find(|b| b.layer == key.1).unwrap();
-                (*key, uniform_bytes(&Shape::of(&circuit, barrier), key.2, body))
+                (*key, uniform_bytes(&Lengths::of(&circuit, barrier), key.2, body))
             })
             .collect();
         let mut count = |key: String, bytes: &mut dyn Iterator<Item = u8>| {

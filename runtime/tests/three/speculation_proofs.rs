@@ -4,7 +4,7 @@
 use crate::proof_views::uniform_bytes;
 use crate::speculation;
 use crate::views::{LIMIT, chi_squared};
-use slvr_circuit::proof::{Shape, Unproven, barriers};
+use slvr_circuit::proof::{Lengths, Unproven, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::verify;
@@ -182,7 +182,7 @@ fn the_second_proof_is_masked_anew() {
     for circuit in placements() {
         let last = Speculation::of(&circuit).expect("it does not wait").last as u32;
         let all = barriers(&circuit).unwrap();
-        let shape = Shape::of(&circuit, all.iter().find(|b| b.layer == last).unwrap());
+        let lengths = Lengths::of(&circuit, all.iter().find(|b| b.layer == last).unwrap());
         let mut histograms: BTreeMap<String, [u64; 256]> = BTreeMap::new();
         for seed in 0..40 {
             let (outcome, log) = run(&circuit, [true, true, false], 100 + seed, None);
@@ -198,7 +198,7 @@ fn the_second_proof_is_masked_anew() {
                     let key = format!("party {me} to {to}, part {}", h.part);
                     let all = histograms.entry(key).or_insert([0; 256]);
                     let [first, second] =
-                        [first, second].map(|body| uniform_bytes(&shape, h.part, body));
+                        [first, second].map(|body| uniform_bytes(&lengths, h.part, body));
                     for (a, b) in first.iter().zip(&second) {
                         all[a.wrapping_sub(*b) as usize] += 1;
                     }

@@ -8,7 +8,7 @@ use crate::build::Builder;
 use crate::dealer_proofs::{dealer_claims, held_claims};
 use crate::parted::parted_claims;
 use crate::proofs::{every_claim, options, proven_often};
-use slvr_circuit::proof::{Shape, barriers};
+use slvr_circuit::proof::{Lengths, barriers};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::{Openings, verify_with};
 use slvr_circuit::{Circuit, Op, Security, ValueId, artifact};
@@ -346,7 +346,7 @@ fn long_proofs_find_single_errors() {
     let (circuit, encoded) = every_claim(64, 70_016, 9);
     let frames = frames(&circuit, &encoded);
     let first = &barriers(&circuit).unwrap()[0];
-    let folds = Shape::of(&circuit, first).folds;
+    let folds = Lengths::of(&circuit, first).folds;
     let long = folds.iter().flatten().filter(|f| f.elements > 10_000).count();
     assert_eq!(long, 2, "long over words and over bits: {folds:?}");
     let predicted = Traffic::of(&circuit);

@@ -3,7 +3,7 @@
 //! tried in runs with these prices: to change a price is to change circuits, and to try the sizes again.
 
 use slvr_circuit::Circuit;
-use slvr_circuit::proof::{Barrier, Folds, KINDS, Kind, Shape, barriers};
+use slvr_circuit::proof::{Barrier, Folds, KINDS, Kind, Lengths, barriers};
 use std::collections::BTreeMap;
 
 /// Seconds in which a party does its three parts in the proof of one word of 64 bits or less in a Galois ring, of 64
@@ -31,8 +31,8 @@ pub(crate) const BLOCK_ENTRY_PRICE: f64 = 1e-5;
 pub(crate) const TABLE_ENTRY_PRICE: f64 = 2.0 * BLOCK_ENTRY_PRICE;
 
 /// Seconds in which a party does its three parts in a proof.
-fn worked(shape: &Shape) -> f64 {
-    if shape.is_empty() {
+fn worked(lengths: &Lengths) -> f64 {
+    if lengths.is_empty() {
         return 0.0;
     }
     let work = |(folds, (kind, seconds)): (&Option<Folds>, (Kind, f64))| {
@@ -41,13 +41,13 @@ fn worked(shape: &Shape) -> f64 {
         Some((folds.cut() * folds.elements / spread) as f64 * seconds)
     };
     let kinds = Kind::ALL.into_iter().zip(SECONDS);
-    PROOF + shape.folds.iter().zip(kinds).filter_map(work).sum::<f64>()
+    PROOF + lengths.folds.iter().zip(kinds).filter_map(work).sum::<f64>()
 }
 
 /// Seconds that a party computes for all proofs of a circuit.
 pub fn proof_work(circuit: &Circuit) -> f64 {
     let all = barriers(circuit).unwrap_or_default();
-    all.iter().map(|barrier| worked(&Shape::of(circuit, barrier))).sum()
+    all.iter().map(|barrier| worked(&Lengths::of(circuit, barrier))).sum()
 }
 
 /// Seconds of each proof, and bytes of its vectors, by the layer before which it stands; nothing of a circuit for
@@ -57,8 +57,8 @@ pub(super) fn work_by_layer(circuit: &Circuit) -> BTreeMap<usize, (f64, u64)> {
         return BTreeMap::new();
     }
     let of = |b: &Barrier| {
-        let shape = Shape::of(circuit, b);
-        (b.layer as usize, (worked(&shape), shape.working()))
+        let lengths = Lengths::of(circuit, b);
+        (b.layer as usize, (worked(&lengths), lengths.working()))
     };
     barriers(circuit).unwrap_or_default().iter().map(of).collect()
 }

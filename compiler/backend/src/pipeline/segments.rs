@@ -3,11 +3,11 @@
 //! Against a malicious party the words of every message are kept until the next proof, and without more, the next proof
 //! stands before the next opening: of a large network that is all there is. A proof is put in front of the last layer
 //! at which what is kept still fits, together with the vectors that the proof itself takes
-//! ([`Shape::working`](slvr_circuit::proof::Shape::working)). It costs the rounds of a proof, and no other bytes than
+//! ([`Lengths::working`](slvr_circuit::proof::Lengths::working)). It costs the rounds of a proof, and no other bytes than
 //! its own.
 
 use crate::cost;
-use slvr_circuit::proof::{self, Barrier, MOST_ERROR_LOG2, Shape, barriers};
+use slvr_circuit::proof::{self, Barrier, Lengths, MOST_ERROR_LOG2, barriers};
 use slvr_circuit::{Circuit, Instr, Op};
 
 /// The circuit, against a malicious party with as few more proofs as it takes for what a party holds to fit.
@@ -100,7 +100,7 @@ fn proofs(circuit: &Circuit) -> Vec<Barrier> {
 }
 
 fn working(circuit: &Circuit, barrier: &Barrier) -> u64 {
-    Shape::of(circuit, barrier).working()
+    Lengths::of(circuit, barrier).working()
 }
 
 /// With a proof before every layer but the first.

@@ -1,6 +1,6 @@
 //! A barrier: every party proves to the other two that all it has sent since the last one was right.
 //!
-//! The steps and the lengths of their messages are those of [`slvr_circuit::proof::Shape`]. A party has three parts
+//! The steps and the lengths of their messages are those of [`slvr_circuit::proof::Lengths`]. A party has three parts
 //! in each step: it proves (P), it checks the party after it (V1) and the one before it (V2). Lives here: when there is
 //! one, and what it sends besides its proofs. Their messages are in [`prove`]; what a party computes is in [`sides`], for
 //! lifted statements in [`lifted`], of what it sees ([`scope`]).
@@ -18,7 +18,7 @@ use crate::proof::algebra::Draw;
 use crate::proof::{carries, statements};
 use crate::share::{Held, next, prev};
 use sides::Slot;
-use slvr_circuit::proof::{Barrier, HASH, Shape};
+use slvr_circuit::proof::{Barrier, HASH, Lengths};
 use slvr_circuit::{Op, ValueId};
 use slvr_ring::Planes;
 use std::collections::BTreeMap;
@@ -31,9 +31,9 @@ impl Engine<'_> {
     /// Once all of the layer before l is sent: tells its share of the carries to the party after it, where it knows them.
     pub(super) fn carry(&mut self, l: usize) -> Result<(), RunError> {
         let next = self.guard.as_ref().and_then(|g| g.barriers.get(g.next));
-        let is_early = |next: &&Arc<(Barrier, Shape)>| {
-            let (barrier, shape) = &***next;
-            barrier.layer as usize == l && shape.early && !shape.is_empty()
+        let is_early = |next: &&Arc<(Barrier, Lengths)>| {
+            let (barrier, lengths) = &***next;
+            barrier.layer as usize == l && lengths.early && !lengths.is_empty()
         };
         let Some(next) = next.filter(is_early).cloned() else { return Ok(()) };
         let phase = std::mem::replace(&mut self.phase, Phase::Layer(l as u32));
@@ -70,11 +70,11 @@ impl Engine<'_> {
         let Some(guard) = &self.guard else { return Ok(()) };
         let next = guard.barriers.get(guard.next).filter(|next| next.0.layer == l as u32);
         let Some(next) = next.cloned() else { return Ok(()) };
-        let (barrier, shape) = &*next;
+        let (barrier, lengths) = &*next;
         let number = self.barrier_number();
         let decides = guard.speculation.as_ref().is_some_and(|part| part.last == l);
         self.phase = Phase::Layer(l as u32);
-        if !shape.is_empty() {
+        if !lengths.is_empty() {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
             let carries = match guard.carries.take() {
                 Some(carries) => carries,
@@ -83,11 +83,11 @@ impl Engine<'_> {
             let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
             // Nothing else needs what is kept as long as this proof lasts.
             let kept = std::mem::take(&mut guard.kept);
-            self.prove(number, barrier, shape, &kept, carries)?;
+            self.prove(number, barrier, lengths, &kept, carries)?;
             if let Some(guard) = &mut self.guard {
                 guard.kept = kept;
             }
-            self.rounds += shape.rounds();
+            self.rounds += lengths.rounds();
         }
         if !decides {
             self.passed(l);

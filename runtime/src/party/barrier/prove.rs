@@ -9,7 +9,7 @@ use crate::party::error::RunError;
 use crate::party::guard::Carries;
 use crate::share::{Held, next, prev};
 use slvr_circuit::ValueId;
-use slvr_circuit::proof::{Barrier, HASH, Shape};
+use slvr_circuit::proof::{Barrier, HASH, Lengths};
 use std::collections::BTreeMap;
 
 /// A verifier tells a coin, and the other one its hash.
@@ -20,19 +20,19 @@ impl Engine<'_> {
         &mut self,
         number: usize,
         barrier: &Barrier,
-        shape: &Shape,
+        lengths: &Lengths,
         kept: &BTreeMap<ValueId, Held>,
         mut carries: Carries,
     ) -> Result<(), RunError> {
         let (after, before) = (next(self.me), prev(self.me));
         let mut got = Vec::new();
-        if shape.carries[before] > 0 {
-            got = self.hear(before, 0, 8 * shape.carries[before])?;
+        if lengths.carries[before] > 0 {
+            got = self.hear(before, 0, 8 * lengths.carries[before])?;
         }
         self.read_carries(barrier, &got, &mut carries)?;
 
         // The first coin. As V2 of the party before, and as V1 of the party after.
-        let steps = shape.steps();
+        let steps = lengths.steps();
         let (half_after, other) =
             (self.with_next(number, Slot::HalfAfter), self.with_next(number, Slot::HalfBefore));
         let told = joined(&half_after, &other);
@@ -71,7 +71,7 @@ impl Engine<'_> {
         let carries = scope.all_carries();
         let scope = scope.with(&carries);
         let start = Start { scope: &scope, seeds, hide };
-        let mut kinds = start.kinds(shape);
+        let mut kinds = start.kinds(lengths);
 
         for step in 0..steps {
             let share = [
@@ -80,7 +80,7 @@ impl Engine<'_> {
             ];
             let mut body = Vec::new();
             kinds.iter_mut().for_each(|k| k.message(&scope, &share[0], &mut body));
-            debug_assert_eq!(body.len(), shape.step_bytes(step), "as predicted");
+            debug_assert_eq!(body.len(), lengths.step_bytes(step), "as predicted");
             self.tell(after, 2 + 2 * step, body)?;
             let coin = &coins_before[step];
             kinds.iter_mut().for_each(|k| k.fold_before(&scope, &share[1], coin));
@@ -91,7 +91,7 @@ impl Engine<'_> {
                 kinds.iter().for_each(|k| k.end(&mut end));
                 self.tell(before, 3 + 2 * step, end)?;
             }
-            let got = self.hear(before, 2 + 2 * step, shape.step_bytes(step))?;
+            let got = self.hear(before, 2 + 2 * step, lengths.step_bytes(step))?;
             if !last {
                 self.tell(before, 3 + 2 * step, coins_after[step].to_vec())?;
             }
@@ -109,7 +109,7 @@ impl Engine<'_> {
             kinds.iter_mut().for_each(|k| k.prove(&scope, &coin));
         }
 
-        let got = self.hear(after, 1 + 2 * steps, shape.end_bytes())?;
+        let got = self.hear(after, 1 + 2 * steps, lengths.end_bytes())?;
         let rest = &mut got.as_slice();
         if !kinds.iter().all(|k| k.accepts(rest)) {
             // V1 has sent the end of it.

@@ -8,7 +8,7 @@ use crate::proof::chunk::Chunks;
 use crate::proof::fold::{self, Side, accepts, polynomial};
 use crate::proof::statements::{Component, Role, View};
 use crate::share::{Purpose, Stream};
-use slvr_circuit::proof::{Barrier, Folds, HASH, Kind, Shape, products};
+use slvr_circuit::proof::{Barrier, Folds, HASH, Kind, Lengths, products};
 use slvr_ring::threads;
 
 /// What a stream between two parties is for at a barrier. V1 and V2 of a prover share coins, P and V1 what hides
@@ -205,7 +205,7 @@ impl Start<'_> {
 
 impl Start<'_> {
     /// What a party has of each kind of statements that there is, in the order of [`Kind::ALL`].
-    pub(super) fn kinds(&self, shape: &Shape) -> Vec<Box<dyn OfKind>> {
+    pub(super) fn kinds(&self, lengths: &Lengths) -> Vec<Box<dyn OfKind>> {
         let of = |(kind, folds): (Kind, &Option<Folds>)| -> Option<Box<dyn OfKind>> {
             let folds = folds.as_ref()?;
             Some(match kind {
@@ -224,6 +224,6 @@ impl Start<'_> {
                 Kind::Words => Box::new(Lifted::new(self, folds)),
             })
         };
-        Kind::ALL.into_iter().zip(&shape.folds).filter_map(of).collect()
+        Kind::ALL.into_iter().zip(&lengths.folds).filter_map(of).collect()
     }
 }

@@ -44,7 +44,7 @@ pub const OPENING_ROUNDS: usize = 2;
 
 /// What is proven at a barrier, in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shape {
+pub struct Lengths {
     /// Words of 64 bits that each prover sends for carries.
     pub carries: [usize; 3],
     /// Whether these travel beside what the layer before sends.
@@ -64,17 +64,17 @@ const CANCELLED: f64 = 5.0;
 const COLUMN: u64 = 1 << 10;
 const PART: u64 = 1 << 7;
 
-impl Shape {
+impl Lengths {
     /// Of a barrier of a circuit.
-    pub fn of(circuit: &Circuit, barrier: &Barrier) -> Shape {
-        let mut shape = Shape::default();
-        for (prover, words) in shape.carries.iter_mut().enumerate() {
+    pub fn of(circuit: &Circuit, barrier: &Barrier) -> Lengths {
+        let mut lengths = Lengths::default();
+        for (prover, words) in lengths.carries.iter_mut().enumerate() {
             let stride = |x: &Cut| x.lanes(circuit).len(prover).div_ceil(64);
             let of = |(x, of): (&Cut, &Carries)| of.told.len() * stride(x);
             *words = barrier.carries.iter().map(of).sum();
         }
-        shape.early = barrier.early;
-        for (kind, place) in Kind::ALL.into_iter().zip(&mut shape.folds) {
+        lengths.early = barrier.early;
+        for (kind, place) in Kind::ALL.into_iter().zip(&mut lengths.folds) {
             let items = items(circuit, barrier, kind);
             // Of x1 y2 and of y1 x2.
             let dots: Vec<_> =
@@ -102,17 +102,17 @@ impl Shape {
                 for group in folds.groups(base) {
                     let statements = group.iter().fold(0, |n, &i| plus(n, base[i].1, 1));
                     let terms = group.first().map_or(0, |&i| base[i].0);
-                    shape.columns = shape.columns.max(bytes(terms, group.len(), statements));
+                    lengths.columns = lengths.columns.max(bytes(terms, group.len(), statements));
                 }
                 let dots = dots.iter().map(|&(products, _)| bytes(2, 1, products));
-                shape.columns = dots.max().unwrap_or(0).max(shape.columns);
+                lengths.columns = dots.max().unwrap_or(0).max(lengths.columns);
             }
             *place = Some(folds);
         }
         // What a thread holds of a product is twice a side of a chunk in [`memory`].
         let most = products(circuit, barrier).map(|s| matrices(circuit, s).bytes(circuit, s)).max();
-        shape.columns = shape.columns.max(most.unwrap_or(0).div_ceil(2));
-        shape
+        lengths.columns = lengths.columns.max(most.unwrap_or(0).div_ceil(2));
+        lengths
     }
 
     /// Folds, of the kind that has more.
@@ -210,9 +210,9 @@ pub fn error(circuit: &Circuit) -> f64 {
 /// of each, and for each thread the columns of a chunk on both sides. Nothing where nothing is proven.
 pub fn memory(circuit: &Circuit, parties: usize, threads: usize) -> u64 {
     let of = |barrier: &Barrier| {
-        let shape = Shape::of(circuit, barrier);
-        let columns = shape.columns.saturating_mul(2 * threads as u64);
-        shape.working().saturating_mul(parties as u64).saturating_add(columns)
+        let lengths = Lengths::of(circuit, barrier);
+        let columns = lengths.columns.saturating_mul(2 * threads as u64);
+        lengths.working().saturating_mul(parties as u64).saturating_add(columns)
     };
     barriers(circuit).unwrap_or_default().iter().map(of).max().unwrap_or(0)
 }
@@ -224,7 +224,7 @@ fn error_of(circuit: &Circuit, all: &[Barrier]) -> f64 {
         Some(r) if r.covers(b.layer as usize) => 2.0,
         _ => 1.0,
     };
-    all.iter().map(|b| times(b) * Shape::of(circuit, b).error()).sum()
+    all.iter().map(|b| times(b) * Lengths::of(circuit, b).error()).sum()
 }
 
 /// Whether a circuit against a malicious party has a statement for every message, and proofs that fail rarely enough.
@@ -251,28 +251,28 @@ mod tests {
     /// What the security model says of a proof of up to 2^34 elements after the first fold, and of 2^40 words of bits.
     #[test]
     fn proofs_fail_as_rarely_as_is_said() {
-        let shape = |kind: Kind, variables, elements| {
+        let lengths = |kind: Kind, variables, elements| {
             // Products of matrices are all that is over the Galois ring of 64 bits: there is no first fold.
             let first = kind != Kind::Matrices;
             let inner = matches!(kind, Kind::Bits | Kind::Wide);
             let (blocks, lifted) = (folds(kind, elements), kind == Kind::Words);
             let folds = Folds { variables, first, inner, elements, blocks, lifted };
-            let mut shape = Shape::default();
-            let place = Kind::ALL.into_iter().zip(&mut shape.folds).find(|(k, _)| *k == kind);
+            let mut lengths = Lengths::default();
+            let place = Kind::ALL.into_iter().zip(&mut lengths.folds).find(|(k, _)| *k == kind);
             *place.unwrap().1 = Some(folds);
-            shape
+            lengths
         };
         for top in 0..=34u32 {
             // Also what leaves blocks that are hardly filled.
             for part in 0..=64u64 {
                 let n = ((1u64 << top) * (64 + part) / 128).max(1) as usize;
-                let wide = shape(Kind::Wide, 7, n).error();
+                let wide = lengths(Kind::Wide, 7, n).error();
                 assert!(wide < (-47f64).exp2(), "{n} wide elements: 2^{}", wide.log2());
-                let bits = shape(Kind::Bits, 8, 16 * n).error();
+                let bits = lengths(Kind::Bits, 8, 16 * n).error();
                 assert!(bits < (-52f64).exp2(), "{n} elements over bits: 2^{}", bits.log2());
-                let lifted = shape(Kind::Words, 5, n).error();
+                let lifted = lengths(Kind::Words, 5, n).error();
                 assert!(lifted < (-51f64).exp2(), "{n} lifted elements: 2^{}", lifted.log2());
-                let all = shape(Kind::Matrices, 7, n).error() + bits + lifted;
+                let all = lengths(Kind::Matrices, 7, n).error() + bits + lifted;
                 assert!(4.0 * all < (-45f64).exp2(), "four proofs of {n} elements");
             }
         }
@@ -283,21 +283,21 @@ mod tests {
         let blocks = vec![16, 2];
         let folds =
             Folds { variables: 3, first: true, inner: false, elements: 20, blocks, lifted: false };
-        let shape = Shape {
+        let lengths = Lengths {
             carries: [3, 0, 1],
             early: false,
             folds: [Some(folds), None, None, None],
             columns: 0,
         };
-        assert_eq!(shape.steps(), 3);
-        assert_eq!([0, 1, 2].map(|s| shape.sent(s)[0]), [26, 30, 4]);
-        assert_eq!(shape.rounds(), 1 + 2 + 5);
+        assert_eq!(lengths.steps(), 3);
+        assert_eq!([0, 1, 2].map(|s| lengths.sent(s)[0]), [26, 30, 4]);
+        assert_eq!(lengths.rounds(), 1 + 2 + 5);
         let elements = (26 + 30 + 4 + 2) * 448;
         let all = elements + 2 * 32 + 64 + 4 * 32 + 2;
-        assert_eq!(shape.bytes(), [24 + all, all, 8 + all]);
-        let early = Shape { early: true, ..shape.clone() };
-        assert_eq!((early.rounds(), early.bytes()), (2 + 5, shape.bytes()));
-        let none = Shape::default();
+        assert_eq!(lengths.bytes(), [24 + all, all, 8 + all]);
+        let early = Lengths { early: true, ..lengths.clone() };
+        assert_eq!((early.rounds(), early.bytes()), (2 + 5, lengths.bytes()));
+        let none = Lengths::default();
         assert_eq!((none.rounds(), none.bytes()), (0, [0; 3]));
     }
 }
