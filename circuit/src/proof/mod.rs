@@ -11,6 +11,22 @@
 //! has an instruction without one), the carries that statements take ([`Carries`]), and the lengths of the messages of
 //! a proof ([`Lengths`]), so that rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's
 //! `proof` has the proofs.
+//!
+//! # Protocol
+//!
+//! Fully linear proofs: Boneh, Boyle, Corrigan-Gibbs, Gilboa, Ishai, "Zero-Knowledge Proofs on Secret-Shared Data via
+//! Fully Linear PCPs" (CRYPTO 2019); among three parties of whom one is malicious Boyle, Gilboa, Ishai, Nof, "Practical
+//! Fully Secure Three-Party Computation via Sublinear Distributed Zero-Knowledge Proofs" (CCS 2019). The runtime's
+//! `proof` describes folds and coins and says why the proofs are sound, and its `argument.md` why a run can be
+//! simulated.
+//!
+//! # Splits
+//!
+//! A replicated value x = x_0 + x_1 + x_2, of which P_i holds x_i and x_(i+1), lies in three shards, and is *split* in
+//! shard r into x = a + b. Its *part a*, x_r + x_(r+1), is what party r knows, the *owner*
+//! ([`Hold::Own`](crate::Hold::Own), or [`Hold::Mask`](crate::Hold::Mask) while the others know one word of it each).
+//! Its *part b*, x_(r+2), is what the two others know ([`Hold::Dup`](crate::Hold::Dup)). In names here a *split value*
+//! is x, of one of its parts.
 
 mod barriers;
 mod carries;
