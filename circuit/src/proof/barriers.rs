@@ -8,14 +8,14 @@ use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Instructions in a row that only turn one value into another, at most: statements are found by following them.
+/// Instructions in a row that are followed, one within another, to find what a statement is about, at most.
 const DEPTH: u32 = 512;
 /// Summands of all statements together, for each value and beside these: what is added to itself over and over is not
 /// written out.
 const SUMMANDS: u64 = 16;
 const MORE_SUMMANDS: u64 = 1 << 20;
-/// The same of planes that are picked from others, and what each instruction in a row counts beside its planes: a
-/// statement has all of the row.
+/// Planes that statements pick from others, of all together, beside [`SUMMANDS`] for each value; and what each
+/// instruction in a row counts beside its planes, because a statement has all of the row.
 const MORE_PLANES: u64 = 1 << 24;
 const STEP: u64 = 8;
 
@@ -93,8 +93,8 @@ pub(super) struct BarrierSearch<'a> {
     pub(super) words_of_owners: BTreeMap<(ValueId, u32), ValueId>,
     /// Sums of which the others open their words.
     pub(super) split_sums: BTreeSet<(ValueId, u32)>,
-    /// Of what an owner computes, the replicated value whose part a it is.
-    pub(super) replicated_of: Vec<Option<ValueId>>,
+    /// Of an owner's value or a mask, the replicated value whose part a it is.
+    pub(super) split_values: Vec<Option<ValueId>>,
     /// Which values are what two parties know.
     of_two: Vec<bool>,
     /// Summands that may still be written out.
@@ -117,7 +117,7 @@ impl<'a> BarrierSearch<'a> {
             input_of: BTreeMap::new(),
             words_of_owners: BTreeMap::new(),
             split_sums: BTreeSet::new(),
-            replicated_of: vec![None; n],
+            split_values: vec![None; n],
             of_two: vec![false; n],
             summands: Cell::new(MORE_SUMMANDS + SUMMANDS * n as u64),
             planes: Cell::new(MORE_PLANES + SUMMANDS * n as u64),
@@ -135,7 +135,7 @@ impl<'a> BarrierSearch<'a> {
                 search.see(&i.op, out);
             }
         }
-        search.find_replicated();
+        search.find_split_values();
         search.find_of_two();
         Ok(search)
     }
@@ -152,7 +152,7 @@ impl<'a> BarrierSearch<'a> {
                 self.words_of_owners.entry(key).or_insert(out);
             }
             Op::OpenMasked { x, .. } => {
-                self.split_sums.extend(self.others(x).map(|z| (z, circuit.ty(x).groups)));
+                self.split_sums.extend(self.sum_of_words(x).map(|z| (z, circuit.ty(x).groups)));
             }
             ref op if is_linear(op) && op.operands().iter().all(rep) => {
                 self.linear.entry(op.clone()).or_insert(out);
@@ -202,24 +202,25 @@ impl<'a> BarrierSearch<'a> {
         }
     }
 
-    /// Refuses long rows of instructions that turn one value into another.
+    /// Refuses rows of instructions that are followed too deep.
     fn shallow(&self) -> Result<(), Unproven> {
         let mut depth = vec![0u32; self.circuit.types.len()];
         for (layer, of) in self.circuit.layers.iter().enumerate() {
             for i in of.local.iter().chain(&of.exchange) {
-                let turns = matches!(
-                    i.op,
-                    Op::Not(_)
-                        | Op::Planes { .. }
-                        | Op::SelectPlanes(..)
-                        | Op::Reshape(..)
-                        | Op::Narrow(..)
-                        | Op::Extend(..)
-                        | Op::Shr(..)
-                        | Op::Neg(_)
-                        | Op::Scale(..)
-                );
-                let (Some(out), true) = (i.out, turns) else { continue };
+                let is_followed = match i.op {
+                    // `bits_claim` follows them, and so does whatever reads the `Bits` that it makes.
+                    Op::Not(_) | Op::Planes { .. } | Op::SelectPlanes(..) => true,
+                    // `high_bits_modulo`, `split_bits` and `before_narrowing` do.
+                    Op::Narrow(..) => true,
+                    // `high_bits` does.
+                    Op::Extend(..) => true,
+                    // `split_bits` does.
+                    Op::Shr(..) => true,
+                    // `pooled_sum` and `is_reshared` do, for each statement.
+                    Op::Reshape(..) => true,
+                    _ => false,
+                };
+                let (Some(out), true) = (i.out, is_followed) else { continue };
                 let of = i.op.operands().into_iter().filter_map(|v| depth.get(v.index()));
                 let deep = of.max().map_or(1, |d| d + 1);
                 if deep > DEPTH {
@@ -235,13 +236,13 @@ impl<'a> BarrierSearch<'a> {
         Ok(())
     }
 
-    /// Finds what owners compute of their parts, operands first.
-    fn find_replicated(&mut self) {
+    /// Finds of owners' values and masks the replicated values whose parts a these are, operands first.
+    fn find_split_values(&mut self) {
         let circuit = self.circuit;
         for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
             let owned = |v: ValueId| matches!(circuit.ty(v).hold, Hold::Own | Hold::Mask);
             if let Some(out) = i.out.filter(|&v| owned(v)) {
-                self.replicated_of[out.index()] = self.of_owner(out);
+                self.split_values[out.index()] = self.find_split_value(out);
             }
         }
     }
@@ -251,7 +252,7 @@ impl<'a> BarrierSearch<'a> {
         self.some_summands(1)
     }
 
-    /// Counts so many.
+    /// Counts so many summands.
     pub(super) fn some_summands(&self, n: u64) -> Result<(), &'static str> {
         let left = self.summands.get();
         self.summands.set(left.saturating_sub(n));
@@ -279,7 +280,7 @@ impl<'a> BarrierSearch<'a> {
     fn proofs(&self) -> Result<Vec<u32>, Unproven> {
         let circuit = self.circuit;
         let repeated = &self.repeated;
-        // So that a proof stands before the layer after which the run decides.
+        // What a run decides on is opened, so that a proof stands before the layer after which it decides.
         let named = repeated.iter().flat_map(|r| &r.checks);
         for check in named.filter_map(|&c| circuit.checks.get(c)) {
             if !matches!(self.op(check.value), Some(Op::Open(_))) {
@@ -373,16 +374,16 @@ impl<'a> BarrierSearch<'a> {
         let (op, of) = (instr.op.name(), Source::of(self.circuit, instr));
         let refuse = |what| Unproven::Operand { layer, op, what, of };
         let claim = match &instr.op {
-            Op::Reshare(z) => self.additive(*z).map_err(refuse)?,
-            Op::OpenMasked { x, .. } if self.others(*x).is_some() => {
+            Op::Reshare(z) => self.reshared_claim(*z).map_err(refuse)?,
+            Op::OpenMasked { x, .. } if self.sum_of_words(*x).is_some() => {
                 self.parted_claim(*x).map_err(refuse)?
             }
             Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => {
-                self.exchanged(*z).map_err(refuse)?
+                self.exchanged_claim(*z).map_err(refuse)?
             }
             // Its statement is that of the words of the others.
             Op::Input(a) if self.is_parted(*a, instr.out) => return Ok(None),
-            Op::Input(a) if self.is_word(*a) => {
+            Op::Input(a) if self.is_owners_word(*a) => {
                 return Err(refuse(
                     "a word of a sum, which is input twice, or of which the others open nothing",
                 ));
@@ -402,7 +403,7 @@ impl<'a> BarrierSearch<'a> {
         let out = match instr.op {
             // With the mask it is a replicated value, of which both of the two hold what they need.
             Op::OpenMasked { .. } => {
-                self.known(out).ok_or_else(|| refuse("opened and never joined"))?
+                self.split_value_of_dup(out).ok_or_else(|| refuse("opened and never joined"))?
             }
             _ => out,
         };
@@ -431,7 +432,7 @@ impl<'a> BarrierSearch<'a> {
         self.of_two.get(v.index()).copied().unwrap_or(false)
     }
 
-    /// Finds these, operands first.
+    /// Finds which replicated values only two parties know, operands first.
     fn find_of_two(&mut self) {
         let circuit = self.circuit;
         for i in circuit.layers.iter().flat_map(|l| &l.local) {

@@ -1,4 +1,4 @@
-//! Statements of what an owner inputs: how it is made of parts of replicated values that it knows.
+//! Statements of what an owner inputs: how it is made of parts a of replicated values ([`super`] says what these are).
 
 use super::barriers::{BarrierSearch, is_linear};
 use super::input::{Bits, Own};
@@ -6,11 +6,11 @@ use crate::{Hold, Op, ValueId};
 use std::collections::HashMap;
 
 impl BarrierSearch<'_> {
-    /// What an owner computes.
+    /// What is claimed of an owner's value that is input.
     pub(super) fn input_claim(&self, a: ValueId) -> Result<Own, &'static str> {
         if let Some(Op::Thermometer { x, blocks }) = self.op(a) {
             self.planes(blocks.len())?;
-            return Ok(Own::Thermometer(self.bits(*x)?, blocks.clone()));
+            return Ok(Own::Thermometer(self.bits_claim(*x)?, blocks.clone()));
         }
         // A factor that is no part of a replicated value is input by itself, too.
         if let Some(Op::Mul(u, x)) = self.op(a) {
@@ -19,143 +19,148 @@ impl BarrierSearch<'_> {
                 ty.shape == to.shape && ty.dom == to.dom
             };
             if self.circuit.ty(a).dom.is_bits() && same(*u) && same(*x) {
-                return Ok(Own::And(self.known_bits(*u)?, self.known_bits(*x)?));
+                return Ok(Own::And(self.bits_or_input(*u)?, self.bits_or_input(*x)?));
             }
-            return match (self.part(*u), self.part(*x)) {
+            return match (self.split_or_input(*u), self.split_or_input(*x)) {
                 (Some(u), Some(x)) if same(u) && same(x) => Ok(Own::Times { u, x }),
                 (Some(_), Some(_)) => Err("a product with repeated axes"),
                 _ => Err("a product with a factor that is not input by itself"),
             };
         }
         if self.circuit.ty(a).dom.is_bits() {
-            return Ok(Own::Bits(self.bits(a)?));
+            return Ok(Own::Bits(self.bits_claim(a)?));
         }
         match self.op(a) {
             Some(Op::FromBits(b, _)) if self.circuit.ty(*b).bits() == 1 => {
-                Ok(Own::Word(self.bits(*b)?))
+                Ok(Own::Word(self.bits_claim(*b)?))
             }
             _ => {
-                let (x, shift) = self.high(a)?;
+                let (x, shift) = self.high_bits_modulo(a)?;
                 let left = self.circuit.ty(x).bits() - shift;
                 Ok(Own::High { x, shift, wraps: self.circuit.ty(a).bits() > left })
             }
         }
     }
 
-    /// The high bits of a part of a split, modulo the power of two of the result.
-    fn high(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
+    /// If an owner's value is the high bits of a part a, modulo the power of two of its own type: the replicated value,
+    /// and how many low bits are dropped.
+    fn high_bits_modulo(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
         match self.op(a) {
-            Some(Op::Narrow(b, _)) => self.high(*b),
-            _ => self.whole_high(a),
+            Some(Op::Narrow(b, _)) => self.high_bits_modulo(*b),
+            _ => self.high_bits(a),
         }
     }
 
-    /// All of the high bits of a part of a split. What was narrowed before it is extended has lost some, and the
-    /// statement, which is about the part, would be another.
-    fn whole_high(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
+    /// If an owner's value is all of the high bits of a part a: the replicated value, and how many low bits are
+    /// dropped. What was narrowed before it is extended has lost some, and the statement, which is about the part,
+    /// would be another.
+    fn high_bits(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
         match self.op(a) {
-            Some(Op::Extend(b, _)) => self.whole_high(*b),
-            Some(Op::Shr(b, shift)) => match self.part(*b) {
+            Some(Op::Extend(b, _)) => self.high_bits(*b),
+            Some(Op::Shr(b, shift)) => match self.split_or_input(*b) {
                 Some(x) if *shift < self.circuit.ty(x).bits() => Ok((x, *shift)),
                 _ => Err("a shift of more than a part of a split"),
             },
-            Some(Op::Own(_) | Op::OwnOf(..)) => match self.replicated(a) {
+            Some(Op::Own(_) | Op::OwnOf(..)) => match self.split_value(a) {
                 Some(x) => Ok((x, 0)),
                 None => Err("a part of what is never joined"),
             },
-            _ => match self.replicated(a) {
+            _ => match self.split_value(a) {
                 Some(x) => Ok((x, 0)),
                 None => Err("a function that an owner computes by itself"),
             },
         }
     }
 
-    /// A replicated value of whose part a an owner's value has the bits from a place on, and how many of them.
-    fn shifted(&self, a: ValueId) -> Option<(ValueId, u32, u32)> {
+    /// If an owner's value is bits of a part a, from a place on: the replicated value, the place, and how many bits
+    /// there are.
+    fn split_bits(&self, a: ValueId) -> Option<(ValueId, u32, u32)> {
         match self.op(a) {
             Some(Op::Narrow(b, to)) => {
-                self.shifted(*b).map(|(x, by, there)| (x, by, there.min(*to)))
+                self.split_bits(*b).map(|(x, by, there)| (x, by, there.min(*to)))
             }
             Some(Op::Shr(b, n)) => {
-                self.shifted(*b).map(|(x, by, there)| (x, by + n, there.saturating_sub(*n)))
+                self.split_bits(*b).map(|(x, by, there)| (x, by + n, there.saturating_sub(*n)))
             }
-            _ => self.part(a).map(|x| (x, 0, self.circuit.ty(x).bits())),
+            _ => self.split_or_input(a).map(|x| (x, 0, self.circuit.ty(x).bits())),
         }
     }
 
-    /// The value whose low bits a narrower one is, all of them with the same carries.
-    fn whole(&self, x: ValueId) -> ValueId {
+    /// The replicated value of which this one, which is also replicated, is the low bits, or itself: carries into these
+    /// bits are the same.
+    fn before_narrowing(&self, x: ValueId) -> ValueId {
         match self.op(x) {
-            Some(Op::Narrow(y, _)) if self.holds(*y, Hold::Rep) => self.whole(*y),
+            Some(Op::Narrow(y, _)) if self.holds(*y, Hold::Rep) => self.before_narrowing(*y),
             _ => x,
         }
     }
 
-    fn bits(&self, a: ValueId) -> Result<Bits, &'static str> {
+    /// How an owner's bits are made of the parts a of replicated values.
+    fn bits_claim(&self, a: ValueId) -> Result<Bits, &'static str> {
         if let Some(Op::Own(_) | Op::OwnOf(..)) = self.op(a) {
-            return self.replicated(a).map(Bits::Part).ok_or("a part of what is never joined");
+            return self.split_value(a).map(Bits::Part).ok_or("a part of what is never joined");
         }
         match self.op(a) {
-            Some(Op::ToBits { x, lo, w }) => match self.shifted(*x) {
+            Some(Op::ToBits { x, lo, w }) => match self.split_bits(*x) {
                 Some((x, by, there)) if lo + w <= there => {
-                    Ok(Bits::OfWord { x: self.whole(x), lo: by + lo, w: *w })
+                    Ok(Bits::OfWord { x: self.before_narrowing(x), lo: by + lo, w: *w })
                 }
                 _ => Err("bits of more than a part of a split"),
             },
             Some(Op::Not(b)) => {
                 self.planes(0)?;
-                Ok(Bits::Not(Box::new(self.known_bits(*b)?)))
+                Ok(Bits::Not(Box::new(self.bits_or_input(*b)?)))
             }
             Some(Op::Planes { x, start, step, count }) => {
                 self.planes(*count as usize)?;
                 let planes = (0..*count).map(|i| start + step * i).collect();
-                Ok(Bits::Select(Box::new(self.known_bits(*x)?), planes))
+                Ok(Bits::Select(Box::new(self.bits_or_input(*x)?), planes))
             }
             Some(Op::SelectPlanes(x, planes)) => {
                 self.planes(planes.len())?;
-                Ok(Bits::Select(Box::new(self.known_bits(*x)?), planes.clone()))
+                Ok(Bits::Select(Box::new(self.bits_or_input(*x)?), planes.clone()))
             }
-            _ => self.replicated(a).map(Bits::Part).ok_or("bits that an owner computes by itself"),
+            _ => self.split_value(a).map(Bits::Part).ok_or("bits that an owner computes by itself"),
         }
     }
 
-    /// Bits of which others are made. What the owner inputs itself has a statement of its own.
-    fn known_bits(&self, a: ValueId) -> Result<Bits, &'static str> {
+    /// How bits are made of which an owner makes others. Those that it also inputs have a statement of their own.
+    fn bits_or_input(&self, a: ValueId) -> Result<Bits, &'static str> {
         match self.input_of.get(&a) {
             Some(x) => Ok(Bits::Part(*x)),
-            None => self.bits(a),
+            None => self.bits_claim(a),
         }
     }
 
-    /// A replicated value whose part a an owner's value is. What the owner inputs is one, if nothing else is: of it
-    /// there is a statement by itself.
-    pub(super) fn part(&self, a: ValueId) -> Option<ValueId> {
-        self.replicated(a).or_else(|| self.input_of.get(&a).copied())
+    /// The replicated value whose part a this owner's value is. Where it is none but is input, what the input makes
+    /// stands in its place: that it is right is a statement of its own.
+    pub(super) fn split_or_input(&self, a: ValueId) -> Option<ValueId> {
+        self.split_value(a).or_else(|| self.input_of.get(&a).copied())
     }
 
-    /// The same of what the owner computes. It may be input, so that no statement is about its own result.
-    pub(super) fn replicated(&self, a: ValueId) -> Option<ValueId> {
-        self.replicated_of.get(a.index()).copied().flatten()
+    /// The replicated value whose part a this owner's value is, whether or not it is input: a statement about an input
+    /// cannot rest on what the input itself makes.
+    pub(super) fn split_value(&self, a: ValueId) -> Option<ValueId> {
+        self.split_values.get(a.index()).copied().flatten()
     }
 
-    /// The same, from what is found of the operands.
-    pub(super) fn of_owner(&self, a: ValueId) -> Option<ValueId> {
+    /// Finds the replicated value whose part a this owner's value is, once those of its operands are found.
+    pub(super) fn find_split_value(&self, a: ValueId) -> Option<ValueId> {
         match self.op(a) {
             Some(Op::Own(x)) if self.holds(*x, Hold::Rep) => Some(*x),
             Some(Op::OwnOf(x, _)) if self.holds(*x, Hold::Rep) => Some(*x),
-            Some(Op::Own(m)) => self.masked(*m),
-            Some(op) if is_linear(op) => self.alike(a, op),
+            Some(Op::Own(m)) => self.split_value_of_mask(*m),
+            Some(op) if is_linear(op) => self.split_value_of_linear(a, op),
             _ => None,
         }
     }
 
-    /// Of an owner's value that a linear instruction makes of others, what the same instruction makes of the replicated
-    /// values whose parts a these are: its components are that instruction's of theirs, so that its part a is this
-    /// value.
-    fn alike(&self, a: ValueId, op: &Op) -> Option<ValueId> {
+    /// Of an owner's value that a linear instruction makes of parts a, the replicated value that the same instruction
+    /// makes of the replicated values: each of its components is made of theirs, so that its part a is this value.
+    fn split_value_of_linear(&self, a: ValueId, op: &Op) -> Option<ValueId> {
         let mut parts = HashMap::new();
         for v in op.operands() {
-            parts.insert(v, self.part(v)?);
+            parts.insert(v, self.split_or_input(v)?);
         }
         let part = |v: ValueId| parts.get(&v).copied().unwrap_or(v);
         let turned = match *op {

@@ -12,10 +12,10 @@ const MOST_POOLED: usize = 1 << 10;
 const NOT_SHARED: &str = "neither a replicated value nor a mask";
 
 impl BarrierSearch<'_> {
-    /// What a reshared value is made of.
-    pub(super) fn additive(&self, z: ValueId) -> Result<Claim, &'static str> {
+    /// What is claimed of a sum of three words that is reshared.
+    pub(super) fn reshared_claim(&self, z: ValueId) -> Result<Claim, &'static str> {
         let rep = |v: &ValueId| self.holds(*v, Hold::Rep);
-        if let Some(claim) = self.matrices(z, None) {
+        if let Some(claim) = self.matrices_claim(z, None) {
             return Ok(claim);
         }
         let (mut terms, mut plus) = (Vec::new(), Vec::new());
@@ -27,7 +27,7 @@ impl BarrierSearch<'_> {
             }
             match self.op(v) {
                 _ if rep(&v) => plus.push(v),
-                Some(Op::Mul(x, y)) if rep(x) && rep(y) => terms.push(self.term(z, *x, *y)),
+                Some(Op::Mul(x, y)) if rep(x) && rep(y) => terms.push(self.product_term(z, *x, *y)),
                 Some(Op::AsAdd3(x)) if rep(x) => plus.push(*x),
                 Some(Op::Add(x, y)) => left.extend([*y, *x]),
                 Some(Op::Conv2d { conv, .. }) if conv.groups > 1 => {
@@ -43,8 +43,8 @@ impl BarrierSearch<'_> {
         Ok(Claim::Products { terms, plus })
     }
 
-    /// A product of matrices, if that is what a sum of three words is.
-    fn matrices(&self, z: ValueId, parted: Option<Parted>) -> Option<Claim> {
+    /// What is claimed of a sum of three words that is a product of matrices.
+    fn matrices_claim(&self, z: ValueId, parted: Option<Parted>) -> Option<Claim> {
         let rep = |v: ValueId| self.holds(v, Hold::Rep);
         match *self.op(z)? {
             Op::MatMul { a, b, trans_b } if rep(a) && rep(b) => {
@@ -57,50 +57,52 @@ impl BarrierSearch<'_> {
         }
     }
 
-    /// The sum of three words of which a value is those of two.
-    pub(super) fn others(&self, x: ValueId) -> Option<ValueId> {
+    /// The sum of three words of which this value is the two words of those who are not the owner.
+    pub(super) fn sum_of_words(&self, x: ValueId) -> Option<ValueId> {
         match self.op(x) {
             Some(&(Op::AsAdd2(z) | Op::AsAdd2Of(z, _))) if self.holds(z, Hold::Add3) => Some(z),
             _ => None,
         }
     }
 
-    /// What is input of what owners know of a sum of three words that is cut between so many groups.
+    /// What the owners' input of their own words of a sum of three makes, where it is cut between so many groups.
     pub(super) fn input_of_words(&self, z: ValueId, groups: u32) -> Option<ValueId> {
         self.input_of.get(self.words_of_owners.get(&(z, groups))?).copied()
     }
 
-    /// Of a product of matrices what its owners input, and what the others open to each other.
+    /// What is claimed of a product of matrices of whose three words the owner inputs its own and the others open
+    /// theirs.
     pub(super) fn parted_claim(&self, others: ValueId) -> Result<Claim, &'static str> {
-        let Some(z) = self.others(others) else { return Err("no word of a sum") };
+        let Some(z) = self.sum_of_words(others) else { return Err("no word of a sum") };
         let Some(input) = self.input_of_words(z, self.circuit.ty(others).groups) else {
             return Err("words of a sum of which the owner inputs nothing");
         };
-        let claim = self.matrices(z, Some(Parted { others, input }));
+        let claim = self.matrices_claim(z, Some(Parted { others, input }));
         match claim.filter(|c| c.inner(self.circuit).is_none()) {
             Some(claim) => Ok(claim),
             None => Err("words of a sum that is no product of matrices"),
         }
     }
 
-    /// Whether this is what owners input of a sum of three words of which the others open theirs.
+    /// Whether owners input here their own words of a sum of three, and make `out` of them, while the others open
+    /// theirs.
     pub(super) fn is_parted(&self, a: ValueId, out: Option<ValueId>) -> bool {
         let Some(&(Op::Own(z) | Op::OwnOf(z, _))) = self.op(a) else { return false };
         let groups = self.circuit.ty(a).groups;
-        self.is_word(a)
+        self.is_owners_word(a)
             && self.split_sums.contains(&(z, groups))
             && self.input_of_words(z, groups) == out
     }
 
-    /// Whether it is what owners know of a sum of three words.
-    pub(super) fn is_word(&self, a: ValueId) -> bool {
+    /// Whether it is the owner's own word of a sum of three.
+    pub(super) fn is_owners_word(&self, a: ValueId) -> bool {
         matches!(self.op(a), Some(&(Op::Own(z) | Op::OwnOf(z, _))) if self.holds(z, Hold::Add3))
     }
 
-    /// What two parties reshare or open to each other: products of replicated values, as these two hold them, with what
-    /// they know, and values that are added.
-    pub(super) fn exchanged(&self, z: ValueId) -> Result<Claim, &'static str> {
-        let (z, pooled) = self.pooled(z);
+    /// What is claimed of what two parties reshare or open to each other: products of replicated values with what these
+    /// two know, and values that are added.
+    pub(super) fn exchanged_claim(&self, z: ValueId) -> Result<Claim, &'static str> {
+        let (z, pooled) = self.pooled_sum(z);
         let same = |v: ValueId| {
             let (ty, to) = (self.circuit.ty(v), self.circuit.ty(z));
             (&ty.shape, ty.dom, ty.groups) == (&to.shape, to.dom, to.groups)
@@ -119,13 +121,13 @@ impl BarrierSearch<'_> {
             }
             match self.op(v) {
                 Some(Op::Add(x, y)) => left.extend([*y, *x]),
-                Some(Op::AsAdd2(x) | Op::AsAdd2Of(x, _)) => match self.shared(*x) {
+                Some(Op::AsAdd2(x) | Op::AsAdd2Of(x, _)) => match self.split_value_or_itself(*x) {
                     Some((x, mask)) => plus.push((x, mask)),
                     None => return Err(NOT_SHARED),
                 },
-                Some(Op::Mul(x, y)) => match (self.op(*x), self.factor(*y)) {
+                Some(Op::Mul(x, y)) => match (self.op(*x), self.split_value_of_dup_or_itself(*y)) {
                     (Some(Op::AsAdd2(v) | Op::AsAdd2Of(v, _)), Some(y)) if same(*x) && alike(y) => {
-                        let (x, mask) = self.shared(*v).ok_or(NOT_SHARED)?;
+                        let (x, mask) = self.split_value_or_itself(*v).ok_or(NOT_SHARED)?;
                         terms.push(Term { x, y, dup: true, mask });
                     }
                     _ => {
@@ -152,8 +154,9 @@ impl BarrierSearch<'_> {
         }
     }
 
-    /// What is added up before it is exchanged, and how, in whatever shape it is then.
-    fn pooled(&self, z: ValueId) -> (ValueId, Option<Pooled>) {
+    /// What is added up before it is exchanged, and over which axes of which shape; or the value itself. Its shape may
+    /// have changed in between.
+    fn pooled_sum(&self, z: ValueId) -> (ValueId, Option<Pooled>) {
         let flat = |mut v: ValueId| {
             while let Some(Op::Reshape(x, _)) = self.op(v) {
                 v = *x;
@@ -169,17 +172,17 @@ impl BarrierSearch<'_> {
         }
     }
 
-    /// The replicated value that a value is, or whose part a it is.
-    fn shared(&self, v: ValueId) -> Option<(ValueId, bool)> {
+    /// A replicated value itself, or with `true` the one whose part a this mask is.
+    fn split_value_or_itself(&self, v: ValueId) -> Option<(ValueId, bool)> {
         match self.circuit.ty(v).hold {
             Hold::Rep => Some((v, false)),
-            Hold::Mask => Some((self.masked(v)?, true)),
+            Hold::Mask => Some((self.split_value_of_mask(v)?, true)),
             _ => None,
         }
     }
 
-    /// A replicated value whose part a a mask is.
-    pub(super) fn masked(&self, m: ValueId) -> Option<ValueId> {
+    /// The replicated value whose part a this mask is.
+    pub(super) fn split_value_of_mask(&self, m: ValueId) -> Option<ValueId> {
         match self.op(m) {
             Some(Op::MaskOf(x, _)) => Some(*x),
             Some(Op::Mask { .. }) => self.joined.get(&m).map(|(_, out)| *out),
@@ -187,8 +190,8 @@ impl BarrierSearch<'_> {
         }
     }
 
-    /// A replicated value whose part b two parties know.
-    pub(super) fn known(&self, d: ValueId) -> Option<ValueId> {
+    /// The replicated value whose part b this is.
+    pub(super) fn split_value_of_dup(&self, d: ValueId) -> Option<ValueId> {
         match self.op(d) {
             Some(Op::Dup(x) | Op::DupOf(x, _)) => Some(*x),
             Some(Op::OpenMasked { mask, .. }) => {
@@ -198,12 +201,13 @@ impl BarrierSearch<'_> {
         }
     }
 
-    /// What stands for a factor that two parties know: the replicated value whose part b it is, if there is one.
-    fn factor(&self, d: ValueId) -> Option<ValueId> {
-        self.known(d).or_else(|| self.holds(d, Hold::Dup).then_some(d))
+    /// The replicated value whose part b this is, or else itself, if two parties know it.
+    fn split_value_of_dup_or_itself(&self, d: ValueId) -> Option<ValueId> {
+        self.split_value_of_dup(d).or_else(|| self.holds(d, Hold::Dup).then_some(d))
     }
 
-    fn term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
+    /// A product of two replicated values, on the right the one that only two parties know, if one is.
+    fn product_term(&self, product: ValueId, x: ValueId, y: ValueId) -> Term {
         let shape = &self.circuit.ty(product).shape;
         let dup = |v: ValueId| self.circuit.ty(v).shape == *shape && self.is_dup(v);
         match (dup(x), dup(y)) {

@@ -348,10 +348,43 @@ fn what_doubles_or_goes_on_for_long_is_refused_or_proven_at_once() {
     }
     check(&of_lines(&twins, "%122 = input %121 : A32[1,2] @0")).unwrap();
 
+    // What the owner computes of its operand alone is found once for each value, however long the row.
     let mut row = vec!["%1 = own %0 : own.A32[1,2] @0".to_string()];
-    row.extend((1..100_000).map(|i| format!("%{} = neg %{i} : own.A32[1,2] @0", i + 1)));
-    let error = check(&of_lines(&row, "%100001 = input %100000 : A32[1,2] @0")).unwrap_err();
-    assert!(error.to_string().contains("a long row"), "{error}");
+    for i in 0..50_000 {
+        let [rep, own] = [if i == 0 { 0 } else { 2 * i }, 2 * i + 1];
+        row.push(format!("%{} = neg %{rep} : A32[1,2] @0", 2 * i + 2));
+        row.push(format!("%{} = neg %{own} : own.A32[1,2] @0", 2 * i + 3));
+    }
+    check(&of_lines(&row, "%100002 = input %100001 : A32[1,2] @0")).unwrap();
+}
+
+/// Rows of instructions that statements follow are short: what a row is made of, at the limit and beyond it.
+#[test]
+fn rows_that_are_followed_are_short() {
+    let of = |first: &str, op: &str, ty: &str, n: usize| {
+        let line = |v: usize| {
+            let op = op.replace("%_", &format!("%{}", v - 1));
+            format!("%{v} = {op} : own.{ty} @0")
+        };
+        let mut row = vec!["%1 = own %0 : own.A32[1,2] @0".to_string(), first.to_string()];
+        row.extend((3..n + 3).map(line));
+        check(&of_lines(&row, &format!("%{} = input %{} : {ty} @0", n + 3, n + 2)))
+    };
+    let bits = "%2 = to_bits %1 lo 0 w 3 : own.B3[1,2] @0";
+    let word = "%2 = shr %1 8 : own.A32[1,2] @0";
+    for (first, op, ty) in [
+        (bits, "not %_", "B3[1,2]"),
+        (bits, "select_planes %_ [0,1,2]", "B3[1,2]"),
+        (word, "narrow %_ 32", "A32[1,2]"),
+    ] {
+        // The shift counts, too.
+        let most = 512 - usize::from(first == word);
+        of(first, op, ty, most).unwrap();
+        for n in [most + 1, 100_000] {
+            let error = of(first, op, ty, n).unwrap_err().to_string();
+            assert!(error.contains("a long row"), "{op}: {error}");
+        }
+    }
 }
 
 /// Picking planes of planes over and over: each statement has the whole row, so that few lines would take much memory.
