@@ -19,10 +19,10 @@ pub enum Item<'a> {
     Part(&'a Statement, usize),
     /// The products of a thermometer code.
     Steps(&'a Statement, &'a [u32]),
-    /// The short inner products that a product of matrices is.
-    Dots(&'a Statement),
-    /// One of the long ones.
-    Dot(&'a Statement, usize),
+    /// The short inner products that a product of matrices is ([`Inner::Short`]).
+    Dots { of: &'a Statement, count: usize, sums: usize },
+    /// One of the long inner products that one is ([`Inner::Long`]).
+    Dot { of: &'a Statement, place: usize, sums: usize },
 }
 
 /// What the chunks of a kind are made from, but for long inner products ([`dots`]) and products of matrices
@@ -37,8 +37,8 @@ pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Ite
     for s in barrier.statements.iter().filter(|s| Kind::of(circuit, s) == kind) {
         match &s.claim {
             Claim::MatMul { .. } => {
-                if let Some(Inner::Short { .. }) = s.claim.inner(circuit) {
-                    out.push(Item::Dots(s));
+                if let Some(Inner::Short { count, sums }) = s.claim.inner(circuit) {
+                    out.push(Item::Dots { of: s, count, sums });
                 }
             }
             Claim::Conv { .. } => {}
@@ -92,11 +92,8 @@ impl Item<'_> {
         match self {
             Item::Carries(x, of) => (2, of.counts()[0] * stride(own(*x))),
             Item::Pairs(x, of) => (6, of.counts()[1] * stride(own(*x))),
-            Item::Dots(s) | Item::Dot(s, _) => match s.claim.inner(circuit) {
-                Some(Inner::Short { count, sums }) => (2 * sums, count),
-                Some(Inner::Long { sums, .. }) => (2, sums),
-                None => unreachable!("inner products"),
-            },
+            Item::Dots { count, sums, .. } => (2 * sums, *count),
+            Item::Dot { sums, .. } => (2, *sums),
             // As many as `steps` makes of the code.
             Item::Steps(s, blocks) => {
                 let steps = blocks.iter().map(|b| (1 << b) - 1 - *b as usize).sum::<usize>();

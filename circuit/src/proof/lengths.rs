@@ -31,8 +31,8 @@ use super::barriers::{Barrier, barriers};
 use super::carries::Carries;
 use super::claim::Cut;
 use super::folds::{Folds, KINDS, Kind, LIFT, MOST_BLOCKS, Prover, plus};
-use super::items::{dots, items, products};
-use super::matrices::matrices;
+use super::items::{dots, items};
+use super::matrices::{Matrices, matrices};
 use super::unproven::{MOST_ERROR_LOG2, Unproven};
 use crate::Circuit;
 use crate::speculation::Speculation;
@@ -74,21 +74,22 @@ impl Lengths {
             *words = barrier.carries.iter().map(of).sum();
         }
         lengths.early = barrier.early;
+        let product = |s| Some((s, matrices(circuit, s)?));
+        let products: Vec<_> = barrier.statements.iter().filter_map(product).collect();
         for (kind, place) in Kind::ALL.into_iter().zip(&mut lengths.folds) {
             let items = items(circuit, barrier, kind);
             // Of x1 y2 and of y1 x2.
             let dots: Vec<_> =
                 dots(circuit, barrier, kind).map(|(_, count, sums)| (sums, 2 * count)).collect();
-            let joined = |n: usize, s| n.saturating_add(matrices(circuit, s).length());
-            let long = products(circuit, barrier).filter(|_| kind == Kind::Matrices);
-            let long: Vec<_> = long.collect();
-            if items.is_empty() && dots.is_empty() && long.is_empty() {
+            let joined = |n: usize, (_, m): &(_, Matrices)| n.saturating_add(m.length());
+            let long = products.iter().filter(|_| kind == Kind::Matrices);
+            if items.is_empty() && dots.is_empty() && long.clone().next().is_none() {
                 continue;
             }
             let provers = [0, 1, 2].map(|prover| Prover {
                 base: items.iter().map(|item| item.size(circuit, prover)).collect(),
                 dots: dots.clone(),
-                long: long.iter().copied().fold(0, joined),
+                long: long.clone().fold(0, joined),
             });
             let folds = Folds::of(kind, &provers);
             let word = if kind == Kind::Wide { 16 } else { 8 };
@@ -110,7 +111,7 @@ impl Lengths {
             *place = Some(folds);
         }
         // What a thread holds of a product is twice a side of a chunk in [`memory`].
-        let most = products(circuit, barrier).map(|s| matrices(circuit, s).bytes(circuit, s)).max();
+        let most = products.iter().map(|(s, m)| m.bytes(circuit, s)).max();
         lengths.columns = lengths.columns.max(most.unwrap_or(0).div_ceil(2));
         lengths
     }

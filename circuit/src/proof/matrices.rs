@@ -11,31 +11,32 @@ pub(super) struct Matrices {
     sums: u64,
 }
 
-/// Numbers that do not fit are the largest one: a stranger's circuit may be about more words than there are numbers.
-pub(super) fn matrices(circuit: &Circuit, s: &Statement) -> Matrices {
+/// Of a statement that is proven as a product of matrices. Numbers that do not fit are the largest one: a stranger's
+/// circuit may be about more words than there are numbers.
+pub(super) fn matrices(circuit: &Circuit, s: &Statement) -> Option<Matrices> {
     let shape = |v: ValueId| circuit.ty(v).shape.as_slice();
     let at = |v: ValueId, axis: usize| shape(v).get(axis).copied().unwrap_or(1);
     let all = |sizes: &[u64]| sizes.iter().fold(1u64, |n, d| n.saturating_mul(*d));
     match s.claim {
-        Claim::MatMul { a, b, trans_b, .. } => {
+        Claim::MatMul { a, b, trans_b, .. } if s.claim.inner(circuit).is_none() => {
             let batch = at(a, 0).max(at(b, 0));
             let (inner, columns) = if trans_b { (2, 1) } else { (1, 2) };
-            Matrices {
+            Some(Matrices {
                 rows: batch.saturating_mul(at(a, 1)),
                 columns: at(b, columns),
                 sums: batch.saturating_mul(at(b, inner)),
-            }
+            })
         }
         Claim::Conv { x, w, .. } => {
             let batch = at(x, 0).max(at(w, 0));
             let out = shape(s.out);
-            Matrices {
+            Some(Matrices {
                 rows: batch.saturating_mul(at(s.out, 2)),
                 columns: at(s.out, 1).saturating_mul(all(out.get(3..).unwrap_or(&[]))),
                 sums: batch.saturating_mul(all(shape(w).get(2..).unwrap_or(&[]))),
-            }
+            })
         }
-        _ => unreachable!("a product of matrices"),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@
 
 use super::chunk::{Chunk, Column};
 use super::statements::{View, column, wide_part, zip};
-use slvr_circuit::proof::{Claim, Inner, Statement};
+use slvr_circuit::proof::{Claim, Statement};
 use slvr_ring::Word;
 use std::ops::Range;
 
@@ -59,10 +59,7 @@ impl View<'_> {
     }
 
     /// Inner products x1 y2 + y1 x2 as statements, with a term for each product.
-    pub(super) fn dots<B: Word>(&self, s: &Statement) -> Chunk<'_, B> {
-        let Some(Inner::Short { count, sums }) = s.claim.inner(self.circuit) else {
-            unreachable!("short inner products")
-        };
+    pub(super) fn dots<B: Word>(&self, s: &Statement, count: usize, sums: usize) -> Chunk<'_, B> {
         let [x, y] = self.factors::<B>(s, 0..count, sums);
         let [x, y] = [x.one(), y.one()];
         let sum = self.sums.then(|| self.inner_sums(s, 0..count, [&x, &y], sums));
@@ -80,10 +77,7 @@ impl View<'_> {
     }
 
     /// One long inner product x1 y2 + y1 x2, as two terms. Its sum is one word.
-    pub(super) fn dot<B: Word>(&self, s: &Statement, b: usize) -> Chunk<'_, B> {
-        let Some(Inner::Long { sums, .. }) = s.claim.inner(self.circuit) else {
-            unreachable!("a long inner product")
-        };
+    pub(super) fn dot<B: Word>(&self, s: &Statement, b: usize, sums: usize) -> Chunk<'_, B> {
         let [x, y] = self.factors::<B>(s, b..b + 1, sums);
         let sum = || self.inner_sums(s, b..b + 1, [&x.one(), &y.one()], sums);
         let sum = self.sums.then(sum);

@@ -78,7 +78,9 @@ impl<'a, B: Word> Seen<'a, B> {
         let (circuit, prover) = (view.circuit, view.prover());
         let items = proof::items(circuit, barrier, kind);
         let dots = proof::dots(circuit, barrier, kind);
-        let dots = dots.flat_map(|(s, count, n)| (0..count).map(move |b| (Item::Dot(s, b), n)));
+        let dots = dots.flat_map(|(s, count, n)| {
+            (0..count).map(move |b| (Item::Dot { of: s, place: b, sums: n }, n))
+        });
         let dots = dots.collect();
         let sizes: Vec<_> = items.iter().map(|item| item.size(circuit, prover)).collect();
         let groups = folds.groups(&sizes);

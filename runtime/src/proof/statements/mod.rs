@@ -133,7 +133,7 @@ impl View<'_> {
         match item {
             Item::Carries(x, of) => self.adder(*x, of),
             Item::Pairs(x, of) => self.pair_adder(*x, of),
-            Item::Dots(_) | Item::Dot(..) => unreachable!("statements over words"),
+            Item::Dots { .. } | Item::Dot { .. } => unreachable!("statements over words"),
             Item::Part(s, r) => self.gates(s, Some(*r)),
             Item::Steps(s, blocks) => self.code_steps(s, blocks),
             Item::Claim(s) => match &s.claim {
@@ -151,8 +151,8 @@ impl View<'_> {
     pub fn over_words<B: Word>(&self, item: &Item<'_>) -> Chunk<'_, B> {
         match item {
             Item::Part(s, r) => self.products(s, Some(*r)),
-            Item::Dots(s) => self.dots(s),
-            Item::Dot(s, b) => self.dot(s, *b),
+            Item::Dots { of, count, sums } => self.dots(of, *count, *sums),
+            Item::Dot { of, place, sums } => self.dot(of, *place, *sums),
             Item::Claim(s) => match &s.claim {
                 Claim::Products { .. } => self.products(s, None),
                 Claim::Input(own) => self.input_words(s, own),
