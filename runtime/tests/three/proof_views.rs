@@ -42,7 +42,7 @@ pub fn uniform_bytes(lengths: &Lengths, part: u32, body: &[u8]) -> Vec<u8> {
     // They stand behind the other kinds.
     let sent = |step: usize| 8 * if part == 2 + 2 * step { folds.sent(step) } else { 0 };
     let end = if part == 1 + 2 * lengths.steps() { 16 } else { 0 };
-    let lifted = end + (0..shape.steps()).map(sent).sum::<usize>();
+    let lifted = end + (0..lengths.steps()).map(sent).sum::<usize>();
     let (others, lifted) = body.split_at(body.len() - lifted);
     let (size, high) = if part == 2 { (8 * LIFT_WORDS, 1) } else { (8, 2) };
     let low = lifted.chunks(size).flat_map(|x| &x[..size - high]);
