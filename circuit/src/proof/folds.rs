@@ -139,23 +139,32 @@ const MATRICES: Tuning = Tuning {
 /// Later folds are told from [`MOST_VARIABLES`] alone.
 const WORDS: Tuning = Tuning { first: &[(4096, 3), (4_000_000, 4)], more: 5, ..MATRICES };
 
+/// What the first fold of a kind reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FirstFold {
+    /// There is none: the vectors are elements from the start.
+    None,
+    /// Words or bits as they are.
+    Words {
+        /// Whether long inner products are among them, whose polynomial is another one.
+        inner: bool,
+    },
+    /// Words of statements that are lifted: a step stands before it, and the later folds have several variables, too,
+    /// so that their numbers of blocks are powers of two. The random element is in the last block of the last one.
+    Lifted,
+}
+
 /// The folds of a kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folds {
     /// Variables of the first fold: it cuts words and bits into 2^m blocks.
     pub variables: u32,
-    /// Whether there is a first fold.
-    pub first: bool,
-    /// Whether it has long inner products, whose polynomial is another one.
-    pub inner: bool,
-    /// Elements that are folded after it, at the prover that has most.
+    /// What the first fold reads, if there is one.
+    pub first: FirstFold,
+    /// Elements that are folded after the first fold, at the prover that has most.
     pub elements: usize,
-    /// Blocks of the folds after it. The last one has one element to a block.
+    /// Blocks of the later folds. The last one has one element to a block.
     pub blocks: Vec<usize>,
-    /// Whether its statements are lifted: a step stands before the first fold, and the later folds have several
-    /// variables, too, so that their numbers of blocks are powers of two. The random element is in the last block of
-    /// the last one.
-    pub lifted: bool,
 }
 
 /// Variables of a later fold of lifted statements, at most, or one more where a fold leaves a power of two: its message
@@ -211,14 +220,15 @@ impl Folds {
         let all = |f: &dyn Fn(&Prover) -> usize| provers.iter().map(f).max().unwrap_or(0);
         let words = all(&|p| p.base.iter().chain(&p.dots).fold(0, |s, (a, b)| plus(s, *a, *b)));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
-        let inner = provers.iter().any(|p| !p.dots.is_empty());
-        // Lifted words take all of their factors before they are multiplied, so that one polynomial is enough.
-        let lifted = kind == Kind::Words;
-        let inner = inner && !lifted;
+        let first = match kind {
+            // Lifted words take all of their factors before they are multiplied, so that one polynomial is enough.
+            Kind::Words => FirstFold::Lifted,
+            _ if words == 0 => FirstFold::None,
+            _ => FirstFold::Words { inner: provers.iter().any(|p| !p.dots.is_empty()) },
+        };
+        let mut out = Folds { variables: 0, first, elements: 0, blocks: Vec::new() };
         // Two polynomials are as long as one with a variable more, or nearly so.
-        let variables = kind.variables(words).saturating_sub(inner.into()).max(2);
-        let (first, blocks) = (words > 0 || lifted, Vec::new());
-        let mut out = Folds { variables, first, inner, elements: 0, blocks, lifted };
+        out.variables = kind.variables(words).saturating_sub(out.inner().into()).max(2);
         // A stranger's circuit may be about more words than there are numbers.
         out.elements = all(&|Prover { base: all, dots, long }| {
             let columns = |sum: usize, group: &Vec<usize>| {
@@ -250,18 +260,27 @@ impl Folds {
         corners(self.variables)
     }
 
-    /// Steps before the folds.
-    fn before(&self) -> usize {
-        self.lifted.into()
+    /// Whether the first fold has long inner products, whose polynomial is another one.
+    pub fn inner(&self) -> bool {
+        self.first == FirstFold::Words { inner: true }
+    }
+
+    /// Steps before the later folds: the first one, and what lifts the statements.
+    pub fn before(&self) -> usize {
+        match self.first {
+            FirstFold::None => 0,
+            FirstFold::Words { .. } => 1,
+            FirstFold::Lifted => 2,
+        }
     }
 
     /// Of lifted statements the variables of the fold in a step; nothing of the step before the folds.
     pub fn variables_in(&self, step: usize) -> Option<u32> {
-        let step = step.checked_sub(1)?;
-        Some(
-            step.checked_sub(1)
-                .map_or(self.variables, |i| self.blocks.get(i).map_or(0, |b| b.ilog2())),
-        )
+        match (self.first, step) {
+            (FirstFold::Lifted, 1) => Some(self.variables),
+            (FirstFold::Lifted, 2..) => Some(self.blocks.get(step - 2).map_or(0, |b| b.ilog2())),
+            _ => None,
+        }
     }
 
     /// Which chunks, of so many terms and statements each, are put together. Every chunk is filled up to whole blocks,
@@ -278,35 +297,33 @@ impl Folds {
 
     /// How many folds there are.
     pub fn steps(&self) -> usize {
-        self.before() + usize::from(self.first) + self.blocks.len()
+        self.before() + self.blocks.len()
     }
 
     /// Elements that a prover sends in a step.
     pub fn sent(&self, step: usize) -> usize {
-        if self.lifted {
-            let fold = |m: u32| if step < self.steps() { 3usize.pow(m) - 1 } else { 0 };
-            return self.variables_in(step).map_or(LIFT * LIFT_WORDS, fold);
-        }
-        match step.checked_sub(self.first.into()) {
+        match (self.first, step.checked_sub(self.before())) {
             // The value at the first point follows from the others.
-            None => self.points() - 1 + if self.inner { self.points() } else { 0 },
+            (FirstFold::Lifted, _) => {
+                self.variables_in(step).map_or(LIFT * LIFT_WORDS, |m| 3usize.pow(m) - 1)
+            }
+            (_, None) => self.points() - 1 + if self.inner() { self.points() } else { 0 },
             // The last one has a random block besides.
-            Some(i) if i + 1 == self.blocks.len() => 2 * self.blocks[i],
-            Some(i) => self.blocks.get(i).map_or(0, |b| 2 * b - 2),
+            (_, Some(i)) if i + 1 == self.blocks.len() => 2 * self.blocks[i],
+            (_, Some(i)) => self.blocks.get(i).map_or(0, |b| 2 * b - 2),
         }
     }
 
-    /// The degrees of the polynomials, added up.
+    /// The degrees of the polynomials, added up. A lifted statement has two in each variable of a fold.
     pub(super) fn degrees(&self) -> usize {
-        if self.lifted {
-            return (1..self.steps())
-                .filter_map(|step| self.variables_in(step))
-                .map(|m| 2 * m as usize)
-                .sum();
+        let first = 2 * self.variables as usize;
+        let later = |of: &dyn Fn(usize) -> usize| self.blocks.iter().map(|&b| of(b)).sum::<usize>();
+        match self.first {
+            FirstFold::None => later(&|b| 2 * b),
+            // Two in each variable, and one in the coin of the inner products.
+            FirstFold::Words { .. } => first + 1 + later(&|b| 2 * b),
+            FirstFold::Lifted => first + later(&|b| 2 * b.ilog2() as usize),
         }
-        // Two in each variable, and one in the coin of the inner products.
-        let first = if self.first { 2 * self.variables as usize + 1 } else { 0 };
-        first + self.blocks.iter().map(|b| 2 * b).sum::<usize>()
     }
 }
 

@@ -1,9 +1,9 @@
 //! The lengths of the vectors and messages of a proof: functions of the circuit, which all parties know. What is
 //! written here for one message of one party holds for all three, because each of them proves.
 //!
-//! There are four kinds of statements ([`Kind`]), proven side by side with the same coins. Within a kind all statements of
-//! a prover become one inner product, and [`Folds`] says how it is cut. Who makes its vectors is named as in the runtime's
-//! `proof`:
+//! There are four kinds of statements ([`Kind`]), proven side by side with the same coins. Within a kind all statements
+//! of a prover become one inner product, and [`Folds`] says how it is cut. Who makes its vectors is named as in the
+//! runtime's `proof`:
 //!
 //! | kind | statements | elements are of | vectors from | its first fold reads |
 //! |---|---|---|---|---|
@@ -13,8 +13,8 @@
 //! | `Words` | all others, inner products among them | the field of a random prime | `lifted` | lifted words |
 //!
 //! A first fold has more blocks than the later ones, because those work on elements, which cost far more than the words
-//! or bits that it reads. The vectors of products of matrices are elements from the start. To *lift* words is to read them
-//! as integers: a step before the first fold turns statements modulo powers of two into statements about integers.
+//! or bits that it reads. The vectors of products of matrices are elements from the start. To *lift* words is to read
+//! them as integers: a step before the first fold turns statements modulo powers of two into statements about integers.
 //!
 //! | step | P sends to V2 | V2 sends to P | V1 sends to P | V1 sends to V2 |
 //! |---|---|---|---|---|
@@ -30,7 +30,7 @@
 use super::barriers::{Barrier, barriers};
 use super::carries::Carries;
 use super::claim::Cut;
-use super::folds::{Folds, KINDS, Kind, LIFT, MOST_BLOCKS, Prover, plus};
+use super::folds::{FirstFold, Folds, KINDS, Kind, LIFT, MOST_BLOCKS, Prover, plus};
 use super::items::{dots, items};
 use super::matrices::{Matrices, matrices};
 use super::unproven::{MOST_ERROR_LOG2, Unproven};
@@ -56,8 +56,8 @@ pub struct Lengths {
     pub columns: u64,
 }
 
-/// Points at which the coefficients of statements that are not lifted cancel what is wrong with these: one each for beta,
-/// gamma, r and s, and one for what a prover adds to its polynomials (Soundness, in the runtime's `proof`).
+/// Points at which the coefficients of statements that are not lifted cancel what is wrong with these: one each for
+/// beta, gamma, r and s, and one for what a prover adds to its polynomials (Soundness, in the runtime's `proof`).
 const CANCELLED: f64 = 5.0;
 
 /// Bytes that a column takes besides its words, with where its blocks lie, and for each part that it is made of.
@@ -149,7 +149,7 @@ impl Lengths {
     pub fn error(&self) -> f64 {
         let of = |(kind, folds): (Kind, &Option<Folds>)| {
             let Some(folds) = folds else { return 0.0 };
-            if folds.lifted {
+            if folds.first == FirstFold::Lifted {
                 return lifted_error(folds);
             }
             // The coin of a later fold of b blocks is none of b + 1 points.
@@ -254,10 +254,12 @@ mod tests {
     fn proofs_fail_as_rarely_as_is_said() {
         let lengths = |kind: Kind, variables, elements| {
             // Products of matrices are all that is over the Galois ring of 64 bits: there is no first fold.
-            let first = kind != Kind::Matrices;
-            let inner = matches!(kind, Kind::Bits | Kind::Wide);
-            let (blocks, lifted) = (folds(kind, elements), kind == Kind::Words);
-            let folds = Folds { variables, first, inner, elements, blocks, lifted };
+            let first = match kind {
+                Kind::Matrices => FirstFold::None,
+                Kind::Bits | Kind::Wide => FirstFold::Words { inner: true },
+                Kind::Words => FirstFold::Lifted,
+            };
+            let folds = Folds { variables, first, elements, blocks: folds(kind, elements) };
             let mut lengths = Lengths::default();
             let place = Kind::ALL.into_iter().zip(&mut lengths.folds).find(|(k, _)| *k == kind);
             *place.unwrap().1 = Some(folds);
@@ -283,7 +285,7 @@ mod tests {
     fn bytes_and_rounds_by_hand() {
         let blocks = vec![16, 2];
         let folds =
-            Folds { variables: 3, first: true, inner: false, elements: 20, blocks, lifted: false };
+            Folds { variables: 3, first: FirstFold::Words { inner: false }, elements: 20, blocks };
         let lengths = Lengths {
             carries: [3, 0, 1],
             early: false,

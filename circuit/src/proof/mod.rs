@@ -25,8 +25,8 @@
 //! A replicated value x = x_0 + x_1 + x_2, of which P_i holds x_i and x_(i+1), lies in three shards, and is *split* in
 //! shard r into x = a + b. Its *part a*, x_r + x_(r+1), is what party r knows, the *owner*
 //! ([`Hold::Own`](crate::Hold::Own), or [`Hold::Mask`](crate::Hold::Mask) while the others know one word of it each).
-//! Its *part b*, x_(r+2), is what the two others know ([`Hold::Dup`](crate::Hold::Dup)). In names here the *split value*
-//! of a part is x.
+//! Its *part b*, x_(r+2), is what the two others know ([`Hold::Dup`](crate::Hold::Dup)). In names here the *split
+//! value* of a part is x.
 
 mod barriers;
 mod carries;
@@ -47,8 +47,8 @@ pub use barriers::{Barrier, barriers, is_linear};
 pub use carries::{Carries, Sent, SentAs};
 pub use claim::{Claim, Cut, Inner, Parted, Pooled, Statement, Term};
 pub use folds::{
-    ELEMENT_BITS, ELEMENT_MATRICES, ELEMENT_WIDE, ELEMENT_WORDS, Folds, KINDS, Kind, LIFT,
-    LIFT_WORDS, corners, folds,
+    ELEMENT_BITS, ELEMENT_MATRICES, ELEMENT_WIDE, ELEMENT_WORDS, FirstFold, Folds, KINDS, Kind,
+    LIFT, LIFT_WORDS, corners, folds,
 };
 pub use input::{Bits, Own, code_bits, steps};
 pub use items::{Item, dots, items, products};

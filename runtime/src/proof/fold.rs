@@ -83,7 +83,7 @@ impl<A: Algebra> Side<A> {
         let folds = folds.clone();
         let vector = A::zeros(0);
         let mut out = Side { folds, weighs, coefficients, extra, extra_sum, vector, sum, step: 0 };
-        if !out.folds.first {
+        if out.folds.before() == 0 {
             out.join(None);
         }
         out
@@ -152,7 +152,7 @@ impl<A: Algebra> Side<A> {
 
     /// What the next fold reads.
     fn stage(&self) -> Stage {
-        match self.step.checked_sub(usize::from(self.folds.first)) {
+        match self.step.checked_sub(self.folds.before()) {
             None => Stage::First,
             Some(i) if i + 1 == self.folds.blocks.len() => Stage::Last,
             Some(_) => Stage::Later,
@@ -161,7 +161,7 @@ impl<A: Algebra> Side<A> {
 
     /// Blocks of a later fold.
     fn blocks(&self) -> usize {
-        let later = self.step.checked_sub(usize::from(self.folds.first));
+        let later = self.step.checked_sub(self.folds.before());
         later.and_then(|i| self.folds.blocks.get(i)).copied().unwrap_or(0)
     }
 
@@ -224,7 +224,7 @@ impl<A: Algebra> Side<A> {
             (Stage::First, [x @ .., inner]) => {
                 if let Some(q) = q {
                     let mut at = grid_weights::<A>(x);
-                    if self.folds.inner {
+                    if self.folds.inner() {
                         at.extend_from_within(..);
                         at[self.folds.points()..].iter_mut().for_each(|w| *w = A::mul(w, inner));
                     }
@@ -263,7 +263,7 @@ pub fn polynomial<A: Algebra>(
         return values::<A>(&A::cross(&u.vector, &v.vector, nodes), nodes);
     }
     let new = || A::grid(u.folds.variables);
-    let both = || (new(), u.folds.inner.then(new));
+    let both = || (new(), u.folds.inner().then(new));
     let parts = threads::workers(u.coefficients.chunks(), &both, &|(sums, dots), i| {
         if chunks[0].terms(i) == 0 {
             return;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::proof::algebra::{OverBits, OverWords, grid_base, of_elements};
 use crate::proof::chunk::Chunk;
-use slvr_circuit::proof::{Kind, folds};
+use slvr_circuit::proof::{FirstFold, Kind, folds};
 
 /// Variables of the first fold, and its blocks.
 const VARIABLES: u32 = 4;
@@ -222,7 +222,7 @@ fn ends_in<A: Algebra<Base = u64>>(
     let n = s.sums[0].len();
     let elements = n.div_ceil(1 << variables) * A::SPREAD;
     let blocks = folds(A::KIND, elements);
-    let shape = Folds { variables, first: true, inner: false, elements, blocks, lifted: false };
+    let shape = Folds { variables, first: FirstFold::Words { inner: false }, elements, blocks };
     // Of two instructions.
     let chunk = |i: usize, sum: bool| {
         let part = |range: std::ops::Range<usize>| {
@@ -369,7 +369,7 @@ fn run_inner<A: Algebra<Base = u64>>(
     let all = lengths.iter().chain([&n]);
     let elements = all.map(|n| n.div_ceil(1 << variables)).sum();
     let blocks = folds(A::KIND, elements);
-    let shape = Folds { variables, first: true, inner: true, elements, blocks, lifted: false };
+    let shape = Folds { variables, first: FirstFold::Words { inner: true }, elements, blocks };
     let chunk = |side: usize, i: usize, sum: bool| match i.checked_sub(1) {
         None => {
             let sum = sum.then(|| s.sums[side].clone());

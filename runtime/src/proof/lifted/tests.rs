@@ -3,7 +3,7 @@
 use super::super::chunk::{Chunk, Column};
 use super::*;
 use proptest::prelude::*;
-use slvr_circuit::proof::{Kind, folds};
+use slvr_circuit::proof::{FirstFold, Kind, folds};
 use slvr_ring::{Word, with_width};
 use std::borrow::Cow;
 
@@ -106,7 +106,7 @@ impl Statements {
         };
         let elements = self.terms.iter().map(each).sum();
         let blocks = folds(Kind::Words, elements);
-        Folds { variables, first: true, inner: false, elements, blocks, lifted: true }
+        Folds { variables, first: FirstFold::Lifted, elements, blocks }
     }
 
     fn coefficients(&self, folds: &Folds, seed: u8) -> Arc<Coefficients<Binary>> {
