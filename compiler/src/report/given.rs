@@ -5,6 +5,7 @@
 
 use super::certificate::rounding_of_outputs;
 use super::confidence::Measured;
+use super::leaks::Beside;
 use crate::analysis::errors::{errors, input_errors};
 use crate::analysis::given::{self, FAILURE_LOG2, Flips, MOST, Running, Verdict, encoded, keeping};
 use crate::graph::eval::{Coin, EvalError, Inputs};
@@ -170,14 +171,17 @@ impl OnInputs {
             }
         })?;
         let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
+        let beside = Beside::of(g);
         let mut decisions: Vec<Decided> = Vec::new();
         let mut lines: BTreeMap<(u32, String), GivenLine> = BTreeMap::new();
         for (id, site) in &nodes {
             let Some(decided) = seen.decisions.get(id) else { continue };
             let (line, step) = (line_of(*site), g.sites[*site as usize].name.clone());
             let row = lines.entry((line, step.clone()));
-            row.or_insert_with(|| GivenLine::new(line, step, rows(g, *id)))
-                .count(decided, rows(g, *id).map_or(0, |set| set.1));
+            let (set, members) = beside.members(g, *id).unzip();
+            let set = set.and_then(|set| g.parties.get(set as usize));
+            row.or_insert_with(|| GivenLine::new(line, step, set))
+                .count(decided, set.zip(members.as_deref()));
             decisions.extend(decided);
         }
         let mut total = Share::default();
@@ -193,7 +197,7 @@ impl OnInputs {
             total,
             lines: lines.into_values().collect(),
             histogram: histogram(&decisions),
-            keep: keep(g, &bits, &seen, &flips, &decisions, &line_of)?,
+            keep: keep(g, (&bits, &beside), &seen, &flips, &decisions, &line_of)?,
             reveals: g.outputs.iter().map(reveal).collect(),
         };
         Ok(OnInputs { certificate, decisions })
@@ -223,13 +227,14 @@ impl GivenLine {
         }
     }
 
-    /// Adds the decisions of a node with rows for so many members.
-    fn count(&mut self, decisions: &[Decided], members: u64) {
+    /// Adds the decisions of a node whose entries stand for these members of a set.
+    fn count(&mut self, decisions: &[Decided], of: Option<(&(String, u64), &[u64])>) {
+        let members = of.filter(|(set, _)| self.of_set.as_ref() == Some(&set.0));
         for Decided { entry, verdict, .. } in decisions {
             self.of.count(verdict);
-            if members > 0 && self.members.len() as u64 == members {
-                let each = decisions.len() as u64 / members;
-                self.members[(entry / each.max(1)) as usize].count(verdict);
+            let member = members.and_then(|(_, members)| members.get(*entry as usize));
+            if let Some(own) = member.and_then(|&m| self.members.get_mut(m as usize)) {
+                own.count(verdict);
             }
             let least = self.least_ratio.unwrap_or(f64::INFINITY);
             self.least_ratio = Some(least.min(verdict.ratio())).filter(|r| r.is_finite());
@@ -288,15 +293,9 @@ fn probe(g: &Graph, decision: NodeId) -> NodeId {
     if *g.op(decision) == Op::Gate { g.arg(decision, 1) } else { decision }
 }
 
-/// The party set that a node's first axis goes over, if it has a member for each entry of it.
-fn rows(g: &Graph, id: NodeId) -> Option<&(String, u64)> {
-    let first = g.shape(id).iter().copied().find(|&d| d != 1)?;
-    g.parties.iter().find(|p| p.1 == first)
-}
-
 fn keep(
     g: &Graph,
-    bits: &[NodeId],
+    (bits, beside): (&[NodeId], &Beside),
     seen: &Seen,
     flips: &Flips<'_>,
     decisions: &[Decided],
@@ -324,7 +323,11 @@ fn keep(
             depends_on: followed.then(|| depends.get(id).map_or(0, |n| n[i])),
         });
         let uncertain: Vec<KeepBit> = uncertain.collect();
-        let of = g.parties.iter().find(|p| p.1 == all.len() as u64 && p.1 > 1);
+        let in_order = |members: &[u64]| (0..all.len() as u64).eq(members.iter().copied());
+        let set = beside.members(g, *id).filter(|(_, members)| in_order(members));
+        let of = set
+            .and_then(|(set, _)| g.parties.get(set as usize))
+            .filter(|p| p.1 == all.len() as u64);
         Some(KeepRow {
             line: line_of(site),
             step: g.sites[site as usize].name.clone(),

@@ -124,7 +124,8 @@ const SHAPES: &[Shape] = &[
         program(&circle, "", "f0(sum(x))")
     }),
     ("functions that call each other", |n| {
-        let n = n / 4;
+        // As many calls as a few times n, in all.
+        let n = 4 * n.isqrt();
         let all = move |i: usize| (0..n).filter(move |&j| j != i).map(|j| format!("f{j}(x)"));
         let each = lines(n, |i| {
             let calls = all(i).collect::<Vec<_>>().join(", ");

@@ -195,6 +195,26 @@ pub struct Output {
     pub site: u32,
 }
 
+/// A value that a comparison chooses: `then` where the first of `less` is less than the second, and `other` elsewhere.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection {
+    pub less: [NodeId; 2],
+    pub then: NodeId,
+    pub other: NodeId,
+}
+
+impl Selection {
+    /// Whether it is the smaller of the two that are compared.
+    pub fn is_smaller(&self) -> bool {
+        self.less == [self.then, self.other]
+    }
+
+    /// Whether it is the larger of the two that are compared.
+    pub fn is_larger(&self) -> bool {
+        self.less == [self.other, self.then]
+    }
+}
+
 /// A graph with its interface.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -240,6 +260,21 @@ impl Graph {
     pub fn constant(&self, id: NodeId) -> Option<f64> {
         match self.op(id) {
             Op::Const(table, ..) => table.as_splat(),
+            _ => None,
+        }
+    }
+
+    /// What a selection chooses by a comparison, if it chooses by one or by its opposite.
+    pub fn selection(&self, id: NodeId) -> Option<Selection> {
+        let (Op::Select, &[mut test, mut then, mut other]) = (self.op(id), self.args(id)) else {
+            return None;
+        };
+        while *self.op(test) == Op::Not {
+            test = self.arg(test, 0);
+            (then, other) = (other, then);
+        }
+        match (self.op(test), self.args(test)) {
+            (Op::Lt, &[a, b]) => Some(Selection { less: [a, b], then, other }),
             _ => None,
         }
     }

@@ -23,7 +23,8 @@ pub mod text;
 pub mod verify;
 
 pub use data::{
-    FRACTION, Giver, Graph, InRange, Input, Node, NodeId, Output, Place, Places, Site, Type,
+    FRACTION, Giver, Graph, InRange, Input, Node, NodeId, Output, Place, Places, Selection, Site,
+    Type,
 };
 pub use op::{
     Class, Conv, ElemRule, Facts, Function, FunctionFacts, Key, Op, ScaleRule, Table, Talk,

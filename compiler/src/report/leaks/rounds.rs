@@ -57,17 +57,8 @@ pub(super) fn in_a_row(graph: &Graph) -> Graph {
     new
 }
 
-/// The number that a member of a set has in the program: in a graph as one member sees it, those behind it have moved
-/// up.
-pub(super) fn number(graph: &Graph, set: u32, member: u64) -> u64 {
-    let name = graph.parties.get(set as usize).map(|p| format!("{} ", p.0));
-    let own = graph.parties.last().filter(|_| set as usize + 1 < graph.parties.len());
-    let own = own.zip(name).and_then(|(own, name)| own.0.strip_prefix(&name)?.parse().ok());
-    if own.is_some_and(|own: u64| own <= member) { member + 1 } else { member }
-}
-
 /// The graph in which one member of a set is a set of its own, the last one, and gets its part of what is revealed to
-/// each member. Those behind it move up by one ([`number`]).
+/// each member. Those behind it move up by one.
 pub(super) fn seen_by(graph: &Graph, set: u32, member: u64) -> Graph {
     let mut new = graph.empty_like();
     let own = new.parties.len() as u32;

@@ -1,4 +1,4 @@
-//! What is said against a reveal: of each kind of leak the sentences, with what helps.
+//! What is said against a reveal, or against several: the sentences, with what helps.
 
 use super::findings::LeakKind;
 use super::flow::Mask;
@@ -8,6 +8,11 @@ pub(super) type Said = (LeakKind, String, &'static str);
 
 const STATISTIC: &str =
     "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret";
+const KEEP_BITS: &str =
+    "keep the bits secret and reveal what they select, or only how many there are";
+const SEVERAL: &str = "several comparisons of one client say more than whether it was kept, and enough of them its value";
+const SHIFT: &str = "make every combination of what is revealed a sum over at least two clients, and \
+                     beware of a sum and the same sum without one client";
 
 pub(super) fn equations(of: &str, one: &str) -> Said {
     (
@@ -174,4 +179,95 @@ pub(super) fn weights(n: u64, m: &Mask, indirect: bool) -> Said {
         "accept it and tell the clients, or bound the weights from below and above so that at least \
          two always count",
     )
+}
+
+pub(super) fn more_bits_than_clients(n: u64, members: u64, of: &str) -> Said {
+    let why = format!("there are {n} bits of {members} clients, computed from {of}: {SEVERAL}");
+    (LeakKind::SeveralBits, why, KEEP_BITS)
+}
+
+pub(super) fn bits_of_order(of: &str) -> Said {
+    (
+        LeakKind::Order,
+        format!(
+            "these bits are found by comparing clients with one another, by what is computed from \
+             {of}: the receiver learns who comes before whom"
+        ),
+        KEEP_BITS,
+    )
+}
+
+pub(super) fn bits_of_clients(of: &str) -> Said {
+    (
+        LeakKind::Selection,
+        format!(
+            "these are bits of single clients, computed from {of}: the receiver learns who was \
+             selected, or how a client compares with others"
+        ),
+        KEEP_BITS,
+    )
+}
+
+/// Of a combination of entries of one reveal.
+pub(super) fn within_one(linear: bool, receiver: &str, of: &str, who: &str) -> Said {
+    if linear {
+        let why = format!(
+            "it is a linear function of {of} with public coefficients, and some combination of its \
+             entries depends on one client alone: {receiver} learns equations in the inputs of {who}"
+        );
+        return (LeakKind::Determined, why, SHIFT);
+    }
+    let why = format!(
+        "some combination of its entries is computed from one client alone: {receiver} learns \
+         values of {who} that follow from {of}"
+    );
+    (LeakKind::PerClient, why, SHIFT)
+}
+
+/// Of a combination of several reveals.
+pub(super) fn of_several(receiver: &str, of: &str, who: &str) -> Said {
+    (
+        LeakKind::Determined,
+        format!(
+            "some combination of these, with what {receiver} knows, depends on one client alone: \
+             it learns values of {who} that follow from {of}"
+        ),
+        SHIFT,
+    )
+}
+
+pub(super) fn not_together() -> Said {
+    (
+        LeakKind::NotTogether,
+        "so many entries are added up, each in its own way, that each reveal was looked at by itself only"
+            .into(),
+        "look at the same program with fewer clients and a smaller model",
+    )
+}
+
+pub(super) fn entry_of_each(receiver: &str, of: &str) -> Said {
+    (
+        LeakKind::PerClient,
+        format!(
+            "there is an entry for each client, of {of}: {receiver} can tell clients apart by it, and \
+             who is first, even if others' inputs take part in it"
+        ),
+        STATISTIC,
+    )
+}
+
+pub(super) fn kept_and_all(receiver: &str, of: &str) -> Said {
+    (
+        LeakKind::MaskedSum,
+        format!(
+            "each of these is over several clients, but where one of them keeps all clients that the \
+             other has and one more, their difference is this one's: {receiver} learns {of} of it"
+        ),
+        "reveal one of them only, or make sure that they differ in at least two clients or in none",
+    )
+}
+
+pub(super) fn several_bits(of: &str) -> Said {
+    let why = format!("together there are several bits of a client, computed from {of}: {SEVERAL}");
+    (LeakKind::SeveralBits, why, KEEP_BITS)
 }

@@ -6,7 +6,7 @@
 
 use super::view::{View, times};
 use crate::analysis::interval::{Interval, size};
-use crate::graph::{NodeId, Op};
+use crate::graph::{NodeId, Op, Selection};
 use std::collections::BTreeMap;
 
 /// Longer chains and sums are not followed.
@@ -83,11 +83,7 @@ fn form(view: &View<'_>, raw: &[Interval], id: NodeId, depth: u32) -> Form {
 /// If a selection is continuous: how much further than its operands' errors its value may be off,
 /// because values were truncated between the comparison and the selection.
 pub(super) fn continuous(view: &View<'_>, raw: &[Interval], select: NodeId) -> Option<f64> {
-    let &[mut test, a, b] = view.args(select) else { return None };
-    while *view.op(test) == Op::Not {
-        test = view.args(test)[0];
-    }
-    let (Op::Lt, &[p, q]) = (view.op(test), view.args(test)) else { return None };
+    let Selection { less: [p, q], then: a, other: b } = view.g.selection(select)?;
     let of = |x| form(view, raw, x, DEPTH);
     let difference = |x, y| of(x).plus(of(y).scaled(-1.0));
     let (value, side) = (difference(a, b), difference(p, q));

@@ -167,10 +167,11 @@ impl Rules<'_> {
         let terms = view.g.elements(exp) / view.g.elements(view.args(id)[0]).max(1);
         // What rounding adds to c (z - max z).
         let rounding = (self.error(x) - 2.0 * times(self.error(z), factor)).max(0.0);
-        // Twice what is stated is more than it and what is cut.
-        let stated =
-            2.0 * view.stated.of(Function::ExpNonPositive).units.max(self.cut(self.error(x)));
-        let exponentials = (stated * view.ulp(exp) + rounding) * terms as f64;
+        // Twice what is stated is more than it and what is cut; no exponential is above 1, so that its relative error is
+        // at most as much.
+        let stated = view.stated.of(Function::ExpNonPositive);
+        let units = 2.0 * stated.units.max(self.cut(self.error(x)));
+        let exponentials = (units * view.ulp(exp) + stated.relative + rounding) * terms as f64;
         // The sum is at least 1 less a few units, and so its square above 1 / 1.01.
         let own = effect.own + 1.01 * exponentials;
         let by_slope = times(self.error(z), factor) / 2.0;
@@ -328,10 +329,9 @@ impl Rules<'_> {
             // exponential is near 1, and none is negative.
             Op::Sum(axes) => {
                 let truncations = has_largest(view, args[0], axes)?;
-                let off = view.stated.of(Function::ExpNonPositive).units
-                    + CUT
-                    + truncations * view.stated.truncation;
-                Some((1.0 - off * view.ulp(id), f64::INFINITY))
+                let stated = view.stated.of(Function::ExpNonPositive);
+                let off = stated.units + CUT + truncations * view.stated.truncation;
+                Some((1.0 - stated.relative - off * view.ulp(id), f64::INFINITY))
             }
             Op::Function(Function::Recip) => {
                 let run = self.values(args[0]).run;
@@ -348,17 +348,12 @@ impl Rules<'_> {
 
     /// The larger or the smaller of two values of the program.
     fn chosen_interval(&self, id: NodeId) -> Option<Interval> {
-        let view = self.view;
-        let &[condition, then, other] = view.args(id) else { return None };
-        if *view.op(condition) != Op::Lt {
-            return None;
+        let found = self.view.g.selection(id)?;
+        let [a, b] = found.less.map(|i| self.values(i).real);
+        if found.is_larger() {
+            return Some((a.0.max(b.0), a.1.max(b.1)));
         }
-        let [a, b] = [then, other].map(|i| self.values(i).real);
-        match view.args(condition) {
-            [x, y] if [*x, *y] == [other, then] => Some((a.0.max(b.0), a.1.max(b.1))),
-            [x, y] if [*x, *y] == [then, other] => Some((a.0.min(b.0), a.1.min(b.1))),
-            _ => None,
-        }
+        found.is_smaller().then(|| (a.0.min(b.0), a.1.min(b.1)))
     }
 
     /// What the program's values are known to be within, whatever the intervals of operands.

@@ -211,12 +211,9 @@ impl Words<'_> {
             Op::Saturate(_) if above => same(at(0)),
             // The smaller of two is at most either, the larger one at least.
             Op::Select => {
-                let (condition, x, y) = (at(0), at(1), at(2));
-                let Op::Lt = g.op(condition) else { return None };
-                let (a, b) = (g.arg(condition, 0), g.arg(condition, 1));
-                let (smaller, larger) = ((x, y) == (a, b), (x, y) == (b, a));
-                let fits = if above { smaller } else { larger };
-                if fits { same(x).or_else(|| same(y)) } else { None }
+                let found = g.selection(id)?;
+                let fits = if above { found.is_smaller() } else { found.is_larger() };
+                if fits { same(found.then).or_else(|| same(found.other)) } else { None }
             }
             _ => {
                 let turned = factor(op)? < 0.0;

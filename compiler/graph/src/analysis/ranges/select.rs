@@ -3,24 +3,15 @@
 //! negative, a clamped value is within its bounds.
 
 use crate::analysis::interval::{Interval, above, below, hull, meet, negated, product, sum};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Selection};
 
 /// So many operations are followed from a side of a selection to an operand of its comparison.
 const STEPS: u32 = 8;
 
 /// The raw interval of a selection, from those of all nodes before it.
 pub(super) fn chosen(g: &Graph, raw: &[Interval], id: NodeId) -> Interval {
-    let args = g.args(id);
-    let (mut test, mut sides) = (args[0], [args[1], args[2]]);
-    while *g.op(test) == Op::Not {
-        test = g.arg(test, 0);
-        sides.reverse();
-    }
-    let plain = hull(raw[args[1].index()], raw[args[2].index()]);
-    if *g.op(test) != Op::Lt {
-        return plain;
-    }
-    let (p, q) = (g.arg(test, 0), g.arg(test, 1));
+    let plain = hull(raw[g.arg(id, 1).index()], raw[g.arg(id, 2).index()]);
+    let Some(Selection { less: [p, q], then, other }) = g.selection(id) else { return plain };
     let (x, y) = (raw[p.index()], raw[q.index()]);
     // Words are integers.
     let less =
@@ -36,7 +27,7 @@ pub(super) fn chosen(g: &Graph, raw: &[Interval], id: NodeId) -> Interval {
         let (lo, hi) = under(g, raw, at, &all, STEPS);
         (lo <= hi).then_some((lo, hi))
     };
-    match (side(sides[0], less), side(sides[1], not_less)) {
+    match (side(then, less), side(other, not_less)) {
         (Some(a), Some(b)) => meet(plain, hull(a, b)),
         (Some(one), None) | (None, Some(one)) => meet(plain, one),
         (None, None) => plain,

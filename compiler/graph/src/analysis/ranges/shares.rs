@@ -9,7 +9,7 @@ use crate::analysis::interval::Interval;
 use crate::analysis::layout::rescaled;
 use crate::analysis::view::View;
 use crate::analysis::zeros::is_share;
-use crate::graph::{NodeId, Op};
+use crate::graph::{NodeId, Op, Selection};
 
 /// An interval of the exact quotient of a run's words.
 pub(super) fn quotient(
@@ -78,15 +78,9 @@ fn added(view: &View<'_>, id: NodeId) -> Option<Vec<NodeId>> {
 /// Whether y is the larger of something and x, entry by entry.
 fn larger(view: &View<'_>, x: NodeId, y: NodeId) -> bool {
     let (chosen, doubled) = origin(view, y, false);
-    let (Op::Select, &[condition, then, other]) = (view.op(chosen), view.args(chosen)) else {
-        return false;
-    };
-    // The first where the second is less than it.
-    if *view.op(condition) != Op::Lt || *view.args(condition) != [other, then] {
-        return false;
-    }
+    let Some(found) = view.g.selection(chosen).filter(Selection::is_larger) else { return false };
     let entries = |id: NodeId| view.g.elements(id);
-    [then, other].into_iter().any(|side| {
+    found.less.into_iter().any(|side| {
         // One entry is the same wherever it stands; of several, the order must have stayed.
         [true, false].into_iter().any(|moved| {
             let ((x, by), (side, of)) = (origin(view, x, moved), origin(view, side, moved));

@@ -8,7 +8,7 @@ use crate::graph::{Graph, NodeId, Op, Table};
 const FACTORS: usize = 64;
 
 /// Functions of the library whose counts along an axis are all different, from 0 on: sums of two counts.
-const RANKINGS: [&str; 5] = ["rank", "top_k", "first_argmax", "first_argmin", "argsort"];
+pub(super) const RANKINGS: [&str; 5] = ["rank", "top_k", "first_argmax", "first_argmin", "argsort"];
 
 /// A comparison. Where ranks are held against a constant, so many are below it, or one is equal.
 pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {

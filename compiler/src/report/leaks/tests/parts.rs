@@ -110,7 +110,7 @@ fn a_function_with_the_name_of_a_ranking() {
     let kinds = |text: &str| found(text, &[("m", "7")]).iter().map(|w| w.kind).collect::<Vec<_>>();
     // Of ascending values all are 6, and of others one may be below 3.
     assert_eq!(kinds(&program("i + sum(x[j] > x[i] for j in n)")), [MaskedSum]);
-    let ranked = "use std::{sum, rank}";
+    let ranked = "use std::{rank, sum}";
     let text = program("rank(x)[i]").replace("use std::sum", ranked);
     assert_eq!(kinds(&text), []);
 }
