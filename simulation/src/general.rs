@@ -48,18 +48,18 @@ impl General {
         let graph = build::build(program, sources)
             .map_err(|d| odd(&d.first().map_or_else(String::new, |d| d.title.clone())))?;
         let [weights, image] = graph.inputs.as_slice() else {
-            return Err(odd("it has two inputs"));
+            return Err(odd("it has other inputs than two"));
         };
         let Some((&batch, of)) = image.shape.split_first() else {
-            return Err(odd("images come in batches"));
+            return Err(odd("its images come in no batches"));
         };
         if weights.shape != [model.len] || of != model.input.as_slice() {
-            return Err(odd("its inputs are weights and images"));
+            return Err(odd("its inputs are not weights and images"));
         }
         let &[classes] = model.output.as_slice() else { return Err(NetError::Ends) };
         let whole = |o: &slvr_compiler::graph::Output| graph.shape(o.node) == [batch, classes];
         if graph.outputs.len() != 1 || !graph.outputs.iter().all(whole) {
-            return Err(odd("it reveals the outputs of a batch"));
+            return Err(odd("it does not reveal the outputs of a batch, and nothing else"));
         }
         let constant = running(model);
         let tape = Tape::new(graph).map_err(|e| odd(&e.to_string()))?;

@@ -20,7 +20,7 @@
 //! | [`train`] | initial weights, stochastic gradient descent, accuracy |
 //! | [`lab`] | federated learning around any predicate, under any of the attacks |
 //!
-//! There are three ways to a gradient. A model all of whose values are layers, sums or entries put in places is a
+//! There are two ways to a gradient. A model all of whose values are layers, sums or entries put in places is a
 //! `chain`: f32, many images side by side, kernels written for it. Every other model is `general`: the compiler's graph
 //! of the program that computes a batch of it, forwards and backwards by [`reverse`]. LeNet-5 takes about three times as
 //! long so (`cargo bench -p slvr-simulation` has both). [`reverse`] also evaluates and differentiates the predicates of

@@ -7,8 +7,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `walk` | tensors walked in step, with axes of size 1 repeated |
-//! | `product` | matrix products, convolution, pooling |
-//! | `order` | where sorting and extrema take entries from |
+//! | `product` | matrix products, convolution |
+//! | `order` | where sorting, extrema and pooling take entries from |
 //! | `value` | the value of every operation: the compiler's, and faster kernels |
 //! | `derivative` | the derivative of every operation |
 //! | `tape` | the walk over a graph |

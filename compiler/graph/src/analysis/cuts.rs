@@ -6,7 +6,7 @@
 //! leaves its cut is never wrapped: it is the cut's end, with the right sign.
 
 use super::interval::Interval;
-use crate::graph::{Function, Graph, NodeId, Op};
+use crate::graph::{AT_ONE, Function, Graph, NodeId, Op};
 
 /// Cuts whose operand may leave them by its interval, in the order of nodes. `raw` is by index, in units of the last
 /// place.
@@ -15,7 +15,7 @@ use crate::graph::{Function, Graph, NodeId, Op};
 /// that do not change beyond it.
 pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
     let leaves = |id: &NodeId| match graph.op(*id) {
-        Op::Saturate(0) => false,
+        Op::Saturate(AT_ONE) => false,
         Op::Saturate(top) if is_harmless(graph, *id, *top) => false,
         Op::Saturate(top) => {
             let most = f64::from(top + graph.frac_of(*id)).exp2();

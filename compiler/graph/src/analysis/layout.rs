@@ -129,7 +129,7 @@ impl<'g> Layout<'g> {
                 let outside = of([middle * axis * inner, axis * inner, 0, 1])?;
                 // Which entry of the table each row reads, and that the indices there are at distances, too.
                 let index = of([*chosen, 0, 1, 0])?;
-                let (row, _) = (at / inner, at % inner);
+                let row = at / inner;
                 let first = row / chosen / middle * chosen + row % chosen;
                 let entry = |i: u64| table.at(i as usize);
                 let step = |(&n, &d): (&u64, &u64)| {

@@ -12,7 +12,7 @@
 //! | which numbers are not negative, which positive, and which dividends are 0 where their divisor is | [`signs`], [`positive`], [`zeros`] |
 //!
 //! For all of these: arithmetic of intervals ([`interval`]), where moved entries come from ([`layout`]), in all rows at
-//! once ([`lanes`]), which sums choose by rank (`order`), what bits are of earlier bits ([`truth_tables`]), where a softmax
+//! once ([`lanes`]), which sums choose by rank ([`order`]), what bits are of earlier bits ([`truth_tables`]), where a softmax
 //! is (`softmax`), and a node with its facts (`view`).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), diagnostics and reports
@@ -29,7 +29,7 @@ pub mod layout;
 pub mod magnitudes;
 pub mod means;
 pub mod norms;
-mod order;
+pub mod order;
 pub mod positive;
 pub mod privacy;
 pub mod projection;

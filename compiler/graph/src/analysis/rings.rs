@@ -5,7 +5,7 @@
 //! `slvr_backend::lower::t1::truncation::lift`). So up to 64 bits a value is made in the largest ring that anybody asks
 //! for; to 128 bits, only sums and layouts of inputs, constants and bits are.
 //!
-//! Counts take 8, 16 or 32 bits, reals 32, 64 or 128.
+//! Counts take 8 bits or more, reals 32 or more, each a power of two up to 128.
 
 use crate::analysis::interval::{Interval, hull, negated};
 use crate::analysis::ranges::{Ranges, signed_bits};

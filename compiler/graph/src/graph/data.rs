@@ -52,8 +52,6 @@ pub struct Site {
     pub span: Span,
     /// Whether it is within a model that is applied. Not part of the text form.
     pub network: bool,
-    /// The functions of the library that it is within, from the outermost in. Not part of the text form.
-    pub library: Vec<String>,
     /// What a pass made of the comparisons of another site: this site is a copy of it. Not part of the text
     /// form.
     pub compared: Option<Compared>,

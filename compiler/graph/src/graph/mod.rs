@@ -27,6 +27,6 @@ pub use data::{
     Type,
 };
 pub use op::{
-    Class, Conv, ElemRule, Facts, Function, FunctionFacts, Key, Op, ScaleRule, Table, Talk,
+    AT_ONE, Class, Conv, ElemRule, Facts, Function, FunctionFacts, Key, Op, ScaleRule, Table, Talk,
 };
 pub use slvr_language::types::domain;

@@ -16,7 +16,7 @@
 
 use super::promise::{Kept, none};
 use crate::analysis::layout::{Layout, aligned, blocks};
-use crate::graph::{Function, Graph, NodeId, Op};
+use crate::graph::{AT_ONE, Function, Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
     graph.rewrite(|new, id, args| {
         let kept = new.keep(graph, id, args);
         match rows.cut_at(id) {
-            true => new.add(Op::Saturate(0), &[kept], graph.node(id).site),
+            true => new.add(Op::Saturate(AT_ONE), &[kept], graph.node(id).site),
             false => kept,
         }
     })
@@ -35,7 +35,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 pub(super) fn after(g: &Graph) -> Kept {
     let rows = RefCell::new(Rows::of(g));
     none(g, "a quotient that is at most 1 is read without a cut", |id| {
-        let read = |&u: &NodeId| *g.op(u) != Op::Saturate(0);
+        let read = |&u: &NodeId| *g.op(u) != Op::Saturate(AT_ONE);
         rows.borrow_mut().cut_at(id) && g.users(id).iter().any(read)
     })
 }

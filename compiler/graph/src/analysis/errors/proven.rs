@@ -13,7 +13,7 @@ use crate::analysis::ranges::shares::{at_most_one, column};
 use crate::analysis::softmax::{Softmax, has_largest, softmax_of};
 use crate::analysis::stated::{self, CUT, Function};
 use crate::analysis::zeros::vanishes;
-use crate::graph::{NodeId, Op, domain};
+use crate::graph::{AT_ONE, NodeId, Op, domain};
 
 /// What is known after all rules.
 pub(super) struct Proven {
@@ -250,7 +250,7 @@ impl Rules<'_> {
             Op::SortSum { lo, hi } => self.linear(0.0, args[0], (hi - lo) as f64),
             Op::Trunc(_) => self.linear(view.truncation(id), args[0], 1.0),
             // The exact value is within the cut, so it comes no farther from it, and both are within 1.
-            Op::Saturate(0) if self.error(args[0]) >= 2.0 => Cause::own(2.0),
+            Op::Saturate(AT_ONE) if self.error(args[0]) >= 2.0 => Cause::own(2.0),
             // Where the program's value is within the cut, a run's comes no farther from it; the others are listed
             // ([`cuts`](crate::analysis::cuts)).
             Op::Saturate(_) => self.linear(0.0, args[0], 1.0),

@@ -13,10 +13,13 @@ mod reader;
 mod ruled;
 
 use super::lanes::Uneven;
-use super::layout::{digits, flat, summed};
+use super::lanes::strides;
+use super::layout::{digits, flat, summed, unshaped};
+use super::stated::StatedErrors;
 use super::view::View;
 use crate::graph::infer::align;
-use crate::graph::{NodeId, Op};
+use crate::graph::ranks::Ranks;
+use crate::graph::{Graph, NodeId, Op};
 pub(in crate::analysis) use memo::{Orders, Versions};
 use ranked::note;
 pub(in crate::analysis) use ranked::{Ranked, Weights};
@@ -53,6 +56,32 @@ pub(in crate::analysis) fn of_values(view: &View<'_>, id: NodeId) -> Option<Rank
 fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
     let mask = |x: NodeId| view.whole(x) && !matches!(view.op(x), Op::Const(..));
     sum(view, id, |x, _| mask(x), false)
+}
+
+/// Whether the entries of a node along its last axis of several are ranks: each number from 0 on once, whatever is equal.
+pub fn is_ranking(g: &Graph, id: NodeId) -> bool {
+    let id = unshaped(g, id);
+    if Ranks::of(g, id).is_some() {
+        return true;
+    }
+    let shape = g.shape(id);
+    let Some(axis) = shape.iter().rposition(|n| *n > 1).filter(|&d| looked_at(shape[d])) else {
+        return false;
+    };
+    let own = strides(shape);
+    let rows: Vec<usize> = (0..axis).filter(|&d| shape[d] > 1).collect();
+    let sizes: Vec<u64> = rows.iter().map(|&d| shape[d]).collect();
+    let row = || Factor {
+        node: id,
+        places: (0..shape[axis]).map(|k| k * own[axis]).collect(),
+        distances: rows.iter().map(|&d| own[d]).collect(),
+    };
+    let view = View::of_reals(g, &StatedErrors::NONE);
+    let up = |row: &Weights| row.weights.iter().copied().eq((0..shape[axis]).map(|r| r as f64));
+    let down =
+        |row: &Weights| row.weights.iter().rev().copied().eq((0..shape[axis]).map(|r| r as f64));
+    let found = held(&view, &sizes, &row(), &row(), false);
+    found.is_some_and(|found| found.rows.iter().all(|row| up(row) || down(row)))
 }
 
 fn sum(

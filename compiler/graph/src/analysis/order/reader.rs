@@ -224,14 +224,7 @@ impl<'a> Reader<'a> {
             Op::Add => arg(0)?.plus(arg(1)?),
             Op::Sub => arg(0)?.plus(arg(1)?.scaled(-1).ok_or(Refused::No)?),
             Op::And => arg(0)?.and(arg(1)?),
-            Op::Mul if view.whole(id) => {
-                let (a, b) = (arg(0)?, arg(1)?);
-                match (a.as_constant(), b.as_constant()) {
-                    (_, Some(c)) => a.scaled(c),
-                    (Some(c), _) => b.scaled(c),
-                    _ => a.and(b),
-                }
-            }
+            Op::Mul if view.whole(id) => arg(0)?.and(arg(1)?),
             Op::Xor => {
                 let (a, b) = (arg(0)?, arg(1)?);
                 let flipped = |x: Value, c| x.scaled(1 - 2 * c)?.plus(Value::constant(c));

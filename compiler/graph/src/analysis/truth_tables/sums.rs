@@ -113,6 +113,11 @@ impl<L: Ord + Clone> Value<L> {
 
     /// The product of two bits.
     pub fn and(self, other: Value<L>) -> Option<Value<L>> {
+        match (self.as_constant(), other.as_constant()) {
+            (_, Some(c)) => return self.scaled(c),
+            (Some(c), _) => return other.scaled(c),
+            _ => {}
+        }
         if let (Some(a), Some(b)) = (self.all(), other.all())
             && self.terms != other.terms
         {

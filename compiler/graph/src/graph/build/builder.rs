@@ -45,8 +45,6 @@ pub(super) struct Builder<'a> {
     pub indices: BTreeMap<VarId, IndexValue>,
     /// Names of enclosing definitions and calls, for [`Site`]s.
     pub path: Vec<String>,
-    /// The calls of the library among them.
-    pub library: Vec<String>,
     pub site: u32,
     /// The place that was attributed last.
     pub span: Span,
@@ -58,9 +56,8 @@ pub(super) struct Builder<'a> {
     pub too_deep: Option<u32>,
     /// Expressions built so far.
     pub steps: u64,
-    /// Index of each site made so far, by its name, its line, whether it keeps a value in its range, and the functions of
-    /// the library.
-    pub sites_by_name: HashMap<(String, u32, bool, Vec<String>), u32>,
+    /// Index of each site made so far, by its name, its line, and whether it keeps a value in its range.
+    pub sites_by_name: HashMap<(String, u32, bool), u32>,
 }
 
 /// Refusal to build: something the graph has no operation for.
@@ -236,10 +233,9 @@ impl Builder<'_> {
         let line = self.sources.line_col(span).0 as u32;
         let name = self.path.join("/");
         let sites = &mut self.graph.sites;
-        let key = (name, line, range.is_some(), self.library.clone());
-        self.site = *self.sites_by_name.entry(key).or_insert_with_key(|(name, _, _, library)| {
-            let (name, library) = (name.clone(), library.clone());
-            sites.push(Site { name, line, range, span, library, ..Site::default() });
+        let key = (name, line, range.is_some());
+        self.site = *self.sites_by_name.entry(key).or_insert_with_key(|(name, ..)| {
+            sites.push(Site { name: name.clone(), line, range, span, ..Site::default() });
             sites.len() as u32 - 1
         });
         sites[self.site as usize].network |= self.networks > 0;

@@ -258,13 +258,9 @@ impl Builder<'_> {
             let v = self.as_declared(p, v);
             self.values.insert(p, v);
         }
-        let depth = self.library.len();
-        let own = function.body.values.first().is_some_and(|value| self.in_library(value.span));
-        self.library.extend(own.then(|| function.name.clone()));
         self.path.push(function.name.clone());
         let vals = self.body(&function.body)?;
         self.path.pop();
-        self.library.truncate(depth);
         self.call = outside;
         Ok(vals)
     }

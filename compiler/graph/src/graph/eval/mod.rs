@@ -13,13 +13,14 @@
 //! | `shift` by n | x | x 2^n |
 //! | `div_pow2` by n | x / 2^n | x |
 //! | `mul_pow2` by n | x 2^n | x |
-//! | exp, log, div, ... | as usual | decoded, computed, encoded; saturated as in [`super::domain`] |
+//! | `saturate` | x | cut at the two ends |
+//! | exp, log, div, ... | saturated as in [`super::domain`] | the same, decoded before and encoded after |
 //!
 //! The truncation protocol's result differs from `trunc` above by at most one unit in the last
 //! place, and results of functions differ by at most what `slvr_backend::lower` states. So a comparison whose sides
 //! are that close may come out otherwise in a run.
 //!
-//! Nodes that no output depends on are evaluated only if all values are to be kept. A product that
+//! Nodes that no output depends on are evaluated only if all values are to be kept, or if they are drawn. A product that
 //! only a sum reads is never stored: `sum(mul(a, b))` over axes of a weight vector would be the
 //! largest value of the whole evaluation.
 //!
@@ -27,7 +28,7 @@
 //! operation from [`operation()`], too, with words of its own choice: `f32` is one.
 //!
 //! Lives here: the interface ([`Inputs`], [`Evaluated`], [`EvalError`]), and in files of their own
-//! `word`, `walk` (strides), `layout`, `reduce`, `product`, `operation`, `input`, `run`. May not:
+//! `data`, `word`, `walk` (strides), `layout`, `reduce`, `product`, `operation`, `input`, `run`. May not:
 //! reading files, shares, protocols.
 
 mod data;

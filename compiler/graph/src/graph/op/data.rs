@@ -42,6 +42,10 @@ impl Table {
     }
 }
 
+/// The top of a cut at 1, which is of what is at most 1 in real numbers: it takes away nothing but errors. What is cut
+/// to fit a ring is cut at more ([`crate::passes::saturation::TOPS`]).
+pub const AT_ONE: u32 = 0;
+
 /// An operation. Operands are edges of the graph; their number and order is in each comment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Op {
@@ -101,8 +105,7 @@ pub enum Op {
     /// trunc(x) and s = x: the sign is taken beside the truncation.
     Gate,
     /// (a): a where |a| <= 2^top, else the nearer of -2^top and 2^top: where a range could not be
-    /// proven otherwise. In floating point a is as it is. A cut at 1 (top 0) is of what is at most 1 in real
-    /// numbers: it takes away nothing but errors.
+    /// proven otherwise. In floating point a is as it is. See also [`AT_ONE`].
     Saturate(u32),
     /// (a): an elementary function of a.
     Function(Function),

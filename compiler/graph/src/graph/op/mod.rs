@@ -22,7 +22,7 @@ mod table;
 pub(super) mod tests;
 
 pub(crate) use attributes::Visitor;
-pub use data::{Op, Table};
+pub use data::{AT_ONE, Op, Table};
 pub use key::Key;
 pub use shape::{align, without};
 pub(crate) use shape::{need, shape_of};

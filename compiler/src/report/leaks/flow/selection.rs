@@ -2,13 +2,12 @@
 
 use super::facts::{BITS, Choice, Chooser, Flow, Number, Ones, Ranks, both};
 use crate::analysis::layout::{behind, unshaped};
+use crate::analysis::order::is_ranking;
 use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
 
 /// Factors of a product that are looked at.
 const FACTORS: usize = 64;
-
-/// Functions of the library whose counts along an axis are all different, from 0 on: sums of two counts.
-pub(super) const RANKINGS: [&str; 5] = ["rank", "top_k", "first_argmax", "first_argmin", "argsort"];
 
 /// A comparison. Where ranks are held against a constant, so many are below it, or one is equal.
 pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
@@ -19,7 +18,9 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     if opposed(of[0], of[1]) || probed {
         f.ranks = f.ranks.max(Ranks::Compared);
     }
-    if let (Some((along, all)), Some(c)) = (ranked(g, args[0]), constant(g, args[1])) {
+    if let Some(c) = constant(g, args[1])
+        && let Some((along, all)) = ranked(g, args[0])
+    {
         let less = *g.op(id) == Op::Lt;
         let most = if less { c.max(0.0).ceil() as u64 } else { 1 };
         let least = if less && all { most.min(g.shape(args[0])[along]) } else { 0 };
@@ -28,28 +29,23 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     f
 }
 
-/// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: all pairs are
-/// compared, or a function of the library ranks its operand's entries, along its last axis. And whether each rank is
-/// there once whatever is equal, as the library has it.
+/// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: each is there once,
+/// whatever is equal, or all pairs are compared. And whether it is the first.
 fn ranked(g: &Graph, count: NodeId) -> Option<(usize, bool)> {
     let wide = |id: NodeId| g.shape(id).iter().copied().filter(|n| *n > 1).collect::<Vec<u64>>();
     let axis = g.shape(count).iter().rposition(|n| *n > 1)?;
-    let shape = wide(count);
-    let count = unshaped(g, count);
-    let library = &g.site(count).library;
+    let behind_shape = unshaped(g, count);
+    let counts = g.ty(count).elem == Elem::Int && wide(behind_shape) == wide(count);
+    if counts && is_ranking(g, behind_shape) {
+        return Some((axis, true));
+    }
     let pairs = || {
-        let bits = behind(g, g.arg(count, 0), |op| matches!(op, Op::ToInt | Op::Not));
+        let bits = behind(g, g.arg(behind_shape, 0), |op| matches!(op, Op::ToInt | Op::Not));
         let of = |i: usize| same(g, g.arg(bits, i));
         let all = |v: NodeId| one_axis(g.shape(v)) && g.elements(v) == g.elements(count);
         *g.op(bits) == Op::Lt && of(0) == of(1) && all(of(0))
     };
-    match g.op(count) {
-        Op::Sum(_) => pairs().then_some((axis, false)),
-        Op::Add if library.iter().any(|name| RANKINGS.contains(&name.as_str())) => {
-            Some((axis, wide(count) == shape))
-        }
-        _ => None,
-    }
+    (matches!(g.op(behind_shape), Op::Sum(_)) && pairs()).then_some((axis, false))
 }
 
 /// Whether values of different clients are compared, of the same inputs: each side has a client of its own.
@@ -217,8 +213,10 @@ pub(super) fn enough(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
     let sum = same(g, count);
     let Op::Sum(_) = g.op(sum) else { return None };
     let counted = selecting(g, g.arg(sum, 0));
-    // All of the bits are counted: nothing was sliced away, and one number came out.
-    let all = counted == same(g, bits) && g.elements(sum) == 1 && one_axis(g.shape(counted));
+    // All of the bits are counted, and each once: nothing was sliced away or repeated, and one number came out.
+    let once = g.elements(g.arg(sum, 0)) == g.elements(counted);
+    let all =
+        counted == same(g, bits) && once && g.elements(sum) == 1 && one_axis(g.shape(counted));
     all.then_some(c.clamp(0.0, 1e18) as u64)
 }
 

@@ -97,20 +97,43 @@ fn a_list_beside_itself_is_looked_at_once() {
     assert_eq!(super::super::warn::parts(&graph, graph.outputs[0].node).len(), 2);
 }
 
-/// A function of the program is what it does, whatever it is called.
+/// A function is what it does, whatever it is called.
 #[test]
-fn a_function_with_the_name_of_a_ranking() {
+fn ranks_by_what_is_counted() {
     let program = |rank: &str| {
         format!(
-            "use std::sum;\n\nfn top_k[k, n](x: fix[n]) -> bit[n] {{\n    [{rank} < k for i in n]\n}}\n\n\
+            "use std::{{rank, sum}};\n\nfn top_k[k, n](x: fix[n]) -> bit[n] {{\n    [{rank} < k for i in n]\n}}\n\n\
              predicate Own[m]() {{\n    parties Client[m];\n    parties Server;\n    {Y};\n    let k = top_k[3](y);\n    \
              reveal sum(k[i] * y[i] for i in Client) to Server as a;\n}}\n"
         )
     };
-    let kinds = |text: &str| found(text, &[("m", "7")]).iter().map(|w| w.kind).collect::<Vec<_>>();
+    let kinds = |rank: &str| {
+        found(&program(rank), &[("m", "7")]).iter().map(|w| w.kind).collect::<Vec<_>>()
+    };
     // Of ascending values all are 6, and of others one may be below 3.
-    assert_eq!(kinds(&program("i + sum(x[j] > x[i] for j in n)")), [MaskedSum]);
-    let ranked = "use std::{rank, sum}";
-    let text = program("rank(x)[i]").replace("use std::sum", ranked);
-    assert_eq!(kinds(&text), []);
+    assert_eq!(kinds("rank(x)[i] * 0 + i + sum(x[j] > x[i] for j in n)"), [MaskedSum]);
+    // Of equal values all are 0.
+    assert_eq!(kinds("rank(x)[i] * 0 + sum(x[j] > x[i] for j in n)"), [MaskedSum]);
+    // Equal ones by their index, in either order.
+    let own = [
+        "sum(x[j] >= x[i] for j in 0..i) + sum(x[j] > x[i] for j in i + 1..n)",
+        "sum(x[j] > x[i] for j in 0..i) + sum(x[j] >= x[i] for j in i + 1..n)",
+        "rank(x)[i]",
+    ];
+    for rank in own {
+        assert_eq!(kinds(rank), [], "{rank}");
+    }
+}
+
+/// Enough of the bits, and not a bit counted often enough.
+#[test]
+fn bits_that_are_counted_twice() {
+    let body = |count: &str| {
+        format!(
+            "let k = [y[i] < 1 for i in Client]; let e = {count} >= 2; \
+             reveal sum((k[i] && e) * y[i] for i in Client) to Server as a"
+        )
+    };
+    let twice = body("sum(k[i] for i in Client for j in 2)");
+    noted("enough_of_bits_counted_twice", 7, Y, &twice, &[MaskedSum]);
 }
