@@ -111,6 +111,27 @@ fn the_same_as_json() {
     assert_eq!(found["not_attacking"][0]["of"], json!(null));
 }
 
+/// With as many numbers as clients a bit for each number is nobody's.
+#[test]
+fn bits_of_numbers_are_of_no_client() {
+    let place = Place::new();
+    let over_clients = SCORES
+        .replace("for j in n) for i in Client]", "for i in Client) for j in n]")
+        .replace("< 3 for i in Client]", "< 3 for i in n]");
+    assert_eq!(over_clients.matches(" in n]").count(), 2);
+    place.write("numbers.slvr", &over_clients);
+    let mut folder = Folder::default();
+    for (i, [a, b]) in [[0.1, 0.2], [1.5, -0.25]].into_iter().enumerate() {
+        folder.put(&format!("Client/{i}"), "x", f64s(&[2], &[a, b]));
+        folder.put(&format!("Client/{i}"), "y", f64s(&[2], &[b, a]));
+    }
+    folder.write(&place.path("in"));
+    let found = place.slvrc("certify numbers.slvr m=2 n=2 --inputs in --json").ok();
+    let proven = &found["proven_for_these_inputs"];
+    assert_eq!((&proven["keep"][0]["of"], &proven["keep"][0]["bits"]), (&json!(null), &json!(2)));
+    assert_eq!(proven["lines"][0]["of_set"], json!(null));
+}
+
 /// The committees are those of the coins, as in `eval`.
 #[test]
 fn a_predicate_with_committees() {

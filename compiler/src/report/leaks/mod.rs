@@ -68,7 +68,7 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
     report
 }
 
-/// By which members' data the entries of values stand side by side.
+/// Whose entries stand side by side along the first axis of values that has several.
 pub(super) struct Beside(Vec<flow::Flow>);
 
 impl Beside {
@@ -79,13 +79,9 @@ impl Beside {
     /// The set, and the member of it for each entry of a node, if there is one for every entry.
     pub fn members(&self, graph: &Graph, node: NodeId) -> Option<(u32, Vec<u64>)> {
         let (flow, shape) = (&self.0[node.index()], graph.shape(node));
-        if !flow.side_by_side() {
-            return None;
-        }
-        let entries = 0..graph.elements(node);
-        let found: Option<Vec<(u32, u64)>> =
-            entries.map(|at| flow.beside_at(&digits(shape, at))).collect();
-        let found = found?;
+        let axis = shape.iter().position(|n| *n > 1)?;
+        let of = |at: u64| flow.member_along(axis, &digits(shape, at));
+        let found: Vec<(u32, u64)> = (0..graph.elements(node)).map(of).collect::<Option<_>>()?;
         let (set, _) = *found.first()?;
         let same = found.iter().all(|(s, _)| *s == set);
         same.then(|| (set, found.into_iter().map(|(_, member)| member).collect()))

@@ -110,6 +110,19 @@ impl Flow {
         }
     }
 
+    /// The member that the entry at a position stands for along an axis, if entries along it are of different members of
+    /// one set, in one order. Data of others may be in it.
+    pub(in super::super) fn member_along(
+        &self,
+        axis: usize,
+        position: &[u64],
+    ) -> Option<(u32, u64)> {
+        let along = self.groups.iter().filter(|group| group.axes.first() == Some(&axis));
+        let mut found = along.filter_map(|group| group.member_at(position));
+        let first = found.next()?;
+        found.all(|other| other == first).then_some(first)
+    }
+
     /// Whether entries of different clients stand side by side, or one client is picked out.
     pub fn per_client(&self) -> bool {
         !self.groups.is_empty() || !self.fixed.is_empty()
