@@ -375,7 +375,9 @@ fn no_share_in_debug_output() {
     b.round(Op::Open(x), Hold::Public);
     let (circuit, encoded) = b.finish();
     let shown = format!("{encoded:?}");
-    let report = recorded(&circuit, encoded, 1);
+    let mut report = recorded(&circuit, encoded, 1);
+    // A time may have any digits.
+    report.seconds = 0.0;
     let shown = format!("{shown} {report:?} {:?}", report.recorded.as_ref().unwrap()[0].values);
     assert!(!shown.contains("201"), "{shown}");
     // A dump of elements is a long list of numbers.
