@@ -104,62 +104,59 @@ struct Row {
     after: &'static [&'static str],
     when: fn(&Around<'_>) -> bool,
     place: Place,
-    /// A text that ends at such a place.
-    #[cfg_attr(not(test), allow(dead_code, reason = "it is for readers and for the test"))]
-    example: &'static str,
 }
 
-const fn row(
-    after: &'static [&'static str],
-    when: fn(&Around<'_>) -> bool,
-    place: Place,
-    example: &'static str,
-) -> Row {
-    Row { after, when, place, example }
+const fn row(after: &'static [&'static str], when: fn(&Around<'_>) -> bool, place: Place) -> Row {
+    Row { after, when, place }
 }
 
 const ALWAYS: fn(&Around<'_>) -> bool = |_| true;
 
-/// What may stand where: the first row that fits.
-#[rustfmt::skip]
-const PLACES: &[Row] = &[
-    row(&[], |a| a.item.is_empty(), Place::Item, "const N = 3;"),
-    row(&[], |a| a.item == "use", Place::Import, "use std::"),
-    row(&["."], ALWAYS, Place::Field, "predicate P[M: model]() { require M."),
-    // A state that is there already.
-    row(&["as"], |a| a.statement == "store", Place::Expression, "predicate P() { store x as"),
-    row(&["as"], ALWAYS, Place::New, "predicate P() { reveal x to Server as"),
-    row(&["const"], ALWAYS, Place::New, "const"),
-    row(&["fn"], ALWAYS, Place::New, "fn"),
-    row(&["predicate"], ALWAYS, Place::New, "predicate"),
-    row(&["model", "block"], |a| !a.in_body, Place::New, "block"),
-    row(&["parties"], ALWAYS, Place::New, "predicate P() { parties"),
-    row(&["input"], ALWAYS, Place::New, "predicate P() { input"),
-    row(&["state"], ALWAYS, Place::New, "predicate P() { state"),
-    row(&["sample"], ALWAYS, Place::New, "predicate P() { sample"),
-    row(&["let"], ALWAYS, Place::New, "fn f() -> fix { let"),
-    row(&["for"], ALWAYS, Place::New, "fn f() -> fix { sum(1 for"),
-    row(&["iterate"], ALWAYS, Place::New, "fn f() -> fix { iterate"),
-    row(&["from"], |a| a.statement == "sample", Place::Law, "predicate P() { sample z: fix from"),
-    row(&["from"], ALWAYS, Place::Party, "predicate P() { input x: fix from"),
-    row(&["each"], ALWAYS, Place::Party, "predicate P() { input x: fix from each"),
-    row(&["to"], ALWAYS, Place::Party, "predicate P() { reveal x to"),
-    row(&["::"], ALWAYS, Place::Expression, "fn f() -> fix { std::"),
-    row(&["->"], ALWAYS, Place::Type, "fn f() ->"),
-    row(&[":"], |a| a.in_body && a.depth == 1 && a.is_block(), Place::Layer, "block B(x: fix) -> fix { fc:"),
-    row(&[":"], ALWAYS, Place::Type, "fn f(x:"),
-    row(&["{", ";"], |a| a.depth == 1 && a.item == "predicate", Place::Statement, "predicate P() {"),
-    row(&["{", ";"], |a| a.depth == 1 && a.is_block(), Place::Declaration, "block B(x: fix) -> fix {"),
-    row(&["{", ";"], |a| a.depth == 1 && a.item == "fn", Place::Body, "fn f() -> fix {"),
-    row(&["[", "(", ","], |a| a.depth == 1 && !a.in_body, Place::New, "fn f["),
-    row(&[], |a| a.depth == 0, Place::New, "fn f"),
-    row(&[], ALWAYS, Place::Expression, "fn f() -> fix { x +"),
+/// Words that a new name follows.
+const NEW: &[&str] = &[
+    "as",
+    "const",
+    "fn",
+    "predicate",
+    "parties",
+    "input",
+    "state",
+    "sample",
+    "let",
+    "for",
+    "iterate",
 ];
+
+/// What may stand where: the first row that fits, or else [`ANYWHERE`].
+#[rustfmt::skip]
+static PLACES: &[Row] = &[
+    row(&[], |a| a.item.is_empty(), Place::Item),
+    row(&[], |a| a.item == "use", Place::Import),
+    row(&["."], ALWAYS, Place::Field),
+    // A state that is there already.
+    row(&["as"], |a| a.statement == "store", Place::Expression),
+    row(NEW, ALWAYS, Place::New),
+    row(&["model", "block"], |a| !a.in_body, Place::New),
+    row(&["from"], |a| a.statement == "sample", Place::Law),
+    row(&["from", "each", "to"], ALWAYS, Place::Party),
+    row(&["::"], ALWAYS, Place::Expression),
+    row(&["->"], ALWAYS, Place::Type),
+    row(&[":"], |a| a.in_body && a.depth == 1 && a.is_block(), Place::Layer),
+    row(&[":"], ALWAYS, Place::Type),
+    row(&["{", ";"], |a| a.depth == 1 && a.item == "predicate", Place::Statement),
+    row(&["{", ";"], |a| a.depth == 1 && a.is_block(), Place::Declaration),
+    row(&["{", ";"], |a| a.depth == 1 && a.item == "fn", Place::Body),
+    row(&["[", "(", ","], |a| a.depth == 1 && !a.in_body, Place::New),
+    row(&[], |a| a.depth == 0, Place::New),
+];
+
+static ANYWHERE: Row = row(&[], ALWAYS, Place::Expression);
 
 /// What stands before a place.
 struct Before<'t> {
     words: Vec<Word<'t>>,
-    place: Place,
+    /// Which row says what may stand there.
+    row: &'static Row,
     /// In a block or model.
     block: bool,
 }
@@ -174,7 +171,7 @@ impl Document {
         let (text, prefix) = text.split_at(start);
         let before = before(text);
         let mut out = Vec::new();
-        match before.place {
+        match before.row.place {
             Place::New => {}
             // Only the library has an `extern fn`.
             Place::Item => words(ITEM_WORDS.iter().filter(|w| **w != "extern"), &mut out),
@@ -201,7 +198,7 @@ impl Document {
                     layers(&mut out);
                 }
                 words(EXPRESSIONS, &mut out);
-                if before.place != Place::Expression {
+                if before.row.place != Place::Expression {
                     words(&["let"], &mut out);
                 }
             }
@@ -402,18 +399,59 @@ fn before(text: &str) -> Before<'_> {
     let last = words.last().map_or("", |w| w.text);
     let fits =
         |row: &&Row| (row.after.is_empty() || row.after.contains(&last)) && (row.when)(&around);
-    let place = PLACES.iter().find(fits).map_or(Place::Expression, |row| row.place);
-    Before { place, block: around.is_block(), words }
+    let row = PLACES.iter().find(fits).unwrap_or(&ANYWHERE);
+    Before { row, block: around.is_block(), words }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Texts that end where these may stand.
+    #[rustfmt::skip]
+    const EXAMPLES: &[(&str, Place)] = &[
+        ("const N = 3;", Place::Item),
+        ("use std::", Place::Import),
+        ("predicate P[M: model]() { require M.", Place::Field),
+        ("predicate P() { store x as", Place::Expression),
+        ("predicate P() { reveal x to Server as", Place::New),
+        ("const", Place::New),
+        ("fn", Place::New),
+        ("predicate", Place::New),
+        ("block", Place::New),
+        ("predicate P() { parties", Place::New),
+        ("predicate P() { input", Place::New),
+        ("predicate P() { state", Place::New),
+        ("predicate P() { sample", Place::New),
+        ("fn f() -> fix { let", Place::New),
+        ("fn f() -> fix { sum(1 for", Place::New),
+        ("fn f() -> fix { iterate", Place::New),
+        ("predicate P() { sample z: fix from", Place::Law),
+        ("predicate P() { input x: fix from", Place::Party),
+        ("predicate P() { input x: fix from each", Place::Party),
+        ("predicate P() { reveal x to", Place::Party),
+        ("fn f() -> fix { std::", Place::Expression),
+        ("fn f() ->", Place::Type),
+        ("block B(x: fix) -> fix { fc:", Place::Layer),
+        ("fn f(x:", Place::Type),
+        ("predicate P() {", Place::Statement),
+        ("block B(x: fix) -> fix {", Place::Declaration),
+        ("fn f() -> fix {", Place::Body),
+        ("fn f[", Place::New),
+        ("fn f", Place::New),
+        ("fn f() -> fix { x +", Place::Expression),
+    ];
+
     #[test]
-    fn every_row_is_found_by_its_example() {
-        for (i, row) in PLACES.iter().enumerate() {
-            assert_eq!(before(row.example).place, row.place, "row {i}: {}", row.example);
+    fn every_row_is_found_by_an_example() {
+        let mut found: Vec<*const Row> = Vec::new();
+        for (text, place) in EXAMPLES {
+            let before = before(text);
+            assert_eq!(before.row.place, *place, "{text}");
+            found.push(before.row);
+        }
+        for (i, row) in PLACES.iter().chain([&ANYWHERE]).enumerate() {
+            assert!(found.contains(&std::ptr::from_ref(row)), "row {i} has no example");
         }
     }
 }

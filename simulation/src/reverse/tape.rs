@@ -59,26 +59,12 @@ impl Tape {
     /// Of a graph that is verified here: the walk relies on types.
     pub fn new(graph: Graph) -> Result<Tape, TapeError> {
         verify(&graph)?;
-        let n = graph.len();
         let args: Vec<Vec<NodeId>> = graph.ids().map(|id| graph.args(id).to_vec()).collect();
         let size = |id: NodeId| graph.shape(id).iter().map(|&d| d as usize).collect();
         let shapes = graph.ids().map(size).collect();
-        let (mut read, mut last_use_of) = (vec![false; n], vec![Vec::new(); n]);
-        let mut alive = vec![false; n];
-        for output in &graph.outputs {
-            (read[output.node.index()], alive[output.node.index()]) = (true, true);
-        }
-        for id in graph.ids().rev() {
-            if !read[id.index()] {
-                continue;
-            }
-            for arg in &args[id.index()] {
-                read[arg.index()] = true;
-                if !std::mem::replace(&mut alive[arg.index()], true) {
-                    last_use_of[id.index()].push(arg.index());
-                }
-            }
-        }
+        let (read, last) = graph.last_uses(|_| false, |id| args[id.index()].clone());
+        let indices = |these: Vec<NodeId>| these.into_iter().map(NodeId::index).collect();
+        let last_use_of = last.into_iter().map(indices).collect();
         Ok(Tape { graph, args, shapes, read, last_use_of })
     }
 

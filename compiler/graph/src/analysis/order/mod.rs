@@ -12,9 +12,8 @@ mod ranked;
 mod reader;
 mod ruled;
 
-use super::lanes::Uneven;
-use super::lanes::strides;
-use super::layout::{digits, flat, summed, unshaped};
+use super::lanes::{Uneven, strides};
+use super::layout::{digits, flat, summed};
 use super::stated::StatedErrors;
 use super::view::View;
 use crate::graph::infer::align;
@@ -60,7 +59,6 @@ fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
 
 /// Whether the entries of a node along its last axis of several are ranks: each number from 0 on once, whatever is equal.
 pub fn is_ranking(g: &Graph, id: NodeId) -> bool {
-    let id = unshaped(g, id);
     if Ranks::of(g, id).is_some() {
         return true;
     }
@@ -71,17 +69,17 @@ pub fn is_ranking(g: &Graph, id: NodeId) -> bool {
     let own = strides(shape);
     let rows: Vec<usize> = (0..axis).filter(|&d| shape[d] > 1).collect();
     let sizes: Vec<u64> = rows.iter().map(|&d| shape[d]).collect();
-    let row = || Factor {
+    let row = Factor {
         node: id,
         places: (0..shape[axis]).map(|k| k * own[axis]).collect(),
         distances: rows.iter().map(|&d| own[d]).collect(),
     };
     let view = View::of_reals(g, &StatedErrors::NONE);
-    let up = |row: &Weights| row.weights.iter().copied().eq((0..shape[axis]).map(|r| r as f64));
-    let down =
-        |row: &Weights| row.weights.iter().rev().copied().eq((0..shape[axis]).map(|r| r as f64));
-    let found = held(&view, &sizes, &row(), &row(), false);
-    found.is_some_and(|found| found.rows.iter().all(|row| up(row) || down(row)))
+    let numbers = || (0..shape[axis]).map(|r| r as f64);
+    let all = |Weights { weights: w, .. }: &Weights| {
+        w.iter().copied().eq(numbers()) || w.iter().rev().copied().eq(numbers())
+    };
+    held(&view, &sizes, &row, &row, false).is_some_and(|found| found.rows.iter().all(all))
 }
 
 fn sum(
