@@ -397,26 +397,7 @@ fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
         }
         Op::Function(f) => {
             let (lo, hi) = real(0);
-            match f {
-                Function::Recip => {
-                    (lo <= 0.0 && hi >= 0.0).then(|| format!("is 2^{end} where the operand is 0"))
-                }
-                Function::Sqrt => (lo < 0.0).then(|| "is 0 where the operand is negative".into()),
-                Function::Log => {
-                    let least = domain::log(0.0) / std::f64::consts::LN_2;
-                    let low = domain::LOG_LOW;
-                    (lo < low).then(|| {
-                        let below = low.log2();
-                        format!("is {least:.0} ln 2 where the operand is below 2^{below:.0}")
-                    })
-                }
-                Function::Exp => {
-                    let top = domain::EXP_TOP;
-                    (hi > f64::from(top) * std::f64::consts::LN_2)
-                        .then(|| format!("is 2^{top} where the operand is above {top} ln 2"))
-                }
-                Function::ExpNonPositive | Function::Tanh => None,
-            }
+            (f.facts().beyond)(lo, hi).map(|what| format!("is {what}"))
         }
         _ => None,
     }

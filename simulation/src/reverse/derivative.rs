@@ -41,6 +41,7 @@ pub(super) fn slope(f: Function, x: f64, y: f64) -> f64 {
                 0.0
             }
         }
+        Function::RecipSqrt => -0.5 * y * y * y,
         Function::Log => 1.0 / x,
         Function::Tanh => 1.0 - y * y,
     }

@@ -10,6 +10,7 @@ use slvr_compiler::types::eval::{EvalInputs, Tensor, trace};
 use slvr_runtime::party::session::{self, Options};
 use slvr_runtime::protocol::committee::lots;
 use slvr_runtime::share::encode::{RawData, RawTensor};
+use slvr_tests::long::part;
 use slvr_tests::{Case, committees, compile, random_inputs};
 use std::collections::BTreeMap;
 
@@ -72,7 +73,7 @@ fn check<S: Default>(
 /// The first round, from inputs all over their declared ranges: the circuit keeps to its certificate.
 fn spread_out(name: &str, case: &Case) {
     let (mut clear, mut given, mut check) = (0, Proven::default(), Check::new(case, [0; 2]));
-    for (spread, seed) in SPREADS.into_iter().flat_map(|s| (0..20).map(move |n| (s, n))) {
+    for (spread, seed) in SPREADS.into_iter().flat_map(|s| (0..part(10, 20)).map(move |n| (s, n))) {
         let inputs = random_inputs(case.circuit(), seed, spread);
         let check = check.drawing([u128::from(seed) << 64 | 7, 11]);
         let held = given.see(check, &inputs, seed).and_then(|()| check.hold(&inputs, seed));

@@ -208,7 +208,7 @@ fn agree_in(which: usize, count: u64) {
 
 #[test]
 fn random_programs_agree_at_every_stage() {
-    agree_in(0, long::part(45, 111));
+    agree_in(0, long::part(30, 111));
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn random_programs_of_fewest_bits_agree() {
 
 #[test]
 fn random_programs_of_family_t1_agree() {
-    agree_in(2, long::part(40, 99));
+    agree_in(2, long::part(28, 99));
 }
 
 /// Of the programs of a family some have ranges, so that they run on workers, too.

@@ -256,6 +256,14 @@ fn functions() -> Vec<Macro> {
             |x| x[0].sqrt(),
         ),
         function(
+            "reciprocal of a root",
+            64,
+            &positive,
+            Box::new(move |e, x| elementary::recip_sqrt(e, operand(x[0], 4096, true))),
+            STATED.of(Function::RecipSqrt),
+            |x| x[0].sqrt().recip(),
+        ),
+        function(
             "logarithm",
             64,
             &positive,

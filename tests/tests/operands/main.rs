@@ -155,8 +155,7 @@ fn made(row: &Row, n: u64) -> Made {
         Bound::Stated(of) => {
             assert_eq!(found.len(), 1, "{}: one operation", row.name);
             // Powers of two that go into a root or a quotient come out of its result.
-            let result = if row.fine { graph.outputs[0].node } else { found[0] };
-            (unit_of(graph.ty(result).frac), Limit::Stated(of(&compiled.stated)))
+            (unit_of(graph.ty(graph.outputs[0].node).frac), Limit::Stated(of(&compiled.stated)))
         }
         Bound::Proven => {
             let given = input_errors(graph, &compiled.guards);
@@ -173,7 +172,8 @@ fn made(row: &Row, n: u64) -> Made {
     let operand = units.next().expect("an input");
     assert!(units.all(|unit| unit == operand), "{}: operands of one unit", row.name);
     let bits = -operand.log2();
-    let expected = if row.fine { 17.0..=24.0 } else { 16.0..=16.0 };
+    // A variance has 26.
+    let expected = if row.fine { 17.0..=26.0 } else { 16.0..=16.0 };
     assert!(expected.contains(&bits), "{} {}: {bits} fraction bits", row.name, row.operand());
     Made { operand, unit, bound, case }
 }

@@ -335,6 +335,22 @@ const FUNCTIONS: &[Function] = &[
         ],
     },
     Function {
+        name: "1 / sqrt",
+        op: "recip_sqrt",
+        expression: "recip(sqrt(s))",
+        core: (-1.0, 256.0 - 2.0),
+        edges: &POWERS,
+        exact: |x, _| domain::recip_sqrt(x[0]),
+        stated: |s| s.of(stated::Function::RecipSqrt),
+        ways: &[
+            (Words, &[WIDE]),
+            (Symmetric, &[(0.0, 1.0)]),
+            (Symmetric, &[(0.0, 1e6)]),
+            (Symmetric, &[(0.0001, 1000.0)]),
+            (Public, &[WIDE]),
+        ],
+    },
+    Function {
         name: "log",
         op: "log",
         expression: "log(s)",
@@ -429,8 +445,10 @@ const SIGMOID: Row = Row {
     ..WHOLE
 };
 
-const ROOT: Row = Row { op: "sqrt", declared: &[(0.25, 1000.0)], exact: inverse_root, ..WHOLE };
-const BY_ROOT: Row = Row { declared: &[(-8.0, 8.0), (0.25, 100.0)], exact: by_root, ..ROOT };
+const ROOT: Row =
+    Row { op: "recip_sqrt", declared: &[(0.25, 1000.0)], exact: inverse_root, ..WHOLE };
+const BY_ROOT: Row =
+    Row { op: "sqrt", declared: &[(-8.0, 8.0), (0.25, 100.0)], exact: by_root, ..ROOT };
 
 pub fn rows() -> Vec<Row> {
     let mut all: Vec<Row> = FUNCTIONS.iter().flat_map(Function::rows).collect();
@@ -450,13 +468,18 @@ pub fn rows() -> Vec<Row> {
         Row { name: "1 / sqrt", expression: "1 / sqrt(s)", ..ROOT },
         Row { name: "recip(sqrt)", expression: "recip(sqrt(s))", ..ROOT },
         Row { name: "x / sqrt y", expression: "t / sqrt(s)", ..BY_ROOT },
-        Row { name: "x recip(sqrt y)", expression: "t * recip(sqrt(s))", ..BY_ROOT },
+        Row {
+            name: "x recip(sqrt y)",
+            op: "recip_sqrt",
+            expression: "t * recip(sqrt(s))",
+            ..BY_ROOT
+        },
     ]);
     all.extend(fine());
     all
 }
 
-/// Functions of operands with 17 to 24 fraction bits: what keeps them, and what takes 16 of them.
+/// Functions of operands with 17 to 26 fraction bits: what keeps them, and what takes 16 of them.
 const FINE_FUNCTIONS: &[Function] = &[
     Function {
         name: "sqrt",
@@ -471,6 +494,20 @@ const FINE_FUNCTIONS: &[Function] = &[
             (Symmetric, &[(-1.0, 8.0)]),
             (Symmetric, &[(0.0, 100.0)]),
             (Symmetric, &[(0.0, 1000.0)]),
+        ],
+    },
+    Function {
+        name: "1 / sqrt",
+        op: "recip_sqrt",
+        expression: "recip(sqrt(s))",
+        core: (-1.0, 1.0),
+        edges: &POWERS,
+        exact: |x, _| domain::recip_sqrt(x[0]),
+        stated: |s| s.of(stated::Function::RecipSqrt),
+        ways: &[
+            (Symmetric, &[(0.001, 1.0)]),
+            (Symmetric, &[(-1.0, 8.0)]),
+            (Symmetric, &[(0.25, 1000.0)]),
         ],
     },
     // Up to 18 bits there is a protocol of its own.

@@ -27,6 +27,7 @@ pub const STATED: StatedErrors = StatedErrors {
         (Function::ExpNonPositive, stated(1.5, 0.0)),
         (Function::Recip, stated(1.0, part(20))),
         (Function::Sqrt, stated(1.5, part(21))),
+        (Function::RecipSqrt, stated(1.5, part(20))),
         (Function::Log, stated(1.5, 0.0)),
         (Function::Tanh, stated(1.5, 0.0)),
     ]),

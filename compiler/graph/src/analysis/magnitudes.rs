@@ -91,6 +91,10 @@ impl Magnitudes {
             Op::Select => arg(1).max(arg(2)),
             Op::Concat(_) => (0..args.len()).map(arg).fold(0.0, f64::max),
             Op::ToInt | Op::OneHot(_) => 1.0,
+            Op::Function(Function::RecipSqrt) => {
+                let end = two(domain::QUOTIENT_TOP);
+                (ROUNDED / least_sum(g, args[0]).sqrt()).min(end)
+            }
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
             Op::Div => {
                 let end = two(domain::QUOTIENT_TOP).max(arg(0));

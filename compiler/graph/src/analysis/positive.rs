@@ -43,12 +43,13 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
         Div => if_positive(&[arg(0), arg(1)], (arg(0) / most(1)).min(two(domain::QUOTIENT_TOP))),
         Select => arg(1).min(arg(2)),
         Function(f) => match f {
+            Elementary::RecipSqrt => domain::recip_sqrt(most(0)).max(f64::MIN_POSITIVE),
             Elementary::Recip => if_positive(&[arg(0)], domain::recip(most(0))),
             Elementary::Sqrt | Elementary::Tanh => {
                 if_positive(&[arg(0)], (f.facts().saturated)(arg(0)))
             }
             // Of one that is at most 0, the largest of a row is e^0; others may be cut to 0.
-            Elementary::Exp | Elementary::ExpNonPositive | Elementary::Log => 0.0,
+            _ => 0.0,
         },
         Abs | Relu | Max(_) | Min(_) | Sort | MaxPool { .. } => arg(0),
         Saturate(top) => arg(0).min(two(*top)),

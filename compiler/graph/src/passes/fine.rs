@@ -6,6 +6,7 @@
 //!   (a squared norm) is truncated by as few bits as it takes; else the factor with fewer entries is.
 //! - A **root** of y with 2 s + 16 fraction bits is 2^-s times the root of y 2^(2 s), which has 16: the protocol
 //!   is the one for 16 fraction bits, and the result has s more.
+//! - A **reciprocal of a root** has as many more as the root takes off.
 //! - A **reciprocal** of more than 18 fraction bits is the quotient of 1.
 //! - A **cosine** is cut at 2 on both sides: its quotient is anything where a norm is rounded to 0.
 //! - A **quotient** of x and y is that of x 2^s and y 2^s. The dividend's fraction bits are the quotient's; a
@@ -14,6 +15,7 @@
 
 use super::inverse::Part;
 use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond, room_for};
+use crate::analysis::positive::positive;
 use crate::graph::{AT_ONE, Function, Graph, NodeId, Op, ScaleRule, Table};
 use slvr_language::types::Elem;
 
@@ -50,12 +52,9 @@ impl Scales<'_> {
                 self.fine_product(op.clone(), [args[0], args[1]])
             }
             Op::Div if fine => self.fine_quotient(args[0], args[1], cut_at_one(old, id)),
-            Op::Function(Function::Sqrt) if fine || part == Some(Part::Root) => {
-                self.fine_root(args[0])
-            }
-            Op::Function(Function::Recip) if fine || part == Some(Part::Reciprocal) => {
-                self.fine_reciprocal(args[0])
-            }
+            Op::Function(Function::Sqrt) if fine => self.fine_root(args[0]),
+            Op::Function(Function::Recip) if fine => self.fine_reciprocal(args[0]),
+            Op::Function(Function::RecipSqrt) => self.inverse_root(args[0]),
             Op::Relu if part == Some(Part::Variance) => self.add(Op::Gate, &[args[0], args[0]]),
             Op::Add if self.noise_of(args).is_none() => match part {
                 Some(Part::Sum(wanted)) => self.sum_below_root(args, wanted),
@@ -165,6 +164,26 @@ impl Scales<'_> {
         let y = self.add(Op::MulPow2(2 * s), &[y]);
         let root = self.add(root, &[y]);
         self.add(Op::DivPow2(s), &[root])
+    }
+
+    /// 1 / sqrt y, with as many more fraction bits as the largest root takes off. The protocol gives a reciprocal of a
+    /// root the fraction bits of its operand. Of y 2^(2 s), which has 2 s fewer, it is 2^s times too small, which are s
+    /// fewer again: so nothing is truncated. What may be 0 has its end where it is, and is truncated.
+    fn inverse_root(&mut self, y: NodeId) -> NodeId {
+        let y = self.operand(y);
+        let taken = beyond(self.sizes.of(self.g, y), 1.0).div_ceil(2);
+        let wanted = (self.fine + taken.max(ROUNDING)).min(QUOTIENT);
+        let y = self.at_least(y, wanted);
+        let root = Op::Function(Function::RecipSqrt);
+        let s = self.frac(y).saturating_sub(wanted) / 3;
+        if s == 0 || !positive(self.g, &self.sizes, y) {
+            let y = self.at_most_to(y, QUOTIENT);
+            let root = self.add(root, &[y]);
+            return self.at_most_to(root, wanted);
+        }
+        let y = self.add(Op::MulPow2(2 * s), &[y]);
+        let root = self.add(root, &[y]);
+        self.add(Op::MulPow2(s), &[root])
     }
 
     /// x / y; `unit` if all that reads it cuts it at 1.

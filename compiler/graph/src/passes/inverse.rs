@@ -4,13 +4,20 @@
 //! unit of 2^-16 is most of the sum, and beside a variance of 1e4 it is a part of the reciprocal that shows. All of it
 //! is computed once for a channel or a vector, so bits cost little:
 //!
+//! ```text
+//! %2 = sqrt %1 ; %3 = reshape %2 ; %4 = recip %3   ->   %2' = recip_sqrt %1 ; %4 = reshape %2'
+//! ```
+//!
+//! Before: any graph without scales. After: no reciprocal, nor a quotient of 1, is of a root, moved or not; both are
+//! [`Function::RecipSqrt`], which costs what a root alone does. Then scales are chosen:
+//!
 //! - an **input** that is a variance has [`VARIANCE`] fraction bits, if it is short: whatever else is made of it takes
 //!   it with as many as it would have otherwise;
 //! - the **sum** with eps has [`SUM`] fraction bits, or more for a smaller eps, as far as a word holds them;
-//! - the **root** is taken of them as they are ([`super::fine`]), and the **reciprocal** is a quotient of 1, with as
-//!   many more fraction bits as the largest root takes off;
+//! - the **reciprocal of the root** is taken of them as they are ([`super::fine`]), and has as many;
 //! - what is **multiplied** by it, and what that makes, is truncated to [`FACTOR`] fraction bits before it is a factor.
 
+use super::promise::{Kept, none};
 use crate::analysis::layout::behind;
 use crate::graph::{Function, Graph, NodeId, Op};
 use std::collections::BTreeSet;
@@ -26,6 +33,48 @@ pub(super) const FACTOR: u32 = 20;
 /// An eps has so many significant bits.
 const SIGNIFICANT: f64 = 11.0;
 
+pub(super) fn run(graph: &Graph) -> Graph {
+    graph.replace(|new, id, args| {
+        let of = args[divisor(graph, id)?];
+        inverse_root(new, of)
+    })
+}
+
+pub(super) fn after(g: &Graph) -> Kept {
+    none(g, "is a reciprocal of a root", |id| {
+        let root = |of: usize| behind(g, g.arg(id, of), Op::is_layout);
+        divisor(g, id).is_some_and(|of| *g.op(root(of)) == Op::Function(Function::Sqrt))
+    })
+}
+
+/// Which operand a node is the reciprocal of.
+fn divisor(g: &Graph, id: NodeId) -> Option<usize> {
+    match g.op(id) {
+        Op::Function(Function::Recip) => Some(0),
+        Op::Div if g.constant(g.arg(id, 0)) == Some(1.0) => {
+            (g.shape(g.arg(id, 1)) == g.shape(id)).then_some(1)
+        }
+        _ => None,
+    }
+}
+
+/// The reciprocal of a root behind moves of its entries, moved as it is.
+fn inverse_root(g: &mut Graph, id: NodeId) -> Option<NodeId> {
+    let node = g.node(id).clone();
+    match &node.op {
+        Op::Function(Function::Sqrt) => {
+            let x = g.arg(id, 0);
+            Some(g.add(Op::Function(Function::RecipSqrt), &[x], node.site))
+        }
+        op if op.is_layout() => {
+            let mut args = g.args(id).to_vec();
+            args[0] = inverse_root(g, args[0])?;
+            Some(g.add(node.op, &args, node.site))
+        }
+        _ => None,
+    }
+}
+
 /// What a node is to a reciprocal of a root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
@@ -33,7 +82,6 @@ pub(super) enum Part {
     Variance,
     /// The sum of a variance and a constant, with so many fraction bits.
     Sum(u32),
-    Root,
     Reciprocal,
     /// A difference that is multiplied by it.
     Centred,
@@ -54,14 +102,10 @@ impl Inverse {
         let source = |id: NodeId| behind(g, id, Op::is_layout);
         for id in g.ids() {
             match g.op(id) {
-                Op::Function(Function::Recip) => {
-                    let root = source(g.arg(id, 0));
-                    if *g.op(root) == Op::Function(Function::Sqrt) {
-                        parts[id.index()] = Some(Part::Reciprocal);
-                        parts[root.index()] = Some(Part::Root);
-                        let sum = source(g.arg(root, 0));
-                        parts[sum.index()] = smallest(g, sum).map(Part::Sum).or(parts[sum.index()]);
-                    }
+                Op::Function(Function::RecipSqrt) => {
+                    parts[id.index()] = Some(Part::Reciprocal);
+                    let sum = source(g.arg(id, 0));
+                    parts[sum.index()] = smallest(g, sum).map(Part::Sum).or(parts[sum.index()]);
                 }
                 Op::Mul => {
                     let factors = [0, 1].map(|i| source(g.arg(id, i)));
@@ -90,7 +134,7 @@ impl Inverse {
 
     /// Whether a node takes its operand as a variance, or hands it on.
     pub fn is_of_variance(&self, id: NodeId) -> bool {
-        matches!(self.part(id), Some(Part::Variance | Part::Sum(_) | Part::Root))
+        matches!(self.part(id), Some(Part::Variance | Part::Sum(_) | Part::Reciprocal))
     }
 
     /// The fraction bits of an input that is a variance, of which no value is larger than this.
@@ -106,7 +150,7 @@ fn variances(g: &Graph, parts: &mut [Option<Part>]) -> BTreeSet<u32> {
     let mut found = vec![false; g.len()];
     for id in g.ids().rev() {
         match parts[id.index()] {
-            Some(Part::Sum(_) | Part::Root) => {}
+            Some(Part::Sum(_) | Part::Reciprocal) => {}
             None if found[id.index()] => match g.op(id) {
                 Op::Input(i) => {
                     inputs.insert(*i);

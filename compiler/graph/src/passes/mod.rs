@@ -94,6 +94,7 @@ const FRONT: &[Pass] = passes! {
     "factors", factors, "factors of channels move into the weights";
     "reveal", reveal, "the receiver divides";
     "unit", unit, "cosines and entries of unit vectors are cut at 1";
+    "roots", inverse, "the reciprocal of a root is one function";
     "fold-again", fold, "as fold";
     "cse-again", cse, "as cse";
 };

@@ -18,7 +18,7 @@ use super::inverse::{Inverse, Part};
 use super::scaling::{FRACTION, Level, Want};
 use crate::analysis::guard::COMPARED;
 use crate::analysis::interval::size;
-use crate::graph::{Class, Function, Graph, NodeId, Op};
+use crate::graph::{Class, Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 use std::collections::BTreeSet;
@@ -305,20 +305,12 @@ impl Networks {
             all.gate[i] = matches!(op, Op::Relu | Op::Gate) && sums[args[0].index()];
             let own = match op {
                 Op::Conv2d(_) => true,
-                Op::Function(f) => !keeps_units(*f),
+                Op::Function(f) => !f.facts().relative,
                 _ => all.gate[i],
             };
             all.within[i] = !bit && (own || args.iter().any(|a| all.within[a.index()]));
         }
         all
-    }
-}
-
-/// Whether a function's result is as precise, relative to its size, as its operand is.
-fn keeps_units(f: Function) -> bool {
-    match f {
-        Function::Sqrt | Function::Recip => true,
-        Function::Exp | Function::ExpNonPositive | Function::Log | Function::Tanh => false,
     }
 }
 
@@ -382,7 +374,7 @@ fn asked(
             if networks.within[other.index()] { Want::Coarse } else { own }
         }
         Op::Relu | Op::Gate if networks.gate[id.index()] => Want::Coarse,
-        Op::Function(f) if !keeps_units(*f) => Want::Coarse,
+        Op::Function(f) if !f.facts().relative => Want::Coarse,
         // An index, and a condition.
         Op::Gather { .. } if i > 0 => Want::Coarse,
         Op::Select if i == 0 => Want::Coarse,

@@ -283,12 +283,12 @@ fn cut_where(graph: &Graph, gates: &[bool], top: u32, which: &[bool]) -> (Graph,
     (cut, nodes)
 }
 
-/// Whether a value is a reciprocal, behind moves of its elements. One of many fraction bits is a quotient of a
-/// constant.
+/// Whether a value is a reciprocal, behind moves of its elements and powers of two. One of many fraction bits is a
+/// quotient of a constant.
 fn reciprocal(graph: &Graph, id: NodeId) -> bool {
-    let id = behind(graph, id, Op::is_layout);
+    let id = behind(graph, id, |op| op.is_layout() || matches!(op, Op::MulPow2(_)));
     match graph.op(id) {
-        Op::Function(Function::Recip) => true,
+        Op::Function(Function::Recip | Function::RecipSqrt) => true,
         Op::Div => graph.constant(graph.arg(id, 0)).is_some(),
         _ => false,
     }

@@ -10,6 +10,7 @@
 //! | e^x | -11.875 <= x <= 29 ln 2 | 0 below, 2^29 above |
 //! | 1 / x | x != 0 | 2^31 at 0 |
 //! | sqrt x | x >= 0 | 0 below |
+//! | 1 / sqrt x | x > 0 | 2^31 at 0 and below |
 //! | ln x | x >= 2^-16 | -17 ln 2 below |
 //! | x / y | y != 0, and abs (x / y) <= 2^31 or abs y >= 1 | 2^31 with the sign of x / y; of x where y is 0; 0 / 0 is 0 |
 //!
@@ -50,6 +51,11 @@ pub fn sqrt(x: f64) -> f64 {
     x.max(0.0).sqrt()
 }
 
+/// 1 / sqrt x, saturated: the reciprocal of the root.
+pub fn recip_sqrt(x: f64) -> f64 {
+    recip(sqrt(x))
+}
+
 /// ln x, saturated.
 pub fn log(x: f64) -> f64 {
     if x < LOG_LOW { -17.0 * LN_2 } else { x.ln() }
@@ -83,6 +89,7 @@ mod tests {
         );
         assert_eq!((recip(0.0), recip(-4.0), recip(4.0), recip(1e-12)), (end, -0.25, 0.25, end));
         assert_eq!((sqrt(-1.0), sqrt(9.0)), (0.0, 3.0));
+        assert_eq!((recip_sqrt(-1.0), recip_sqrt(0.0), recip_sqrt(16.0)), (end, end, 0.25));
         assert_eq!((log(0.0), log(-1.0), log(1.0)), (-17.0 * LN_2, -17.0 * LN_2, 0.0));
         assert_eq!((log(LOG_LOW), log(LOG_LOW / 2.0)), (-16.0 * LN_2, -17.0 * LN_2));
         assert_eq!(

@@ -1,11 +1,11 @@
-//! The elementary functions of real numbers, one row of facts each. Of the passes only `precision` has a
-//! list of functions.
+//! The elementary functions of real numbers, one row of facts each. No pass has a list of all of them.
 //!
 //! To add one, add a variant, its row, its value beyond its domain in [`super::domain`], and an `extern fn`
 //! in `std`; then the protocols that compute it (`slvr_backend::lower`) and how its errors are bounded
 //! (`slvr_graph::analysis`). `docs/src/architecture.md` names all files.
 
 use super::domain;
+use std::f64::consts::LN_2;
 
 /// Facts about a function. "Saturated" is as in ring arithmetic, where a function has a value
 /// everywhere ([`super::domain`]).
@@ -31,6 +31,10 @@ pub struct FunctionFacts {
     pub interval: fn(f64, f64) -> (f64, f64),
     /// The largest absolute saturated value where no operand is larger than this.
     pub magnitude: fn(f64) -> f64,
+    /// Whether a result is as precise, relative to its size, as its operand is. Others have a domain of their own.
+    pub relative: bool,
+    /// What it is where it saturates, and where that is, if it does so somewhere in an interval of operands.
+    pub beyond: fn(f64, f64) -> Option<String>,
 }
 
 /// For which operands a function rises strictly, saturated. It has one value for all below these, which is no more, and
@@ -86,6 +90,11 @@ functions! {
         zero_at_zero: false,
         interval: |lo, hi| (domain::exp(lo), domain::exp(hi)),
         magnitude: |_| power(domain::EXP_TOP),
+        relative: false,
+        beyond: |_, hi| {
+            let top = domain::EXP_TOP;
+            (hi > domain::EXP_HIGH).then(|| format!("2^{top} where the operand is above {top} ln 2"))
+        },
     };
     /// e^x of an x that is at most 0 by construction, up to rounding: `x - max(x)`.
     ExpNonPositive => FunctionFacts {
@@ -99,6 +108,8 @@ functions! {
         zero_at_zero: false,
         interval: |lo, hi| (domain::exp(lo.min(0.0)), domain::exp(hi.min(0.0))),
         magnitude: |_| 1.0,
+        relative: false,
+        beyond: |_, _| None,
     };
     Recip => FunctionFacts {
         name: "recip",
@@ -119,6 +130,11 @@ functions! {
             }
         },
         magnitude: |_| power(domain::QUOTIENT_TOP),
+        relative: true,
+        beyond: |lo, hi| {
+            let end = domain::QUOTIENT_TOP;
+            (lo <= 0.0 && hi >= 0.0).then(|| format!("2^{end} where the operand is 0"))
+        },
     };
     Sqrt => FunctionFacts {
         name: "sqrt",
@@ -131,6 +147,26 @@ functions! {
         zero_at_zero: true,
         interval: |lo, hi| (domain::sqrt(lo), domain::sqrt(hi)),
         magnitude: |x| x.max(1.0).sqrt(),
+        relative: true,
+        beyond: |lo, _| (lo < 0.0).then(|| "0 where the operand is negative".into()),
+    };
+    /// 1 / sqrt x: a reciprocal of a root, computed at once.
+    RecipSqrt => FunctionFacts {
+        name: "recip_sqrt",
+        intrinsic: false,
+        real: |x| x.sqrt().recip(),
+        defined: |x| x > 0.0,
+        saturated: domain::recip_sqrt,
+        rises: None,
+        not_negative: NotNegative::Always,
+        zero_at_zero: false,
+        interval: |lo, hi| (domain::recip_sqrt(hi), domain::recip_sqrt(lo)),
+        magnitude: |_| power(domain::QUOTIENT_TOP),
+        relative: true,
+        beyond: |lo, _| {
+            let end = domain::QUOTIENT_TOP;
+            (lo <= 0.0).then(|| format!("2^{end} where the operand is 0 or negative"))
+        },
     };
     Log => FunctionFacts {
         name: "log",
@@ -143,6 +179,12 @@ functions! {
         zero_at_zero: false,
         interval: |lo, hi| (domain::log(lo), domain::log(hi)),
         magnitude: |x| x.max(1.0).ln().max(-domain::log(0.0)),
+        relative: false,
+        beyond: |lo, _| {
+            let (least, low) = (domain::log(0.0) / LN_2, domain::LOG_LOW.log2());
+            let what = || format!("{least:.0} ln 2 where the operand is below 2^{low:.0}");
+            (lo < domain::LOG_LOW).then(what)
+        },
     };
     Tanh => FunctionFacts {
         name: "tanh",
@@ -156,6 +198,8 @@ functions! {
         zero_at_zero: true,
         interval: |lo, hi| (lo.tanh(), hi.tanh()),
         magnitude: |x| x.min(1.0),
+        relative: false,
+        beyond: |_, _| None,
     };
 }
 
@@ -202,6 +246,16 @@ mod tests {
                     let largest = (facts.magnitude)(lo.abs().max(hi.abs()));
                     // An operand above 0 is rounding where none should be.
                     let top = if *f == Function::ExpNonPositive { hi.min(0.0) } else { hi };
+                    let saturated = |&&x: &&f64| {
+                        let near = (value(x) - (facts.real)(x)).abs() < 1.0 / 65536.0;
+                        (lo..=top).contains(&x) && !((facts.defined)(x) && near)
+                    };
+                    let found = grid.iter().find(saturated);
+                    assert_eq!(
+                        found.is_some(),
+                        (facts.beyond)(lo, hi).is_some(),
+                        "{name} on {lo}..{hi}: {found:?}"
+                    );
                     for &x in grid.iter().filter(|&&x| (lo..=top).contains(&x)) {
                         let y = value(x);
                         assert!((least..=most).contains(&y), "{name}({x}) on {lo}..{hi}");

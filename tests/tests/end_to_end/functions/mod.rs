@@ -135,11 +135,15 @@ fn program(names: &str, reveals: &str, n: usize) -> Case {
 }
 
 /// One function of a secret and of a public number, within what is stated of its value.
+/// What comes before the number may open several parentheses.
 fn function(name: &str, x: &[f64], value: impl Fn(f64) -> f64, stated: Stated, rounds: usize) {
+    let close = ")".repeat(name.matches('(').count() + 1);
     let reveals = format!(
-        "    reveal {name}(s) to Server as of_secret;\n    reveal {name}(p) to Server as of_public;\n"
+        "    reveal {name}(s{close} to Server as of_secret;\n    reveal {name}(p{close} to Server as of_public;\n"
     );
-    let case = program(name, &reveals, x.len());
+    let names: Vec<_> =
+        name.split(|c: char| !c.is_alphabetic()).filter(|n| !n.is_empty()).collect();
+    let case = program(&names.join(", "), &reveals, x.len());
     let want: Vec<(f64, f64)> =
         x.iter().map(|&x| (value(x), stated.of(value(x) / ULP) * ULP)).collect();
     hold(&case, &[("s", x), ("p", x)], &[want.clone(), want]);

@@ -4,7 +4,7 @@
 use super::{
     MODEL, Vector, check, check_drawn, dot, mean, median, minus, norm, order, public, sorted,
 };
-use super::{times, total, updates};
+use super::{seeds, times, total, updates};
 use slvr_compiler::types::Lots;
 use slvr_runtime::share::encode::{Inputs, RawData};
 use slvr_tests::{Case, committees};
@@ -272,5 +272,5 @@ fn covariance_filter_weighs_down_what_lies_far_along_the_main_direction() {
         }
         best
     });
-    assert!(moved.get() > 20, "a later mean is the best of most runs");
+    assert!(moved.get() as u64 > seeds(), "a later mean is the best of most runs");
 }

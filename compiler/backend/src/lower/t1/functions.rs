@@ -22,6 +22,7 @@ pub fn emit(e: &mut Emit, function: Function, x: Operand) -> ValueId {
         Function::ExpNonPositive => exponential::non_positive(e, x.value, x.frac),
         Function::Recip => elementary::recip(e, x),
         Function::Sqrt => elementary::sqrt(e, x),
+        Function::RecipSqrt => elementary::recip_sqrt(e, x),
         Function::Log => elementary::log(e, x),
         Function::Tanh => exponential::tanh(e, x.value, x.frac, x.bits),
     }

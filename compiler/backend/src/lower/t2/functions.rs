@@ -31,7 +31,7 @@ pub fn choose(
         Function::ExpNonPositive => exponential(facts, id),
         Function::Recip => reciprocal(facts, id, tuning),
         Function::Tanh => tangent(facts, id, tuning),
-        Function::Exp | Function::Sqrt | Function::Log => None,
+        _ => None,
     }
 }
 

@@ -67,6 +67,21 @@ pub(super) fn one(
             let passed = if e == 0.0 { 0.0 } else { (l + e).sqrt() - l.sqrt() };
             (passed, high.max(0.0).sqrt())
         }
+        Function::RecipSqrt => {
+            // The operand nearest to 0, from which on it is at its end.
+            let l = low.max(0.0);
+            let at = |x: f64| domain::recip_sqrt(x);
+            let passed = if e == 0.0 { 0.0 } else { at(l) - at(l + e) };
+            // 1 / sqrt x' - 1 / sqrt x = (sqrt(x / x') - 1) / sqrt x.
+            let program = x.real.0;
+            let by_ratio = if program > 0.0 {
+                let off = (1.0 + quotient_of(line.ratio(program))).sqrt() - 1.0;
+                times(off, at(program))
+            } else {
+                f64::INFINITY
+            };
+            (passed.min(by_ratio), at(l))
+        }
         Function::Log => {
             // It is -17 ln 2 where the run has 0 or less.
             let least = (-16f64).exp2();

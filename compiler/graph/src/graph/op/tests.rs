@@ -59,6 +59,7 @@ const EXAMPLES: &[&str] = &[
     "exp_non_positive %0 : secret fix.8[3,4]",
     "recip %0 : secret fix.8[3,4]",
     "sqrt %0 : secret fix.8[3,4]",
+    "recip_sqrt %0 : secret fix.8[3,4]",
     "tanh %0 : secret fix.8[3,4]",
     "log %0 : secret fix.8[3,4]",
     "sum %0 axes=[0,1] : secret fix.8",

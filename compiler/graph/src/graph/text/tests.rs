@@ -2,7 +2,7 @@ use super::print::number;
 use super::*;
 use crate::graph::eval::testing::{Kind, random_graph};
 use crate::graph::op::tests::examples;
-use crate::graph::{Graph, Op, Table};
+use crate::graph::{Function, Graph, Op, Table};
 use proptest::prelude::*;
 use slvr_language::types::Elem;
 use std::collections::BTreeSet;
@@ -57,15 +57,27 @@ fn handwritten_graphs_read_back() {
     assert!(parse(&examples()).is_ok());
 }
 
+fn sorted(parts: &[&[&'static str]]) -> Vec<&'static str> {
+    let all: BTreeSet<_> = parts.concat().into_iter().collect();
+    all.into_iter().collect()
+}
+
 #[test]
 fn random_graphs_have_all_operations() {
     // What the properties of this crate are worth depends on it.
-    let of = |kind| (0..300).flat_map(|seed| names(&random_graph(seed, 60, kind))).collect();
-    let (real, scaled): (BTreeSet<_>, BTreeSet<_>) = (of(Kind::Real), of(Kind::Scaled));
-    assert_eq!(real.len(), 49, "{real:?}");
-    assert_eq!(scaled.len(), 53, "{scaled:?}");
-    let lossless: BTreeSet<_> = of(Kind::Lossless);
-    assert_eq!(lossless.len(), 45, "{lossless:?}");
+    let all: BTreeSet<_> = Op::all().iter().map(Op::name).collect();
+    let without = |kind| {
+        let of: BTreeSet<_> =
+            (0..300).flat_map(|seed| names(&random_graph(seed, 60, kind))).collect();
+        all.difference(&of).copied().collect::<Vec<_>>()
+    };
+    let scales = ["div_pow2", "mul_pow2", "shift", "trunc"];
+    let noise = ["gaussian", "laplace", "saturate"];
+    assert_eq!(without(Kind::Real), sorted(&[&scales[..], &noise]));
+    assert_eq!(without(Kind::Scaled), noise);
+    // What rounds.
+    let functions: Vec<_> = Function::ALL.iter().map(|f| f.facts().name).collect();
+    assert_eq!(without(Kind::Lossless), sorted(&[&functions[..], &noise, &["div", "trunc"]]));
 }
 
 #[test]
