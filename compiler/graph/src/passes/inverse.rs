@@ -8,8 +8,9 @@
 //! %2 = sqrt %1 ; %3 = reshape %2 ; %4 = recip %3   ->   %2' = recip_sqrt %1 ; %4 = reshape %2'
 //! ```
 //!
-//! Before: any graph without scales. After: no reciprocal, nor a quotient of 1, is of a root, moved or not; both are
-//! [`Function::RecipSqrt`], which costs what a root alone does. Then scales are chosen:
+//! Before: any graph without scales. After: no reciprocal is of a root, moved or not; it is [`Function::RecipSqrt`],
+//! which costs what a root alone does. A quotient by a root stays one: what clips and cosines are known by has it. Then
+//! scales are chosen:
 //!
 //! - an **input** that is a variance has [`VARIANCE`] fraction bits, if it is short: whatever else is made of it takes
 //!   it with as many as it would have otherwise;
@@ -34,28 +35,17 @@ pub(super) const FACTOR: u32 = 20;
 const SIGNIFICANT: f64 = 11.0;
 
 pub(super) fn run(graph: &Graph) -> Graph {
-    graph.replace(|new, id, args| {
-        let of = args[divisor(graph, id)?];
-        inverse_root(new, of)
+    graph.replace(|new, id, args| match graph.op(id) {
+        Op::Function(Function::Recip) => inverse_root(new, args[0]),
+        _ => None,
     })
 }
 
 pub(super) fn after(g: &Graph) -> Kept {
     none(g, "is a reciprocal of a root", |id| {
-        let root = |of: usize| behind(g, g.arg(id, of), Op::is_layout);
-        divisor(g, id).is_some_and(|of| *g.op(root(of)) == Op::Function(Function::Sqrt))
+        *g.op(id) == Op::Function(Function::Recip)
+            && *g.op(behind(g, g.arg(id, 0), Op::is_layout)) == Op::Function(Function::Sqrt)
     })
-}
-
-/// Which operand a node is the reciprocal of.
-fn divisor(g: &Graph, id: NodeId) -> Option<usize> {
-    match g.op(id) {
-        Op::Function(Function::Recip) => Some(0),
-        Op::Div if g.constant(g.arg(id, 0)) == Some(1.0) => {
-            (g.shape(g.arg(id, 1)) == g.shape(id)).then_some(1)
-        }
-        _ => None,
-    }
 }
 
 /// The reciprocal of a root behind moves of its entries, moved as it is.
