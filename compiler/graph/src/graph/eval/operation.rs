@@ -5,8 +5,8 @@ use super::word::Word;
 use super::{layout, product, reduce};
 use crate::graph::{Op, domain};
 
-/// Entries of one value that no machine holds.
-pub(super) const MAX_ELEMENTS: u64 = 1 << 34;
+/// More entries of one value are not computed: of words of eight bytes these take 32 GiB.
+pub const MAX_ELEMENTS: u64 = 1 << 32;
 
 /// A tensor: its entries and its shape.
 pub type View<'a, W> = (&'a [W], &'a [usize]);

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 /// What an evaluator computes on. Bits are [`Word::ZERO`] and [`Word::ONE`].
 pub trait Word: Copy + PartialEq + Send + Sync + 'static {
+    /// How many bits a word has.
+    const BITS: u32;
     /// 0, also the bit.
     const ZERO: Self;
     /// The bit 1, and the integer 1 at scale 0.
@@ -52,6 +54,7 @@ pub trait Word: Copy + PartialEq + Send + Sync + 'static {
 macro_rules! real_word {
     ($real:ty) => {
         impl Word for $real {
+            const BITS: u32 = 8 * size_of::<$real>() as u32;
             const ZERO: $real = 0.0;
             const ONE: $real = 1.0;
 
@@ -117,6 +120,7 @@ real_word!(f64);
 macro_rules! ring_word {
     ($word:ty, $unsigned:ty, $ring:literal) => {
         impl Word for $word {
+            const BITS: u32 = $ring;
             const ZERO: $word = 0;
             const ONE: $word = 1;
 
