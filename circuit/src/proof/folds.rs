@@ -117,7 +117,8 @@ struct Tuning {
 enum Later {
     /// Each in one variable.
     Blocks(Blocks),
-    /// Each in several, this many at most, or one more where a fold leaves a power of two: its message has 3^m elements.
+    /// Each in several, this many at most, or one more where a fold leaves a power of two: its message has 3^m
+    /// elements.
     Variables(u32),
 }
 

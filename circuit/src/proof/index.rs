@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Instructions in a row that are followed, one within another, to find what a statement is about, at most.
 const DEPTH: u32 = 512;
-/// Summands of all statements together, for each value and beside these: what is added to itself over and over is not
-/// written out.
-const SUMMANDS: u64 = 16;
-const MORE_SUMMANDS: u64 = 1 << 20;
-/// Planes that statements pick from others, of all together, beside [`SUMMANDS`] for each value; and what each
-/// instruction in a row counts beside its planes, because a statement has all of the row.
-const MORE_PLANES: u64 = 1 << 24;
-const STEP: u64 = 8;
+/// Summands of all statements together: so many, and [`PER_VALUE`] for each value of the circuit. What is added to itself
+/// over and over is not written out.
+const SUMMANDS: u64 = 1 << 20;
+/// Planes that statements pick from others, likewise.
+const PLANES: u64 = 1 << 24;
+const PER_VALUE: u64 = 16;
+/// What each selection counts beside its planes, because a statement has all that stand in a row.
+const PER_SELECTION: u64 = 8;
 
 /// What is found of a circuit before statements are.
 pub(super) struct BarrierSearch<'a> {
@@ -62,8 +62,8 @@ impl<'a> BarrierSearch<'a> {
             split_sums: BTreeSet::new(),
             split_values: vec![None; n],
             of_two: vec![false; n],
-            summands: Cell::new(MORE_SUMMANDS + SUMMANDS * n as u64),
-            planes: Cell::new(MORE_PLANES + SUMMANDS * n as u64),
+            summands: Cell::new(SUMMANDS + PER_VALUE * n as u64),
+            planes: Cell::new(PLANES + PER_VALUE * n as u64),
         };
         for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
             if let Some(place) = i.out.and_then(|v| search.defs.get_mut(v.index())) {
@@ -149,7 +149,7 @@ impl<'a> BarrierSearch<'a> {
 
     /// Counts a selection of so many planes.
     pub(super) fn planes(&self, n: usize) -> Result<(), &'static str> {
-        match self.planes.get().checked_sub(STEP + n as u64) {
+        match self.planes.get().checked_sub(PER_SELECTION + n as u64) {
             Some(left) => self.planes.set(left),
             None => return Err("a selection of too many planes"),
         }

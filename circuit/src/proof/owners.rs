@@ -1,4 +1,13 @@
 //! Statements of what an owner inputs: how it is made of parts a of replicated values ([`super`] says what these are).
+//!
+//! | asked | of | gives the replicated value |
+//! |---|---|---|
+//! | `split_value` | an owner's value | whose part a it is |
+//! | `split_or_input` | an owner's value | likewise, or else the one that its input makes |
+//! | `split_value_of_mask` | a mask | whose part a it is |
+//! | `split_value_or_itself` | what is replicated, or a mask | that it is, or whose part a it is |
+//! | `split_value_of_dup` | what two parties know | whose part b it is |
+//! | `split_value_of_dup_or_itself` | what two parties know | likewise, or else itself |
 
 use super::index::{BarrierSearch, is_linear};
 use super::input::{Bits, Own};

@@ -16,12 +16,12 @@ mod tests;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
-use facts::{BITS, Ones, Order, add, both};
-pub(super) use facts::{Dependence, Flow, Mask, Ranks};
+use facts::{BITS, Ones, Order, Place, add, both};
+pub(super) use facts::{Dependence, Factor, Flow, Mask, Ranks, Scope};
 use layout::{concat, gather, reshape, slice};
 use members::{Group, Members};
 use product::{by_public, div, mul, not, select};
-use selection::{compare, enough, one_axis, varies};
+use selection::{compare, has_one_axis, least_by_gate, varies};
 use std::collections::BTreeSet;
 
 /// Entries of an index whose numbers are looked at.
@@ -97,14 +97,14 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, flows: &[Flow], id: NodeId) -> Flow {
         Op::Not => not(g, args[0], of[0]),
         Op::Lt | Op::Eq => compare(g, id, args, &of),
         Op::Xor | Op::Gate => both(of[0], of[1]),
-        Op::Select => select(g, flows, args, &of),
+        Op::Select => select(g, flows, id, &of),
         Op::Sum(axes) => sum(g, args[0], axes, flows),
-        Op::Max(axis) => reduce(shape(0), *axis as usize, of[0], Some((u64::MAX, id))),
-        Op::Min(axis) => reduce(shape(0), *axis as usize, of[0], Some((0, id))),
+        Op::Max(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::Last, id))),
+        Op::Min(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::First, id))),
         Op::ArgMax => placed(shape(0), of[0]),
         Op::Sort => sort(shape(0), of[0], id),
         Op::SortSum { lo, hi } => {
-            reduce(shape(0), last(0), of[0], (hi - lo == 1).then_some((*lo, id)))
+            reduce(shape(0), last(0), of[0], (hi - lo == 1).then_some((Place::At(*lo), id)))
         }
         Op::ArgMaxIs => placed(shape(0), &both(of[0], of[1])),
         Op::OneHot(_) => Flow { bits: BITS, ..first().other() },
@@ -178,7 +178,7 @@ fn and(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
         return by_public(g, args[public], of[1 - public]).other();
     }
     let f = both(of[0], of[1]);
-    let least = (0..2).find_map(|i| enough(g, args[i], args[1 - i]));
+    let least = (0..2).find_map(|i| least_by_gate(g, args[i], args[1 - i]));
     let counted = of.iter().find_map(|f| f.bits.filter(|b| b.0 != Ones::ANY));
     let Some(along) = counted.map(|b| b.1).or(f.axis()) else { return f };
     let most = of[0].ones(along).most.min(of[1].ones(along).most);
@@ -199,7 +199,7 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], flows: &[Flow]) -> Flow {
     if let Dependence::Masked(m) = &mut f.form
         && !alone
         && across
-        && m.by.is_none_or(|bits| !one_axis(g.shape(bits)))
+        && m.by.is_none_or(|bits| !has_one_axis(g.shape(bits)))
     {
         m.ones = Ones::ANY;
     }
@@ -217,7 +217,7 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], flows: &[Flow]) -> Flow {
 }
 
 /// A nonlinear reduction along an axis, which disappears; it may pick an entry: which, and where.
-fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(u64, NodeId)>) -> Flow {
+fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(Place, NodeId)>) -> Flow {
     let mut f = Flow { bits: a.bits.and(picks).and(BITS), ..a.clone().other() };
     f.absorb(axis, shape[axis]);
     f.moved(|x| Some(if x > axis { x - 1 } else { x }));
