@@ -42,7 +42,8 @@ pub fn moved<W: Word>(
         Op::Broadcast(_) => boxed(0, to, &aligned(shape, to), run),
         Op::Gather { axis, batch } => {
             let (index, index_shape) = args[1];
-            let index: Vec<usize> = index.iter().map(|&x| position(x)).collect::<Option<_>>()?;
+            let index: Vec<usize> =
+                index.iter().map(|x| position(x.decode(0))).collect::<Option<_>>()?;
             let (axis, batch) = (*axis as usize, *batch as usize);
             let n = shape[axis];
             if index.iter().any(|&i| i >= n) {

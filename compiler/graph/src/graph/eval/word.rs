@@ -95,11 +95,12 @@ macro_rules! real_word {
             }
 
             fn halve(self, by: u32) -> $real {
-                self * 2f64.powi(-(by.min(1074) as i32)) as $real
+                // In 64 bits, where the power is a number whatever word this is.
+                (f64::from(self) * 2f64.powi(-(by.min(1074) as i32))) as $real
             }
 
             fn double(self, by: u32) -> $real {
-                self * 2f64.powi(by.min(1023) as i32) as $real
+                (f64::from(self) * 2f64.powi(by.min(1023) as i32)) as $real
             }
 
             fn encode(x: f64, _: u32) -> Option<$real> {
@@ -189,3 +190,15 @@ macro_rules! ring_word {
 
 ring_word!(i64, u64, 64);
 ring_word!(i128, u128, 128);
+
+#[cfg(test)]
+mod tests {
+    use super::Word;
+
+    /// Also where the power itself is none of them.
+    #[test]
+    fn words_of_32_bits_are_scaled_by_any_power() {
+        assert_eq!((0f32.double(200), 1f32.double(3)), (0.0, 8.0));
+        assert_eq!((1e30f32.halve(160), 1f32.halve(3)), ((1e30 * 2f64.powi(-160)) as f32, 0.125));
+    }
+}

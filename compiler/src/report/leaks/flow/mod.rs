@@ -35,35 +35,37 @@ pub(super) fn known(graph: &Graph, to: u32) -> BTreeSet<u32> {
 
 /// The flows of all nodes to somebody who knows the inputs of these party sets.
 pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
-    let members: u64 = graph.parties.iter().map(|p| p.1).sum();
     let mut out: Vec<Flow> = Vec::with_capacity(graph.len());
     for id in graph.ids() {
-        let ty = graph.ty(id);
         let mut flow = flow(graph, known, &out, id);
-        if flow.is_free() || ty.secrecy == Secrecy::Public {
+        if flow.is_free() || graph.ty(id).secrecy == Secrecy::Public {
             out.push(Flow::free());
             continue;
         }
-        flow.extra = flow.extra.min(members);
-        flow.trim(&ty.shape);
-        flow.condense();
-        if let (Dependence::Other(of), true) = (&mut flow.form, ty.elem == Elem::Bit) {
-            // Bits say little of what they compare.
-            *of = None;
-        }
-        if ty.elem == Elem::Bit || *graph.op(id) == Op::ArgMax {
-            flow.divided = false;
-        }
-        let alone = |axis: usize| ty.shape.get(axis).is_none_or(|n| *n == 1);
-        if ty.elem == Elem::Bit && !flow.is_bits() || flow.bits.is_some_and(|b| alone(b.1)) {
-            flow.bits = BITS;
-        }
+        simplify(graph, id, &mut flow);
         if flow.ranks == Ranks::Compared && named(graph, id, &out, &flow) {
             flow.ranks = Ranks::Named;
         }
         out.push(flow);
     }
     out
+}
+
+/// What follows for a node's flow from its type alone.
+fn simplify(graph: &Graph, id: NodeId, flow: &mut Flow) {
+    let (ty, is_bit) = (graph.ty(id), graph.ty(id).elem == Elem::Bit);
+    flow.extra = flow.extra.min(graph.parties.iter().map(|p| p.1).sum());
+    flow.trim(&ty.shape);
+    flow.condense();
+    if let (Dependence::Other(of), true) = (&mut flow.form, is_bit) {
+        // Bits say little of what they compare.
+        *of = None;
+    }
+    flow.divided &= !is_bit && *graph.op(id) != Op::ArgMax;
+    let alone = |axis: usize| ty.shape.get(axis).is_none_or(|n| *n == 1);
+    if is_bit && !flow.is_bits() || flow.bits.is_some_and(|b| alone(b.1)) {
+        flow.bits = BITS;
+    }
 }
 
 /// Whether public numbers that differ from client to client take part in an operation entry by entry.
