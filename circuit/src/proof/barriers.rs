@@ -202,32 +202,9 @@ impl BarrierSearch<'_> {
     ) -> Result<Option<Statement>, Unproven> {
         let (op, of) = (instr.op.name(), Source::of(self.circuit, instr));
         let refuse = |what| Unproven::Operand { layer, op, what, of };
-        let claim = match &instr.op {
-            Op::Reshare(z) => self.reshared_claim(*z).map_err(refuse)?,
-            Op::OpenMasked { x, .. } if self.sum_of_words(*x).is_some() => {
-                self.parted_claim(*x).map_err(refuse)?
-            }
-            Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => {
-                self.exchanged_claim(*z).map_err(refuse)?
-            }
-            // Its statement is that of the words of the others.
-            Op::Input(a) if self.is_parted(*a, instr.out) => return Ok(None),
-            Op::Input(a) if self.is_owners_word(*a) => {
-                return Err(refuse(
-                    "a word of a sum, which is input twice, or of which the others open nothing",
-                ));
-            }
-            Op::Input(a) => Claim::Input(self.input_claim(*a).map_err(refuse)?),
-            // Both holders of each component vouch for it.
-            Op::Open(_) | Op::Coin => return Ok(None),
-            Op::OpenTo { x, .. } => {
-                return match self.op(*x) {
-                    Some(Op::AsAdd3(r)) if self.is_reshared(*r) => Ok(None),
-                    _ => Err(refuse("words that two parties do not both hold")),
-                };
-            }
-            _ => return Err(Unproven::Instruction { layer, op, of }),
-        };
+        let unproven = Unproven::Instruction { layer, op, of };
+        let claim = self.claim(instr).map_err(|what| what.map_or(unproven, refuse))?;
+        let Some(claim) = claim else { return Ok(None) };
         let Some(out) = instr.out else { return Ok(None) };
         let out = match instr.op {
             // With the mask it is a replicated value, of which both of the two hold what they need.
@@ -245,6 +222,35 @@ impl BarrierSearch<'_> {
             return Err(refuse(WIDE_PRODUCT));
         }
         Ok(Some(made))
+    }
+
+    /// What is claimed of a message; nothing of one that others vouch for, or that another statement is about.
+    ///
+    /// # Errors
+    ///
+    /// What its operand is, if there is no statement about that; nothing if there is none about such a message.
+    fn claim(&self, instr: &Instr) -> Result<Option<Claim>, Option<&'static str>> {
+        let claim = match instr.op {
+            Op::Reshare(z) => self.reshared_claim(z)?,
+            Op::OpenMasked { x, .. } if self.sum_of_words(x).is_some() => self.parted_claim(x)?,
+            Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => self.exchanged_claim(z)?,
+            // Its statement is that of the words of the others.
+            Op::Input(a) if self.is_parted(a, instr.out) => return Ok(None),
+            Op::Input(a) if self.is_owners_word(a) => {
+                let what =
+                    "a word of a sum, which is input twice, or of which the others open nothing";
+                return Err(Some(what));
+            }
+            Op::Input(a) => Claim::Input(self.input_claim(a)?),
+            // Both holders of each component vouch for it.
+            Op::Open(_) | Op::Coin => return Ok(None),
+            Op::OpenTo { x, .. } => match self.op(x) {
+                Some(Op::AsAdd3(r)) if self.is_reshared(*r) => return Ok(None),
+                _ => return Err(Some("words that two parties do not both hold")),
+            },
+            _ => return Err(None),
+        };
+        Ok(Some(claim))
     }
 
     /// Whether its three words are uniform but for their sum, and two parties hold each: the result of a `reshare`, in
