@@ -84,7 +84,8 @@ fn a_convolution_of_too_many_words_overflows_nothing() {
         });
         // Admitted or not, it says so.
         let _ = verify_with(&c, Openings::Any);
-        assert!(memory(&c, 3, 2) >= IMAGES * 8, "{side}: the vectors of a batch of that size");
+        let bytes = memory(&c, 3, 2).expect("a proof");
+        assert!(bytes >= IMAGES * 8, "{side}: the vectors of a batch of that size");
     }
 }
 
@@ -100,6 +101,6 @@ fn coefficients_of_wide_products_are_counted() {
     });
     let c = Circuit { security: Security::Malicious, ..c };
     let all = barriers(&c).expect("a statement");
-    let held = 2 * Lengths::of(&c, &all[0]).columns;
+    let held = Lengths::of(&c, &all[0]).product;
     assert!((448 * COLUMNS..448 * COLUMNS * 2).contains(&held), "{held} bytes");
 }

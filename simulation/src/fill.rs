@@ -27,8 +27,9 @@ impl Fill {
         Fill::Uniform((6.0 / fan_in.max(1) as f64).sqrt())
     }
 
-    /// Of any parameter, by its shape and the last part of its name: what has two axes or more is a matrix of a layer,
-    /// `weight` and `running_var` of one axis are factors, all else is added.
+    /// Of any parameter, by its shape and the last part of its name, which for parameters of one's own is all that
+    /// tells them apart: what has two axes or more is a matrix of a layer, what is named as factors of normalisations
+    /// are is one, all else is added.
     pub fn of(param: &Param) -> Fill {
         let last = param.name.rsplit('.').next().unwrap_or_default();
         match param.shape.as_slice() {

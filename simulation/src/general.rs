@@ -2,7 +2,7 @@
 
 use super::error::NetError;
 use super::fill::slot;
-use super::loss::cross_entropy;
+use super::loss::{Strides, cross_entropy};
 use super::outline::Outline;
 use super::reverse::{Given, Tape};
 use slvr_compiler::graph::build;
@@ -17,6 +17,8 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct General {
     tape: Tape,
+    /// By node, whether the way back reads its value.
+    read_back: Vec<bool>,
     /// Running means and variances: an update leaves them alone.
     constant: Vec<Range<usize>>,
     pub(super) outline: Outline,
@@ -27,7 +29,8 @@ pub(super) struct General {
 /// Which of the program's inputs are the weights.
 const WEIGHTS: usize = 0;
 
-/// Where the running means and variances of a model lie: by their layers, since a parameter of one's own may have any name.
+/// Where the running means and variances of a model lie: by their layers, since a parameter of one's own may have any
+/// name.
 fn running(model: &Model) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     model.body.walk(&mut |e| {
@@ -44,7 +47,7 @@ fn running(model: &Model) -> Vec<Range<usize>> {
 impl General {
     pub(super) fn new(program: &Program, sources: &Sources) -> Result<General, NetError> {
         let odd = |what: &str| NetError::Program(what.to_string());
-        let model = program.models.first().ok_or(NetError::Ends)?;
+        let model = program.models.first().ok_or(NetError::NoModel)?;
         let graph = build::build(program, sources)
             .map_err(|d| odd(&d.first().map_or_else(String::new, |d| d.title.clone())))?;
         let [weights, image] = graph.inputs.as_slice() else {
@@ -63,18 +66,19 @@ impl General {
         }
         let constant = running(model);
         let tape = Tape::new(graph).map_err(|e| odd(&e.to_string()))?;
+        let read_back = tape.read_back(tape.graph().outputs[0].node, WEIGHTS);
         let input = model.input.iter().map(|&d| d as usize).collect();
         let outline = Outline::new(model, input, classes as usize)?;
-        Ok(General { tape, constant, outline, batch: batch as usize })
+        Ok(General { tape, read_back, constant, outline, batch: batch as usize })
     }
 
     /// Calls `each(values of the graph, images in the batch, first image)` for every batch; the last one is filled with
-    /// zeros.
+    /// zeros. Beside the outputs the values of `keep` are there.
     fn batches(
         &self,
         weights: &[f32],
         images: &[f32],
-        keep: bool,
+        keep: impl Fn(usize) -> bool,
         mut each: impl FnMut(Vec<Option<Arc<Vec<f32>>>>, usize, usize),
     ) {
         let one = self.outline.input_len();
@@ -84,8 +88,8 @@ impl General {
             filled.resize(one * self.batch, 0.0);
             let inputs = [Arc::clone(&weights), Arc::new(filled)];
             let given = Given { inputs: &inputs, coin: &|_| Vec::new(), change: None };
-            let values =
-                self.tape.forward(&given, |_| keep).expect("a graph without run-time indices");
+            // Inputs are as long as declared, no value is too large, and models have no index that only a run knows.
+            let values = self.tape.forward(&given, &keep).expect("a model has a value everywhere");
             each(values, part.len() / one, at * self.batch);
         }
     }
@@ -97,9 +101,14 @@ impl General {
 
     pub(super) fn logits(&self, weights: &[f32], images: &[f32]) -> Vec<f32> {
         let mut out = Vec::new();
-        self.batches(weights, images, false, |values, n, _| {
-            out.extend_from_slice(&self.logits_of(&values)[..n * self.outline.classes]);
-        });
+        self.batches(
+            weights,
+            images,
+            |_| false,
+            |values, n, _| {
+                out.extend_from_slice(&self.logits_of(&values)[..n * self.outline.classes]);
+            },
+        );
         out
     }
 
@@ -111,18 +120,12 @@ impl General {
         gradient: &mut [f32],
     ) -> f64 {
         let (mut loss, classes) = (0.0, self.outline.classes);
-        self.batches(weights, images, true, |values, n, first| {
+        let keep = |id: usize| self.read_back[id];
+        self.batches(weights, images, keep, |values, n, first| {
             let labels = &labels[first..first + n];
-            // Classes come first in the loss.
-            let z = self.logits_of(&values);
-            let turned: Vec<f32> =
-                (0..classes).flat_map(|c| (0..n).map(move |i| z[i * classes + c])).collect();
-            let mut turned_back = vec![0.0; turned.len()];
-            loss += cross_entropy(&turned, labels, classes, count, &mut turned_back);
+            let z = (self.logits_of(&values), Strides { class: 1, image: classes });
             let mut seed = vec![0.0; self.batch * classes];
-            for (i, c) in (0..n).flat_map(|i| (0..classes).map(move |c| (i, c))) {
-                seed[i * classes + c] = turned_back[c * n + i];
-            }
+            loss += cross_entropy(z, labels, classes, count, &mut seed);
             let node = self.tape.graph().outputs[0].node;
             let mut all = self.tape.backward(&values, (node, seed), WEIGHTS);
             self.constant.iter().for_each(|range| all[range.clone()].fill(0.0));

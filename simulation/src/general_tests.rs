@@ -67,6 +67,28 @@ fn both_ways_give_one_gradient() {
     }
 }
 
+/// Also where training diverges.
+#[test]
+fn both_ways_keep_what_is_not_a_number() {
+    let text = "model Net(x: fix[2]) -> fix[2] {
+        fc: linear[2, 2]; last: linear[2, 2]; x |> fc |> relu |> last }";
+    let (program, sources) = program("Net", text);
+    let [fast, slow] = [Net::of, Net::general].map(|of| of(&program, &sources).expect("a model"));
+    let mut space = Workspace::default();
+    for hidden in [f32::NAN, -1.0, 1.0] {
+        let mut weights = vec![1.0; fast.weights()];
+        let bias = slot(&program.models[0], &program.models[0].params[1]).expect("a bias");
+        weights[bias].fill(hidden);
+        let [fast, slow] =
+            [&fast, &slow].map(|net| net.logits(&weights, &[0.25, -0.25], &mut space));
+        assert_eq!(fast.iter().all(|x| x.is_nan()), hidden.is_nan(), "{hidden}: {fast:?}");
+        assert!(
+            slow.iter().zip(&fast).all(|(a, b)| a == b || hidden.is_nan() && a.is_nan()),
+            "{slow:?}"
+        );
+    }
+}
+
 /// Whatever its name: only those of a `batch_norm` are left alone.
 #[test]
 fn a_parameter_of_ones_own_is_trained() {

@@ -1,8 +1,8 @@
 //! Training of a declared model, and federated learning simulated around an aggregation rule.
 //!
-//! What the verbs `demo` and `lab` need to show a predicate at work on real data: an embedded data set, gradients of any
-//! [`slvr_compiler::types::model::Model`], clients with unlike data, clients that poison, and a caller-supplied rule that
-//! aggregates.
+//! What the verbs `demo` and `lab` need to show a predicate at work on real data: an embedded data set, gradients of
+//! any [`slvr_compiler::types::model::Model`], clients with unlike data, clients that poison, and a caller-supplied
+//! rule that aggregates.
 //!
 //! | file | holds |
 //! |---|---|
@@ -21,10 +21,11 @@
 //! | [`lab`] | federated learning around any predicate, under any of the attacks |
 //!
 //! There are two ways to a gradient. A model all of whose values are layers, sums or entries put in places is a
-//! `chain`: f32, many images side by side, kernels written for it. Every other model is `general`: the compiler's graph
-//! of the program that computes a batch of it, forwards and backwards by [`reverse`]. LeNet-5 takes about three times as
-//! long so (`cargo bench -p slvr-simulation` has both). [`reverse`] also evaluates and differentiates the predicates of
-//! the lab, in f64, and is what tests hold `chain` against. [`net::Net::of`] chooses.
+//! `chain`, if its kernels are square and padded evenly: f32, many images side by side, kernels written for it. Every
+//! other model is `general`: the compiler's graph of the program that computes a batch of it, forwards and backwards by
+//! [`reverse`]. LeNet-5 takes about three times as long so (`cargo bench -p slvr-simulation` has both). [`reverse`]
+//! also evaluates and differentiates the predicates of the lab, in f64, and is what tests hold `chain` against.
+//! [`net::Net::of`] chooses.
 //!
 //! Everything follows from seeds: the same seed gives the same bits, whatever the number of
 //! threads, on one machine. Another processor may round matrix products and logarithms otherwise.
@@ -49,8 +50,6 @@ pub mod random;
 pub mod reverse;
 pub mod train;
 
-#[cfg(test)]
-mod chain_tests;
 #[cfg(test)]
 mod general_tests;
 #[cfg(test)]

@@ -1,34 +1,46 @@
-//! Softmax cross-entropy, and the class that a model says.
+//! Softmax cross-entropy, and how sure a model is.
 
-/// Loss and its gradient by the outputs `[classes, n]`, both divided by `count`. Rows may be longer than there are labels; what is
-/// behind is left alone.
+/// How far apart outputs are, for one class and the next, and for one image and the next.
+#[derive(Clone, Copy)]
+pub(super) struct Strides {
+    pub(super) class: usize,
+    pub(super) image: usize,
+}
+
+/// Loss, and its gradient by the outputs, both divided by `count`. There may be more images than labels; what is behind is
+/// left alone.
 pub(super) fn cross_entropy(
-    z: &[f32],
+    (z, strides): (&[f32], Strides),
     labels: &[u8],
     classes: usize,
     count: usize,
     dz: &mut [f32],
 ) -> f64 {
-    let n = z.len() / classes;
     let mut loss = 0.0;
     for (i, &label) in labels.iter().enumerate() {
-        let column = || (0..classes).map(|c| z[c * n + i]);
-        let max = column().fold(f32::NEG_INFINITY, f32::max);
-        let sum: f32 = column().map(|z| (z - max).exp()).sum();
-        loss += f64::from(sum.ln() + max - z[usize::from(label) * n + i]);
+        let at = |class: usize| class * strides.class + i * strides.image;
+        let outputs = || (0..classes).map(|c| z[at(c)]);
+        let max = outputs().fold(f32::NEG_INFINITY, f32::max);
+        let sum: f32 = outputs().map(|z| (z - max).exp()).sum();
+        loss += f64::from(sum.ln() + max - z[at(label.into())]);
         for c in 0..classes {
             let target = if c == usize::from(label) { 1.0 } else { 0.0 };
-            dz[c * n + i] = ((z[c * n + i] - max).exp() / sum - target) / count as f32;
+            dz[at(c)] = ((z[at(c)] - max).exp() / sum - target) / count as f32;
         }
     }
     loss / count as f64
 }
 
+/// The largest output of an image, and the sum of e^(z - largest) over its outputs z.
+fn exponentials(row: &[f32]) -> (f32, f64) {
+    let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    (max, row.iter().map(|z| f64::from(z - max).exp()).sum())
+}
+
 /// The sum over rows of the cross-entropy, in the order in which a model gives its outputs.
 pub(super) fn surprise(logits: &[f32], labels: &[u8], classes: usize) -> f64 {
     let row = |(row, label): (&[f32], &u8)| {
-        let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let sum = row.iter().map(|z| f64::from(z - max).exp()).sum::<f64>();
+        let (max, sum) = exponentials(row);
         sum.ln() + f64::from(max - row[usize::from(*label)])
     };
     logits.chunks_exact(classes.max(1)).zip(labels).map(row).sum()
@@ -36,16 +48,7 @@ pub(super) fn surprise(logits: &[f32], labels: &[u8], classes: usize) -> f64 {
 
 /// The sum over rows of the largest entry of their softmax.
 pub(super) fn confidence(logits: &[f32], classes: usize) -> f64 {
-    let row = |row: &[f32]| {
-        let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        1.0 / row.iter().map(|z| f64::from(z - max).exp()).sum::<f64>()
-    };
-    logits.chunks_exact(classes.max(1)).map(row).sum()
-}
-
-/// The index of the largest entry, the first of equal ones.
-pub(super) fn first_largest<T: PartialOrd>(row: &[T]) -> usize {
-    (1..row.len()).fold(0, |best, i| if row[i] > row[best] { i } else { best })
+    logits.chunks_exact(classes.max(1)).map(|row| 1.0 / exponentials(row).1).sum()
 }
 
 #[cfg(test)]
@@ -61,7 +64,9 @@ mod tests {
             (0..2).map(|i| one(i) - of(i, usize::from(labels[i]))).sum::<f64>() / 2.0
         };
         let mut dz = [0.0; 6];
-        let loss = cross_entropy(&z.map(|z| z as f32), &labels, classes, 2, &mut dz);
+        let z32 = z.map(|z| z as f32);
+        let strides = Strides { class: 2, image: 1 };
+        let loss = cross_entropy((&z32, strides), &labels, classes, 2, &mut dz);
         assert!((loss - by_definition(&z)).abs() < 1e-6);
         for (at, found) in dz.into_iter().enumerate() {
             let moved = |by: f64| {

@@ -5,8 +5,8 @@ use super::data::Dataset;
 use super::error::NetError;
 use super::fill::Fill;
 use super::general::General;
-use super::loss::first_largest;
 use super::outline::Outline;
+use slvr_compiler::graph::eval::first_largest;
 use slvr_compiler::source::Sources;
 use slvr_compiler::types::Program;
 
@@ -41,7 +41,7 @@ enum Kind {
 pub struct Workspace(chain::Workspace);
 
 impl Net {
-    /// The first model of a program: of [`PROGRAM`], unless it is a chain.
+    /// The first model of a program. Unless it is a chain, the program is [`PROGRAM`].
     pub fn of(program: &Program, sources: &Sources) -> Result<Net, NetError> {
         match Chain::new(program) {
             Some(chain) => Ok(Net(Kind::Chain(chain))),

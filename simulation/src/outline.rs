@@ -20,9 +20,9 @@ impl Outline {
         input: Vec<usize>,
         classes: usize,
     ) -> Result<Outline, NetError> {
-        let weights = usize::try_from(model.len).map_err(|_| NetError::Ends)?;
+        let weights = usize::try_from(model.len).map_err(|_| NetError::Weights)?;
         let fills = model.params.iter().map(|p| Some((slot(model, p)?, Fill::of(p))));
-        let fills = fills.collect::<Option<_>>().ok_or(NetError::Ends)?;
+        let fills = fills.collect::<Option<_>>().ok_or(NetError::Weights)?;
         Ok(Outline { weights, fills, input, classes })
     }
 

@@ -40,9 +40,9 @@ pub fn partition(
 }
 
 /// As in T.-M. H. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for federated visual
-/// classification", 2019: each client's label distribution is drawn from a symmetric Dirichlet(alpha), and samples are drawn
-/// without replacement. Clients draw in turn, so that what is left over at the end, where labels run out, is spread over
-/// all.
+/// classification", 2019: each client's label distribution is drawn from a symmetric Dirichlet(alpha), and samples are
+/// drawn without replacement. Clients draw in turn, so that what is left over at the end, where labels run out, is
+/// spread over all.
 fn dirichlet(
     labels: &[u8],
     of: &[usize],
@@ -66,8 +66,9 @@ fn dirichlet(
     shards
 }
 
-/// As in H. B. McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data", 2017, section 3:
-/// samples are sorted by their labels and cut into twice as many pieces as there are clients, and each client gets two.
+/// As in H. B. McMahan et al., "Communication-Efficient Learning of Deep Networks from Decentralized Data", 2017,
+/// section 3: samples are sorted by their labels and cut into twice as many pieces as there are clients, and each
+/// client gets two.
 fn pathological(
     labels: &[u8],
     of: &[usize],
@@ -92,6 +93,7 @@ fn pathological(
     let longer = other.iter().map(|i| pieces[2 * i + 1]);
     shorter.zip(longer).map(|(a, b)| [a, b].concat()).collect()
 }
+
 /// A class with stock left, by these probabilities; by what is in stock where they leave nothing.
 fn draw(wish: &[f64], stock: &[Vec<usize>], random: &mut Random) -> usize {
     let left = |class: usize| stock[class].len() as f64;

@@ -4,9 +4,13 @@ use crate::error::{Error, Result};
 use slvr_circuit::{Circuit, proof};
 use slvr_compiler::cost;
 
-/// Bytes that so many parties take in this process for their proofs, beside their values.
+/// Bytes that so many parties take in this process for their proofs, beside their values: none among honest parties.
 pub fn of_proofs(circuit: &Circuit, parties: usize) -> u64 {
-    proof::memory(circuit, parties, slvr_ring::threads::count())
+    if !circuit.security.is_malicious() {
+        return 0;
+    }
+    // A circuit without proofs does not run, so that it takes nothing for them.
+    proof::memory(circuit, parties, slvr_ring::threads::count()).unwrap_or(0)
 }
 
 /// Bytes that three parties in this process take for a run.

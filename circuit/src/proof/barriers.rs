@@ -2,26 +2,14 @@
 
 use super::carries::{self, Carries};
 use super::claim::{Claim, Cut, Statement};
+use super::index::BarrierSearch;
 use super::unproven::{Source, Unproven, WIDE_PRODUCT};
-use crate::speculation::Speculation;
-use crate::{Circuit, Dom, Hold, Instr, Layer, Op, ValueId};
-use std::cell::Cell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-/// Instructions in a row that are followed, one within another, to find what a statement is about, at most.
-const DEPTH: u32 = 512;
-/// Summands of all statements together, for each value and beside these: what is added to itself over and over is not
-/// written out.
-const SUMMANDS: u64 = 16;
-const MORE_SUMMANDS: u64 = 1 << 20;
-/// Planes that statements pick from others, of all together, beside [`SUMMANDS`] for each value; and what each
-/// instruction in a row counts beside its planes, because a statement has all of the row.
-const MORE_PLANES: u64 = 1 << 24;
-const STEP: u64 = 8;
+use crate::{Circuit, Dom, Instr, Layer, Op, ValueId};
+use std::collections::{BTreeMap, HashMap};
 
 /// A proof of what was sent since the barrier before it, but for what is about values that are made later and that
 /// nothing depends on that the layer opens. It stands before the layer's exchange. In layers that are repeated
-/// ([`Speculation`]) it is the last one's, and is given again with them.
+/// ([`Speculation`](crate::speculation::Speculation)) it is the last one's, and is given again with them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Barrier {
     /// The layer that opens something.
@@ -41,10 +29,10 @@ pub struct Barrier {
 ///
 /// An instruction, or an operand of one, that has no statement.
 pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
-    let search = BarrierSearch::index(circuit)?;
+    let search = BarrierSearch::of(circuit)?;
     let proofs = search.proofs()?;
     let Assigned { statements, sent, unproven } = search.assign(&proofs)?;
-    search.rests(&proofs, &statements, &sent)?;
+    search.check_openings(&proofs, &statements, &sent)?;
     match proofs.last() {
         // No proof comes after the last one.
         Some(&last) if unproven.is_some_and(|l| l < last) => Err(too_late(last as usize)),
@@ -71,96 +59,11 @@ fn too_late(layer: usize) -> Unproven {
 }
 
 /// What a layer opens.
-fn opened(layer: &Layer) -> impl Iterator<Item = &Instr> {
+fn openings(layer: &Layer) -> impl Iterator<Item = &Instr> {
     layer.exchange.iter().filter(|i| i.op.interaction().is_some_and(|row| row.reveals()))
 }
 
-/// What is found of a circuit before statements are.
-pub(super) struct BarrierSearch<'a> {
-    pub(super) circuit: &'a Circuit,
-    /// The layers that may be repeated.
-    repeated: Option<Speculation>,
-    defs: Vec<Option<&'a Op>>,
-    /// The layer in which a value is computed or received.
-    layer_of: BTreeMap<ValueId, u32>,
-    /// Of masks under which something is opened: what was opened, and both joined.
-    pub(super) joined: BTreeMap<ValueId, (ValueId, ValueId)>,
-    /// What linear local instructions make of replicated values ([`is_linear`]).
-    pub(super) linear: HashMap<Op, ValueId>,
-    /// Of an owner's value what its input makes.
-    pub(super) input_of: BTreeMap<ValueId, ValueId>,
-    /// Of a sum of three words, cut between so many groups, what owners know of it ([`super::Parted`]).
-    pub(super) words_of_owners: BTreeMap<(ValueId, u32), ValueId>,
-    /// Sums of which the others open their words.
-    pub(super) split_sums: BTreeSet<(ValueId, u32)>,
-    /// Of an owner's value or a mask, the replicated value whose part a it is.
-    pub(super) split_values: Vec<Option<ValueId>>,
-    /// Which values are what two parties know.
-    of_two: Vec<bool>,
-    /// Summands that may still be written out.
-    summands: Cell<u64>,
-    /// Planes of statements that may still be written out.
-    planes: Cell<u64>,
-}
-
-impl<'a> BarrierSearch<'a> {
-    /// Looks for all that statements are told from.
-    fn index(circuit: &'a Circuit) -> Result<BarrierSearch<'a>, Unproven> {
-        let n = circuit.types.len();
-        let mut search = BarrierSearch {
-            circuit,
-            repeated: Speculation::of(circuit),
-            defs: vec![None; n],
-            layer_of: BTreeMap::new(),
-            joined: BTreeMap::new(),
-            linear: HashMap::new(),
-            input_of: BTreeMap::new(),
-            words_of_owners: BTreeMap::new(),
-            split_sums: BTreeSet::new(),
-            split_values: vec![None; n],
-            of_two: vec![false; n],
-            summands: Cell::new(MORE_SUMMANDS + SUMMANDS * n as u64),
-            planes: Cell::new(MORE_PLANES + SUMMANDS * n as u64),
-        };
-        for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
-            if let Some(place) = i.out.and_then(|v| search.defs.get_mut(v.index())) {
-                *place = Some(&i.op);
-            }
-        }
-        search.shallow()?;
-        for (l, layer) in (0u32..).zip(&circuit.layers) {
-            for i in layer.local.iter().chain(&layer.exchange) {
-                let Some(out) = i.out else { continue };
-                search.layer_of.insert(out, l);
-                search.see(&i.op, out);
-            }
-        }
-        search.find_split_values();
-        search.find_of_two();
-        Ok(search)
-    }
-
-    /// Remembers an instruction by what a statement will look for.
-    fn see(&mut self, op: &Op, out: ValueId) {
-        let circuit = self.circuit;
-        let rep = |x: &ValueId| self.holds(*x, Hold::Rep);
-        match *op {
-            Op::Join { mask, dup } => drop(self.joined.entry(mask).or_insert((dup, out))),
-            Op::Input(a) => drop(self.input_of.entry(a).or_insert(out)),
-            Op::Own(x) | Op::OwnOf(x, _) if self.holds(x, Hold::Add3) => {
-                let key = (x, circuit.ty(out).groups);
-                self.words_of_owners.entry(key).or_insert(out);
-            }
-            Op::OpenMasked { x, .. } => {
-                self.split_sums.extend(self.sum_of_words(x).map(|z| (z, circuit.ty(x).groups)));
-            }
-            ref op if is_linear(op) && op.operands().iter().all(rep) => {
-                self.linear.entry(op.clone()).or_insert(out);
-            }
-            _ => {}
-        }
-    }
-
+impl BarrierSearch<'_> {
     /// The statements of each proof, in the order of the instructions.
     fn assign(&self, proofs: &[u32]) -> Result<Assigned, Unproven> {
         let statements = vec![Vec::new(); proofs.len()];
@@ -171,7 +74,7 @@ impl<'a> BarrierSearch<'a> {
             for (instr, number) in layer.exchange.iter().zip(number..) {
                 let statement = self.statement(l, number, instr)?;
                 if let Some((s, made)) = statement.zip(instr.out) {
-                    self.give(s, made, proofs, &mut all);
+                    self.assign_statement(s, made, proofs, &mut all);
                 }
             }
             number += layer.exchange.len() as u64;
@@ -180,9 +83,9 @@ impl<'a> BarrierSearch<'a> {
     }
 
     /// Gives the statement of a message, which makes a value, to a proof.
-    fn give(&self, s: Statement, made: ValueId, proofs: &[u32], all: &mut Assigned) {
+    fn assign_statement(&self, s: Statement, made: ValueId, proofs: &[u32], all: &mut Assigned) {
         // What is about values that are only made later waits for the first proof after these.
-        let ready = self.ready(&s);
+        let ready = self.last_layer_of(&s);
         let n = proofs.partition_point(|&at| at <= ready);
         let place = all.statements.get(n).map_or(0, Vec::len);
         let messages = [Some(made), s.claim.parted().map(|p| p.input)].into_iter().flatten();
@@ -200,80 +103,6 @@ impl<'a> BarrierSearch<'a> {
                 all.unproven = Some(all.unproven.map_or(first, |l| l.min(first)));
             }
         }
-    }
-
-    /// Refuses rows of instructions that are followed too deep.
-    fn shallow(&self) -> Result<(), Unproven> {
-        let mut depth = vec![0u32; self.circuit.types.len()];
-        for (layer, of) in self.circuit.layers.iter().enumerate() {
-            for i in of.local.iter().chain(&of.exchange) {
-                let is_followed = match i.op {
-                    // `bits_claim` follows them, and so does whatever reads the `Bits` that it makes.
-                    Op::Not(_) | Op::Planes { .. } | Op::SelectPlanes(..) => true,
-                    // `high_bits_modulo`, `split_bits` and `before_narrowing` do.
-                    Op::Narrow(..) => true,
-                    // `high_bits` does.
-                    Op::Extend(..) => true,
-                    // `split_bits` does.
-                    Op::Shr(..) => true,
-                    // `pooled_sum` and `is_reshared` do, for each statement.
-                    Op::Reshape(..) => true,
-                    _ => false,
-                };
-                let (Some(out), true) = (i.out, is_followed) else { continue };
-                let of = i.op.operands().into_iter().filter_map(|v| depth.get(v.index()));
-                let deep = of.max().map_or(1, |d| d + 1);
-                if deep > DEPTH {
-                    let what = "the last of a long row of local instructions";
-                    let of = Source::of(self.circuit, i);
-                    return Err(Unproven::Operand { layer, op: i.op.name(), what, of });
-                }
-                if let Some(place) = depth.get_mut(out.index()) {
-                    *place = deep;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds of owners' values and masks the replicated values whose parts a these are, operands first.
-    fn find_split_values(&mut self) {
-        let circuit = self.circuit;
-        for i in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
-            let owned = |v: ValueId| matches!(circuit.ty(v).hold, Hold::Own | Hold::Mask);
-            if let Some(out) = i.out.filter(|&v| owned(v)) {
-                self.split_values[out.index()] = self.find_split_value(out);
-            }
-        }
-    }
-
-    /// Counts a summand.
-    pub(super) fn summand(&self) -> Result<(), &'static str> {
-        self.some_summands(1)
-    }
-
-    /// Counts so many summands.
-    pub(super) fn some_summands(&self, n: u64) -> Result<(), &'static str> {
-        let left = self.summands.get();
-        self.summands.set(left.saturating_sub(n));
-        if left < n { Err("a sum of too many summands") } else { Ok(()) }
-    }
-
-    /// Counts a selection of so many planes.
-    pub(super) fn planes(&self, n: usize) -> Result<(), &'static str> {
-        match self.planes.get().checked_sub(STEP + n as u64) {
-            Some(left) => self.planes.set(left),
-            None => return Err("a selection of too many planes"),
-        }
-        Ok(())
-    }
-
-    pub(super) fn op(&self, v: ValueId) -> Option<&'a Op> {
-        self.defs.get(v.index()).copied().flatten()
-    }
-
-    pub(super) fn holds(&self, v: ValueId, hold: Hold) -> bool {
-        self.circuit.ty(v).hold == hold
     }
 
     /// The layers before which a proof stands.
@@ -294,7 +123,7 @@ impl<'a> BarrierSearch<'a> {
                 let of = Source::of(circuit, i);
                 return Err(Unproven::Instruction { layer: l, op: i.op.name(), of });
             }
-            if opened(layer).next().is_some() || layer.local.iter().any(|i| i.op == Op::Prove) {
+            if openings(layer).next().is_some() || layer.local.iter().any(|i| i.op == Op::Prove) {
                 if repeated.as_ref().is_some_and(|r| r.covers(l) && l != r.last) {
                     return Err(Unproven::Speculation { layer: l });
                 }
@@ -306,7 +135,7 @@ impl<'a> BarrierSearch<'a> {
 
     /// The last layer that a statement waits for: the one of its message, or a later one in which something is computed
     /// or received that it is about.
-    fn ready(&self, s: &Statement) -> u32 {
+    fn last_layer_of(&self, s: &Statement) -> u32 {
         let mut last = s.layer;
         let mut see = |v: ValueId| last = last.max(self.layer_of.get(&v).copied().unwrap_or(0));
         see(s.out);
@@ -317,7 +146,7 @@ impl<'a> BarrierSearch<'a> {
     /// Refuses an opening that depends on a message which is not proven by then: because what is opened is made of it,
     /// or of a message whose statement is about it. What an earlier opening depends on is proven, and is not followed
     /// again.
-    fn rests(
+    fn check_openings(
         &self,
         proofs: &[u32],
         statements: &[Vec<Statement>],
@@ -325,7 +154,7 @@ impl<'a> BarrierSearch<'a> {
     ) -> Result<(), Unproven> {
         let mut seen = vec![false; self.circuit.types.len()];
         for (n, &l) in proofs.iter().enumerate() {
-            let opens = self.circuit.layers.get(l as usize).into_iter().flat_map(opened);
+            let opens = self.circuit.layers.get(l as usize).into_iter().flat_map(openings);
             let mut left: Vec<ValueId> = opens.flat_map(|i| i.op.operands()).collect();
             while let Some(v) = left.pop() {
                 if std::mem::replace(&mut seen[v.index()], true) {
@@ -359,7 +188,7 @@ impl<'a> BarrierSearch<'a> {
             .circuit
             .layers
             .get(before)
-            .is_some_and(|of| !of.exchange.is_empty() && opened(of).next().is_none());
+            .is_some_and(|of| !of.exchange.is_empty() && openings(of).next().is_none());
         let covers = |l: usize| self.repeated.as_ref().is_some_and(|r| r.covers(l));
         let is_there = |v: ValueId| self.layer_of.get(&v).is_none_or(|&l| (l as usize) < before);
         sends && covers(before) == covers(layer as usize) && values.all(is_there)
@@ -373,32 +202,9 @@ impl<'a> BarrierSearch<'a> {
     ) -> Result<Option<Statement>, Unproven> {
         let (op, of) = (instr.op.name(), Source::of(self.circuit, instr));
         let refuse = |what| Unproven::Operand { layer, op, what, of };
-        let claim = match &instr.op {
-            Op::Reshare(z) => self.reshared_claim(*z).map_err(refuse)?,
-            Op::OpenMasked { x, .. } if self.sum_of_words(*x).is_some() => {
-                self.parted_claim(*x).map_err(refuse)?
-            }
-            Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => {
-                self.exchanged_claim(*z).map_err(refuse)?
-            }
-            // Its statement is that of the words of the others.
-            Op::Input(a) if self.is_parted(*a, instr.out) => return Ok(None),
-            Op::Input(a) if self.is_owners_word(*a) => {
-                return Err(refuse(
-                    "a word of a sum, which is input twice, or of which the others open nothing",
-                ));
-            }
-            Op::Input(a) => Claim::Input(self.input_claim(*a).map_err(refuse)?),
-            // Both holders of each component vouch for it.
-            Op::Open(_) | Op::Coin => return Ok(None),
-            Op::OpenTo { x, .. } => {
-                return match self.op(*x) {
-                    Some(Op::AsAdd3(r)) if self.is_reshared(*r) => Ok(None),
-                    _ => Err(refuse("words that two parties do not both hold")),
-                };
-            }
-            _ => return Err(Unproven::Instruction { layer, op, of }),
-        };
+        let unproven = Unproven::Instruction { layer, op, of };
+        let claim = self.claim(instr).map_err(|what| what.map_or(unproven, refuse))?;
+        let Some(claim) = claim else { return Ok(None) };
         let Some(out) = instr.out else { return Ok(None) };
         let out = match instr.op {
             // With the mask it is a replicated value, of which both of the two hold what they need.
@@ -418,63 +224,41 @@ impl<'a> BarrierSearch<'a> {
         Ok(Some(made))
     }
 
+    /// What is claimed of a message; nothing of one that others vouch for, or that another statement is about.
+    ///
+    /// # Errors
+    ///
+    /// What its operand is, if there is no statement about that; nothing if there is none about such a message.
+    fn claim(&self, instr: &Instr) -> Result<Option<Claim>, Option<&'static str>> {
+        let claim = match instr.op {
+            Op::Reshare(z) => self.reshared_claim(z)?,
+            Op::OpenMasked { x, .. } if self.sum_of_words(x).is_some() => self.parted_claim(x)?,
+            Op::ReshareTwo(z) | Op::OpenMasked { x: z, .. } => self.exchanged_claim(z)?,
+            // Its statement is that of the words of the others.
+            Op::Input(a) if self.is_parted(a, instr.out) => return Ok(None),
+            Op::Input(a) if self.is_owners_word(a) => {
+                let what =
+                    "a word of a sum, which is input twice, or of which the others open nothing";
+                return Err(Some(what));
+            }
+            Op::Input(a) => Claim::Input(self.input_claim(a)?),
+            // Both holders of each component vouch for it.
+            Op::Open(_) | Op::Coin => return Ok(None),
+            Op::OpenTo { x, .. } => match self.op(x) {
+                Some(Op::AsAdd3(r)) if self.is_reshared(*r) => return Ok(None),
+                _ => return Err(Some("words that two parties do not both hold")),
+            },
+            _ => return Err(None),
+        };
+        Ok(Some(claim))
+    }
+
     /// Whether its three words are uniform but for their sum, and two parties hold each: the result of a `reshare`, in
     /// any shape.
     fn is_reshared(&self, mut x: ValueId) -> bool {
-        while let Some(Op::Reshape(y, _)) = self.op(x) {
-            x = *y;
+        while let Some((Op::Reshape(..), y)) = self.followed(x) {
+            x = y;
         }
         matches!(self.op(x), Some(Op::Reshare(_)))
     }
-
-    /// Whether a replicated value is what two parties know, so that its other components are 0.
-    pub(super) fn is_dup(&self, v: ValueId) -> bool {
-        self.of_two.get(v.index()).copied().unwrap_or(false)
-    }
-
-    /// Finds which replicated values only two parties know, operands first.
-    fn find_of_two(&mut self) {
-        let circuit = self.circuit;
-        for i in circuit.layers.iter().flat_map(|l| &l.local) {
-            let Some(out) = i.out else { continue };
-            self.of_two[out.index()] = match &i.op {
-                Op::Trivial(x) => {
-                    let ty = circuit.ty(*x);
-                    ty.hold == Hold::Dup && ty.groups == 0
-                }
-                Op::Planes { x, .. } | Op::SelectPlanes(x, _) | Op::Scale(x, _) | Op::Neg(x) => {
-                    self.is_dup(*x)
-                }
-                _ => false,
-            };
-        }
-    }
-}
-
-/// Whether each component of the result is what the instruction makes of that component of the operands, element by
-/// element or in the same order.
-pub fn is_linear(op: &Op) -> bool {
-    is_in_groups(op)
-        || matches!(
-            op,
-            Op::Add(..)
-                | Op::Sub(..)
-                | Op::Neg(_)
-                | Op::Scale(..)
-                | Op::Raise(..)
-                | Op::Narrow(..)
-                | Op::Planes { .. }
-                | Op::SelectPlanes(..)
-                | Op::Stack(_)
-                | Op::Reshape(..)
-        )
-}
-
-/// Whether it also changes the order or the number of elements, so that only of what is cut between groups, and of
-/// which no element leaves its group, shards become shards.
-fn is_in_groups(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Sum { .. } | Op::Transpose(..) | Op::Slice { .. } | Op::Broadcast(..) | Op::ToPlanes(_)
-    )
 }

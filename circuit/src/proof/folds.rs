@@ -110,9 +110,26 @@ struct Tuning {
     first: &'static [(usize, u32)],
     /// Variables of the first fold of more.
     more: u32,
-    /// Of later folds but the last one: the fewest blocks, the most of the first of them, which has most of the work,
-    /// and the most of the others.
-    blocks: [usize; 3],
+    later: Later,
+}
+
+/// How the later folds of a kind are cut.
+enum Later {
+    /// Each in one variable.
+    Blocks(Blocks),
+    /// Each in several, this many at most, or one more where a fold leaves a power of two: its message has 3^m
+    /// elements.
+    Variables(u32),
+}
+
+/// The blocks of later folds in one variable.
+struct Blocks {
+    /// The fewest of any but the last one.
+    fewest: usize,
+    /// The most of the first, which has most of the work.
+    first: usize,
+    /// The most of the others but the last one.
+    most: usize,
     /// Elements at which the last fold takes all that is left, with a random one.
     last: usize,
 }
@@ -123,8 +140,7 @@ pub(super) const MOST_BLOCKS: usize = 256;
 const BITS: Tuning = Tuning {
     first: &[(64, 2), (1024, 4), (262_144, 6), (1_048_576, 7)],
     more: 8,
-    blocks: [16, 64, MOST_BLOCKS],
-    last: MOST_BLOCKS,
+    later: Later::Blocks(Blocks { fewest: 16, first: 64, most: MOST_BLOCKS, last: MOST_BLOCKS }),
 };
 
 /// Of matrices and of words of 128 bits. The last bound is one of memory: less of it is taken after a first fold with a
@@ -132,12 +148,11 @@ const BITS: Tuning = Tuning {
 const MATRICES: Tuning = Tuning {
     first: &[(512, 2), (8192, 3), (65_536, 4), (524_288, 5), (1 << 23, 6)],
     more: 7,
-    blocks: [8, 32, 32],
-    last: 64,
+    later: Later::Blocks(Blocks { fewest: 8, first: 32, most: 32, last: 64 }),
 };
 
-/// Later folds are told from [`MOST_VARIABLES`] alone.
-const WORDS: Tuning = Tuning { first: &[(4096, 3), (4_000_000, 4)], more: 5, ..MATRICES };
+const WORDS: Tuning =
+    Tuning { first: &[(4096, 3), (4_000_000, 4)], more: 5, later: Later::Variables(9) };
 
 /// What the first fold of a kind reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,40 +182,48 @@ pub struct Folds {
     pub blocks: Vec<usize>,
 }
 
-/// Variables of a later fold of lifted statements, at most, or one more where a fold leaves a power of two: its message
-/// has 3^m elements.
-const MOST_VARIABLES: u32 = 9;
-
 /// Blocks of the folds of so many elements.
 pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
+    match &kind.tuning().later {
+        Later::Blocks(blocks) => blocks.of(elements.max(1)),
+        Later::Variables(most) => in_variables(*most, elements.max(1)),
+    }
+}
+
+/// Blocks of folds of so many elements in so many variables each at most: as few folds as there can be, and as equal
+/// ones. A block of the last one is for the random element.
+fn in_variables(most: u32, mut n: usize) -> Vec<usize> {
+    let variables = |n: usize| n.ilog2() + 1;
+    let count = variables(n).div_ceil(most);
     let mut out = Vec::new();
-    let mut n = elements.max(1);
-    if kind == Kind::Words {
-        // As few folds as there can be, and as equal ones. A block of the last one is for the random element.
-        let variables = |n: usize| n.ilog2() + 1;
-        let count = variables(n).div_ceil(MOST_VARIABLES);
-        for left in (1..=count).rev() {
-            let m = variables(n).div_ceil(left).max(2);
-            out.push(1 << m);
-            n = n.div_ceil(1 << m);
-        }
-        return out;
+    for left in (1..=count).rev() {
+        let m = variables(n).div_ceil(left).max(2);
+        out.push(1 << m);
+        n = n.div_ceil(1 << m);
     }
-    let Tuning { blocks: [fewest, first, most], last, .. } = *kind.tuning();
-    // What so many folds at the end are enough for.
-    let enough = |folds: u32| last.saturating_mul(most.saturating_pow(folds - 1));
-    // As few folds as there can be, the first one with as few blocks as that allows, and then the next one.
-    let later = match (1..).find(|&folds| n <= first.saturating_mul(enough(folds))) {
-        Some(folds) if n > last => folds,
-        _ => 0,
-    };
-    for left in (1..=later).rev() {
-        let blocks = n.div_ceil(enough(left)).max(fewest);
-        out.push(blocks);
-        n = n.div_ceil(blocks);
-    }
-    out.push(n);
     out
+}
+
+impl Blocks {
+    /// Of folds of so many elements: as few folds as there can be, the first one with as few blocks as that allows, and
+    /// then the next one.
+    fn of(&self, mut n: usize) -> Vec<usize> {
+        let Blocks { fewest, first, most, last } = *self;
+        // What so many folds at the end are enough for.
+        let enough = |folds: u32| last.saturating_mul(most.saturating_pow(folds - 1));
+        let later = match (1..).find(|&folds| n <= first.saturating_mul(enough(folds))) {
+            Some(folds) if n > last => folds,
+            _ => 0,
+        };
+        let mut out = Vec::new();
+        for left in (1..=later).rev() {
+            let blocks = n.div_ceil(enough(left)).max(fewest);
+            out.push(blocks);
+            n = n.div_ceil(blocks);
+        }
+        out.push(n);
+        out
+    }
 }
 
 /// What a prover proves of one kind.
@@ -350,7 +373,8 @@ mod tests {
                 let (last, rest) = all.split_last().unwrap();
                 let left = rest.iter().fold(n.max(1), |n, b| n.div_ceil(*b));
                 assert_eq!(left, *last, "{n} elements");
-                assert!(*last <= kind.tuning().last);
+                let Later::Blocks(blocks) = &kind.tuning().later else { panic!("{kind:?}") };
+                assert!(*last <= blocks.last);
                 // So many elements fit, and are what a vector is filled up to.
                 assert!(all.iter().product::<usize>() >= n);
             }

@@ -43,12 +43,12 @@ pub fn picked(circuit: &Circuit) -> HashMap<ValueId, (ValueId, Vec<u32>)> {
         }
         let from = match all.get(x) {
             Some((from, some)) => {
-                let place = |j: &u32| some.get(*j as usize).copied().unwrap_or(0);
-                (*from, planes.iter().map(place).collect())
+                let planes = planes.iter().map(|j| some.get(*j as usize).copied());
+                planes.collect::<Option<_>>().map(|planes| (*from, planes))
             }
-            None => (*x, planes.clone()),
+            None => Some((*x, planes.clone())),
         };
-        all.insert(out, from);
+        all.extend(from.map(|from| (out, from)));
     }
     all
 }

@@ -52,8 +52,10 @@ pub struct Lengths {
     /// The folds of each kind, in the order of [`Kind::ALL`], where there are such statements.
     pub folds: [Option<Folds>; KINDS],
     /// Bytes of the columns of the largest chunk, on one side. A party copies them if they are words of other widths
-    /// than those that are folded, or computed. Of a product of matrices half of what its vectors are found from.
-    pub columns: u64,
+    /// than those that are folded, or computed.
+    pub chunk: u64,
+    /// Bytes of what the vectors of the largest product of matrices are found from.
+    pub product: u64,
 }
 
 /// Points at which the coefficients of statements that are not lifted cancel what is wrong with these: one each for
@@ -103,16 +105,14 @@ impl Lengths {
                 for group in folds.groups(base) {
                     let statements = group.iter().fold(0, |n, &i| plus(n, base[i].1, 1));
                     let terms = group.first().map_or(0, |&i| base[i].0);
-                    lengths.columns = lengths.columns.max(bytes(terms, group.len(), statements));
+                    lengths.chunk = lengths.chunk.max(bytes(terms, group.len(), statements));
                 }
                 let dots = dots.iter().map(|&(products, _)| bytes(2, 1, products));
-                lengths.columns = dots.max().unwrap_or(0).max(lengths.columns);
+                lengths.chunk = dots.max().unwrap_or(0).max(lengths.chunk);
             }
             *place = Some(folds);
         }
-        // What a thread holds of a product is twice a side of a chunk in [`memory`].
-        let most = products.iter().map(|(s, m)| m.bytes(circuit, s)).max();
-        lengths.columns = lengths.columns.max(most.unwrap_or(0).div_ceil(2));
+        lengths.product = products.iter().map(|(s, m)| m.bytes(circuit, s)).max().unwrap_or(0);
         lengths
     }
 
@@ -171,6 +171,12 @@ impl Lengths {
         Kind::ALL.into_iter().zip(&self.folds).map(of).fold(0, u64::saturating_add)
     }
 
+    /// Bytes that a thread holds at a time: the columns of a chunk on both sides, or what the vectors of a product of
+    /// matrices are found from.
+    pub fn of_thread(&self) -> u64 {
+        self.chunk.saturating_mul(2).max(self.product)
+    }
+
     pub fn rounds(&self) -> usize {
         if self.is_empty() {
             return 0;
@@ -193,29 +199,38 @@ impl Lengths {
     }
 }
 
-/// A bound of the probability that a false statement of one prover is accepted, if it is lifted: coefficients; a prime
-/// that divides what is wrong with the integers, of which there are at most four, because that is less than 2^260, of
-/// at least 2^54 primes; a point at which the polynomial of what is wrong is 0; and coins that are a root.
+/// A bound of the probability that a false statement of one prover is accepted, if it is lifted: coefficients, of 2^56
+/// each, of which three may cancel what is wrong; a prime that divides what is wrong with the integers, of which there
+/// are at most four, because that is less than 2^260, of at least 2^54 primes; a point at which the polynomial of what
+/// is wrong is 0; and coins that are a root.
 fn lifted_error(folds: &Folds) -> f64 {
     let roots = (LIFT - 1 + folds.degrees()) as f64;
-    3.0 / 56f64.exp2() + 4.0 / 54f64.exp2() + roots / 60f64.exp2()
+    3.0 / 56f64.exp2() + 4.0 / 54f64.exp2() + roots / Kind::Words.points().exp2()
 }
 
 /// A bound of the probability that one party's proofs in a run are all accepted although a statement is false. The
 /// runtime's `proof` says where it comes from.
-pub fn error(circuit: &Circuit) -> f64 {
-    error_of(circuit, &barriers(circuit).unwrap_or_default())
+///
+/// # Errors
+///
+/// What [`barriers`] says.
+pub fn error(circuit: &Circuit) -> Result<f64, Unproven> {
+    Ok(error_of(circuit, &barriers(circuit)?))
 }
 
 /// Bytes that so many parties in one process take at most for their proofs, beside their values: the vectors of a proof
-/// of each, and for each thread the columns of a chunk on both sides. Nothing where nothing is proven.
-pub fn memory(circuit: &Circuit, parties: usize, threads: usize) -> u64 {
+/// of each, and what each thread holds. Nothing where nothing is opened.
+///
+/// # Errors
+///
+/// What [`barriers`] says.
+pub fn memory(circuit: &Circuit, parties: usize, threads: usize) -> Result<u64, Unproven> {
     let of = |barrier: &Barrier| {
         let lengths = Lengths::of(circuit, barrier);
-        let columns = lengths.columns.saturating_mul(2 * threads as u64);
-        lengths.working().saturating_mul(parties as u64).saturating_add(columns)
+        let threads = lengths.of_thread().saturating_mul(threads as u64);
+        lengths.working().saturating_mul(parties as u64).saturating_add(threads)
     };
-    barriers(circuit).unwrap_or_default().iter().map(of).max().unwrap_or(0)
+    Ok(barriers(circuit)?.iter().map(of).max().unwrap_or(0))
 }
 
 fn error_of(circuit: &Circuit, all: &[Barrier]) -> f64 {
@@ -290,7 +305,7 @@ mod tests {
             carries: [3, 0, 1],
             early: false,
             folds: [Some(folds), None, None, None],
-            columns: 0,
+            ..Default::default()
         };
         assert_eq!(lengths.steps(), 3);
         assert_eq!([0, 1, 2].map(|s| lengths.sent(s)[0]), [26, 30, 4]);

@@ -32,6 +32,7 @@ mod barriers;
 mod carries;
 mod claim;
 mod folds;
+mod index;
 mod input;
 mod items;
 mod kept;
@@ -43,13 +44,14 @@ mod sums;
 pub(crate) mod tests;
 mod unproven;
 
-pub use barriers::{Barrier, barriers, is_linear};
+pub use barriers::{Barrier, barriers};
 pub use carries::{Carries, Sent, SentAs};
 pub use claim::{Claim, Cut, Inner, Parted, Pooled, Statement, Term};
 pub use folds::{
     ELEMENT_BITS, ELEMENT_MATRICES, ELEMENT_WIDE, ELEMENT_WORDS, FirstFold, Folds, KINDS, Kind,
     LIFT, LIFT_WORDS, corners, folds,
 };
+pub use index::is_linear;
 pub use input::{Bits, Own, code_bits, steps};
 pub use items::{Item, dots, items, products};
 pub use kept::{kept, opened, picked, words};

@@ -1,9 +1,21 @@
 //! Statements of what an owner inputs: how it is made of parts a of replicated values ([`super`] says what these are).
+//!
+//! | asked | of | gives the replicated value |
+//! |---|---|---|
+//! | `split_value` | an owner's value | whose part a it is |
+//! | `split_or_input` | an owner's value | likewise, or else the one that its input makes |
+//! | `split_value_of_mask` | a mask | whose part a it is |
+//! | `split_value_or_itself` | what is replicated, or a mask | that it is, or whose part a it is |
+//! | `split_value_of_dup` | what two parties know | whose part b it is |
+//! | `split_value_of_dup_or_itself` | what two parties know | likewise, or else itself |
 
-use super::barriers::{BarrierSearch, is_linear};
+use super::index::{BarrierSearch, is_linear};
 use super::input::{Bits, Own};
 use crate::{Hold, Op, ValueId};
 use std::collections::HashMap;
+
+/// Why an owner's part has no statement.
+const NEVER_JOINED: &str = "a part of what is never joined";
 
 impl BarrierSearch<'_> {
     /// What is claimed of an owner's value that is input.
@@ -45,8 +57,8 @@ impl BarrierSearch<'_> {
     /// If an owner's value is the high bits of a part a, modulo the power of two of its own type: the replicated value,
     /// and how many low bits are dropped.
     fn high_bits_modulo(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
-        match self.op(a) {
-            Some(Op::Narrow(b, _)) => self.high_bits_modulo(*b),
+        match self.followed(a) {
+            Some((Op::Narrow(..), b)) => self.high_bits_modulo(b),
             _ => self.high_bits(a),
         }
     }
@@ -55,19 +67,16 @@ impl BarrierSearch<'_> {
     /// dropped. What was narrowed before it is extended has lost some, and the statement, which is about the part,
     /// would be another.
     fn high_bits(&self, a: ValueId) -> Result<(ValueId, u32), &'static str> {
-        match self.op(a) {
-            Some(Op::Extend(b, _)) => self.high_bits(*b),
-            Some(Op::Shr(b, shift)) => match self.split_or_input(*b) {
+        match self.followed(a) {
+            Some((Op::Extend(..), b)) => self.high_bits(b),
+            Some((Op::Shr(_, shift), b)) => match self.split_or_input(b) {
                 Some(x) if *shift < self.circuit.ty(x).bits() => Ok((x, *shift)),
                 _ => Err("a shift of more than a part of a split"),
             },
-            Some(Op::Own(_) | Op::OwnOf(..)) => match self.split_value(a) {
-                Some(x) => Ok((x, 0)),
-                None => Err("a part of what is never joined"),
-            },
-            _ => match self.split_value(a) {
-                Some(x) => Ok((x, 0)),
-                None => Err("a function that an owner computes by itself"),
+            _ => match (self.split_value(a), self.op(a)) {
+                (Some(x), _) => Ok((x, 0)),
+                (None, Some(Op::Own(_) | Op::OwnOf(..))) => Err(NEVER_JOINED),
+                (None, _) => Err("a function that an owner computes by itself"),
             },
         }
     }
@@ -75,12 +84,12 @@ impl BarrierSearch<'_> {
     /// If an owner's value is bits of a part a, from a place on: the replicated value, the place, and how many bits
     /// there are.
     fn split_bits(&self, a: ValueId) -> Option<(ValueId, u32, u32)> {
-        match self.op(a) {
-            Some(Op::Narrow(b, to)) => {
-                self.split_bits(*b).map(|(x, by, there)| (x, by, there.min(*to)))
+        match self.followed(a) {
+            Some((Op::Narrow(_, to), b)) => {
+                self.split_bits(b).map(|(x, by, there)| (x, by, there.min(*to)))
             }
-            Some(Op::Shr(b, n)) => {
-                self.split_bits(*b).map(|(x, by, there)| (x, by + n, there.saturating_sub(*n)))
+            Some((Op::Shr(_, n), b)) => {
+                self.split_bits(b).map(|(x, by, there)| (x, by + n, there.saturating_sub(*n)))
             }
             _ => self.split_or_input(a).map(|x| (x, 0, self.circuit.ty(x).bits())),
         }
@@ -89,36 +98,36 @@ impl BarrierSearch<'_> {
     /// The replicated value of which this one, which is also replicated, is the low bits, or itself: carries into these
     /// bits are the same.
     fn before_narrowing(&self, x: ValueId) -> ValueId {
-        match self.op(x) {
-            Some(Op::Narrow(y, _)) if self.holds(*y, Hold::Rep) => self.before_narrowing(*y),
+        match self.followed(x) {
+            Some((Op::Narrow(..), y)) if self.holds(y, Hold::Rep) => self.before_narrowing(y),
             _ => x,
         }
     }
 
     /// How an owner's bits are made of the parts a of replicated values.
     fn bits_claim(&self, a: ValueId) -> Result<Bits, &'static str> {
-        if let Some(Op::Own(_) | Op::OwnOf(..)) = self.op(a) {
-            return self.split_value(a).map(Bits::Part).ok_or("a part of what is never joined");
-        }
-        match self.op(a) {
-            Some(Op::ToBits { x, lo, w }) => match self.split_bits(*x) {
+        match (self.followed(a), self.op(a)) {
+            (Some((Op::Not(_), b)), _) => {
+                self.planes(0)?;
+                Ok(Bits::Not(Box::new(self.bits_or_input(b)?)))
+            }
+            (Some((Op::Planes { start, step, count, .. }, x)), _) => {
+                self.planes(*count as usize)?;
+                let planes = (0..*count).map(|i| start + step * i).collect();
+                Ok(Bits::Select(Box::new(self.bits_or_input(x)?), planes))
+            }
+            (Some((Op::SelectPlanes(_, planes), x)), _) => {
+                self.planes(planes.len())?;
+                Ok(Bits::Select(Box::new(self.bits_or_input(x)?), planes.clone()))
+            }
+            (_, Some(Op::ToBits { x, lo, w })) => match self.split_bits(*x) {
                 Some((x, by, there)) if lo + w <= there => {
                     Ok(Bits::OfWord { x: self.before_narrowing(x), lo: by + lo, w: *w })
                 }
                 _ => Err("bits of more than a part of a split"),
             },
-            Some(Op::Not(b)) => {
-                self.planes(0)?;
-                Ok(Bits::Not(Box::new(self.bits_or_input(*b)?)))
-            }
-            Some(Op::Planes { x, start, step, count }) => {
-                self.planes(*count as usize)?;
-                let planes = (0..*count).map(|i| start + step * i).collect();
-                Ok(Bits::Select(Box::new(self.bits_or_input(*x)?), planes))
-            }
-            Some(Op::SelectPlanes(x, planes)) => {
-                self.planes(planes.len())?;
-                Ok(Bits::Select(Box::new(self.bits_or_input(*x)?), planes.clone()))
+            (_, Some(Op::Own(_) | Op::OwnOf(..))) => {
+                self.split_value(a).map(Bits::Part).ok_or(NEVER_JOINED)
             }
             _ => self.split_value(a).map(Bits::Part).ok_or("bits that an owner computes by itself"),
         }

@@ -1,8 +1,8 @@
 //! Statements of what is reshared and exchanged: sums of products of replicated values, and of these with what two
 //! parties know.
 
-use super::barriers::BarrierSearch;
 use super::claim::{Claim, Parted, Pooled, Term};
+use super::index::BarrierSearch;
 use crate::{Hold, Op, ValueId};
 
 /// Products that are added up to one word before it is exchanged, at most: each place in a sum is a column of its own.
@@ -158,8 +158,8 @@ impl BarrierSearch<'_> {
     /// have changed in between.
     fn pooled_sum(&self, z: ValueId) -> (ValueId, Option<Pooled>) {
         let flat = |mut v: ValueId| {
-            while let Some(Op::Reshape(x, _)) = self.op(v) {
-                v = *x;
+            while let Some((Op::Reshape(..), x)) = self.followed(v) {
+                v = x;
             }
             v
         };

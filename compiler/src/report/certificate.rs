@@ -6,17 +6,16 @@
 //! ([`crate::cost`], [`super::leaks`]).
 
 use super::precision::{self, KeptRow, PrecisionRow};
-use crate::analysis::errors::{Errors, encoded_errors, errors, rounding_inputs};
+pub use super::saturations::{CutRow, SaturationRow};
+use super::saturations::{cut_rows, saturations};
+use crate::analysis::errors::{Decision, Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::{between, hull, size};
 use crate::analysis::privacy::Privacy;
-use crate::analysis::ranges::Ranges;
-use crate::analysis::zeros::vanishes;
-use crate::graph::{Function, Giver, Graph, Input, NodeId, Op, domain};
+use crate::graph::{Function, Graph, Input, NodeId, Op};
 use crate::pipeline::Compiled;
 use crate::types::Elem;
-
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -42,8 +41,9 @@ pub struct Certificate {
     pub decisions: Vec<DecisionRow>,
     /// Functions and quotients that saturate for some operands, and values that loops keep in a range.
     pub saturations: Vec<SaturationRow>,
-    /// Values of `relu` saturate at this and products with a reciprocal at half of it, those that the declared ranges
-    /// alone do not bound: in models so that what is made of them fits words of 64 bits, elsewhere so that it fits any.
+    /// Where the declared ranges do not bound them, values of `relu` are cut at plus and minus this, and products with a
+    /// reciprocal at half of it: in models so that what is made of them fits words of 64 bits, elsewhere so that it fits
+    /// any.
     pub saturates_at: Option<f64>,
     /// Cuts that the proven intervals do not exclude. Errors and decisions are stated for inputs for which the
     /// program's values stay within; a value that does not is the end of the cut in a run.
@@ -114,37 +114,6 @@ pub struct DecisionRow {
     pub says_nothing: bool,
 }
 
-/// A function or a quotient that saturates for operands that its interval does not exclude, or a value that a loop
-/// keeps in its declared range.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct SaturationRow {
-    pub line: u32,
-    pub function: String,
-    /// For which operands, and at what.
-    pub what: String,
-    /// How many steps of the line are the same.
-    pub times: u64,
-}
-
-impl SaturationRow {
-    /// Whether both say the same of a line, however often.
-    fn is_like(&self, other: &SaturationRow) -> bool {
-        (self.line, &self.function, &self.what) == (other.line, &other.function, &other.what)
-    }
-}
-
-/// A step whose values are cut.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CutRow {
-    pub line: u32,
-    /// The step of the source.
-    pub step: String,
-    /// Values stay within plus and minus this.
-    pub at: f64,
-    /// Their interval without the cut, proven.
-    pub range: (f64, f64),
-}
-
 impl RevealRow {
     /// What it is, in a word.
     pub fn kind(&self) -> &'static str {
@@ -156,16 +125,6 @@ impl RevealRow {
     pub fn says_nothing(&self) -> bool {
         let width = self.range.1 - self.range.0;
         width > 0.0 && self.proven > width
-    }
-}
-
-impl SaturationRow {
-    /// For which operands, at what, and how often.
-    pub fn said(&self) -> String {
-        match self.times {
-            1 => self.what.clone(),
-            n => format!("{} ({n} times)", self.what),
-        }
     }
 }
 
@@ -196,71 +155,25 @@ impl Certificate {
         let g = &c.optimised;
         let errors = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
         let rounding = rounding_inputs(g, &c.ranges.raw, &errors);
-        let both = Both { errors, rounding };
+        let errors = RunAndRounding { run: errors, rounding };
         let failure = Failure::of(g, &c.guards).with_proofs(&c.circuit);
         let log2 = failure.log2();
         Certificate {
             failure_log2: log2.is_finite().then_some(log2),
             failure,
             inputs: inputs(g, &c.guards),
-            error: reveals(c, &both),
-            lines: lines(c, &both, &line_of),
-            decisions: decisions(c, &both, &line_of),
+            error: reveals(c, &errors),
+            lines: lines(c, &errors, &line_of),
+            decisions: decisions(c, &errors, &line_of),
             saturations: saturations(c, &line_of),
             saturates_at: c.cut.map(|cut| f64::from(cut.top).exp2()),
-            assumed: cut_rows(c, &both.errors.assumed, &line_of),
+            assumed: cut_rows(c, &errors.run.assumed, &line_of),
             precision: precision::rows(c, &line_of),
             kept: precision::kept(c),
             privacy: Privacy::of(c.words(), &line_of, log2.exp2()),
             rings: rings(c),
         }
     }
-}
-
-/// Functions that saturate, and values that loops and states keep in a range, in the order of the program.
-fn saturations(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<SaturationRow> {
-    let g = &c.optimised;
-    let mut rows: Vec<SaturationRow> = Vec::new();
-    for id in g.ids() {
-        let line = line_of(g.node(id).site);
-        if let Some(what) = saturates(g, &c.ranges, id) {
-            let row = SaturationRow { line, function: g.op(id).name().into(), what, times: 1 };
-            match rows.iter_mut().find(|r| r.is_like(&row)) {
-                Some(same) => same.times += 1,
-                None => rows.push(row),
-            }
-        }
-        // Once for all steps.
-        if let Some(row) = kept_in_range(g, id, line).filter(|row| !rows.contains(row)) {
-            rows.push(row);
-        }
-    }
-    rows
-}
-
-/// The row of a value that a loop or a state keeps in a range.
-fn kept_in_range(g: &Graph, id: NodeId, line: u32) -> Option<SaturationRow> {
-    let (name, (lo, hi)) = g.site(id).keeps().filter(|_| *g.op(id) == Op::Select)?;
-    let state = |i: &Input| i.name == name && matches!(i.from, Giver::State(_));
-    let kept = if g.inputs.iter().any(state) { "where it is stored" } else { "in a loop" };
-    let what = format!("{kept}, kept in {lo}..{hi}");
-    Some(SaturationRow { line, function: format!("`{name}`"), what, times: 1 })
-}
-
-/// The cuts that the stated errors rest on, once for all of the same step.
-fn cut_rows(c: &Compiled, assumed: &[NodeId], line_of: &dyn Fn(u32) -> u32) -> Vec<CutRow> {
-    let g = &c.optimised;
-    let mut rows: Vec<CutRow> = Vec::new();
-    for &id in assumed {
-        let Op::Saturate(top) = g.op(id) else { continue };
-        let (line, step) = (line_of(g.node(id).site), g.site(id).name.clone());
-        let (at, range) = (f64::from(*top).exp2(), c.ranges.real(g, g.arg(id, 0)));
-        match rows.iter_mut().find(|r| (r.line, &r.step, r.at) == (line, &step, at)) {
-            Some(row) => row.range = hull(row.range, range),
-            None => rows.push(CutRow { line, step, at, range }),
-        }
-    }
-    rows
 }
 
 fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
@@ -293,27 +206,33 @@ fn inputs(g: &Graph, guards: &[Guard]) -> Vec<InputRow> {
 }
 
 /// Errors of runs on the encoded inputs, and those of rounding the inputs.
-struct Both {
-    errors: Errors,
+struct RunAndRounding {
+    run: Errors,
     rounding: Errors,
 }
 
 /// Decisions that a run, or rounding the inputs, may change.
-fn decisions(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<DecisionRow> {
+fn decisions(
+    c: &Compiled,
+    errors: &RunAndRounding,
+    line_of: &dyn Fn(u32) -> u32,
+) -> Vec<DecisionRow> {
     let g = &c.optimised;
     let mut rows: BTreeMap<NodeId, DecisionRow> = BTreeMap::new();
-    for (of, rounding) in [(&both.errors, false), (&both.rounding, true)] {
-        for d in &of.decisions {
-            let row = rows.entry(d.node).or_insert_with(|| DecisionRow {
-                line: line_of(d.site),
-                step: g.sites[d.site as usize].name.clone(),
-                margin: 0.0,
-                rounding_inputs: 0.0,
-                says_nothing: false,
-            });
-            *(if rounding { &mut row.rounding_inputs } else { &mut row.margin }) = d.source;
-            row.says_nothing |= !rounding && d.margin > c.ranges.spread(g, d.node);
-        }
+    let row = |d: &Decision| DecisionRow {
+        line: line_of(d.site),
+        step: g.sites[d.site as usize].name.clone(),
+        margin: 0.0,
+        rounding_inputs: 0.0,
+        says_nothing: false,
+    };
+    for d in &errors.run.decisions {
+        let row = rows.entry(d.node).or_insert_with(|| row(d));
+        row.margin = d.source;
+        row.says_nothing |= d.margin > c.ranges.spread(g, d.node);
+    }
+    for d in &errors.rounding.decisions {
+        rows.entry(d.node).or_insert_with(|| row(d)).rounding_inputs = d.source;
     }
     rows.into_values().collect()
 }
@@ -324,12 +243,12 @@ pub(super) fn rounding_of_outputs(g: &Graph, id: NodeId, size: f64) -> f64 {
     if size / g.ulp(id) > 53f64.exp2() { size * f64::EPSILON / 2.0 } else { 0.0 }
 }
 
-fn reveals(c: &Compiled, both: &Both) -> Vec<RevealRow> {
+fn reveals(c: &Compiled, errors: &RunAndRounding) -> Vec<RevealRow> {
     let g = &c.optimised;
     let row = |(i, o): (usize, &crate::graph::Output)| {
         let (lo, hi) = c.ranges.real(g, o.node);
         let factor = o.factor / o.divisor;
-        let (proven, rounding_inputs) = (both.errors.output(g, i), both.rounding.output(g, i));
+        let (proven, rounding_inputs) = (errors.run.output(g, i), errors.rounding.output(g, i));
         let range = between(lo * factor, hi * factor);
         let handed_out = rounding_of_outputs(g, o.node, size((lo, hi))) * factor.abs();
         let state = o.state.is_some();
@@ -346,12 +265,18 @@ fn reveals(c: &Compiled, both: &Both) -> Vec<RevealRow> {
 
 /// Whether a value is a power of two times one of the source: operands of roots and quotients are, which are wanted
 /// with more fraction bits, and roots of such operands.
-fn in_other_units(g: &Graph, id: NodeId) -> bool {
+pub(super) fn in_other_units(g: &Graph, id: NodeId) -> bool {
     let scaled = |id: NodeId| matches!(g.op(id), Op::MulPow2(_));
-    scaled(id) || *g.op(id) == Op::Function(Function::Sqrt) && scaled(g.arg(id, 0))
+    let root = Op::Function(Function::Sqrt);
+    let inverse = Op::Function(Function::RecipSqrt);
+    match g.op(id) {
+        // What undoes the scale of an operand.
+        Op::MulPow2(_) => *g.op(g.arg(id, 0)) != inverse,
+        op => (*op == root || *op == inverse) && scaled(g.arg(id, 0)),
+    }
 }
 
-fn lines(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow> {
+fn lines(c: &Compiled, errors: &RunAndRounding, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow> {
     let g = &c.optimised;
     let mut rows: BTreeMap<u32, LineRow> = BTreeMap::new();
     let number = |id: &NodeId| {
@@ -362,8 +287,8 @@ fn lines(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow
     };
     for id in g.ids().filter(number) {
         let (line, range) = (line_of(g.node(id).site), c.ranges.real(g, id));
-        let of = |errors: &Errors| errors.proven[id.index()];
-        let (proven, rounding_inputs) = (of(&both.errors), of(&both.rounding));
+        let [proven, rounding_inputs] =
+            [&errors.run, &errors.rounding].map(|of| of.proven[id.index()]);
         let new = LineRow { line, range, bits: c.ranges.bits(id), proven, rounding_inputs };
         rows.entry(line)
             .and_modify(|row| {
@@ -375,32 +300,6 @@ fn lines(c: &Compiled, both: &Both, line_of: &dyn Fn(u32) -> u32) -> Vec<LineRow
             .or_insert(new);
     }
     rows.into_values().collect()
-}
-
-/// For which operands a function or a quotient is cut, and at what, if its interval admits any.
-fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
-    let real = |i: usize| ranges.real(g, g.arg(id, i));
-    let end = domain::QUOTIENT_TOP;
-    match g.op(id) {
-        Op::Div => {
-            let (x, y) = (real(0), real(1));
-            let largest = size(x) / y.0.max(-y.1).max(0.0);
-            let near = y.0 <= 0.0 && y.1 >= 0.0;
-            let zero = near && !vanishes(g, g.arg(id, 0), g.arg(id, 1));
-            let beyond = !near && y.0.max(-y.1) < 1.0 && largest > f64::from(end).exp2();
-            let what = if zero {
-                "where the divisor is 0 or near to it"
-            } else {
-                "where it would be larger"
-            };
-            (zero || beyond).then(|| format!("is 2^{end} or -2^{end} {what}; 0 / 0 is 0"))
-        }
-        Op::Function(f) => {
-            let (lo, hi) = real(0);
-            (f.facts().beyond)(lo, hi).map(|what| format!("is {what}"))
-        }
-        _ => None,
-    }
 }
 
 fn rings(c: &Compiled) -> BTreeMap<u32, u64> {

@@ -6,13 +6,13 @@
 use super::certificate::rounding_of_outputs;
 use super::confidence::Measured;
 use super::leaks::Beside;
-use crate::analysis::errors::{errors, input_errors};
+use crate::analysis::errors::{Decision, errors, input_errors};
 use crate::analysis::given::{self, FAILURE_LOG2, Flips, MOST, Running, Verdict, encoded, keeping};
 use crate::graph::eval::{Coin, EvalError, Inputs};
 use crate::graph::{Graph, NodeId, Op, Output};
 use crate::pipeline::Compiled;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is proven for given inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -147,58 +147,26 @@ impl OnInputs {
     ) -> Result<OnInputs, EvalError> {
         let g = &c.optimised;
         let all = errors(g, &c.ranges.raw, &input_errors(g, &c.guards), &c.stated);
-        let nodes: Vec<(NodeId, u32)> = all.decisions.iter().map(|d| (d.node, d.site)).collect();
         let bits = keeping(g, &all.depended_on);
-        let at: Vec<NodeId> = nodes.iter().map(|(n, _)| *n).collect();
-        let mut flips = Flips::new(g, &at, &bits);
-        let mut seen = Seen::default();
+        let nodes: Vec<NodeId> = all.decisions.iter().map(|d| d.node).collect();
+        let mut flips = Flips::new(g, &nodes, &bits);
+        let mut seen = Seen::new(g, &nodes, &bits);
         bounds(c, inputs, coin, &mut |id, x, operands| {
             flips.see(id, x);
-            if at.contains(&id) {
-                seen.decisions.insert(id, decided(g, id, x, operands));
-            }
-            if bits.contains(&id) {
-                let bits = (0..x.value.len()).map(|i| (x.value[i] != 0.0, x.bound(i) > 0.0));
-                seen.bits.insert(id, bits.collect());
-            }
-            if g.is_output(id) {
-                let handed_out = |i: usize| {
-                    let largest = x.value[i].abs() + x.bound(i);
-                    x.bound(i) + rounding_of_outputs(g, id, largest)
-                };
-                let off = (0..x.value.len()).map(handed_out).fold(0.0, f64::max);
-                seen.off.insert(id, off);
-            }
+            seen.see(id, x, operands);
         })?;
-        let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
-        let beside = Beside::of(g);
-        let mut decisions: Vec<Decided> = Vec::new();
-        let mut lines: BTreeMap<(u32, String), GivenLine> = BTreeMap::new();
-        for (id, site) in &nodes {
-            let Some(decided) = seen.decisions.get(id) else { continue };
-            let (line, step) = (line_of(*site), g.sites[*site as usize].name.clone());
-            let row = lines.entry((line, step.clone()));
-            let (set, members) = beside.members(g, *id).unzip();
-            let set = set.and_then(|set| g.parties.get(set as usize));
-            row.or_insert_with(|| GivenLine::new(line, step, set))
-                .count(decided, set.zip(members.as_deref()));
-            decisions.extend(decided);
-        }
+        let of = |node: &NodeId| seen.decisions.get(node).into_iter().flatten().copied();
+        let decisions: Vec<Decided> = nodes.iter().flat_map(of).collect();
         let mut total = Share::default();
         decisions.iter().for_each(|d| total.count(&d.verdict));
-        let reveal = |o: &Output| {
-            let factor = (o.factor / o.divisor).abs();
-            let off = seen.off.get(&o.node).copied().unwrap_or(0.0);
-            let off = if off == 0.0 { 0.0 } else { off * factor };
-            GivenReveal { name: o.name.clone(), off }
-        };
+        let rows = Rows { seen, beside: Beside::of(g), places };
         let certificate = GivenCertificate {
             failure_log2: FAILURE_LOG2,
             total,
-            lines: lines.into_values().collect(),
+            lines: rows.lines(&all.decisions),
             histogram: histogram(&decisions),
-            keep: keep(g, (&bits, &beside), &seen, &flips, &decisions, &line_of)?,
-            reveals: g.outputs.iter().map(reveal).collect(),
+            keep: rows.keep(&bits, &flips, &decisions)?,
+            reveals: g.outputs.iter().map(|o| rows.reveal(o)).collect(),
         };
         Ok(OnInputs { certificate, decisions })
     }
@@ -255,12 +223,143 @@ fn histogram(decisions: &[Decided]) -> Vec<Bucket> {
     starts.map(bucket).collect()
 }
 
-#[derive(Default)]
-struct Seen {
+/// What the bounds of a run's values say.
+struct Seen<'a> {
+    g: &'a Graph,
+    /// The nodes that decide, and the bits by which reveals choose.
+    deciding: BTreeSet<NodeId>,
+    choosing: BTreeSet<NodeId>,
     decisions: BTreeMap<NodeId, Vec<Decided>>,
     /// What the program has, and whether it may differ.
     bits: BTreeMap<NodeId, Vec<(bool, bool)>>,
+    /// How far what a receiver gets of a node may be off.
     off: BTreeMap<NodeId, f64>,
+}
+
+impl<'a> Seen<'a> {
+    fn new(g: &'a Graph, deciding: &[NodeId], choosing: &[NodeId]) -> Seen<'a> {
+        Seen {
+            g,
+            deciding: deciding.iter().copied().collect(),
+            choosing: choosing.iter().copied().collect(),
+            decisions: BTreeMap::new(),
+            bits: BTreeMap::new(),
+            off: BTreeMap::new(),
+        }
+    }
+
+    /// Remembers of a node what the certificate says.
+    fn see(&mut self, id: NodeId, x: &Running, operands: &[&Running]) {
+        if self.deciding.contains(&id) {
+            self.decisions.insert(id, decided(self.g, id, x, operands));
+        }
+        if self.choosing.contains(&id) {
+            let bits = (0..x.value.len()).map(|i| (x.value[i] != 0.0, x.bound(i) > 0.0));
+            self.bits.insert(id, bits.collect());
+        }
+        if self.g.is_output(id) {
+            let handed_out = |i: usize| {
+                let largest = x.value[i].abs() + x.bound(i);
+                x.bound(i) + rounding_of_outputs(self.g, id, largest)
+            };
+            let off = (0..x.value.len()).map(handed_out).fold(0.0, f64::max);
+            self.off.insert(id, off);
+        }
+    }
+}
+
+/// What the rows of a certificate are made from.
+struct Rows<'a> {
+    seen: Seen<'a>,
+    beside: Beside,
+    /// Of each site its line in the user's file.
+    places: &'a [u32],
+}
+
+impl<'a> Rows<'a> {
+    /// The line of a site, and the step of the source.
+    fn place(&self, site: u32) -> (u32, String) {
+        let line = self.places.get(site as usize).copied().unwrap_or(0);
+        (line, self.seen.g.sites[site as usize].name.clone())
+    }
+
+    /// The party set of which the entries of a node stand for members, and for which.
+    fn members(&self, node: NodeId) -> Option<(&'a (String, u64), Vec<u64>)> {
+        let (set, members) = self.beside.members(self.seen.g, node)?;
+        Some((self.seen.g.parties.get(set as usize)?, members))
+    }
+
+    fn lines(&self, decisions: &[Decision]) -> Vec<GivenLine> {
+        let mut lines: BTreeMap<(u32, String), GivenLine> = BTreeMap::new();
+        for &Decision { node, site, .. } in decisions {
+            let Some(decided) = self.seen.decisions.get(&node) else { continue };
+            let of = self.members(node);
+            let of = of.as_ref().map(|(set, members)| (*set, &members[..]));
+            let (line, step) = self.place(site);
+            lines
+                .entry((line, step.clone()))
+                .or_insert_with(|| GivenLine::new(line, step, of.map(|(set, _)| set)))
+                .count(decided, of);
+        }
+        lines.into_values().collect()
+    }
+
+    fn reveal(&self, o: &Output) -> GivenReveal {
+        let off = self.seen.off.get(&o.node).copied().unwrap_or(0.0);
+        // What is exact stays so, whatever it is multiplied by.
+        let off = if off == 0.0 { 0.0 } else { off * (o.factor / o.divisor).abs() };
+        GivenReveal { name: o.name.clone(), off }
+    }
+
+    fn keep(
+        &self,
+        bits: &[NodeId],
+        flips: &Flips<'_>,
+        decisions: &[Decided],
+    ) -> Result<Vec<KeepRow>, EvalError> {
+        let doubt: Vec<&Decided> = decisions.iter().filter(|d| !d.verdict.certified).collect();
+        let depends = if doubt.len() <= MOST { Some(depends(bits, flips, &doubt)?) } else { None };
+        Ok(bits.iter().filter_map(|&id| self.kept(id, depends.as_ref())).collect())
+    }
+
+    /// The row of bits; `depends` says on how many decisions each depends, where these were followed.
+    fn kept(&self, id: NodeId, depends: Option<&Depends>) -> Option<KeepRow> {
+        let all = self.seen.bits.get(&id)?;
+        let uncertain = all.iter().enumerate().filter(|(_, (_, doubt))| *doubt);
+        let uncertain = uncertain.map(|(i, (program, _))| KeepBit {
+            index: i as u64,
+            program: *program,
+            depends_on: depends.map(|of| of.get(&id).map_or(0, |n| n[i])),
+        });
+        let uncertain: Vec<KeepBit> = uncertain.collect();
+        let each = |of: &(&(String, u64), Vec<u64>)| (0..of.0.1).eq(of.1.iter().copied());
+        let of = self.members(id).filter(each);
+        let (line, step) = self.place(self.seen.g.node(id).site);
+        Some(KeepRow {
+            line,
+            step,
+            of: of.map(|(set, _)| set.0.clone()),
+            bits: all.len() as u64,
+            certain: (all.len() - uncertain.len()) as u64,
+            uncertain,
+        })
+    }
+}
+
+/// By node, on how many decisions each of its bits depends.
+type Depends = BTreeMap<NodeId, Vec<u64>>;
+
+fn depends(bits: &[NodeId], flips: &Flips<'_>, doubt: &[&Decided]) -> Result<Depends, EvalError> {
+    let mut depends = Depends::new();
+    for d in doubt {
+        let marked = flips.of(d.node, d.entry as usize)?;
+        for bit in bits {
+            let Some(marked) = &marked[bit.index()] else { continue };
+            let counts = depends.entry(*bit).or_insert_with(|| vec![0; marked.len()]);
+            counts.iter_mut().zip(marked).for_each(|(n, m)| *n += u64::from(*m));
+        }
+    }
+    Ok(depends)
 }
 
 impl OnInputs {
@@ -291,53 +390,6 @@ impl OnInputs {
 
 fn probe(g: &Graph, decision: NodeId) -> NodeId {
     if *g.op(decision) == Op::Gate { g.arg(decision, 1) } else { decision }
-}
-
-fn keep(
-    g: &Graph,
-    (bits, beside): (&[NodeId], &Beside),
-    seen: &Seen,
-    flips: &Flips<'_>,
-    decisions: &[Decided],
-    line_of: &dyn Fn(u32) -> u32,
-) -> Result<Vec<KeepRow>, EvalError> {
-    let doubt: Vec<&Decided> = decisions.iter().filter(|d| !d.verdict.certified).collect();
-    let followed = doubt.len() <= MOST;
-    // By bit node, how many decisions each entry depends on.
-    let mut depends: BTreeMap<NodeId, Vec<u64>> = BTreeMap::new();
-    for d in doubt.iter().filter(|_| followed) {
-        let marked = flips.of(d.node, d.entry as usize)?;
-        for bit in bits {
-            let Some(marked) = &marked[bit.index()] else { continue };
-            let counts = depends.entry(*bit).or_insert_with(|| vec![0; marked.len()]);
-            counts.iter_mut().zip(marked).for_each(|(n, m)| *n += u64::from(*m));
-        }
-    }
-    let row = |id: &NodeId| {
-        let site = g.node(*id).site;
-        let all = seen.bits.get(id)?;
-        let uncertain = all.iter().enumerate().filter(|(_, (_, doubt))| *doubt);
-        let uncertain = uncertain.map(|(i, (program, _))| KeepBit {
-            index: i as u64,
-            program: *program,
-            depends_on: followed.then(|| depends.get(id).map_or(0, |n| n[i])),
-        });
-        let uncertain: Vec<KeepBit> = uncertain.collect();
-        let in_order = |members: &[u64]| (0..all.len() as u64).eq(members.iter().copied());
-        let set = beside.members(g, *id).filter(|(_, members)| in_order(members));
-        let of = set
-            .and_then(|(set, _)| g.parties.get(set as usize))
-            .filter(|p| p.1 == all.len() as u64);
-        Some(KeepRow {
-            line: line_of(site),
-            step: g.sites[site as usize].name.clone(),
-            of: of.map(|p| p.0.clone()),
-            bits: all.len() as u64,
-            certain: (all.len() - uncertain.len()) as u64,
-            uncertain,
-        })
-    };
-    Ok(bits.iter().filter_map(row).collect())
 }
 
 /// Bytes of what is held at one time, about.

@@ -8,5 +8,6 @@ pub mod confidence;
 pub mod given;
 pub mod leaks;
 pub mod precision;
+mod saturations;
 #[cfg(test)]
 mod testing;

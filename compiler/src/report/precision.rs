@@ -1,5 +1,6 @@
 //! Which values have more fraction bits than others.
 
+use super::certificate::in_other_units;
 use crate::graph::{Function, NodeId, Op};
 use crate::passes::FRACTION;
 use crate::pipeline::{Compiled, Fine};
@@ -53,8 +54,10 @@ pub(super) fn rows(c: &Compiled, line_of: &dyn Fn(u32) -> u32) -> Vec<PrecisionR
     let g = &c.optimised;
     // Products have more until they are truncated.
     let rounded = |id: NodeId| match g.op(id) {
-        Op::Input(_) | Op::Trunc(_) | Op::Div | Op::Function(_) => true,
+        Op::Input(_) | Op::Trunc(_) | Op::Div => true,
+        Op::Function(_) => !in_other_units(g, id),
         Op::DivPow2(_) => *g.op(g.arg(id, 0)) == Op::Function(Function::Sqrt),
+        Op::MulPow2(_) => *g.op(g.arg(id, 0)) == Op::Function(Function::RecipSqrt),
         _ => false,
     };
     let fine = |id: &NodeId| {

@@ -153,7 +153,7 @@ fn many_columns_and_places_are_refused_or_counted() {
     let admitted = |case: Products, times| {
         let (circuit, _) = circuit(&[case], times);
         let found = verify_with(&circuit, Openings::Any).is_ok();
-        found.then(|| memory(&circuit, 3, 2))
+        found.then(|| memory(&circuit, 3, 2).expect("a proof"))
     };
     let doubled = |doubled| Products { doubled, ..products(&[0, 1024], &[0, 1024], &[1], 3) };
     // 2^6 products in each of 1024 places.

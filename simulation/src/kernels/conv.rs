@@ -1,8 +1,8 @@
 //! Convolutions of [`LANES`](super::LANES) images at a time, without copies of windows.
 //!
-//! Channels of the results are taken in blocks of up to [`BLOCK`]: what a pixel adds to them stays in registers while a window
-//! is walked through. The gradient by the inputs is the same walk from pixels to windows. The gradient by the weights goes
-//! row by row, so that what is read stays near.
+//! Channels of the results are taken in blocks of up to [`BLOCK`]: what a pixel adds to them stays in registers while a
+//! window is walked through. The gradient by the inputs is the same walk from pixels to windows. The gradient by the
+//! weights goes row by row, so that what is read stays near.
 
 use super::window::{Places, Window};
 use super::{Lanes, versions};
@@ -78,8 +78,8 @@ versions! {
 }
 
 versions! {
-    /// sums[channel][entry][o] += the sum over windows of dy[o] times what the entry meets in x; `dy` has the block's channels
-    /// beside each other.
+    /// sums[channel][entry][o] += the sum over windows of dy[o] times what the entry meets in x; `dy` has the block's
+    /// channels beside each other.
     fn meet<FUSED, O>(x: &[Lanes], window: &Window, dy: &[[Lanes; O]], sums: &mut [[Lanes; O]]) {
         let (k, area) = (window.k, window.h * window.w);
         for (oy, rows) in window.to_pixels[0].iter().enumerate() {

@@ -1,9 +1,9 @@
 //! The inner loops of [`super::chain`]: convolutions and pooling.
 //!
-//! [`LANES`] images are computed side by side. What one step gives for them is `[C, H, W]` of [`Lanes`], where a lane holds the
-//! value of one image. So every loop over pixels works on whole vectors, whatever the width of an image, and windows need
-//! not be copied into columns. Lanes without an image hold what the model says of an image of zeros, and their
-//! gradients are 0.
+//! [`LANES`] images are computed side by side. What one step gives for them is `[C, H, W]` of [`Lanes`], where a lane
+//! holds the value of one image. So every loop over pixels works on whole vectors, whatever the width of an image, and
+//! windows need not be copied into columns. Lanes without an image hold what the model says of an image of zeros, and
+//! their gradients are 0.
 //!
 //! | file | holds |
 //! |---|---|

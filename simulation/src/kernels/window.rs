@@ -78,8 +78,8 @@ impl Window {
         self.oh * self.ow
     }
 
-    /// Calls `visit(index of the result, indices of the pixels)` for every window of every channel. For pooling, whose windows
-    /// have all their entries.
+    /// Calls `visit(index of the result, indices of the pixels)` for every window of every channel. For pooling, whose
+    /// windows have all their entries.
     pub(super) fn each(&self, mut visit: impl FnMut(usize, &[usize])) {
         let mut pixels = Vec::with_capacity(self.k * self.k);
         let [rows, columns] = &self.to_pixels;

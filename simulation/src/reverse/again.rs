@@ -1,11 +1,11 @@
 //! A walk again after inputs have changed in the parts of some members only.
 //!
-//! An attack that searches asks a check a hundred times in a round, and only the updates of the malicious differ. Most of the
-//! work of a check is one client's own: what is made of an entry of the first axis does not hang on the others. Where
-//! every operation from an input to a value says so, the value is computed for those members alone.
+//! An attack that searches asks a check a hundred times in a round, and only the updates of the malicious differ. Most
+//! of the work of a check is one client's own: what is made of an entry of the first axis does not hang on the others.
+//! Where every operation from an input to a value says so, the value is computed for those members alone.
 //!
-//! A value is cut into as many blocks as there are members. Of each node it is known beforehand which blocks can change:
-//! none, those of the members, or all. Then the first walk keeps the values that are read again, and no others.
+//! A value is cut into as many blocks as there are members. Of each node it is known beforehand which blocks can
+//! change: none, those of the members, or all. Then the first walk keeps the values that are read again, and no others.
 
 use super::tape::{Given, Tape, TapeError, Values};
 use super::value::value;
@@ -136,7 +136,7 @@ impl Tape {
         let views: Vec<_> =
             operands.iter().map(|(x, shape)| (x.as_slice(), shape.as_slice())).collect();
         let value = value(op, &views, &cut(to), given.coin);
-        value.map(Arc::new).ok_or(TapeError::Node { node: id.index(), op: op.name() })
+        value.map(Arc::new).map_err(|why| self.refused(id, why))
     }
 
     /// Which blocks of each value can change.
@@ -206,8 +206,8 @@ pub(super) fn same_entries(op: &Op) -> bool {
     matches!(op, Op::Reshape(_) | Op::ToInt | Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_))
 }
 
-/// Whether an entry of the first axis of the result is made of the same entry of its operands, as far as these have that axis
-/// ([`has_rows`]). `rank` is that of the first operand.
+/// Whether an entry of the first axis of the result is made of the same entry of its operands, as far as these have
+/// that axis ([`has_rows`]). `rank` is that of the first operand.
 fn keeps_rows(op: &Op, rank: usize) -> bool {
     match op {
         Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Neg | Op::Scale(_) | Op::Function(_) => true,
@@ -227,7 +227,8 @@ fn keeps_rows(op: &Op, rank: usize) -> bool {
     }
 }
 
-/// Whether the first axis of this operand is that of the result; otherwise all of the operand belongs to each entry of it.
+/// Whether the first axis of this operand is that of the result; otherwise all of the operand belongs to each entry of
+/// it.
 fn has_rows(op: &Op, at: usize, shape: &[usize], to: &[usize]) -> bool {
     let aligned = match op {
         Op::Gather { batch, .. } => at == 0 || *batch > 0,

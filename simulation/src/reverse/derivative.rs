@@ -3,7 +3,7 @@
 use super::order;
 use super::product;
 use super::value::{last, plane};
-use super::walk::{View, rows, strides, without, zip_back};
+use super::walk::{View, folded, rows, strides, zip_back};
 use crate::number::Number;
 use slvr_compiler::graph::eval::{Run, moved};
 use slvr_compiler::graph::{Function, Op};
@@ -100,7 +100,7 @@ impl<'a, T: Number> Pass<'a, '_, T> {
     fn sum(&mut self, axes: &[u64]) {
         let (shape, dy) = (self.args[0].1, self.dy);
         if let Some(dx) = self.slot(0) {
-            rows(shape, [&strides(shape), &without(shape, axes)], |[i, o], len, [s, t]| {
+            rows(shape, [&strides(shape), &folded(shape, axes)], |[i, o], len, [s, t]| {
                 (0..len).for_each(|k| dx[i + k * s] += dy[o + k * t]);
             });
         }
@@ -132,10 +132,9 @@ impl<'a, T: Number> Pass<'a, '_, T> {
 
     fn conv2d(&mut self, conv: Conv) {
         let (x, w) = (self.args[0], self.args[1]);
-        if let Some(sizes) = product::Sizes::new(x.1, w.1, self.to, conv) {
-            let slots = [self.slot(0), self.slot(1)];
-            product::conv2d_back(x.0, w.0, self.dy, sizes, slots);
-        }
+        let sizes = product::Sizes::new(x.1, w.1, self.to, conv);
+        let slots = [self.slot(0), self.slot(1)];
+        product::conv2d_back(x.0, w.0, self.dy, sizes, slots);
     }
 
     fn moved(&mut self, op: &Op) {
@@ -196,7 +195,7 @@ pub(super) fn back<T: Number>(
         Op::MulPow2(by) => pass.each(|_| T::of(f64::from(*by).exp2())),
         Op::Select => pass.select(),
         Op::Relu => pass.each(|i| T::bit(args[0].0[i] > T::ZERO)),
-        Op::Gate => pass.each(|i| T::bit(args[1].0[i] >= T::ZERO)),
+        Op::Gate => pass.pair(|d, _, sign| (d * T::bit(sign >= T::ZERO), T::ZERO)),
         Op::Abs => pass.each(|i| match args[0].0[i] {
             x if x < T::ZERO => -T::ONE,
             x => T::bit(x > T::ZERO),
@@ -227,7 +226,8 @@ pub(super) fn back<T: Number>(
 }
 
 /// Adds the derivative by a run of the result to that by the operand.
-fn scatter<T: Copy + std::ops::AddAssign>(dx: &mut [T], dy: &[T], (to, from, len, step): Run) {
+fn scatter<T: Copy + std::ops::AddAssign>(dx: &mut [T], dy: &[T], run: Run) {
+    let Run { to, from, len, step } = run;
     match step {
         1 => {
             let pairs = dx[from..from + len].iter_mut().zip(&dy[to..to + len]);

@@ -1,14 +1,15 @@
 //! Graphs of the compiler in floating point, forwards and backwards.
 //!
 //! A graph holds all that a program computes, so one table of derivatives trains whatever a model of the language can
-//! contain. The same walk forwards evaluates whole predicates: it is what `slvrc lab --fast` aggregates with. Numbers are
+//! contain. The same walk forwards evaluates whole predicates: it is what `slvrc lab --fast` aggregates with. Numbers
+//! are
 //! `f32` for training and `f64` for predicates and for tests of gradients.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `walk` | tensors walked in step, with axes of size 1 repeated |
 //! | `product` | matrix products, convolution |
-//! | `order` | where sorting, extrema and pooling take entries from |
+//! | `order` | which entries sorting, extrema and pooling take |
 //! | `value` | the value of every operation: the compiler's, and faster kernels |
 //! | `derivative` | the derivative of every operation |
 //! | `tape` | the walk over a graph |

@@ -1,8 +1,9 @@
 //! Matrix products and convolutions. Threads share out results; no sum is split among them.
 
-use super::walk::View;
+use super::walk::{View, inside};
 use crate::number::{Matrix, Number};
 use rayon::prelude::*;
+use slvr_compiler::graph::eval::conv_axes;
 use slvr_compiler::types::Conv;
 
 /// Which matrix of a batch: a batch of 1 is repeated.
@@ -82,12 +83,11 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// `None` if a shape has another number of axes.
-    pub(super) fn new(x: &[usize], w: &[usize], to: &[usize], conv: Conv) -> Option<Sizes> {
-        let &[xg, _, channels, height, width] = x else { return None };
-        let &[wg, _, depth, kh, kw] = w else { return None };
-        let &[_, images, outs, oh, ow] = to else { return None };
-        Some(Sizes {
+    pub(super) fn new(x: &[usize], w: &[usize], to: &[usize], conv: Conv) -> Sizes {
+        let [xg, _, channels, height, width] = conv_axes(x);
+        let [wg, _, depth, kh, kw] = conv_axes(w);
+        let [_, images, outs, oh, ow] = conv_axes(to);
+        Sizes {
             conv: [conv.stride, conv.pad, conv.dilation, conv.groups].map(|n| n as usize),
             batches: [xg, wg],
             images,
@@ -98,7 +98,7 @@ impl Sizes {
             depth,
             kernel: [kh, kw],
             to: [oh, ow],
-        })
+        }
     }
 
     fn area(&self) -> usize {
@@ -114,14 +114,6 @@ impl Sizes {
         self.channels * self.height * self.width
     }
 
-    /// Which positions along an axis read inside the image.
-    fn inside(&self, at: usize, size: usize, outs: usize) -> std::ops::Range<usize> {
-        let [stride, pad, ..] = self.conv;
-        let start = pad.saturating_sub(at).div_ceil(stride);
-        let end = (size + pad).saturating_sub(at).div_ceil(stride).min(outs);
-        start.min(end)..end
-    }
-
     /// Calls `run(row of the columns, place in the image, place in the row, length)` for what windows of a group of
     /// channels read of an image; entries of a run are a stride apart in the image.
     fn runs(&self, group: usize, mut run: impl FnMut(usize, usize, usize, usize)) {
@@ -130,11 +122,11 @@ impl Sizes {
         for row in 0..self.window() {
             let (c, ky, kx) = (row / (kh * kw), row / kw % kh * dilation, row % kw * dilation);
             let c = group * self.depth + c;
-            let xs = self.inside(kx, self.width, self.to[1]);
+            let xs = inside(kx, [stride, pad], self.width, self.to[1]);
             if xs.is_empty() {
                 continue;
             }
-            for oy in self.inside(ky, self.height, self.to[0]) {
+            for oy in inside(ky, [stride, pad], self.height, self.to[0]) {
                 let y = oy * stride + ky - pad;
                 let from = (c * self.height + y) * self.width + xs.start * stride + kx - pad;
                 run(row, from, oy * self.to[1] + xs.start, xs.len());

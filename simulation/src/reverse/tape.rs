@@ -2,15 +2,13 @@
 
 use super::again::same_entries;
 use super::derivative::{Slots, back, is_step};
-use super::value::{Coin, value};
+use super::value::value;
 use crate::number::Number;
+use slvr_compiler::graph::eval::{Coin, MAX_ELEMENTS, NoValue};
 use slvr_compiler::graph::verify::{VerifyError, verify};
 use slvr_compiler::graph::{Graph, NodeId, Op};
 use std::sync::Arc;
 use thiserror::Error;
-
-/// Entries of one value that are not computed.
-const MAX_ELEMENTS: u64 = 1 << 32;
 
 /// Why a graph has no value.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -21,11 +19,12 @@ pub enum TapeError {
     /// An input has another number of entries than declared.
     #[error("input {input} has {found} entries, {expected} are declared")]
     Length { input: usize, expected: u64, found: usize },
-    /// A value that no memory holds, or an index beyond its axis.
-    #[error(
-        "%{node} = {op} cannot be computed: a value that is too large, or an index beyond its axis"
-    )]
-    Node { node: usize, op: &'static str },
+    /// A value of more entries than are computed.
+    #[error("%{node} = {op}: a tensor of {elements} entries is too large to evaluate")]
+    TooLarge { node: usize, op: &'static str, elements: u64 },
+    /// A run-time index is beyond its axis.
+    #[error("%{node} = {op}: an index is beyond its axis")]
+    Index { node: usize, op: &'static str },
 }
 
 /// What changes the value of a node before others read it.
@@ -56,13 +55,19 @@ pub struct Tape {
 pub type Values<T> = Vec<Option<Arc<Vec<T>>>>;
 
 impl Tape {
-    /// Of a graph that is verified here: the walk relies on types.
+    /// Of a graph that is verified here: the walk relies on types. No value that is computed may be too large.
     pub fn new(graph: Graph) -> Result<Tape, TapeError> {
         verify(&graph)?;
         let args: Vec<Vec<NodeId>> = graph.ids().map(|id| graph.args(id).to_vec()).collect();
         let size = |id: NodeId| graph.shape(id).iter().map(|&d| d as usize).collect();
         let shapes = graph.ids().map(size).collect();
         let (read, last) = graph.last_uses(|_| false, |id| args[id.index()].clone());
+        for id in graph.ids().filter(|id| read[id.index()]) {
+            let (node, op, elements) = (id.index(), graph.op(id).name(), graph.elements(id));
+            if elements > MAX_ELEMENTS {
+                return Err(TapeError::TooLarge { node, op, elements });
+            }
+        }
         let indices = |these: Vec<NodeId>| these.into_iter().map(NodeId::index).collect();
         let last_use_of = last.into_iter().map(indices).collect();
         Ok(Tape { graph, args, shapes, read, last_use_of })
@@ -90,7 +95,8 @@ impl Tape {
         &self.last_use_of[id.index()]
     }
 
-    /// The values that the outputs depend on; each is dropped after its last use, unless `keep` says otherwise of the node.
+    /// The values that the outputs depend on; each is dropped after its last use, unless `keep` says otherwise of the
+    /// node.
     pub fn forward<T: Number>(
         &self,
         given: &Given<'_, T>,
@@ -121,13 +127,8 @@ impl Tape {
         of: &dyn Fn(NodeId) -> Arc<Vec<T>>,
     ) -> Result<Arc<Vec<T>>, TapeError> {
         let op = self.graph.op(id);
-        let expected = self.graph.elements(id);
-        let refuse = || TapeError::Node { node: id.index(), op: op.name() };
-        if expected > MAX_ELEMENTS {
-            return Err(refuse());
-        }
         if let Op::Input(input) = op {
-            let input = *input as usize;
+            let (input, expected) = (*input as usize, self.graph.elements(id));
             let found = given.inputs.get(input).map_or(0, |x| x.len());
             return match given.inputs.get(input) {
                 Some(x) if found as u64 == expected => Ok(Arc::clone(x)),
@@ -141,8 +142,16 @@ impl Tape {
         let operands: Vec<_> = args.iter().map(|a| of(*a)).collect();
         let shapes = args.iter().map(|a| self.shape(*a));
         let views: Vec<_> = operands.iter().map(|x| x.as_slice()).zip(shapes).collect();
-        let value = value(op, &views, self.shape(id), given.coin).ok_or_else(refuse)?;
-        Ok(Arc::new(value))
+        let value = value(op, &views, self.shape(id), given.coin);
+        value.map(Arc::new).map_err(|why| self.refused(id, why))
+    }
+
+    pub(super) fn refused(&self, id: NodeId, why: NoValue) -> TapeError {
+        match why {
+            NoValue::Index => TapeError::Index { node: id.index(), op: self.graph.op(id).name() },
+            NoValue::Given => unreachable!("inputs, draws and noise are not computed"),
+            NoValue::Overflow => unreachable!("every number fits a word of floating point"),
+        }
     }
 
     /// Whether a node has a derivative by an input: comparisons and indices end it.
@@ -181,47 +190,54 @@ impl Tape {
         (from, seed): (NodeId, Vec<T>),
         input: usize,
     ) -> Vec<T> {
-        let n = self.graph.len();
         let depends = self.moves_with(input);
-        let is_it =
-            |id: &NodeId| matches!(self.graph.op(*id), Op::Input(k) if *k as usize == input);
-        let wanted = self.graph.ids().find(is_it).map(NodeId::index);
-        let mut grads: Vec<Option<Vec<T>>> = vec![None; n];
+        let is_it = |id: NodeId| matches!(self.graph.op(id), Op::Input(k) if *k as usize == input);
+        let mut grads: Vec<Option<Vec<T>>> = vec![None; self.graph.len()];
         grads[from.index()] = Some(seed);
         for id in self.graph.ids().rev().skip_while(|id| *id != from) {
             let i = id.index();
-            if Some(i) == wanted {
+            if !depends[i] || is_it(id) {
                 continue;
             }
-            let (true, Some(dy)) = (depends[i], grads[i].take()) else { continue };
+            let Some(dy) = grads[i].take() else { continue };
             let args = &self.args[i];
-            let of = |a: usize| values[a].as_ref().expect("it was kept").as_slice();
-            // A node that is an operand twice gets its derivative through one buffer for each place.
-            let mut buffers: Vec<Option<Vec<T>>> = Vec::with_capacity(args.len());
-            for (at, a) in args.iter().enumerate() {
-                let a = a.index();
-                let repeated = args[..at].iter().any(|b| b.index() == a);
-                buffers.push(depends[a].then(|| match grads[a].take() {
-                    Some(grad) if !repeated => grad,
-                    other => {
-                        grads[a] = other;
-                        vec![T::ZERO; of(a).len()]
-                    }
-                }));
-            }
-            let views: Vec<_> =
-                args.iter().map(|a| (of(a.index()), self.shapes[a.index()].as_slice())).collect();
+            let of = |a: &NodeId| values[a.index()].as_ref().expect("it was kept").as_slice();
+            let mut buffers = buffers(args, &depends, &mut grads, |a| of(&a).len());
+            let views: Vec<_> = args.iter().map(|a| (of(a), self.shape(*a))).collect();
             let slots: Slots<'_, T> = buffers.iter_mut().map(Option::as_deref_mut).collect();
             back(self.graph.op(id), &views, (&dy, &self.shapes[i]), slots);
             for (a, buffer) in args.iter().zip(buffers) {
                 let Some(buffer) = buffer else { continue };
-                match &mut grads[a.index()] {
-                    Some(grad) => grad.iter_mut().zip(buffer).for_each(|(g, b)| *g += b),
-                    none => *none = Some(buffer),
-                }
+                grads[a.index()] = Some(match grads[a.index()].take() {
+                    Some(grad) => add(grad, &buffer),
+                    None => buffer,
+                });
             }
         }
-        let size = wanted.map_or(0, |w| self.shapes[w].iter().product());
-        wanted.and_then(|w| grads[w].take()).unwrap_or_else(|| vec![T::ZERO; size])
+        let size = |id: NodeId| self.shape(id).iter().product();
+        let mut inputs = self.graph.ids().filter(|id| is_it(*id)).peekable();
+        let zeros = vec![T::ZERO; inputs.peek().map_or(0, |id| size(*id))];
+        let found = inputs.filter_map(|id| grads[id.index()].take());
+        found.reduce(|all, one| add(all, &one)).unwrap_or(zeros)
     }
+}
+
+fn add<T: Number>(mut to: Vec<T>, x: &[T]) -> Vec<T> {
+    to.iter_mut().zip(x).for_each(|(to, x)| *to += *x);
+    to
+}
+
+/// For each operand that has a derivative, what it is added to: what there is of it, which is taken away, or zeros.
+/// An operand that stands twice has one for each place.
+fn buffers<T: Number>(
+    args: &[NodeId],
+    depends: &[bool],
+    grads: &mut [Option<Vec<T>>],
+    len: impl Fn(NodeId) -> usize,
+) -> Vec<Option<Vec<T>>> {
+    let of = |a: &NodeId| {
+        let grad = grads[a.index()].take();
+        depends[a.index()].then(|| grad.unwrap_or_else(|| vec![T::ZERO; len(*a)]))
+    };
+    args.iter().map(of).collect()
 }

@@ -2,14 +2,15 @@
 
 use super::derivative::{Slots, back};
 use super::value::value;
-use super::{Given, Tape};
+use super::{Given, Tape, TapeError};
 use crate::random::{Purpose, Random};
-use slvr_compiler::graph::{Function, Graph, Op, Table, build, eval};
+use slvr_compiler::graph::{Function, Graph, Op, Table, build, eval, text};
 use slvr_compiler::source::Sources;
 use slvr_compiler::types::{self, Conv, Elem, Lots};
 use std::sync::Arc;
 
-/// What an operation is tested on: the shapes of its operands, the shape of its result, and the interval of its operands.
+/// What an operation is tested on: the shapes of its operands, the shape of its result, and the interval of its
+/// operands.
 struct Case {
     op: Op,
     args: Vec<Vec<usize>>,
@@ -51,7 +52,7 @@ fn cases(op: &Op) -> Vec<Case> {
             same(op.clone()).into_iter().map(|c| Case { within: (0.25, 2.0), ..c }).collect()
         }
         Op::Select => vec![case(op.clone(), &[&[3, 1], &[3, 4], &[1, 4]], &[3, 4])],
-        Op::Gate => vec![case(op.clone(), &[&[3, 4], &[3, 4]], &[3, 4])],
+        Op::Gate => pair(op.clone()),
         Op::Sum(_) => vec![case(op.clone(), &[&[3, 4, 2]], &[4])],
         Op::Max(_) | Op::Min(_) => vec![case(op.clone(), &[&[3, 4, 2]], &[3, 2])],
         Op::ArgMax => vec![case(op.clone(), &[&[3, 4]], &[3])],
@@ -303,4 +304,55 @@ fn predicates_have_the_values_of_the_compiler() {
             }
         }
     }
+}
+
+/// A tape of nodes that read x, of two entries, and a number.
+fn parsed(nodes: &str) -> Result<Tape, TapeError> {
+    let text = format!(
+        "graph Nodes\nparties Server[1]\ninput 0 x : public fix[2] in -8..8\n\
+         input 1 at : public int in 0..9\nsite 0 \"\" line 0\n{nodes}"
+    );
+    Tape::new(text::parse(&text).unwrap_or_else(|e| panic!("{e}")))
+}
+
+/// The derivative by x of the sum of the first output at (3, 5), with this number.
+fn by_x(nodes: &str, at: f64) -> Result<Vec<f64>, TapeError> {
+    let tape = parsed(nodes)?;
+    let inputs = [Arc::new(vec![3.0, 5.0]), Arc::new(vec![at])];
+    let values =
+        tape.forward(&Given { inputs: &inputs, coin: &no_coin, change: None }, |_| true)?;
+    let node = tape.graph().outputs[0].node;
+    let seed = vec![1.0; tape.graph().elements(node) as usize];
+    Ok(tape.backward(&values, (node, seed), 0))
+}
+
+#[test]
+fn all_nodes_of_an_input_and_all_places_of_an_operand_count_for_a_derivative() {
+    let nodes = "%0 = input 0 : public fix[2] @0
+%1 = input 0 : public fix[2] @0
+%2 = mul %0 %1 : public fix[2] @0
+%3 = mul %2 %2 : public fix[2] @0
+reveal %3 to Server as y @0";
+    assert_eq!(by_x(nodes, 0.0), Ok(vec![4.0 * 27.0, 4.0 * 125.0]));
+    let nothing = "%0 = input 0 : public fix[2] @0
+%1 = input 1 : public int @0
+reveal %1 to Server as y @0
+reveal %0 to Server as x @0";
+    assert_eq!(by_x(nothing, 0.0), Ok(vec![0.0, 0.0]));
+}
+
+#[test]
+fn what_has_no_value_is_named() {
+    let gather = "%0 = input 0 : public fix[2] @0
+%1 = input 1 : public int @0
+%2 = gather %0 %1 axis=0 batch=0 : public fix @0
+reveal %2 to Server as y @0";
+    assert_eq!(by_x(gather, 1.0), Ok(vec![0.0, 1.0]));
+    assert_eq!(by_x(gather, 2.0), Err(TapeError::Index { node: 2, op: "gather" }));
+    let large = "%0 = input 1 : public int @0
+%1 = reshape %0 : public int[1,1] @0
+%2 = broadcast %1 : public int[65536,65537] @0
+reveal %2 to Server as y @0";
+    let (op, elements) = ("broadcast", 65536 * 65537);
+    assert_eq!(parsed(large).err(), Some(TapeError::TooLarge { node: 2, op, elements }));
 }

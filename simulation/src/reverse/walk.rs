@@ -1,15 +1,9 @@
 //! Tensors walked in step, as the compiler's evaluation walks them, and what derivatives need beside it.
 
 pub(super) use slvr_compiler::graph::eval::View;
-pub(super) use slvr_compiler::graph::eval::walk::{Walk, aligned, lines, strides};
-
-/// The strides of a result from which some axes have disappeared, 0 along those.
-pub(super) fn without(shape: &[usize], axes: &[u64]) -> Vec<usize> {
-    let gone = |i: usize| axes.contains(&(i as u64));
-    let kept: Vec<usize> =
-        shape.iter().enumerate().map(|(i, &d)| if gone(i) { 1 } else { d }).collect();
-    aligned(&kept, shape)
-}
+pub(super) use slvr_compiler::graph::eval::walk::{
+    Walk, aligned, folded, folded_len, inside, lines, strides,
+};
 
 /// Calls `row(offsets, length, steps)` for every row of a box of indices.
 pub(super) fn rows<const N: usize>(
@@ -53,9 +47,8 @@ pub(super) fn sum<T: Copy + std::ops::AddAssign + std::iter::Sum>(
     axes: &[u64],
     zero: T,
 ) -> Vec<T> {
-    let to = without(shape, axes);
-    let kept = shape.iter().enumerate().filter(|(i, _)| !axes.contains(&(*i as u64)));
-    let mut out = vec![zero; kept.map(|(_, d)| d).product()];
+    let to = folded(shape, axes);
+    let mut out = vec![zero; folded_len(shape, axes)];
     rows(shape, [&strides(shape), &to], |[i, o], len, [s, t]| match (s, t) {
         (1, 1) => out[o..o + len].iter_mut().zip(&x[i..i + len]).for_each(|(o, x)| *o += *x),
         (1, 0) => out[o] += lanes(&x[i..i + len], zero),

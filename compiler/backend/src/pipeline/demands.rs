@@ -201,7 +201,7 @@ fn advice(amplifier: Option<&Op>) -> &'static str {
     use Op::*;
     let Some(op) = amplifier else { return ROUNDING };
     match op {
-        Div | Function(Elementary::Recip) => {
+        Div | Function(Elementary::Recip | Elementary::RecipSqrt) => {
             "keep the divisor away from zero: divide by `max([x, c])` for a c that honest values \
              exceed, or compare products instead of quotients"
         }

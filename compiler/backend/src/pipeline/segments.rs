@@ -7,7 +7,7 @@
 //! its own.
 
 use crate::cost;
-use slvr_circuit::proof::{self, Barrier, Lengths, MOST_ERROR_LOG2, barriers};
+use slvr_circuit::proof::{self, Barrier, Lengths, barriers};
 use slvr_circuit::{Circuit, Instr, Op};
 
 /// The circuit, against a malicious party with as few more proofs as it takes for what a party holds to fit.
@@ -54,8 +54,7 @@ fn segmented(circuit: &Circuit, budget: u64) -> Option<Circuit> {
         let values = layers.iter().position(|(_, peak)| *peak > budget);
         let proof = proofs.iter().find(|b| !fits(&circuit, b)).map(|b| b.layer as usize);
         let Some(end) = [values, proof].into_iter().flatten().min() else {
-            let weak = proof::error(&circuit) > f64::from(MOST_ERROR_LOG2).exp2();
-            return (!weak).then_some(circuit);
+            return proof::check(&circuit).is_ok().then_some(circuit);
         };
         // Behind the proof before, and where none is yet.
         let before = proofs.iter().rev().map(|b| b.layer as usize).find(|&l| l < end).unwrap_or(0);

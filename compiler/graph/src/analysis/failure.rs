@@ -57,7 +57,8 @@ impl Failure {
     pub fn with_proofs(mut self, circuit: &Circuit) -> Failure {
         if circuit.security.is_malicious() {
             let what = "a false proof of a malicious party passes".into();
-            let log2 = proof::error(circuit).log2();
+            // Without a proof nothing is noticed.
+            let log2 = proof::error(circuit).map_or(0.0, f64::log2);
             let term = Term { what, line: 0, log2, span: Span::default(), is_proof: true };
             self.terms.push(term);
             self.terms.sort_by(|a, b| b.log2.total_cmp(&a.log2));

@@ -9,7 +9,7 @@ use super::interval::size;
 use super::layout::behind;
 use super::means::{Mean, Means};
 use super::norms;
-use super::signs::{not_negative, not_negative_of};
+use super::signs::not_negative_of;
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use slvr_language::types::Elem;
 use std::cell::RefCell;
@@ -93,12 +93,12 @@ impl Magnitudes {
             Op::ToInt | Op::OneHot(_) => 1.0,
             Op::Function(Function::RecipSqrt) => {
                 let end = two(domain::QUOTIENT_TOP);
-                (ROUNDED / least_sum(g, args[0]).sqrt()).min(end)
+                (ROUNDED / self.least_sum(g, args[0]).sqrt()).min(end)
             }
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
             Op::Div => {
                 let end = two(domain::QUOTIENT_TOP).max(arg(0));
-                let own = (arg(0) / least_root(g, args[1]) * ROUNDED).min(end);
+                let own = (arg(0) / self.least_root(g, args[1]) * ROUNDED).min(end);
                 self.averaged(g, [args[0], args[1]]).map_or(own, |n| n.min(own))
             }
             Op::Saturate(top) => arg(0).min(two(*top)),
@@ -138,47 +138,49 @@ impl Magnitudes {
         let dividend = self.of(g, n.dividend) * (-(n.power as f64)).exp2();
         Some(dividend * n.terms as f64 * ROUNDED)
     }
-}
 
-/// The least value of a divisor that is the root of a sum with a constant, 0 of any other.
-fn least_root(g: &Graph, id: NodeId) -> f64 {
-    match g.op(id) {
-        op if op.is_layout() => least_root(g, g.arg(id, 0)),
-        Op::DivPow2(by) => least_root(g, g.arg(id, 0)) * (-f64::from(*by)).exp2(),
-        Op::Function(Function::Sqrt) => least_sum(g, g.arg(id, 0)).sqrt(),
-        _ => 0.0,
-    }
-}
-
-/// The least value of a sum of a constant with what is not negative, 0 of any other.
-fn least_sum(g: &Graph, id: NodeId) -> f64 {
-    match g.op(id) {
-        op if op.is_layout() => least_sum(g, g.arg(id, 0)),
-        Op::MulPow2(by) => least_sum(g, g.arg(id, 0)) * f64::from(*by).exp2(),
-        Op::Trunc(_) | Op::Shift(_) => least_sum(g, g.arg(id, 0)),
-        Op::Const(t, ..) => t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0),
-        Op::Add => {
-            let parts = g.args(id);
-            match parts.iter().all(|&a| not_negative_rescaled(g, a)) {
-                true => parts.iter().copied().map(|a| least_sum(g, a)).sum(),
-                false => 0.0,
-            }
+    /// The least value of a divisor that is the root of a sum with a constant, 0 of any other.
+    fn least_root(&self, g: &Graph, id: NodeId) -> f64 {
+        match g.op(id) {
+            op if op.is_layout() => self.least_root(g, g.arg(id, 0)),
+            Op::DivPow2(by) => self.least_root(g, g.arg(id, 0)) * (-f64::from(*by)).exp2(),
+            Op::Function(Function::Sqrt) => self.least_sum(g, g.arg(id, 0)).sqrt(),
+            _ => 0.0,
         }
-        _ => 0.0,
     }
-}
 
-/// Whether a value is not negative, however it is scaled: also a product of rows with themselves.
-fn not_negative_rescaled(g: &Graph, id: NodeId) -> bool {
-    let through = |op: &Op| {
-        op.is_layout()
-            || matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_))
-            || matches!(op, Op::Scale(c) if *c >= 0.0)
-    };
-    let id = behind(g, id, through);
-    let args = g.args(id);
-    match g.op(id) {
-        Op::MatMul { trans_b: true } if args[0] == args[1] && g.shape(args[0])[1] == 1 => true,
-        _ => not_negative(g, id),
+    /// The least value of a sum of a constant with what is not negative, and of an input that is positive; 0 of any
+    /// other.
+    pub fn least_sum(&self, g: &Graph, id: NodeId) -> f64 {
+        match g.op(id) {
+            op if op.is_layout() => self.least_sum(g, g.arg(id, 0)),
+            Op::MulPow2(by) => self.least_sum(g, g.arg(id, 0)) * f64::from(*by).exp2(),
+            Op::Trunc(_) | Op::Shift(_) => self.least_sum(g, g.arg(id, 0)),
+            Op::Const(t, ..) => t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0),
+            Op::Input(i) => self.entries.of(g, &g.inputs[*i as usize]).0.max(0.0),
+            Op::Add => {
+                let parts = g.args(id);
+                match parts.iter().all(|&a| self.not_negative_rescaled(g, a)) {
+                    true => parts.iter().copied().map(|a| self.least_sum(g, a)).sum(),
+                    false => 0.0,
+                }
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// Whether a value is not negative, however it is scaled: also a product of rows with themselves.
+    fn not_negative_rescaled(&self, g: &Graph, id: NodeId) -> bool {
+        let through = |op: &Op| {
+            op.is_layout()
+                || matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_))
+                || matches!(op, Op::Scale(c) if *c >= 0.0)
+        };
+        let id = behind(g, id, through);
+        let args = g.args(id);
+        match g.op(id) {
+            Op::MatMul { trans_b: true } if args[0] == args[1] && g.shape(args[0])[1] == 1 => true,
+            _ => not_negative_of(g, id, self.entries),
+        }
     }
 }

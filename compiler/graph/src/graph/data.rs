@@ -264,11 +264,21 @@ impl Graph {
 
     /// What a selection chooses by a comparison, if it chooses by one or by its opposite.
     pub fn selection(&self, id: NodeId) -> Option<Selection> {
+        self.selection_behind(id, |test| test)
+    }
+
+    /// The same, where the comparison and its opposites may be behind what `behind` goes through.
+    pub fn selection_behind(
+        &self,
+        id: NodeId,
+        behind: impl Fn(NodeId) -> NodeId,
+    ) -> Option<Selection> {
         let (Op::Select, &[mut test, mut then, mut other]) = (self.op(id), self.args(id)) else {
             return None;
         };
+        test = behind(test);
         while *self.op(test) == Op::Not {
-            test = self.arg(test, 0);
+            test = behind(self.arg(test, 0));
             (then, other) = (other, then);
         }
         match (self.op(test), self.args(test)) {

@@ -15,7 +15,6 @@
 
 use super::inverse::Part;
 use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond, room_for};
-use crate::analysis::positive::positive;
 use crate::graph::{AT_ONE, Function, Graph, NodeId, Op, ScaleRule, Table};
 use slvr_language::types::Elem;
 
@@ -29,6 +28,8 @@ const QUOTIENT: u32 = 28;
 const RECIP: u32 = 18;
 /// Bits that a dividend gets for the rounding of the quotient.
 const ROUNDING: u32 = 4;
+/// What is at least so many units stays positive, and keeps its size, however its parts are rounded.
+const UNITS: f64 = 64.0;
 /// Bits of a truncated factor on its way to a comparison, without its sign: a word of 32 bits has room for a carry.
 const SHORT: f64 = 28.0;
 /// Raw dividends, divisors and operands of roots are below this.
@@ -166,24 +167,28 @@ impl Scales<'_> {
         self.add(Op::DivPow2(s), &[root])
     }
 
-    /// 1 / sqrt y, with as many more fraction bits as the largest root takes off. The protocol gives a reciprocal of a
-    /// root the fraction bits of its operand. Of y 2^(2 s), which has 2 s fewer, it is 2^s times too small, which are s
-    /// fewer again: so nothing is truncated. What may be 0 has its end where it is, and is truncated.
+    /// 1 / sqrt y, with as many more fraction bits as the largest root takes off. Of y 2^(2 s), which has 2 s fewer, it is
+    /// 2^s times too small, which are s fewer again: so nothing is truncated. What may be 0 in a run, or is too near to it
+    /// for its fraction bits, is a root and a reciprocal, which saturate where they do.
     fn inverse_root(&mut self, y: NodeId) -> NodeId {
         let y = self.operand(y);
         let taken = beyond(self.sizes.of(self.g, y), 1.0).div_ceil(2);
         let wanted = (self.fine + taken.max(ROUNDING)).min(QUOTIENT);
-        let y = self.at_least(y, wanted);
-        let root = Op::Function(Function::RecipSqrt);
-        let s = self.frac(y).saturating_sub(wanted) / 3;
-        if s == 0 || !positive(self.g, &self.sizes, y) {
-            let y = self.at_most_to(y, QUOTIENT);
-            let root = self.add(root, &[y]);
-            return self.at_most_to(root, wanted);
+        let raised = self.at_least(y, wanted);
+        let least = self.sizes.least_sum(self.g, raised);
+        if least * f64::from(self.frac(raised)).exp2() < UNITS {
+            let root = self.fine_root(y);
+            return self.fine_reciprocal(root);
         }
-        let y = self.add(Op::MulPow2(2 * s), &[y]);
-        let root = self.add(root, &[y]);
-        self.add(Op::MulPow2(s), &[root])
+        let root = Op::Function(Function::RecipSqrt);
+        match self.frac(raised).saturating_sub(wanted) / 3 {
+            0 => self.add(root, &[raised]),
+            s => {
+                let y = self.add(Op::MulPow2(2 * s), &[raised]);
+                let root = self.add(root, &[y]);
+                self.add(Op::MulPow2(s), &[root])
+            }
+        }
     }
 
     /// x / y; `unit` if all that reads it cuts it at 1.

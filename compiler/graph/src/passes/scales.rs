@@ -29,7 +29,7 @@ use super::scaling::{FINE_LIMIT, FRACTION, Level, ROOM, Scales, Want, beyond, ro
 use crate::analysis::guard::Entries;
 use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
-use crate::graph::{Class, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
+use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table, Type};
 use slvr_language::types::Elem;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,13 +90,19 @@ pub(super) fn run(graph: &Graph, level: &Level) -> Graph {
                 s.raise(node, frac)
             }
             (Elem::Bit, None) => s.g.add(Op::ToInt, &[node], site),
-            // A quotient is rounded by itself.
-            _ if s.is_fine() && *s.g.op(behind(s.g, node, Op::is_layout)) == Op::Div => node,
+            // A quotient and a reciprocal of a root are rounded by themselves.
+            _ if s.is_fine() && is_quotient(s.g, node) => node,
             _ => s.at_most(node, FACTOR),
         };
         new.outputs[i].node = node;
     }
     new
+}
+
+/// Whether a value is a quotient, or the reciprocal of a root, moved or not.
+fn is_quotient(g: &Graph, id: NodeId) -> bool {
+    let id = behind(g, id, |op| op.is_layout() || matches!(op, Op::MulPow2(_)));
+    matches!(g.op(id), Op::Div | Op::Function(Function::RecipSqrt))
 }
 
 /// What holds after it, beside the verifier's rule that every number has a scale.

@@ -10,12 +10,13 @@
 //!
 //! Each view is of a receiver, or of one member of a receiving set, and of two rounds in a row where the program has
 //! states (`rounds`, `view`). The dataflow works at any size; of reveals of too many terms the elimination says that it
-//! did not look ([`LeakKind::NotTogether`]). No warning does not mean no harm: neither knows what follows over more runs,
-//! or from what somebody knows from elsewhere.
+//! did not look ([`LeakKind::NotTogether`]). No warning does not mean no harm: neither knows what follows over more
+//! runs, or from what somebody knows from elsewhere.
 //!
 //! May not live here: what a protocol leaks (nothing but what it opens; see
 //! `slvr_runtime::protocol`), numbers of the run.
 
+mod beside;
 mod combinations;
 mod findings;
 mod flow;
@@ -28,10 +29,10 @@ mod together;
 mod view;
 mod warn;
 
+pub(super) use beside::Beside;
 pub use findings::{LeakKind, LeakReport, LeakWarning, Learned, Level, What};
 pub use learned::leaks_of_circuit;
 
-use crate::analysis::layout::digits;
 use crate::graph::{Graph, NodeId, Op as GraphOp};
 use crate::noise::Noise;
 use crate::syntax::ast::Span;
@@ -66,26 +67,6 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
     }
     report.warnings = warnings(&views, &|name| lines.of(name).1);
     report
-}
-
-/// Whose entries stand side by side along the first axis of values that has several.
-pub(super) struct Beside(Vec<flow::Flow>);
-
-impl Beside {
-    pub fn of(graph: &Graph) -> Beside {
-        Beside(flow::flows(graph, &BTreeSet::new()))
-    }
-
-    /// The set, and the member of it for each entry of a node, if there is one for every entry.
-    pub fn members(&self, graph: &Graph, node: NodeId) -> Option<(u32, Vec<u64>)> {
-        let (flow, shape) = (&self.0[node.index()], graph.shape(node));
-        let axis = shape.iter().position(|n| *n > 1)?;
-        let of = |at: u64| flow.member_along(axis, &digits(shape, at));
-        let found: Vec<(u32, u64)> = (0..graph.elements(node)).map(of).collect::<Option<_>>()?;
-        let (set, _) = *found.first()?;
-        let same = found.iter().all(|(s, _)| *s == set);
-        same.then(|| (set, found.into_iter().map(|(_, member)| member).collect()))
-    }
 }
 
 /// The noises that a value is made of.

@@ -1,7 +1,7 @@
 //! What is said against a reveal, or against several: the sentences, with what helps.
 
 use super::findings::LeakKind;
-use super::flow::Mask;
+use super::flow::{Factor, Mask};
 
 /// The kind, why it is one, and what helps.
 pub(super) type Said = (LeakKind, String, &'static str);
@@ -95,7 +95,7 @@ pub(super) fn divided() -> Said {
 }
 
 pub(super) fn hidden_by_a_factor(m: &Mask, of: &str) -> Said {
-    let factor = if m.bit { "a secret bit" } else { "a secret number" };
+    let factor = if m.factor.selects() { "a secret bit" } else { "a secret number" };
     (
         LeakKind::PerClient,
         format!(
@@ -144,9 +144,9 @@ pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
         }
         _ => "nothing keeps the number of such bits at two or more".into(),
     };
-    let none = match m.zero {
-        true => "if none does, it is zeros",
-        false => "if none does, it is what is public",
+    let none = match m.factor {
+        Factor::Bit => "if none does, it is zeros",
+        Factor::Choice | Factor::Weight => "if none does, it is what is public",
     };
     (
         LeakKind::MaskedSum,

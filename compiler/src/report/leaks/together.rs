@@ -2,7 +2,7 @@
 
 use super::combinations::{Finding, Question, findings};
 use super::findings::{LeakWarning, Level};
-use super::flow::{Dependence, Flow};
+use super::flow::{Dependence, Flow, Scope};
 use super::texts::{self, Said};
 use super::view::View;
 use super::warn::is_bits;
@@ -111,7 +111,8 @@ impl Reveals<'_> {
         let shape = |o: usize| self.view.graph.shape(self.view.output(o));
         let kept = |f: &Flow| match &f.form {
             Dependence::Masked(m) => {
-                m.bit && m.each && m.ones.most.saturating_add(1) >= f.clients()
+                let each = m.factor.selects() && m.scope == Scope::Each;
+                each && m.ones.most.saturating_add(1) >= f.clients()
             }
             Dependence::Free | Dependence::Linear | Dependence::Other(_) => false,
         };

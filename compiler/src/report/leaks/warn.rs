@@ -1,7 +1,7 @@
 //! From flows to words: what a reveal is, and what is to be said against it.
 
 use super::findings::LeakWarning;
-use super::flow::{Dependence, Flow, Mask, Ranks};
+use super::flow::{Dependence, Flow, Mask, Ranks, Scope};
 use super::texts::{self, Said};
 use super::view::View;
 use crate::analysis::layout::behind;
@@ -21,7 +21,7 @@ pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
         Dependence::Linear => format!("each entry is a linear function of {of} of {clients}"),
         Dependence::Masked(m) => {
             let ones = match m.ones {
-                _ if !m.bit => ", weighted by secrets".into(),
+                _ if !m.factor.selects() => ", weighted by secrets".into(),
                 o if o.least == o.most => format!(", exactly {} of which count", o.most),
                 o if o.least >= 2 => format!(", of which none or at least {} count", o.least),
                 o if o.most < members => format!(", at most {} of which count", o.most),
@@ -125,12 +125,14 @@ fn selects(view: &View, node: NodeId) -> bool {
 
 /// Of a sum over clients behind secret factors; `indirect` where the value is only computed from such a sum.
 fn masked(n: u64, m: &Mask, of: &str, indirect: bool) -> Option<Said> {
-    match m.ones {
-        _ if n <= 1 => Some(texts::hidden_by_a_factor(m, of)),
-        _ if !m.each => m.alone.then(|| texts::decided_by_one(of)),
-        o if o.most <= 1 => Some(texts::exactly_one(n, m, of)),
-        o if o.least >= 2 && m.bit => None,
-        _ if m.bit => Some(texts::few_may_pass(n, m, indirect)),
-        _ => Some(texts::weights(n, m, indirect)),
+    if n <= 1 {
+        return Some(texts::hidden_by_a_factor(m, of));
+    }
+    match m.scope {
+        Scope::All => None,
+        Scope::AllByOne => Some(texts::decided_by_one(of)),
+        Scope::Each if m.ones.most <= 1 => Some(texts::exactly_one(n, m, of)),
+        Scope::Each if !m.factor.selects() => Some(texts::weights(n, m, indirect)),
+        Scope::Each => (m.ones.least < 2).then(|| texts::few_may_pass(n, m, indirect)),
     }
 }

@@ -4,7 +4,7 @@ use super::context::Context;
 use super::deviation::{Deviation, Noise, Running};
 use super::linear::{aligned, pair};
 use super::point::shared;
-use crate::graph::eval::EvalError;
+use crate::graph::eval::{EvalError, first_largest};
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::Elem;
 use std::sync::Arc;
@@ -95,10 +95,6 @@ fn rows<'x>(
     let n = last(g, id);
     let bounds = move |r| (r * n..(r + 1) * n).map(|i| x.bound(i)).collect();
     x.value.chunks(n).enumerate().map(move |(r, v)| (v, bounds(r)))
-}
-
-fn first_largest(v: &[f64]) -> usize {
-    (1..v.len()).fold(0, |best, i| if v[i] > v[best] { i } else { best })
 }
 
 /// Whether entry i is larger than entry j for certain, or as large and before it.

@@ -98,7 +98,7 @@ pub enum EvalError {
         /// `of Client 3`, or `(public)`.
         of: String,
         entry: usize,
-        why: &'static str,
+        why: String,
     },
     /// The coins give something else: not so many rows of distinct numbers.
     #[error("%{node}: the coins do not give the numbers that are asked for")]
@@ -106,10 +106,13 @@ pub enum EvalError {
     /// A run-time index is beyond its axis.
     #[error("%{node}: an index is beyond its axis")]
     Index { node: usize },
-    /// The value of a function does not fit a word.
-    #[error("%{node} = {op}: a value does not fit 64 bits")]
-    Overflow { node: usize, op: &'static str },
+    /// A number does not fit a word.
+    #[error("%{node} = {op}: a value does not fit {bits} bits")]
+    Overflow { node: usize, op: &'static str, bits: u32 },
     /// A value has more entries than any machine could hold.
     #[error("%{node}: a tensor of {elements} entries is too large to evaluate")]
     TooLarge { node: usize, elements: u64 },
+    /// Ranks are told by comparisons of all pairs where all values are kept: of so many entries they are not made.
+    #[error("%{node}: all pairs of {entries} entries are too many to evaluate")]
+    Pairs { node: usize, entries: u64 },
 }

@@ -63,7 +63,9 @@ fn one<W: Word>(
         let found = data.len();
         return Err(EvalError::Length { name: name(), of: of(), expected, found });
     }
-    let refuse = |entry, why| EvalError::Entry { name: name(), of: of(), entry, why };
+    let refuse =
+        |entry, why: &str| EvalError::Entry { name: name(), of: of(), entry, why: why.to_string() };
+    let beyond = |entry| refuse(entry, &format!("beyond {} bits", W::BITS));
     let frac = graph.input_frac(input);
     out.reserve(data.len() * input.one_hot.unwrap_or(1) as usize);
     for (entry, &x) in data.iter().enumerate() {
@@ -74,7 +76,7 @@ fn one<W: Word>(
             _ => {}
         }
         match input.one_hot {
-            None => out.push(W::encode(x, frac).ok_or_else(|| refuse(entry, "beyond 64 bits"))?),
+            None => out.push(W::encode(x, frac).ok_or_else(|| beyond(entry))?),
             Some(classes) if x < 0.0 || x >= classes as f64 => {
                 return Err(refuse(entry, "not one of the classes"));
             }

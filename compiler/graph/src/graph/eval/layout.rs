@@ -6,8 +6,17 @@ use super::walk::{Walk, aligned, strides};
 use super::word::Word;
 use crate::graph::Op;
 
-/// A run of entries: its place in the result, its place in the operand, its length, and the step in the operand.
-pub type Run = (usize, usize, usize, usize);
+/// Entries that follow one another in the result, and a step apart in the operand.
+#[derive(Clone, Copy, Debug)]
+pub struct Run {
+    /// Its place in the result.
+    pub to: usize,
+    /// Its place in the operand.
+    pub from: usize,
+    pub len: usize,
+    /// From an entry to the next in the operand.
+    pub step: usize,
+}
 
 /// Calls `run` for where the entries of a transposition, slice, broadcast or gathering come from, in the order of the
 /// result. `None` for other operations, and where an index is beyond its axis.
@@ -33,7 +42,8 @@ pub fn moved<W: Word>(
         Op::Broadcast(_) => boxed(0, to, &aligned(shape, to), run),
         Op::Gather { axis, batch } => {
             let (index, index_shape) = args[1];
-            let index: Vec<usize> = index.iter().map(|&x| position(x)).collect::<Option<_>>()?;
+            let index: Vec<usize> =
+                index.iter().map(|x| position(x.decode(0))).collect::<Option<_>>()?;
             let (axis, batch) = (*axis as usize, *batch as usize);
             let n = shape[axis];
             if index.iter().any(|&i| i >= n) {
@@ -46,7 +56,12 @@ pub fn moved<W: Word>(
             let mut at = 0;
             for (b, p) in (0..batches).flat_map(|b| (0..middle).map(move |p| (b, p))) {
                 for &i in &index[b * k..(b + 1) * k] {
-                    run((at, ((b * middle + p) * n + i) * inner, inner, 1));
+                    run(Run {
+                        to: at,
+                        from: ((b * middle + p) * n + i) * inner,
+                        len: inner,
+                        step: 1,
+                    });
                     at += inner;
                 }
             }
@@ -62,14 +77,14 @@ fn boxed(start: usize, dims: &[usize], own: &[usize], mut run: impl FnMut(Run)) 
     let mut at = 0;
     walk.rows(|[from]| {
         if walk.len > 0 {
-            run((at, start + from, walk.len, walk.step[0]));
+            run(Run { to: at, from: start + from, len: walk.len, step: walk.step[0] });
             at += walk.len;
         }
     });
 }
 
 /// Adds a run of the operand to the result.
-pub(super) fn collect<T: Copy>(x: &[T], out: &mut Vec<T>, (_, from, len, step): Run) {
+pub(super) fn collect<T: Copy>(x: &[T], out: &mut Vec<T>, Run { from, len, step, .. }: Run) {
     match (len, step) {
         (1, _) => out.push(x[from]),
         (_, 1) => out.extend_from_slice(&x[from..from + len]),

@@ -1,5 +1,5 @@
 //! Evaluation of a graph in the clear: in floating point ([`real`]), and exactly as a circuit
-//! computes, in Z_2^64 ([`exact`]).
+//! computes, in Z_2^64 ([`exact`]) or Z_2^128 ([`exact_wide`]).
 //!
 //! One walk (`run`) over one set of kernels ([`operation()`]), generic over the kinds of words ([`Word`]):
 //!
@@ -20,16 +20,24 @@
 //! place, and results of functions differ by at most what `slvr_backend::lower` states. So a comparison whose sides
 //! are that close may come out otherwise in a run.
 //!
-//! Nodes that no output depends on are evaluated only if all values are to be kept, or if they are drawn. A product that
-//! only a sum reads is never stored: `sum(mul(a, b))` over axes of a weight vector would be the
-//! largest value of the whole evaluation.
+//! Nodes that no output depends on are evaluated only if all values are to be kept, or if they are drawn. Where not all
+//! are kept, a product that only a sum reads is never stored: `sum(mul(a, b))` over axes of a weight vector would be
+//! the largest value of the whole evaluation. Nor are pairs compared for ranks of many entries, which are sorted.
 //!
 //! A walk elsewhere, as that of training and of the lab, which goes backwards as well, takes the value of each
 //! operation from [`operation()`], too, with words of its own choice: `f32` is one.
 //!
-//! Lives here: the interface ([`Inputs`], [`Evaluated`], [`EvalError`]), and in files of their own
-//! `data`, `word`, `walk` (strides), `layout`, `reduce`, `product`, `operation`, `input`, `run`. May not:
-//! reading files, shares, protocols.
+//! | file | holds |
+//! |---|---|
+//! | `data` | what is read and what is given: [`Inputs`], [`Evaluated`], [`EvalError`] |
+//! | `word` | the kinds of words |
+//! | [`walk`] | tensors walked in step |
+//! | `layout`, `reduce`, `product` | kernels: entries in other places; sums, extrema and orders; products |
+//! | `operation` | the value of one operation |
+//! | `input` | the value of an input |
+//! | `run` | the walk over a graph |
+//!
+//! May not live here: reading files, shares, protocols.
 
 mod data;
 mod input;
@@ -47,7 +55,9 @@ mod word;
 
 pub use data::{Coin, EvalError, Evaluated, Inputs, Tensors};
 pub use layout::{Run, moved};
-pub use operation::{NoValue, Scales, View, operation};
+pub use operation::{MAX_ELEMENTS, NoValue, Scales, View, operation};
+pub use product::conv_axes;
+pub use reduce::first_largest;
 pub use word::Word;
 
 use super::{Graph, NodeId};
@@ -98,5 +108,5 @@ pub(crate) fn node(
     inputs: &Inputs,
     coin: Coin<'_>,
 ) -> Result<Arc<Vec<f64>>, EvalError> {
-    run::Source { graph, inputs, coin }.node(id, graph.args(id), given)
+    run::Source { graph, inputs, coin }.node(id, &run::Reads::Operands, given)
 }

@@ -5,8 +5,8 @@ use super::word::Word;
 use super::{layout, product, reduce};
 use crate::graph::{Op, domain};
 
-/// Entries of one value that no machine holds.
-pub(super) const MAX_ELEMENTS: u64 = 1 << 34;
+/// More entries of one value are not computed: of words of eight bytes these take 32 GiB.
+pub const MAX_ELEMENTS: u64 = 1 << 32;
 
 /// A tensor: its entries and its shape.
 pub type View<'a, W> = (&'a [W], &'a [usize]);
@@ -139,9 +139,8 @@ fn encode<W: Word>(x: f64, frac: u32) -> Result<W, NoValue> {
     W::encode(x, frac).ok_or(NoValue::Overflow)
 }
 
-/// A word of scale 0 as a position.
-pub(super) fn position<W: Word>(word: W) -> Option<usize> {
-    let x = word.decode(0);
+/// A number as a position.
+pub(super) fn position(x: f64) -> Option<usize> {
     (x >= 0.0 && x.fract() == 0.0 && x < MAX_ELEMENTS as f64).then_some(x as usize)
 }
 
@@ -152,8 +151,7 @@ fn places<W: Word>(index: &[W], shape: &[usize], frac: u32, n: u64) -> Result<Ve
     for row in index.chunks(k.max(1)) {
         let mut places = vec![k; n as usize];
         for (place, &number) in row.iter().enumerate() {
-            let at = position(W::encode(number.decode(frac), 0).unwrap_or(number));
-            if let Some(at) = at.and_then(|at| places.get_mut(at)) {
+            if let Some(at) = position(number.decode(frac)).and_then(|at| places.get_mut(at)) {
                 *at = place;
             }
         }

@@ -1,6 +1,7 @@
 //! Matrix products, convolution and pooling. Threads share out results; no sum is split among
 //! them, so the order of additions, which decides the last bits of an `f64`, is fixed.
 
+use super::walk::inside;
 use super::word::Word;
 use crate::graph::Conv;
 use rayon::prelude::*;
@@ -54,6 +55,11 @@ pub(super) fn matmul<W: Word>(
     out
 }
 
+/// The axes of an operand or of the result of a convolution.
+pub fn conv_axes(shape: &[usize]) -> [usize; 5] {
+    shape.try_into().expect("a convolution is of five axes, which `verify` has looked at")
+}
+
 /// x `[G, N, C, H, W]`, w `[G, O, C / groups, h, w]` -> `out_shape` `[G, N, O, H', W']`; a G of 1 is repeated.
 pub(super) fn conv2d<W: Word>(
     (x, x_shape): (&[W], &[usize]),
@@ -63,9 +69,9 @@ pub(super) fn conv2d<W: Word>(
 ) -> Vec<W> {
     let [stride, pad, dilation, groups] =
         [conv.stride, conv.pad, conv.dilation, conv.groups].map(|n| n as usize);
-    let &[_, images, outs, out_h, out_w] = out_shape else { return Vec::new() };
-    let &[xg, _, channels, height, width] = x_shape else { return Vec::new() };
-    let &[wg, _, depth, kh, kw] = w_shape else { return Vec::new() };
+    let [_, images, outs, out_h, out_w] = conv_axes(out_shape);
+    let [xg, _, channels, height, width] = conv_axes(x_shape);
+    let [wg, _, depth, kh, kw] = conv_axes(w_shape);
     let mut out = vec![W::ZERO; out_shape.iter().product()];
     if out.is_empty() {
         return out;
@@ -81,10 +87,10 @@ pub(super) fn conv2d<W: Word>(
             let w = &w[(kernel * depth + c) * kh * kw..][..kh * kw];
             for (ky, w) in w.chunks_exact(kw.max(1)).enumerate() {
                 let ky = ky * dilation;
-                let rows = inside(ky, stride, pad, height, out_h);
+                let rows = inside(ky, [stride, pad], height, out_h);
                 for (kx, &w) in w.iter().enumerate() {
                     let kx = kx * dilation;
-                    let cols = inside(kx, stride, pad, width, out_w);
+                    let cols = inside(kx, [stride, pad], width, out_w);
                     if cols.is_empty() {
                         continue;
                     }
@@ -104,13 +110,6 @@ pub(super) fn conv2d<W: Word>(
         }
     });
     out
-}
-
-/// Outputs whose input i * stride + k - pad is inside 0 .. size.
-fn inside(k: usize, stride: usize, pad: usize, size: usize, outs: usize) -> std::ops::Range<usize> {
-    let start = pad.saturating_sub(k).div_ceil(stride);
-    let end = (size + pad).saturating_sub(k).div_ceil(stride).min(outs);
-    start.min(end)..end
 }
 
 /// Largest of each k x k window of planes of h x w, `stride` apart.

@@ -1,23 +1,14 @@
 //! Sums, extrema and order statistics.
 
-use super::walk::{Walk, aligned, lines, strides};
+use super::walk::{Walk, aligned, folded, folded_len, lines, strides};
 use super::word::Word;
 use rayon::prelude::*;
 use std::cmp::Ordering;
 
-/// Strides into the result of a sum: 0 along the axes that disappear.
-fn kept(shape: &[usize], axes: &[u64]) -> (Vec<usize>, usize) {
-    let gone = |i: usize| axes.contains(&(i as u64));
-    let dims: Vec<usize> =
-        shape.iter().enumerate().map(|(i, &d)| if gone(i) { 1 } else { d }).collect();
-    // An axis of size 1 that stays is walked once, so its stride does not matter.
-    (aligned(&dims, shape), dims.iter().product())
-}
-
 pub(super) fn sum<W: Word>(x: &[W], shape: &[usize], axes: &[u64]) -> Vec<W> {
-    let (to, size) = kept(shape, axes);
+    let to = folded(shape, axes);
     let walk = Walk::new(shape, [&strides(shape), &to]);
-    let mut out = vec![W::ZERO; size];
+    let mut out = vec![W::ZERO; folded_len(shape, axes)];
     let [s, t] = walk.step;
     walk.rows(|[i, o]| match t {
         _ if walk.len == 0 => {}
@@ -34,9 +25,9 @@ pub(super) fn sum_of_products<W: Word>(
     shape: &[usize],
     axes: &[u64],
 ) -> Vec<W> {
-    let (to, size) = kept(shape, axes);
+    let to = folded(shape, axes);
     let walk = Walk::new(shape, [&aligned(a_shape, shape), &aligned(b_shape, shape), &to]);
-    let mut out = vec![W::ZERO; size];
+    let mut out = vec![W::ZERO; folded_len(shape, axes)];
     let [r, s, t] = walk.step;
     walk.rows(|[i, j, o]| match [r, s, t] {
         _ if walk.len == 0 => {}
@@ -67,7 +58,7 @@ pub(super) fn fold<W: Word>(
 }
 
 /// Index of the first largest entry of a row that is not empty.
-fn first_largest<W: Word>(row: &[W]) -> usize {
+pub fn first_largest<W: Word>(row: &[W]) -> usize {
     (1..row.len()).fold(0, |best, k| if row[best].less(row[k]) { k } else { best })
 }
 

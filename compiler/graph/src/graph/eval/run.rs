@@ -21,7 +21,7 @@ pub(super) fn run<W: Word>(
     let plan = Plan::new(graph, keep);
     let values = vec![None; graph.len()];
     let source = Source { graph, inputs, coin };
-    let mut run: Run<W> = Run { source, plan, values };
+    let mut run: Evaluation<W> = Evaluation { source, plan, values };
     for id in graph.ids() {
         if !run.plan.evaluated[id.index()] {
             continue;
@@ -50,68 +50,77 @@ pub(super) fn run<W: Word>(
     Ok(Evaluated { values: run.values, outputs, states })
 }
 
-/// Which nodes are evaluated, and when their values die.
+/// What the evaluation of a node reads.
+pub(super) enum Reads {
+    /// Its operands.
+    Operands,
+    /// The factors of this product, which only the node reads, a sum: so the product is never stored.
+    Factors(NodeId),
+    /// What these ranks are of: it is sorted, and the pairs of its entries are not compared.
+    Ranks(Ranks),
+}
+
+impl Reads {
+    /// The nodes whose values are read.
+    fn nodes<'a>(&'a self, graph: &'a Graph, id: NodeId) -> &'a [NodeId] {
+        match self {
+            Reads::Operands => graph.args(id),
+            Reads::Factors(product) => graph.args(*product),
+            Reads::Ranks(ranks) => std::slice::from_ref(&ranks.of),
+        }
+    }
+}
+
+/// Which nodes are evaluated, what they read, and when values die.
 struct Plan {
     evaluated: Vec<bool>,
-    /// Products that only a sum reads: the sum reads their operands instead.
-    fused: Vec<bool>,
-    /// Of nodes that hold ranks, what of: these are sorted for, and their pairs are not compared.
-    ranks: Vec<Option<NodeId>>,
+    reads: Vec<Reads>,
     /// By node, the values that it is the last to read.
     last_use_of: Vec<Vec<NodeId>>,
 }
 
 impl Plan {
     fn new(graph: &Graph, keep: bool) -> Plan {
-        let n = graph.len();
-        let mut plan = Plan {
-            evaluated: vec![keep; n],
-            fused: vec![false; n],
-            ranks: vec![None; n],
-            last_use_of: vec![Vec::new(); n],
-        };
         if keep {
-            return plan;
+            let reads = graph.ids().map(|_| Reads::Operands).collect();
+            let (n, last_use_of) = (graph.len(), vec![Vec::new(); graph.len()]);
+            return Plan { evaluated: vec![true; n], reads, last_use_of };
         }
-        for id in graph.ids() {
-            plan.ranks[id.index()] = Ranks::of(graph, id).map(|ranks| ranks.of);
-            let is_summed = |user: NodeId| matches!(graph.op(user), Op::Sum(_));
-            plan.fused[id.index()] =
-                *graph.op(id) == Op::Mul && graph.only_user(id).is_some_and(is_summed);
-        }
+        let reads: Vec<Reads> = graph.ids().map(|id| Plan::reads(graph, id)).collect();
         // Coins are drawn for samples that nothing reads, too.
         let is_draw = |id| matches!(graph.op(id), Op::Draw(_));
-        (plan.evaluated, plan.last_use_of) = graph.last_uses(is_draw, |id| plan.reads(graph, id));
-        plan
+        let nodes = |id: NodeId| reads[id.index()].nodes(graph, id).to_vec();
+        let (evaluated, last_use_of) = graph.last_uses(is_draw, nodes);
+        Plan { evaluated, reads, last_use_of }
     }
 
-    /// The nodes whose values the evaluation of a node reads.
-    fn reads(&self, graph: &Graph, id: NodeId) -> Vec<NodeId> {
-        if let Some(of) = self.ranks[id.index()] {
-            return vec![of];
-        }
-        match graph.args(id)[..] {
-            [one] if self.fused[one.index()] => graph.args(one).to_vec(),
-            _ => graph.args(id).to_vec(),
+    /// What a node reads where no value but those of outputs is kept.
+    fn reads(graph: &Graph, id: NodeId) -> Reads {
+        let is_product = |of: &NodeId| *graph.op(*of) == Op::Mul && graph.only_user(*of).is_some();
+        match (graph.op(id), graph.args(id)) {
+            (Op::Sum(_), [of]) if is_product(of) => Reads::Factors(*of),
+            _ => Ranks::of(graph, id).map_or(Reads::Operands, Reads::Ranks),
         }
     }
 }
 
-struct Run<'a, W> {
+/// Values of nodes, as far as they have come.
+struct Evaluation<'a, W> {
     source: Source<'a>,
     plan: Plan,
     values: Vec<Option<Arc<Vec<W>>>>,
 }
 
-impl<W: Word> Run<'_, W> {
+impl<W: Word> Evaluation<'_, W> {
     fn get(&self, id: NodeId) -> &Arc<Vec<W>> {
         self.values[id.index()].as_ref().expect("a value lives until its last use")
     }
 
     fn node(&self, id: NodeId) -> Result<Arc<Vec<W>>, EvalError> {
-        let args = self.plan.reads(self.source.graph, id);
-        let given: Vec<&Arc<Vec<W>>> = args.iter().map(|&a| self.get(a)).collect();
-        self.source.node(id, &args, &given)
+        let reads = &self.plan.reads[id.index()];
+        let nodes = reads.nodes(self.source.graph, id);
+        let given: Vec<&Arc<Vec<W>>> = nodes.iter().map(|&a| self.get(a)).collect();
+        self.source.node(id, reads, &given)
     }
 }
 
@@ -127,82 +136,87 @@ impl Source<'_> {
         self.graph.shape(id).iter().map(|&d| d as usize).collect()
     }
 
-    /// The value of a node, given those of the nodes that are read for it: of its operands, of a sum of a product
-    /// the product's, or of ranks what they are of.
+    /// The value of a node, given those that are read for it.
     pub(super) fn node<W: Word>(
         &self,
         id: NodeId,
-        args: &[NodeId],
+        reads: &Reads,
         given: &[&Arc<Vec<W>>],
     ) -> Result<Arc<Vec<W>>, EvalError> {
-        let elements = self.graph.elements(id);
+        let (node, elements) = (id.index(), self.graph.elements(id));
         if elements > MAX_ELEMENTS {
-            return Err(EvalError::TooLarge { node: id.index(), elements });
+            return Err(EvalError::TooLarge { node, elements });
         }
-        if args.len() != self.graph.args(id).len() {
-            return Ok(Arc::new(self.shortcut(id, args, given)?));
+        match reads {
+            Reads::Factors(product) => {
+                return Ok(Arc::new(self.sum_of_products(*product, id, given)));
+            }
+            Reads::Ranks(ranks) => return Ok(Arc::new(self.ranks(id, ranks, given[0])?)),
+            Reads::Operands => {}
         }
-        let op = self.graph.op(id);
-        match op {
+        Ok(Arc::new(match self.graph.op(id) {
             // The same elements in the same order.
             Op::Reshape(_) | Op::ToInt => return Ok(Arc::clone(given[0])),
             Op::Pairs { n, .. } if *n > PAIRED => {
-                return Err(EvalError::TooLarge { node: id.index(), elements });
+                return Err(EvalError::Pairs { node, entries: *n });
             }
-            _ => {}
-        }
+            Op::Input(i) => input::load(self.graph, &self.graph.inputs[*i as usize], self.inputs)?,
+            Op::Draw(lots) => self.drawn(id, lots)?,
+            Op::Noise { noise, number, .. } => {
+                let word = |i: usize| self.inputs.noise.word(*number, i);
+                let values = noise.values(elements as usize, &word);
+                let frac = if self.graph.frac.is_some() { noise.frac } else { 0 };
+                values.into_iter().map(|x| self.encode(id, x, frac)).collect::<Result<_, _>>()?
+            }
+            op => self.computed(id, op, given)?,
+        }))
+    }
+
+    /// The value of an operation, of those of its operands.
+    fn computed<W: Word>(
+        &self,
+        id: NodeId,
+        op: &Op,
+        given: &[&Arc<Vec<W>>],
+    ) -> Result<Vec<W>, EvalError> {
+        let args = self.graph.args(id);
         let shapes: Vec<Vec<usize>> = args.iter().map(|&a| self.shape(a)).collect();
         let fracs: Vec<u32> = args.iter().map(|&a| self.graph.frac_of(a)).collect();
         let views: Vec<View<'_, W>> =
             given.iter().zip(&shapes).map(|(x, shape)| (x.as_slice(), shape.as_slice())).collect();
         let scales = Scales { args: &fracs, result: self.graph.frac_of(id) };
-        match operation(op, &views, &self.shape(id), scales) {
-            Ok(value) => Ok(Arc::new(value)),
-            Err(NoValue::Given) => Ok(Arc::new(self.leaf(id)?)),
-            Err(NoValue::Index) => Err(EvalError::Index { node: id.index() }),
-            Err(NoValue::Overflow) => Err(EvalError::Overflow { node: id.index(), op: op.name() }),
-        }
+        operation(op, &views, &self.shape(id), scales).map_err(|why| match why {
+            NoValue::Given => unreachable!("inputs, draws and noise are not computed"),
+            NoValue::Index => EvalError::Index { node: id.index() },
+            NoValue::Overflow => self.overflow::<W>(id),
+        })
     }
 
-    /// The value of a node that is given.
-    fn leaf<W: Word>(&self, id: NodeId) -> Result<Vec<W>, EvalError> {
-        let elements = self.graph.elements(id);
-        match self.graph.op(id) {
-            Op::Input(i) => input::load(self.graph, &self.graph.inputs[*i as usize], self.inputs),
-            Op::Draw(lots) => self.drawn(id, lots),
-            Op::Noise { noise, number, .. } => {
-                let word = |i: usize| self.inputs.noise.word(*number, i);
-                let values = noise.values(elements as usize, &word);
-                let frac = if self.graph.frac.is_some() { noise.frac } else { 0 };
-                values.into_iter().map(|x| self.encode(id, x, frac)).collect()
-            }
-            _ => Err(EvalError::TooLarge { node: id.index(), elements }),
-        }
-    }
-
-    /// The value of a node for which the plan reads others than its operands: a sum of products from their factors, or
-    /// ranks from what they are of ([`Plan::reads`]).
-    fn shortcut<W: Word>(
+    /// The sum that a node is, of the factors of a product.
+    fn sum_of_products<W: Word>(
         &self,
-        id: NodeId,
-        read: &[NodeId],
+        product: NodeId,
+        sum: NodeId,
         given: &[&Arc<Vec<W>>],
-    ) -> Result<Vec<W>, EvalError> {
-        if let Op::Sum(axes) = self.graph.op(id) {
-            let product = self.shape(self.graph.arg(id, 0));
-            let (x, y) = (self.shape(read[0]), self.shape(read[1]));
-            let (x, y) = ((given[0].as_slice(), x.as_slice()), (given[1].as_slice(), y.as_slice()));
-            return Ok(reduce::sum_of_products(x, y, &product, axes));
-        }
-        let largest = Ranks::of(self.graph, id).is_some_and(|r| r.first == First::Largest);
-        let length = self.shape(read[0]).last().copied().unwrap_or(1);
-        let ranks = reduce::ranks(given[0], length, largest);
+    ) -> Vec<W> {
+        let Op::Sum(axes) = self.graph.op(sum) else { unreachable!("only sums read factors") };
+        let [x, y] = [0, 1].map(|i| self.shape(self.graph.arg(product, i)));
+        let [x, y] = [(given[0].as_slice(), &x[..]), (given[1].as_slice(), &y[..])];
+        reduce::sum_of_products(x, y, &self.shape(product), axes)
+    }
+
+    fn ranks<W: Word>(&self, id: NodeId, ranks: &Ranks, of: &[W]) -> Result<Vec<W>, EvalError> {
+        let length = self.shape(ranks.of).last().copied().unwrap_or(1);
+        let ranks = reduce::ranks(of, length, ranks.first == First::Largest);
         ranks.into_iter().map(|r| self.encode(id, r as f64, 0)).collect()
     }
 
+    fn overflow<W: Word>(&self, id: NodeId) -> EvalError {
+        EvalError::Overflow { node: id.index(), op: self.graph.op(id).name(), bits: W::BITS }
+    }
+
     fn encode<W: Word>(&self, id: NodeId, x: f64, frac: u32) -> Result<W, EvalError> {
-        let op = self.graph.op(id).name();
-        W::encode(x, frac).ok_or(EvalError::Overflow { node: id.index(), op })
+        W::encode(x, frac).ok_or_else(|| self.overflow::<W>(id))
     }
 
     fn drawn<W: Word>(&self, id: NodeId, lots: &Lots) -> Result<Vec<W>, EvalError> {

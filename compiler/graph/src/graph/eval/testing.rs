@@ -13,7 +13,7 @@ use slvr_language::types::{Elem, Lots, PairTable};
 pub(crate) enum Kind {
     /// Before scales are known, all operations there are then.
     Real,
-    /// With scales, all operations.
+    /// With scales, all operations that programs are made of: cuts and noise, which passes and statements add, are not.
     Scaled,
     /// With scales, only operations without rounding, on numbers so small that nothing wraps and
     /// `f64` is exact.

@@ -1,5 +1,6 @@
 use super::testing::{FRAC, Kind, random_graph, random_inputs, successors};
 use super::*;
+use crate::graph::ranks::{self, PAIRED};
 use crate::graph::{Conv, Function, NodeId, Op, Table, text};
 use proptest::prelude::*;
 use slvr_language::types::Elem;
@@ -390,6 +391,10 @@ reveal %1 to Server as b @0",
     assert_eq!(run(&label(0.5)), "entry 0 of input label of Client 1 is not an integer");
     assert_eq!(run(&x(vec![0.0, f64::NAN])), "entry 1 of input x (public) is not a number");
     assert_eq!(run(&x(vec![0.0, 1e300])), "entry 1 of input x (public) is beyond 64 bits");
+    let mut large = given();
+    large.public.insert("x".into(), vec![0.0, 1e300]);
+    let wide = exact_wide(&graph, &large, &no_coins, false).expect_err("a wrong input");
+    assert_eq!(wide.to_string(), "entry 1 of input x (public) is beyond 128 bits");
     assert_eq!(run(&x(vec![0.0])), "input x (public) has 1 entries, 2 are declared");
     assert_eq!(run(&|i| i.public.clear()), "input x (public) is missing");
     assert_eq!(run(&|i| i.sets[0][0].clear()), "input label of Client 0 is missing");
@@ -397,12 +402,36 @@ reveal %1 to Server as b @0",
     assert_eq!(run(&|i| i.sets.clear()), "Client has 2 members, inputs are given for 0");
 }
 
+/// Without pairs there may be many, and where all values are kept there are pairs.
+#[test]
+fn ranks_are_told_by_pairs_or_sorted_for() {
+    for (n, pairs) in [(150, true), (PAIRED + 1, false)] {
+        let header = "graph T\nparties Server[1]\nsite 0 \"\" line 0\n";
+        let nodes = format!("%0 = input 0 : public int[{n}] @0\nreveal %0 to Server as y @0\n");
+        let input = format!("input 0 x : public int[{n}] in 0..30\n");
+        let mut graph = text::parse(&format!("{header}{input}{nodes}")).expect("a graph");
+        let x = graph.outputs[0].node;
+        graph.outputs[0].node = ranks::ranks(&mut graph, x, ranks::First::Largest, 0);
+        let inputs = random_inputs(&graph, n);
+        let sorted = output(real(&graph, &inputs, &no_coins, false));
+        assert_eq!(sorted.iter().sum::<f64>() as u64, n * (n - 1) / 2);
+        match real(&graph, &inputs, &no_coins, true) {
+            Err(refused) => {
+                assert_eq!((refused, pairs), (EvalError::Pairs { node: 1, entries: n }, false));
+            }
+            kept => assert_eq!((output(kept), pairs), (sorted, true)),
+        }
+    }
+}
+
 #[test]
 fn what_has_no_exact_value_is_refused() {
     let large = graph_of(Op::Function(Function::Exp), &[fix(&[1], &[20.0])], Some(40));
     let refused = exact(&large, &Inputs::default(), &no_coins, false);
-    assert_eq!(refused, Err(EvalError::Overflow { node: 1, op: "exp" }));
+    assert_eq!(refused, Err(EvalError::Overflow { node: 1, op: "exp", bits: 64 }));
 
+    let wide = exact_wide(&large, &Inputs::default(), &no_coins, false);
+    assert!(wide.is_ok(), "{wide:?}");
     let unscaled = graph_of(Op::Neg, &[fix(&[1], &[0.0])], None);
     assert_eq!(exact(&unscaled, &given(), &no_coins, false), Err(EvalError::Unscaled));
 

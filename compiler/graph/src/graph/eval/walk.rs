@@ -20,6 +20,34 @@ pub fn aligned(shape: &[usize], result: &[usize]) -> Vec<usize> {
     out
 }
 
+/// Strides into a result that is folded along some axes, 0 along those.
+pub fn folded(shape: &[usize], axes: &[u64]) -> Vec<usize> {
+    let kept: Vec<usize> = folded_shape(shape, axes).collect();
+    // An axis of size 1 that stays is walked once, so its stride does not matter.
+    aligned(&kept, shape)
+}
+
+/// The number of entries of a result that is folded along some axes.
+pub fn folded_len(shape: &[usize], axes: &[u64]) -> usize {
+    folded_shape(shape, axes).product()
+}
+
+fn folded_shape(shape: &[usize], axes: &[u64]) -> impl Iterator<Item = usize> {
+    shape.iter().enumerate().map(|(i, &d)| if axes.contains(&(i as u64)) { 1 } else { d })
+}
+
+/// Results of a convolution along one axis whose operand, at i * stride + k - pad for result i, is inside 0 .. size.
+pub fn inside(
+    k: usize,
+    [stride, pad]: [usize; 2],
+    size: usize,
+    results: usize,
+) -> std::ops::Range<usize> {
+    let start = pad.saturating_sub(k).div_ceil(stride);
+    let end = (size + pad).saturating_sub(k).div_ceil(stride).min(results);
+    start.min(end)..end
+}
+
 /// A walk over a box of indices that keeps an offset into each of N tensors. Axes that follow one
 /// another in all tensors are merged; the innermost is left to the caller, as a row.
 #[derive(Debug)]

@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 /// What an evaluator computes on. Bits are [`Word::ZERO`] and [`Word::ONE`].
 pub trait Word: Copy + PartialEq + Send + Sync + 'static {
+    /// How many bits a word has.
+    const BITS: u32;
     /// 0, also the bit.
     const ZERO: Self;
     /// The bit 1, and the integer 1 at scale 0.
@@ -52,6 +54,7 @@ pub trait Word: Copy + PartialEq + Send + Sync + 'static {
 macro_rules! real_word {
     ($real:ty) => {
         impl Word for $real {
+            const BITS: u32 = 8 * size_of::<$real>() as u32;
             const ZERO: $real = 0.0;
             const ONE: $real = 1.0;
 
@@ -92,11 +95,12 @@ macro_rules! real_word {
             }
 
             fn halve(self, by: u32) -> $real {
-                self * 2f64.powi(-(by.min(1074) as i32)) as $real
+                // In 64 bits, where the power is a number whatever word this is.
+                (f64::from(self) * 2f64.powi(-(by.min(1074) as i32))) as $real
             }
 
             fn double(self, by: u32) -> $real {
-                self * 2f64.powi(by.min(1023) as i32) as $real
+                (f64::from(self) * 2f64.powi(by.min(1023) as i32)) as $real
             }
 
             fn encode(x: f64, _: u32) -> Option<$real> {
@@ -117,6 +121,7 @@ real_word!(f64);
 macro_rules! ring_word {
     ($word:ty, $unsigned:ty, $ring:literal) => {
         impl Word for $word {
+            const BITS: u32 = $ring;
             const ZERO: $word = 0;
             const ONE: $word = 1;
 
@@ -185,3 +190,15 @@ macro_rules! ring_word {
 
 ring_word!(i64, u64, 64);
 ring_word!(i128, u128, 128);
+
+#[cfg(test)]
+mod tests {
+    use super::Word;
+
+    /// Also where the power itself is none of them.
+    #[test]
+    fn words_of_32_bits_are_scaled_by_any_power() {
+        assert_eq!((0f32.double(200), 1f32.double(3)), (0.0, 8.0));
+        assert_eq!((1e30f32.halve(160), 1f32.halve(3)), ((1e30 * 2f64.powi(-160)) as f32, 0.125));
+    }
+}

@@ -8,7 +8,8 @@
 
 use super::elimination::{Exposed, Form, Member, System};
 use super::residue::Residue;
-use super::rows::{Rows, Span, TERMS};
+use super::rows::TERMS;
+use super::terms::{Rows, Span};
 use crate::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,6 +33,39 @@ struct Cut {
     totals: Vec<Piece>,
 }
 
+impl Cut {
+    /// Of rows whose spans in a node have one distance between entries.
+    fn of(r: &Rows, steps: &HashMap<NodeId, u64>) -> Cut {
+        let piece = |s: &Span| {
+            let step = steps.get(&s.node).copied().unwrap_or(1);
+            let line = (s.node, s.at % step);
+            Piece { factor: s.factor, line, from: s.at / step, count: s.count }
+        };
+        let pieces = |of: &[Span]| of.iter().map(piece).collect();
+        Cut { output: r.output, count: r.count, spans: pieces(&r.spans), totals: pieces(&r.totals) }
+    }
+}
+
+/// The columns that cells are, by where they begin.
+struct Columns<'a, F> {
+    /// How far entries of a node's lines are apart.
+    steps: &'a HashMap<NodeId, u64>,
+    owner: &'a F,
+    numbers: HashMap<(Line, u64), u32>,
+    owners: &'a mut Vec<Option<Member>>,
+}
+
+impl<F: Fn(NodeId, u64) -> Option<Member>> Columns<'_, F> {
+    fn column(&mut self, line: Line, at: u64) -> u32 {
+        *self.numbers.entry((line, at)).or_insert_with(|| {
+            let (node, first) = line;
+            let step = self.steps.get(&node).copied().unwrap_or(1);
+            self.owners.push((self.owner)(node, first + at * step));
+            self.owners.len() as u32 - 1
+        })
+    }
+}
+
 /// The forms of all rows.
 pub(super) struct Cells {
     owners: Vec<Option<Member>>,
@@ -51,33 +85,14 @@ impl Cells {
     ) -> Option<Cells> {
         let mut left = TERMS;
         let (rows, steps) = even(rows, &mut left)?;
-        let step = |node: &NodeId| steps.get(node).copied().unwrap_or(1);
-        let piece = |s: &Span| {
-            let step = step(&s.node);
-            Piece {
-                factor: s.factor,
-                line: (s.node, s.at % step),
-                from: s.at / step,
-                count: s.count,
-            }
-        };
-        let pieces = |of: &[Span]| of.iter().map(piece).collect();
-        let cut = |r: &Rows| Cut {
-            output: r.output,
-            count: r.count,
-            spans: pieces(&r.spans),
-            totals: pieces(&r.totals),
-        };
-        let rows: Vec<Cut> = rows.iter().map(cut).collect();
+        let rows: Vec<Cut> = rows.iter().map(|r| Cut::of(r, &steps)).collect();
         let ends = ends(&rows, &mut left)?;
         let mut cells = Cells { owners: Vec::new(), forms: Vec::new(), mixed: false };
-        let mut columns: HashMap<(Line, u64), u32> = HashMap::new();
-        let owners = &mut cells.owners;
-        let mut column = |line: Line, at: u64| {
-            *columns.entry((line, at)).or_insert_with(|| {
-                owners.push(owner(line.0, line.1 + at * step(&line.0)));
-                owners.len() as u32 - 1
-            })
+        let mut columns = Columns {
+            steps: &steps,
+            owner: &owner,
+            numbers: HashMap::new(),
+            owners: &mut cells.owners,
         };
         for row in &rows {
             let mut parts: BTreeSet<u64> = BTreeSet::from([0]);
@@ -87,18 +102,14 @@ impl Cells {
             let parts: Vec<u64> = parts.into_iter().chain([row.count]).collect();
             for part in parts.windows(2) {
                 let (from, n) = (part[0], part[1] - part[0]);
-                let (mut whole, mut apart) = (Vec::new(), Vec::new());
-                for p in &row.spans {
-                    let c = column(p.line, p.from + from);
-                    whole.push((c, p.factor));
-                    if n > 1 {
-                        apart.push((c, p.factor));
-                    }
-                }
-                let many = Residue::whole(n);
+                let own =
+                    row.spans.iter().map(|p| (columns.column(p.line, p.from + from), p.factor));
+                let mut whole: Form = own.collect();
+                let apart = if n > 1 { whole.clone() } else { Form::new() };
                 for p in &row.totals {
                     let firsts = [p.from].into_iter().chain(within(&ends, p));
-                    whole.extend(firsts.map(|at| (column(p.line, at), p.factor * many)));
+                    let factor = p.factor * Residue::whole(n);
+                    whole.extend(firsts.map(|at| (columns.column(p.line, at), factor)));
                 }
                 cells.mixed |= n > 1 && !row.totals.is_empty();
                 left = left.checked_sub(whole.len() + apart.len())?;

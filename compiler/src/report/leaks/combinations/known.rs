@@ -16,8 +16,7 @@ pub(super) struct Value {
 
 impl Value {
     fn constant(x: f64) -> Value {
-        let residue = Residue::constant(x).unwrap_or(Residue::ZERO);
-        Value { residue, real: Some(x) }
+        Value { residue: Residue::constant(x), real: Some(x) }
     }
 
     /// What is made of both.

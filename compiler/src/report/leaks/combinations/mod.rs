@@ -13,7 +13,8 @@
 //! two best; a value that the program computes twice), particular numbers of public inputs, three rounds and more, and
 //! what the receiver knows from elsewhere.
 //!
-//! - `rows` reads revealed entries as rows, many at once; `known` has the factors that are public.
+//! - `rows` reads revealed entries as rows, many at once, of the `terms` that they are sums of; `known` has the factors
+//!   that are public.
 //! - `cells` makes one column of those that all rows treat alike.
 //! - `elimination` brings a matrix into its reduced echelon form, modulo the prime of `residue`: a combination that is
 //!   none has the chance of 2^-40, or less, to look like one.
@@ -23,6 +24,7 @@ mod elimination;
 mod known;
 mod residue;
 mod rows;
+mod terms;
 #[cfg(test)]
 mod tests;
 

@@ -9,7 +9,6 @@ const PRIME: u64 = (1 << 61) - 1;
 pub(in super::super) struct Residue(u64);
 
 impl Residue {
-    pub(super) const ZERO: Residue = Residue(0);
     pub(super) const ONE: Residue = Residue(1);
 
     pub(super) fn whole(n: u64) -> Residue {
@@ -17,10 +16,10 @@ impl Residue {
     }
 
     /// A constant of a program: the simplest fraction that it is the nearest floating-point number of. So 0.1 is a
-    /// tenth, and three times 0.1 is 0.3. Nothing if it is no finite number.
-    pub(super) fn constant(x: f64) -> Option<Residue> {
+    /// tenth, and three times 0.1 is 0.3. Of what is no finite number nothing is known but that it is not 0.
+    pub(super) fn constant(x: f64) -> Residue {
         if !x.is_finite() {
-            return None;
+            return Residue::drawn(x.to_bits());
         }
         let bits = x.abs().to_bits();
         let (mantissa, exponent) = match bits >> 52 {
@@ -38,7 +37,7 @@ impl Residue {
             // 2^61 is 1.
             _ => Residue::whole(mantissa) * Residue(1 << exponent.rem_euclid(61)),
         };
-        Some(if x < 0.0 { -size } else { size })
+        if x < 0.0 { -size } else { size }
     }
 
     /// A number that nothing is known of: always the same one for a word that is as good as random.
@@ -114,7 +113,7 @@ mod tests {
 
     #[test]
     fn constants_are_the_fractions_that_are_meant() {
-        let of = |x: f64| Residue::constant(x).expect("a number");
+        let of = Residue::constant;
         let n = Residue::whole;
         for (over, under) in
             [(1u64, 3u64), (1, 10), (3, 10), (7, 11), (22, 7), (1, 65536), (123_457, 1000)]
@@ -123,11 +122,13 @@ mod tests {
             assert_eq!(of(-(over as f64) / under as f64) * n(under), -n(over));
         }
         assert_eq!(of(0.1) + of(0.2), of(0.3));
-        assert_eq!(of(0.0), Residue::ZERO);
+        assert_eq!(of(0.0), Residue::whole(0));
         assert_eq!(of(2f64.powi(70)), n(1 << 9));
         assert_eq!(of(2f64.powi(-200)) * of(2f64.powi(200)), Residue::ONE);
         assert_eq!(of(1e18), n(1_000_000_000_000_000_000));
-        assert_eq!(Residue::constant(f64::NAN), None);
+        // What is no number may be any, but a product with it does not vanish.
+        assert!([f64::NAN, f64::INFINITY].iter().all(|x| !of(*x).is_zero()));
+        assert_ne!(of(f64::INFINITY), of(f64::NEG_INFINITY));
         assert_eq!(n(5) * n(5).inverse(), Residue::ONE);
     }
 }

@@ -6,7 +6,8 @@
 use super::elimination::Member;
 use super::known::Values;
 use super::residue::Residue;
-use crate::analysis::lanes::{self, Uneven};
+use super::terms::{Block, Cut, How, Lane, Rows, Term, even};
+use crate::analysis::lanes;
 use crate::analysis::layout::{Layout, aligned, digits, flat};
 use crate::graph::{Conv, Graph, NodeId, Op};
 use crate::report::leaks::flow::Flow;
@@ -19,65 +20,6 @@ pub(super) const TERMS: usize = 1 << 20;
 /// Entries of a known factor that are held against each other, to see whether it is the same number everywhere. Of
 /// more, the longest lane is cut into its entries, which costs terms.
 const FACTORS: u64 = 1 << 20;
-
-/// How many entries, and how far apart.
-type Lane = (u64, u64);
-
-/// A factor times the sum of entries of a node, in every row: the first entry of the first row, the lanes along which
-/// it moves from row to row, and then those along which it is added up.
-#[derive(Clone)]
-struct Term {
-    factor: Residue,
-    node: NodeId,
-    at: u64,
-    lanes: Vec<Lane>,
-}
-
-/// Rows of one reveal: sums of terms.
-struct Block {
-    output: usize,
-    /// Lanes of the rows.
-    rows: usize,
-    todo: Vec<Term>,
-    done: Vec<Term>,
-}
-
-/// A lane that has to be cut, and how.
-type Cut = (usize, How);
-
-#[derive(Clone, Copy)]
-enum How {
-    /// After so many entries.
-    After(u64),
-    /// Into two, the inner one of this size.
-    Inner(u64),
-    /// Into its entries.
-    Each,
-}
-
-/// Entries of a node evenly apart, with a factor.
-#[derive(Clone, Copy)]
-pub(super) struct Span {
-    pub(super) factor: Residue,
-    pub(super) node: NodeId,
-    pub(super) at: u64,
-    pub(super) step: u64,
-    pub(super) count: u64,
-}
-
-impl Span {
-    pub(super) fn entry(self, k: u64) -> Span {
-        Span { at: self.at + k * self.step, step: 1, count: 1, ..self }
-    }
-}
-
-/// Rows of one reveal: row k is the sum of entry k of each span, and of all of each total.
-pub(super) struct Rows {
-    pub(super) output: usize,
-    pub(super) count: u64,
-    pub(super) spans: Vec<Span>,
-    pub(super) totals: Vec<Span>,
-}
 
 pub(super) struct Reader<'a> {
     g: &'a Graph,
@@ -107,7 +49,8 @@ impl<'a> Reader<'a> {
     pub(super) fn rows(&mut self, output: usize) -> Option<Vec<Rows>> {
         let node = self.g.outputs[output].node;
         let shape = self.g.shape(node);
-        let lanes: Vec<Lane> = shape.iter().copied().zip(lanes::strides(shape)).collect();
+        let along = |(&count, step)| Lane { count, step };
+        let lanes: Vec<Lane> = shape.iter().zip(lanes::strides(shape)).map(along).collect();
         let (rows, factor) = (lanes.len(), Residue::ONE);
         let first = Term { factor, node, at: 0, lanes };
         let mut open = vec![Block { output, rows, todo: vec![first], done: Vec::new() }];
@@ -161,10 +104,7 @@ impl<'a> Reader<'a> {
             Op::Neg | Op::Not => one(self.operand(t, 0)?.times(-Residue::ONE)),
             // A rounding is taken for none.
             Op::ToInt | Op::Trunc(_) | Op::Shift(_) => one(self.operand(t, 0)?),
-            Op::Scale(by) => match Residue::constant(*by) {
-                Some(by) => one(self.operand(t, 0)?.times(by)),
-                None => self.unknown(t),
-            },
+            Op::Scale(by) => one(self.operand(t, 0)?.times(Residue::constant(*by))),
             Op::Mul | Op::And => {
                 let (a, b) = (self.operand(t, 0)?, self.operand(t, 1)?);
                 self.product(t, a, b)
@@ -193,7 +133,8 @@ impl<'a> Reader<'a> {
                 let kept: Vec<u64> =
                     (0..shape.len()).filter(|d| !summed(d)).map(|d| own[d]).collect();
                 let mut term = self.read(t, 0, &kept)?;
-                term.lanes.extend((0..shape.len()).filter(summed).map(|d| (shape[d], own[d])));
+                let along = |d: usize| Lane { count: shape[d], step: own[d] };
+                term.lanes.extend((0..shape.len()).filter(summed).map(along));
                 one(term)
             }
             Op::MatMul { trans_b } => {
@@ -203,8 +144,8 @@ impl<'a> Reader<'a> {
                 let (along, across) = if *trans_b { (1, inner) } else { (columns, 1) };
                 let mut left = self.read(t, 0, &[batch(a), inner, 0])?;
                 let mut right = self.read(t, 1, &[batch(b), 0, across])?;
-                left.lanes.push((inner, 1));
-                right.lanes.push((inner, along));
+                left.lanes.push(Lane { count: inner, step: 1 });
+                right.lanes.push(Lane { count: inner, step: along });
                 self.products(t, left, right)
             }
             Op::Conv2d(conv) if self.is_known(g.arg(id, 1)) => self.window(t, *conv),
@@ -230,7 +171,7 @@ impl<'a> Reader<'a> {
         let whose = |sizes: &[u64], distances: &[u64]| {
             lanes::along(&[outer, shape[axis], inner], &[0, 1, 0], t.at, (sizes, distances))
         };
-        match even(t, whose)?.iter().position(|&(n, d)| n > 1 && d > 0) {
+        match even(t, whose)?.iter().position(|lane| lane.moves()) {
             Some(lane) => Err((lane, How::Each)),
             None => Ok(None),
         }
@@ -287,7 +228,7 @@ impl<'a> Reader<'a> {
 
     /// Of a convolution with a known kernel: entry by entry.
     fn window(&mut self, t: &Term, conv: Conv) -> Result<Option<Vec<Term>>, Cut> {
-        if let Some(lane) = t.lanes.iter().position(|l| l.0 > 1) {
+        if let Some(lane) = t.lanes.iter().position(|l| l.count > 1) {
             return Err((lane, How::Each));
         }
         let g = self.g;
@@ -318,7 +259,7 @@ impl<'a> Reader<'a> {
         let mut t = t.clone();
         loop {
             if let Some(x) = g.constant(t.node) {
-                return Ok(Residue::constant(x).unwrap_or(Residue::ZERO));
+                return Ok(Residue::constant(x));
             }
             let layout = self.layouts.entry(t.node).or_insert_with(|| Layout::of(g, t.node));
             let Some(layout) = layout else { break };
@@ -327,168 +268,25 @@ impl<'a> Reader<'a> {
             t = Term { node: g.arg(t.node, operand), at, lanes, factor: t.factor };
         }
         let first = self.values.of(g, t.node, t.at).residue;
-        let moving = |l: &Lane| l.0 > 1 && l.1 > 0;
-        let all: u64 = t.lanes.iter().filter(|l| moving(l)).map(|l| l.0).product();
+        let moving = || t.lanes.iter().enumerate().filter(|(_, lane)| lane.moves());
+        let all: u64 = moving().map(|(_, lane)| lane.count).product();
         if all > FACTORS {
-            let longest =
-                (0..t.lanes.len()).filter(|&k| moving(&t.lanes[k])).max_by_key(|&k| t.lanes[k].0);
-            return Err((longest.unwrap_or(0), How::Each));
+            let longest = moving().max_by_key(|(_, lane)| lane.count);
+            return Err((longest.map_or(0, |(lane, _)| lane), How::Each));
         }
         let mut places = vec![t.at];
-        for (lane, &(n, d)) in t.lanes.iter().enumerate().filter(|(_, l)| moving(l)) {
-            let mut further = Vec::with_capacity(places.len() * n as usize);
-            for k in 0..n {
+        for (lane, &Lane { count, step }) in moving() {
+            let mut further = Vec::with_capacity(places.len() * count as usize);
+            for k in 0..count {
                 for place in &places {
-                    if self.values.of(g, t.node, place + k * d).residue != first {
+                    if self.values.of(g, t.node, place + k * step).residue != first {
                         return Err((lane, How::After(k)));
                     }
-                    further.push(place + k * d);
+                    further.push(place + k * step);
                 }
             }
             places = further;
         }
         Ok(first)
-    }
-}
-
-impl Term {
-    fn times(self, by: Residue) -> Term {
-        Term { factor: self.factor * by, ..self }
-    }
-
-    fn cut(&self, lane: usize, how: How) -> Vec<Term> {
-        let (n, d) = self.lanes[lane];
-        let part = |from: u64, n: u64| {
-            let mut part = Term { at: self.at + from * d, ..self.clone() };
-            part.lanes[lane].0 = n;
-            part
-        };
-        match how {
-            How::After(first) => vec![part(0, first), part(first, n - first)],
-            How::Each => (0..n).map(|k| part(k, 1)).collect(),
-            How::Inner(inner) => {
-                let mut both = self.clone();
-                both.lanes.splice(lane..=lane, [(n / inner, d * inner), (inner, d)]);
-                vec![both]
-            }
-        }
-    }
-
-    /// What is added up, along as few lanes as it goes.
-    fn compact(&mut self, rows: usize) {
-        let mut summed = self.lanes.split_off(rows);
-        for (n, _) in summed.extract_if(.., |l| l.0 == 1 || l.1 == 0) {
-            self.factor = self.factor * Residue::whole(n);
-        }
-        while let Some((k, l)) =
-            pairs(summed.len()).find(|&(k, l)| summed[k].1 == summed[l].0 * summed[l].1)
-        {
-            summed[l].0 *= summed[k].0;
-            summed.remove(k);
-        }
-        self.lanes.append(&mut summed);
-    }
-}
-
-fn pairs(n: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..n).flat_map(move |k| (0..n).map(move |l| (k, l))).filter(|(k, l)| k != l)
-}
-
-impl Block {
-    fn cut(&self, lane: usize, how: How) -> Vec<Block> {
-        let cut =
-            |terms: &[Term]| terms.iter().map(|t| t.cut(lane, how).into_iter()).collect::<Vec<_>>();
-        let (mut todo, mut done) = (cut(&self.todo), cut(&self.done));
-        let rows = self.rows + usize::from(matches!(how, How::Inner(_)));
-        let parts = todo.iter().chain(&done).map(ExactSizeIterator::len).max().unwrap_or(0);
-        let next = |of: &mut [std::vec::IntoIter<Term>]| {
-            of.iter_mut().filter_map(Iterator::next).collect()
-        };
-        (0..parts)
-            .map(|_| Block {
-                output: self.output,
-                rows,
-                todo: next(&mut todo),
-                done: next(&mut done),
-            })
-            .collect()
-    }
-
-    /// The block as rows, or other blocks that are the same.
-    fn finished(mut self) -> Result<Rows, Vec<Block>> {
-        // What does not move is the same row again and again.
-        for lane in (0..self.rows).rev() {
-            if self.done.iter().all(|t| t.lanes[lane].0 == 1 || t.lanes[lane].1 == 0) {
-                self.done.iter_mut().for_each(|t| _ = t.lanes.remove(lane));
-                self.rows -= 1;
-            }
-        }
-        let along = |k: usize, l: usize| {
-            self.done.iter().all(|t| t.lanes[k].1 == t.lanes[l].0 * t.lanes[l].1)
-        };
-        if let Some((k, l)) = pairs(self.rows).find(|&(k, l)| along(k, l)) {
-            for t in &mut self.done {
-                t.lanes[l].0 *= t.lanes[k].0;
-                t.lanes.remove(k);
-            }
-            self.rows -= 1;
-            return self.finished();
-        }
-        if self.rows > 1 {
-            let size = |k: &usize| self.done[0].lanes[*k].0;
-            let shortest = (0..self.rows).min_by_key(size).unwrap_or(0);
-            return Err(self.cut(shortest, How::Each));
-        }
-        let (mut spans, mut totals) = (Vec::new(), Vec::new());
-        let mut count = 1;
-        let mut open = self.done.clone();
-        while let Some(mut t) = open.pop() {
-            t.compact(self.rows);
-            let (n, d) = if self.rows == 1 { t.lanes[0] } else { (1, 0) };
-            count = n;
-            let summed = &t.lanes[self.rows..];
-            let moves = d > 0 && n > 1;
-            let longest = summed.iter().map(|l| l.0).max().unwrap_or(1);
-            let apart = match summed {
-                [] => None,
-                // Added up from row to row, as columns of a matrix are.
-                _ if moves => summed.iter().position(|l| l.1 > d * (n - 1)),
-                _ => summed.iter().position(|l| l.0 < longest).or((summed.len() > 1).then_some(0)),
-            };
-            let span = |step, count| Span { factor: t.factor, node: t.node, at: t.at, step, count };
-            match (apart, summed) {
-                (Some(lane), _) => open.extend(t.cut(self.rows + lane, How::Each)),
-                (None, []) if self.rows == 0 || moves => spans.push(span(d.max(1), n)),
-                (None, []) => totals.push(span(1, 1)),
-                (None, _) if moves => return Err(self.cut(0, How::Each)),
-                (None, [(all, step), ..]) => totals.push(span(*step, *all)),
-            }
-        }
-        Ok(Rows { output: self.output, count, spans, totals })
-    }
-}
-
-/// The lanes of a term somewhere else, or which one to cut for it.
-fn even(
-    t: &Term,
-    to: impl Fn(&[u64], &[u64]) -> Result<Vec<u64>, Uneven>,
-) -> Result<Vec<Lane>, Cut> {
-    let (mut sizes, distances): (Vec<u64>, Vec<u64>) = t.lanes.iter().copied().unzip();
-    match to(&sizes, &distances) {
-        Ok(moved) => Ok(sizes.into_iter().zip(moved).collect()),
-        Err(Uneven::Split { lane, inner }) => Err((lane, How::Inner(inner))),
-        Err(Uneven::Different) => {
-            let wide: Vec<usize> =
-                (0..sizes.len()).filter(|&k| sizes[k] > 1 && distances[k] > 0).collect();
-            let mut fits = |k: usize| {
-                let n = std::mem::replace(&mut sizes[k], 1);
-                let fits = to(&sizes, &distances).is_ok();
-                sizes[k] = n;
-                fits
-            };
-            let alone = wide.iter().copied().filter(|&k| fits(k)).min_by_key(|&k| t.lanes[k].0);
-            let lane = alone.or(wide.into_iter().max_by_key(|&k| t.lanes[k].0)).unwrap_or(0);
-            Err((lane, How::After(t.lanes[lane].0 / 2)))
-        }
     }
 }

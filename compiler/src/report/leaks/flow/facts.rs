@@ -1,16 +1,16 @@
 //! What is known of a value: each fact, and what it claims.
 //!
 //! Each errs on one side only: a value may be simpler, and depend on less, than is said. Claims about any two runs are
-//! held against random graphs in the clear (`tests`). Of `part`, `choice` and `divided`, and of `ranks` where it is set,
-//! no runs tell: they say how a value was computed.
+//! held against random graphs in the clear (`tests`). Of `part`, `choice` and `divided`, and of `ranks` where it is
+//! set, no runs tell: they say how a value was computed.
 
 use super::members::Group;
 use crate::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What is known of a value, and holds of each entry in all runs that differ in secrets only: inputs that the receiver
-/// does not know. Public and own inputs, coins and noise are the same in them. Where *data* are meant, so are all factors
-/// of masks and divisors, which the clients that give the data need not have given.
+/// does not know. Public and own inputs, coins and noise are the same in them. Where *data* are meant, so are all
+/// factors of masks and divisors, which the clients that give the data need not have given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flow {
     /// Claims how an entry follows from the secrets. It may be simpler than that.
@@ -57,20 +57,43 @@ pub enum Dependence {
 /// Secret factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mask {
-    /// Each is 0 or one number for all clients: it leaves data out, or as they are up to a scale.
-    pub bit: bool,
-    /// There is one for each client, before any sum over clients.
-    pub each: bool,
+    pub factor: Factor,
+    pub scope: Scope,
     /// How many clients have one that is not 0.
     pub ones: Ones,
-    /// What is left out adds 0, and not another public number.
-    pub zero: bool,
     /// The data are computed from inputs, in no linear way.
     pub computed: bool,
-    /// It follows from one client's inputs, and others' data are multiplied by it.
-    pub alone: bool,
     /// The bits, where it is known which.
     pub(super) by: Option<NodeId>,
+}
+
+/// What a factor makes of data, the least said last: of a sum of two the later one is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Factor {
+    /// 0, or the data as they are, up to one scale for all clients.
+    Bit,
+    /// Likewise, but what is left out adds another public number than 0.
+    Choice,
+    /// Anything: there may be one weight for each client.
+    Weight,
+}
+
+impl Factor {
+    /// Whether data count as they are or not at all.
+    pub fn selects(self) -> bool {
+        self != Factor::Weight
+    }
+}
+
+/// What one factor multiplies; of a sum of two the later one is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// The data of all clients alike, so that all of them are hidden or shown.
+    All,
+    /// Likewise, and it follows from one client's inputs: others' data are multiplied by it.
+    AllByOne,
+    /// One client's data, before any sum over clients: there is a factor for each.
+    Each,
 }
 
 /// How many are selected: none, or from `least` to `most`.
@@ -101,18 +124,27 @@ pub(super) const BITS: Option<Bits> = Some((Ones::ANY, 0));
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     No,
-    /// Each is an entry of the node's operand for one client, up to a public factor and addend: ascending along this axis,
-    /// as this node has them.
+    /// Each is an entry of the node's operand for one client, up to a public factor and addend: ascending along this
+    /// axis, as this node has them.
     Sorted(usize, NodeId),
     /// The one at this place, likewise.
-    One(u64, NodeId),
+    One(Place, NodeId),
     /// Each is computed of one such entry, or of a public number, alone.
     Some,
 }
 
-/// Whether a value says how clients compare with one another. Without it entries say nothing of an order but by standing
-/// beside each other: whoever exchanges all that two clients give exchanges their entries, and changes no others, unless
-/// these clients were told apart by place or by a public number.
+/// A place in an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    First,
+    Last,
+    /// So many are before it.
+    At(u64),
+}
+
+/// Whether a value says how clients compare with one another. Without it entries say nothing of an order but by
+/// standing beside each other: whoever exchanges all that two clients give exchanges their entries, and changes no
+/// others, unless these clients were told apart by place or by a public number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ranks {
     No,
@@ -184,7 +216,7 @@ impl Flow {
     /// The mask of a sum over clients, also where something was computed of the sum.
     pub(in super::super) fn masked_sum(&self) -> Option<Mask> {
         match self.form {
-            Dependence::Masked(m) => (m.each && self.clients() >= 2).then_some(m),
+            Dependence::Masked(m) => (m.scope == Scope::Each && self.clients() >= 2).then_some(m),
             Dependence::Other(of) => of,
             Dependence::Free | Dependence::Linear => None,
         }
@@ -283,12 +315,10 @@ impl Mask {
         let same = self.by.is_some() && self.by == b.by;
         let most = if same { self.ones.most } else { self.ones.most.saturating_add(b.ones.most) };
         Mask {
-            bit: self.bit && b.bit,
-            each: self.each || b.each,
+            factor: self.factor.max(b.factor),
+            scope: self.scope.max(b.scope),
             ones: Ones { most, least: self.ones.least.min(b.ones.least) },
-            zero: self.zero && b.zero,
             computed: self.computed || b.computed,
-            alone: self.alone || b.alone,
             by: self.by.filter(|_| same),
         }
     }

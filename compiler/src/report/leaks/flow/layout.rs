@@ -1,6 +1,6 @@
 //! Flows of operations that move entries without computing on them.
 
-use super::facts::{BITS, Flow, Order, add};
+use super::facts::{BITS, Flow, Order, Place, add};
 use super::members::{Group, Members, Picked};
 use crate::analysis::layout::reshaped;
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
     if let Order::Sorted(along, node) = f.order
         && along == axis
     {
-        f.order = if len == 1 { Order::One(start, node) } else { Order::Some };
+        f.order = if len == 1 { Order::One(Place::At(start), node) } else { Order::Some };
     }
     f
 }

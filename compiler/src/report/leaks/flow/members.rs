@@ -110,8 +110,8 @@ impl Flow {
         }
     }
 
-    /// The member that the entry at a position stands for along an axis, if entries along it are of different members of
-    /// one set, in one order. Data of others may be in it.
+    /// The member that the entry at a position stands for along an axis, if entries along it are of different members
+    /// of one set, in one order. Data of others may be in it.
     pub(in super::super) fn member_along(
         &self,
         axis: usize,
@@ -205,7 +205,7 @@ impl Flow {
 
     /// The one client whose data this value of a node is, or that stands apart from others that were added up. What
     /// has an entry for each client is nobody's in particular.
-    pub(super) fn stands(&self, id: NodeId) -> Option<Chooser> {
+    pub(super) fn single_client(&self, id: NodeId) -> Option<Chooser> {
         if self.side_by_side() || self.clients() != 1 && self.fixed.len() != 1 {
             return None;
         }
@@ -215,7 +215,8 @@ impl Flow {
 
     /// Whether this is public, or one client's value as it is.
     pub(super) fn of_one(&self) -> bool {
-        let picked = matches!(self.form, Dependence::Masked(m) if m.bit && m.ones.most <= 1);
+        let picked =
+            matches!(self.form, Dependence::Masked(m) if m.factor.selects() && m.ones.most <= 1);
         self.is_free() || !self.side_by_side() && (self.clients() == 1 && !self.is_bits() || picked)
     }
 

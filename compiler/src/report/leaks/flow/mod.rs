@@ -16,12 +16,12 @@ mod tests;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
-use facts::{BITS, Ones, Order, add, both};
-pub(super) use facts::{Dependence, Flow, Mask, Ranks};
+use facts::{BITS, Ones, Order, Place, add, both};
+pub(super) use facts::{Dependence, Factor, Flow, Mask, Ranks, Scope};
 use layout::{concat, gather, reshape, slice};
 use members::{Group, Members};
 use product::{by_public, div, mul, not, select};
-use selection::{compare, enough, one_axis, varies};
+use selection::{compare, has_one_axis, least_by_gate, varies};
 use std::collections::BTreeSet;
 
 /// Entries of an index whose numbers are looked at.
@@ -35,35 +35,37 @@ pub(super) fn known(graph: &Graph, to: u32) -> BTreeSet<u32> {
 
 /// The flows of all nodes to somebody who knows the inputs of these party sets.
 pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
-    let members: u64 = graph.parties.iter().map(|p| p.1).sum();
     let mut out: Vec<Flow> = Vec::with_capacity(graph.len());
     for id in graph.ids() {
-        let ty = graph.ty(id);
         let mut flow = flow(graph, known, &out, id);
-        if flow.is_free() || ty.secrecy == Secrecy::Public {
+        if flow.is_free() || graph.ty(id).secrecy == Secrecy::Public {
             out.push(Flow::free());
             continue;
         }
-        flow.extra = flow.extra.min(members);
-        flow.trim(&ty.shape);
-        flow.condense();
-        if let (Dependence::Other(of), true) = (&mut flow.form, ty.elem == Elem::Bit) {
-            // Bits say little of what they compare.
-            *of = None;
-        }
-        if ty.elem == Elem::Bit || *graph.op(id) == Op::ArgMax {
-            flow.divided = false;
-        }
-        let alone = |axis: usize| ty.shape.get(axis).is_none_or(|n| *n == 1);
-        if ty.elem == Elem::Bit && !flow.is_bits() || flow.bits.is_some_and(|b| alone(b.1)) {
-            flow.bits = BITS;
-        }
+        simplify(graph, id, &mut flow);
         if flow.ranks == Ranks::Compared && named(graph, id, &out, &flow) {
             flow.ranks = Ranks::Named;
         }
         out.push(flow);
     }
     out
+}
+
+/// What follows for a node's flow from its type alone.
+fn simplify(graph: &Graph, id: NodeId, flow: &mut Flow) {
+    let (ty, is_bit) = (graph.ty(id), graph.ty(id).elem == Elem::Bit);
+    flow.extra = flow.extra.min(graph.parties.iter().map(|p| p.1).sum());
+    flow.trim(&ty.shape);
+    flow.condense();
+    if let (Dependence::Other(of), true) = (&mut flow.form, is_bit) {
+        // Bits say little of what they compare.
+        *of = None;
+    }
+    flow.divided &= !is_bit && *graph.op(id) != Op::ArgMax;
+    let alone = |axis: usize| ty.shape.get(axis).is_none_or(|n| *n == 1);
+    if is_bit && !flow.is_bits() || flow.bits.is_some_and(|b| alone(b.1)) {
+        flow.bits = BITS;
+    }
 }
 
 /// Whether public numbers that differ from client to client take part in an operation entry by entry.
@@ -97,14 +99,14 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, flows: &[Flow], id: NodeId) -> Flow {
         Op::Not => not(g, args[0], of[0]),
         Op::Lt | Op::Eq => compare(g, id, args, &of),
         Op::Xor | Op::Gate => both(of[0], of[1]),
-        Op::Select => select(g, flows, args, &of),
+        Op::Select => select(g, flows, id, &of),
         Op::Sum(axes) => sum(g, args[0], axes, flows),
-        Op::Max(axis) => reduce(shape(0), *axis as usize, of[0], Some((u64::MAX, id))),
-        Op::Min(axis) => reduce(shape(0), *axis as usize, of[0], Some((0, id))),
+        Op::Max(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::Last, id))),
+        Op::Min(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::First, id))),
         Op::ArgMax => placed(shape(0), of[0]),
         Op::Sort => sort(shape(0), of[0], id),
         Op::SortSum { lo, hi } => {
-            reduce(shape(0), last(0), of[0], (hi - lo == 1).then_some((*lo, id)))
+            reduce(shape(0), last(0), of[0], (hi - lo == 1).then_some((Place::At(*lo), id)))
         }
         Op::ArgMaxIs => placed(shape(0), &both(of[0], of[1])),
         Op::OneHot(_) => Flow { bits: BITS, ..first().other() },
@@ -178,7 +180,7 @@ fn and(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
         return by_public(g, args[public], of[1 - public]).other();
     }
     let f = both(of[0], of[1]);
-    let least = (0..2).find_map(|i| enough(g, args[i], args[1 - i]));
+    let least = (0..2).find_map(|i| least_by_gate(g, args[i], args[1 - i]));
     let counted = of.iter().find_map(|f| f.bits.filter(|b| b.0 != Ones::ANY));
     let Some(along) = counted.map(|b| b.1).or(f.axis()) else { return f };
     let most = of[0].ones(along).most.min(of[1].ones(along).most);
@@ -199,7 +201,7 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], flows: &[Flow]) -> Flow {
     if let Dependence::Masked(m) = &mut f.form
         && !alone
         && across
-        && m.by.is_none_or(|bits| !one_axis(g.shape(bits)))
+        && m.by.is_none_or(|bits| !has_one_axis(g.shape(bits)))
     {
         m.ones = Ones::ANY;
     }
@@ -217,7 +219,7 @@ fn sum(g: &Graph, of: NodeId, axes: &[u64], flows: &[Flow]) -> Flow {
 }
 
 /// A nonlinear reduction along an axis, which disappears; it may pick an entry: which, and where.
-fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(u64, NodeId)>) -> Flow {
+fn reduce(shape: &[u64], axis: usize, a: &Flow, picks: Option<(Place, NodeId)>) -> Flow {
     let mut f = Flow { bits: a.bits.and(picks).and(BITS), ..a.clone().other() };
     f.absorb(axis, shape[axis]);
     f.moved(|x| Some(if x > axis { x - 1 } else { x }));

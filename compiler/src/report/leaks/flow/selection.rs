@@ -15,11 +15,11 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     // Several bits of one value, which is one client's.
     let probed = |a: &Flow, b: &Flow| a.one_by_order() && b.is_free() && g.elements(id) > 1;
     let probed = probed(of[0], of[1]) || probed(of[1], of[0]);
-    if opposed(of[0], of[1]) || probed {
+    if compares_clients(of[0], of[1]) || probed {
         f.ranks = f.ranks.max(Ranks::Compared);
     }
     if let Some(c) = constant(g, args[1])
-        && let Some((along, all)) = ranked(g, args[0])
+        && let Some((along, all)) = ranking_axis(g, args[0])
     {
         let less = *g.op(id) == Op::Lt;
         let most = if less { c.max(0.0).ceil() as u64 } else { 1 };
@@ -29,9 +29,9 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
     f
 }
 
-/// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: each is there once,
-/// whatever is equal, or all pairs are compared. And whether it is the first.
-fn ranked(g: &Graph, count: NodeId) -> Option<(usize, bool)> {
+/// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: each is there
+/// once, whatever is equal, or all pairs are compared. And whether it is the first.
+fn ranking_axis(g: &Graph, count: NodeId) -> Option<(usize, bool)> {
     let wide = |id: NodeId| g.shape(id).iter().copied().filter(|n| *n > 1).collect::<Vec<u64>>();
     let axis = g.shape(count).iter().rposition(|n| *n > 1)?;
     let behind_shape = unshaped(g, count);
@@ -41,47 +41,45 @@ fn ranked(g: &Graph, count: NodeId) -> Option<(usize, bool)> {
     }
     let pairs = || {
         let bits = behind(g, g.arg(behind_shape, 0), |op| matches!(op, Op::ToInt | Op::Not));
-        let of = |i: usize| same(g, g.arg(bits, i));
-        let all = |v: NodeId| one_axis(g.shape(v)) && g.elements(v) == g.elements(count);
+        let of = |i: usize| entries_behind(g, g.arg(bits, i));
+        let all = |v: NodeId| has_one_axis(g.shape(v)) && g.elements(v) == g.elements(count);
         *g.op(bits) == Op::Lt && of(0) == of(1) && all(of(0))
     };
     (matches!(g.op(behind_shape), Op::Sum(_)) && pairs()).then_some((axis, false))
 }
 
 /// Whether values of different clients are compared, of the same inputs: each side has a client of its own.
-fn opposed(a: &Flow, b: &Flow) -> bool {
+fn compares_clients(a: &Flow, b: &Flow) -> bool {
     let own = |a: &Flow, b: &Flow| !a.groups.is_empty() || !a.fixed.is_subset(&b.fixed);
     let apart = a.groups.iter().all(|g| !b.groups.contains(g));
     own(a, b) && own(b, a) && apart && !a.inputs.is_disjoint(&b.inputs)
 }
 
 /// Whether a choice between two values is the larger or the smaller of them, so that each of them counts.
-pub(super) fn extremum(g: &Graph, args: &[NodeId]) -> bool {
-    let &[c, a, b] = args else { return false };
-    let mut bit = same(g, c);
-    while *g.op(bit) == Op::Not {
-        bit = same(g, g.arg(bit, 0));
-    }
-    if *g.op(bit) != Op::Lt {
-        return false;
-    }
+pub(super) fn is_extremum(g: &Graph, id: NodeId) -> bool {
+    let Some(chosen) = g.selection_behind(id, |id| entries_behind(g, id)) else { return false };
     let equal = |x: NodeId, y: NodeId| {
-        same(g, x) == same(g, y) || constant(g, x).is_some_and(|v| constant(g, y) == Some(v))
+        entries_behind(g, x) == entries_behind(g, y)
+            || constant(g, x).is_some_and(|v| constant(g, y) == Some(v))
     };
-    let (x, y) = (g.arg(bit, 0), g.arg(bit, 1));
-    equal(x, a) && equal(y, b) || equal(x, b) && equal(y, a)
+    let [x, y] = chosen.less;
+    equal(x, chosen.then) && equal(y, chosen.other)
+        || equal(x, chosen.other) && equal(y, chosen.then)
 }
 
 /// The public numbers that a choice is among: with each, the one client by whose bit it is chosen. What bits of
 /// different clients choose alike says nothing of any of them.
-pub(super) fn chosen(g: &Graph, flows: &[Flow], args: &[NodeId]) -> Choice {
+pub(super) fn choice_of(g: &Graph, flows: &[Flow], args: &[NodeId]) -> Choice {
     let by = chooser(g, flows, args[0]);
     let mut out = Choice::new();
     for &arg in &args[1..] {
         let f = &flows[arg.index()];
         let parts = if f.is_free() {
             let number = |x: f64| Number::Constant((x + 0.0).to_bits());
-            Choice::from([(constant(g, arg).map_or(Number::Of(same(g, arg)), number), by)])
+            Choice::from([(
+                constant(g, arg).map_or(Number::Of(entries_behind(g, arg)), number),
+                by,
+            )])
         } else {
             f.choice.clone()
         };
@@ -94,13 +92,13 @@ pub(super) fn chosen(g: &Graph, flows: &[Flow], args: &[NodeId]) -> Choice {
 
 /// By whose data a bit falls: who stands apart in what is compared, or whose bit it is.
 fn chooser(g: &Graph, flows: &[Flow], bit: NodeId) -> Option<Chooser> {
-    let stands = |id: NodeId| flows[id.index()].stands(same(g, id));
+    let single = |id: NodeId| flows[id.index()].single_client(entries_behind(g, id));
     let mut open = vec![bit];
     for _ in 0..FACTORS {
-        let Some(id) = open.pop().map(|id| same(g, id)) else { break };
+        let Some(id) = open.pop().map(|id| entries_behind(g, id)) else { break };
         match g.op(id) {
             Op::Lt | Op::Eq => {
-                if let Some(found) = g.args(id).iter().find_map(|&a| stands(a)) {
+                if let Some(found) = g.args(id).iter().find_map(|&a| single(a)) {
                     return Some(found);
                 }
             }
@@ -108,23 +106,23 @@ fn chooser(g: &Graph, flows: &[Flow], bit: NodeId) -> Option<Chooser> {
             _ => {}
         }
     }
-    stands(bit)
+    single(bit)
 }
 
 /// Whether the numbers of a choice say who chose: different clients choose different ones.
-pub(super) fn names(choice: &Choice) -> bool {
+pub(super) fn tells_who_chose(choice: &Choice) -> bool {
     let mut by = choice.values().flatten();
     let first: Option<&Chooser> = by.next();
     by.any(|b| Some(b) != first)
 }
 
 /// Whether all factors of a product are the same value.
-pub(super) fn power(g: &Graph, args: &[NodeId]) -> bool {
+pub(super) fn is_power(g: &Graph, args: &[NodeId]) -> bool {
     let mut open: Vec<NodeId> = args.to_vec();
     let mut found = None;
     for _ in 0..FACTORS {
         let Some(id) = open.pop() else { return true };
-        let id = same(g, id);
+        let id = entries_behind(g, id);
         if *g.op(id) == Op::Mul {
             open.extend(g.args(id));
         } else if *found.get_or_insert(id) != id {
@@ -172,23 +170,25 @@ pub(super) fn nowhere_zero(g: &Graph, id: NodeId) -> bool {
 }
 
 /// Whether entries differ along one axis at most.
-pub(super) fn one_axis(shape: &[u64]) -> bool {
+pub(super) fn has_one_axis(shape: &[u64]) -> bool {
     shape.iter().filter(|n| **n > 1).count() <= 1
 }
 
 /// Of the complement of `v[p] < v`, where v[p] is at place p of v in order: at least p + 1 are not larger.
 /// Likewise of the complement of `v < v[p]`.
-pub(super) fn half(g: &Graph, comparison: NodeId) -> Option<u64> {
+pub(super) fn least_of_complement(g: &Graph, comparison: NodeId) -> Option<u64> {
     if *g.op(comparison) != Op::Lt {
         return None;
     }
     let place = |id: NodeId, of: NodeId| -> Option<(u64, u64)> {
-        let slice = same(g, id);
+        let slice = entries_behind(g, id);
         let Op::Slice { start, len: 1, .. } = g.op(slice) else { return None };
-        let sort = same(g, g.arg(slice, 0));
-        let all = *g.op(sort) == Op::Sort && same(g, g.arg(sort, 0)) == same(g, of);
+        let sort = entries_behind(g, g.arg(slice, 0));
+        let all =
+            *g.op(sort) == Op::Sort && entries_behind(g, g.arg(sort, 0)) == entries_behind(g, of);
         let n = g.elements(sort);
-        (all && n == g.elements(same(g, of)) && g.elements(slice) == 1).then_some((*start, n))
+        (all && n == g.elements(entries_behind(g, of)) && g.elements(slice) == 1)
+            .then_some((*start, n))
     };
     let (a, b) = (g.arg(comparison, 0), g.arg(comparison, 1));
     let above = place(a, b).map(|(start, _)| start + 1);
@@ -196,39 +196,41 @@ pub(super) fn half(g: &Graph, comparison: NodeId) -> Option<u64> {
 }
 
 /// Of `bits && gate`, where the gate says that at least c of these same bits are 1: c.
-pub(super) fn enough(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
-    let gate = same(g, gate);
+pub(super) fn least_by_gate(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
+    let gate = entries_behind(g, gate);
     let of = |id: NodeId| -> Option<(NodeId, NodeId)> {
         let less = *g.op(id) == Op::Lt;
         less.then(|| (g.arg(id, 0), g.arg(id, 1)))
     };
     // count >= c is !(count < c); count > c is c < count.
     let (count, c) = if *g.op(gate) == Op::Not {
-        let (count, c) = of(same(g, g.arg(gate, 0)))?;
+        let (count, c) = of(entries_behind(g, g.arg(gate, 0)))?;
         (count, constant(g, c)?.ceil())
     } else {
         let (c, count) = of(gate)?;
         (count, constant(g, c)?.floor() + 1.0)
     };
-    let sum = same(g, count);
+    let sum = entries_behind(g, count);
     let Op::Sum(_) = g.op(sum) else { return None };
-    let counted = selecting(g, g.arg(sum, 0));
+    let counted = bits_behind(g, g.arg(sum, 0));
     // All of the bits are counted, and each once: nothing was sliced away or repeated, and one number came out.
     let once = g.elements(g.arg(sum, 0)) == g.elements(counted);
-    let all =
-        counted == same(g, bits) && once && g.elements(sum) == 1 && one_axis(g.shape(counted));
+    let all = counted == entries_behind(g, bits)
+        && once
+        && g.elements(sum) == 1
+        && has_one_axis(g.shape(counted));
     all.then_some(c.clamp(0.0, 1e18) as u64)
 }
 
 /// The bits that a factor is, under any shape, as bits or as numbers.
-pub(super) fn selecting(g: &Graph, id: NodeId) -> NodeId {
+pub(super) fn bits_behind(g: &Graph, id: NodeId) -> NodeId {
     behind(g, id, |op| {
         matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Broadcast(_) | Op::ToInt)
     })
 }
 
 /// The node that has the same entries, under any shape and repeated as may be.
-fn same(g: &Graph, id: NodeId) -> NodeId {
+fn entries_behind(g: &Graph, id: NodeId) -> NodeId {
     behind(g, id, |op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Broadcast(_)))
 }
 

@@ -1,11 +1,11 @@
 //! What is claimed of values, held against random graphs in the clear.
 //!
-//! Claims are about runs that differ in secrets. Who changes an entry is found by changing all that a client gives; where
-//! bits mask data, by changing it so little that no bit changes. `SLVR_SEED` and `SLVR_COUNT` say which graphs.
+//! Claims are about runs that differ in secrets. Who changes an entry is found by changing all that a client gives;
+//! where bits mask data, by changing it so little that no bit changes. `SLVR_SEED` and `SLVR_COUNT` say which graphs.
 
 mod graphs;
 
-use super::facts::{Dependence, Flow, Order, Ranks};
+use super::facts::{Dependence, Flow, Order, Ranks, Scope};
 use super::{flows, known};
 use crate::graph::eval::{Inputs, real};
 use crate::graph::{Graph, NodeId, Op, text};
@@ -153,7 +153,9 @@ fn made(g: &Graph, flows: &[Flow], run: &Run) -> Vec<Made> {
         });
         made.broken |= run.at(id).iter().any(|x| x.is_nan() || x.abs() > LARGE);
         match flows[id.index()].form {
-            Dependence::Masked(m) => (made.masked, made.weighed) = (true, made.weighed || !m.bit),
+            Dependence::Masked(m) => {
+                (made.masked, made.weighed) = (true, made.weighed || !m.factor.selects())
+            }
             Dependence::Free | Dependence::Linear | Dependence::Other(_) => {}
         }
         let arg = |i: usize| run.at(g.arg(id, i));
@@ -290,7 +292,12 @@ fn ones(n: &Node) -> Held {
 /// So many clients' data are left in.
 fn mask(n: &Node) -> Held {
     let Dependence::Masked(m) = n.f.form else { return Ok(false) };
-    if !m.bit || !m.each || n.made.weighed || n.made.tied || m.ones == super::Ones::ANY {
+    if !m.factor.selects()
+        || m.scope != Scope::Each
+        || n.made.weighed
+        || n.made.tied
+        || m.ones == super::Ones::ANY
+    {
         return Ok(false);
     }
     for e in 0..n.g.elements(n.id) as usize {

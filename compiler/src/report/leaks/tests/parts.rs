@@ -1,5 +1,5 @@
-//! Sums of which a part is taken away, values beside each other, and order statistics that are moved or computed on: what
-//! an attacker found who had read only the book.
+//! Sums of which a part is taken away, values beside each other, and order statistics that are moved or computed on:
+//! what an attacker found who had read only the book.
 
 use super::LeakKind::{MaskedSum, OneClient, OrderStatistic};
 use super::attacks::{attack, noted};

@@ -1,10 +1,10 @@
-//! [`super::chain`]: what it refuses, how it starts, and that images do not know of each other. Its values and gradients are
-//! compared with those of graphs beside these ([`super::general`]).
+//! [`super`]: what it refuses, how it starts, and that images do not know of each other. Its values and gradients are
+//! compared with those of graphs beside these ([`crate::general`]).
 
-use super::kernels::LANES;
-use super::net::{Net, Workspace};
-use super::random::{Purpose, Random};
-use super::testing::{digits_net, net, program, random_chain};
+use crate::kernels::LANES;
+use crate::net::{Net, Workspace};
+use crate::random::{Purpose, Random};
+use crate::testing::{digits_net, net, program, random_chain};
 use slvr_compiler::types::{ExprKind, Source};
 
 #[test]
