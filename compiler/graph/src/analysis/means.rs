@@ -13,13 +13,15 @@
 //! are, and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says
 //! so.
 
-use super::layout::{Layout, aligned, operand_blocks, rescaled, summed};
+use super::layout::{Layout, aligned, digits, doubled, operand_blocks, rescaled, summed};
+use super::products::Products;
 use crate::graph::{Graph, NodeId, Op};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Entries of weights that are read for one mean.
+/// Entries of weights that are read for one mean: one for each pair of 128 clients. Of each its word is looked up, that
+/// of its term in the divisor, and what these are behind truncations: four times as many.
 const ENTRIES: usize = 1 << 14;
 
 /// A quotient that is a weighted mean, or a sum of products that is one.
@@ -99,7 +101,7 @@ fn quotients(g: &Graph, x: NodeId, y: NodeId) -> Vec<Mean> {
         return Vec::new();
     }
     let base = Reader::new(g).base(x);
-    let means = products(g, base.id);
+    let means = weighted(g, base.id);
     let means = means.iter().filter_map(|p| Reader::new(g).mean(p, &base, y, to));
     means.chain(Reader::new(g).share(x, y)).collect()
 }
@@ -107,86 +109,58 @@ fn quotients(g: &Graph, x: NodeId, y: NodeId) -> Vec<Mean> {
 /// The ways in which a matrix product is a [`Blend`] if no weight is negative.
 fn blends(g: &Graph, id: NodeId) -> Vec<Blend> {
     let Op::MatMul { .. } = g.op(id) else { return Vec::new() };
-    products(g, id).iter().filter_map(|p| Reader::new(g).blend(p)).collect()
+    weighted(g, id).iter().filter_map(|p| Reader::new(g).blend(p)).collect()
 }
 
-/// Sums of products: of each block of entries of a result, the entries of one factor that all its entries have.
-struct Products {
+/// A sum of products of weights and values. Of each block of entries of the result, all have the same weights.
+struct Weighted {
     weights: NodeId,
     values: NodeId,
     block: u64,
-    /// By block.
+    /// The entries of weights, by block.
     rows: Vec<Vec<u64>>,
 }
 
-/// The ways in which a node is a sum of products.
-fn products(g: &Graph, id: NodeId) -> Vec<Products> {
-    match g.op(id) {
-        Op::MatMul { trans_b } => {
-            let (a, b) = (g.arg(id, 0), g.arg(id, 1));
-            let (&[_, rows, terms], &[batches, _, columns]) = (g.shape(a), g.shape(id)) else {
-                return Vec::new();
-            };
-            let many = |n: u64| n.saturating_mul(batches).saturating_mul(terms) > ENTRIES as u64;
-            let batch = |side: NodeId, n: u64| if g.shape(side)[0] == 1 { 0 } else { n };
-            let left = |j: u64| {
-                let first = (batch(a, j / rows.max(1)) * rows + j % rows.max(1)) * terms;
-                (first..first + terms).collect()
-            };
-            let right = |j: u64| {
-                let (n, c) = (batch(b, j / columns.max(1)), j % columns.max(1));
-                let entry = |k: u64| match trans_b {
-                    true => (n * columns + c) * terms + k,
-                    false => (n * terms + k) * columns + c,
-                };
-                (0..terms).map(entry).collect()
-            };
-            let mut found = Vec::new();
-            if !many(rows) {
-                let rows = (0..batches * rows).map(left).collect();
-                found.push(Products { weights: a, values: b, block: columns, rows });
-            }
-            // Entries of one column, or of one row, have the same factors.
-            if !many(columns) && (columns == 1 || rows == 1) {
-                let block = if columns == 1 { rows } else { 1 };
-                let rows = (0..batches * columns).map(right).collect();
-                found.push(Products { weights: b, values: a, block, rows });
-            }
-            found
-        }
-        Op::Sum(axes) => {
-            let product = g.arg(id, 0);
-            if *g.op(product) != Op::Mul || g.elements(product) > ENTRIES as u64 {
-                return Vec::new();
-            }
-            let all: Vec<Vec<u64>> =
-                (0..g.elements(id)).map(|at| summed(g.shape(product), axes, at)).collect();
-            let side = |i: usize| {
-                let weights = g.arg(product, i);
-                let entry = |&at: &u64| aligned(g.shape(weights), g.shape(product), at);
-                let rows = all.iter().map(|row| row.iter().map(entry).collect()).collect();
-                Products { weights, values: g.arg(product, 1 - i), block: 1, rows }
-            };
-            vec![side(0), side(1)]
-        }
-        // The sum over one client.
-        Op::Mul => [0, 1].into_iter().filter_map(|side| product(g, id, side)).collect(),
-        _ => Vec::new(),
-    }
+/// The ways in which a node is a sum of products by weights.
+fn weighted(g: &Graph, id: NodeId) -> Vec<Weighted> {
+    let Some(Products { sizes, factors }) = Products::of(g, id, ENTRIES as u64) else {
+        return Vec::new();
+    };
+    let side = |i: usize| {
+        let (block, factor) = (block(g, id, i)?, &factors[i]);
+        let blocks = g.elements(id).checked_div(block)?;
+        let listed = match g.op(id) {
+            Op::Sum(_) => g.elements(g.arg(id, 0)),
+            _ => blocks.saturating_mul(factor.places.len() as u64),
+        };
+        let row = |j: u64| {
+            let moved = factor.moved(&digits(&sizes, j * block));
+            factor.places.iter().map(|place| place + moved).collect()
+        };
+        let (weights, values) = (factor.node, factors[1 - i].node);
+        let few = listed <= ENTRIES as u64;
+        few.then(|| Weighted { weights, values, block, rows: (0..blocks).map(row).collect() })
+    };
+    [0, 1].into_iter().filter_map(side).collect()
 }
 
-/// A product as a sum of one product each.
-fn product(g: &Graph, id: NodeId, side: usize) -> Option<Products> {
-    let (weights, shape) = (g.arg(id, side), g.shape(id));
-    let own = g.shape(weights);
-    // A weight has a block of entries, if its trailing axes have one entry.
-    let wide = own.iter().rposition(|&n| n != 1).map_or(0, |d| d + 1);
-    let block: u64 = shape.get(wide..)?.iter().product();
-    let blocks = g.elements(id).checked_div(block)?;
-    let row = |j: u64| vec![aligned(own, shape, j * block)];
-    let values = g.arg(id, 1 - side);
-    let few = blocks <= ENTRIES as u64;
-    few.then(|| Products { weights, values, block, rows: (0..blocks).map(row).collect() })
+/// How many entries in a row of a sum of products have the same entries of side i.
+fn block(g: &Graph, id: NodeId, i: usize) -> Option<u64> {
+    match (g.op(id), g.shape(id)) {
+        // Entries of one row of the result have the same row of the left side.
+        (Op::MatMul { .. }, &[_, _, columns]) if i == 0 => Some(columns),
+        // Those of one column are in a row if there is one column. Each is by itself if there is one row.
+        (Op::MatMul { .. }, &[_, rows, 1]) => Some(rows),
+        (Op::MatMul { .. }, &[_, 1, _]) => Some(1),
+        (Op::MatMul { .. }, _) => None,
+        // The trailing axes of which the weights have one entry.
+        (Op::Mul, shape) => {
+            let own = g.shape(g.arg(id, i));
+            let wide = own.iter().rposition(|&n| n != 1).map_or(0, |d| d + 1);
+            Some(shape.get(wide..)?.iter().product())
+        }
+        _ => Some(1),
+    }
 }
 
 /// What a value is behind changes of scale, truncations and reshapes.
@@ -225,11 +199,12 @@ impl<'g> Reader<'g> {
         loop {
             let scale = (power as f64).exp2();
             match self.g.op(id) {
-                Op::Reshape(_) | Op::Shift(_) => {}
-                Op::MulPow2(by) => power += i64::from(*by),
-                Op::DivPow2(by) => power -= i64::from(*by),
+                Op::Reshape(_) => {}
                 Op::Trunc(_) => off += self.unit(id) * scale,
-                _ => return Base { id, power, off },
+                op => match doubled(op) {
+                    Some(by) => power += by,
+                    None => return Base { id, power, off },
+                },
             }
             id = self.g.arg(id, 0);
         }
@@ -322,7 +297,7 @@ impl<'g> Reader<'g> {
         Some(mean)
     }
 
-    fn mean(&self, p: &Products, x: &Base, y: NodeId, shape: &[u64]) -> Option<Mean> {
+    fn mean(&self, p: &Weighted, x: &Base, y: NodeId, shape: &[u64]) -> Option<Mean> {
         let (own, blocks) = operand_blocks(self.g.shape(y), shape, p.block)?;
         if own != 1 || blocks.len() != p.rows.len() {
             return None;
@@ -343,7 +318,7 @@ impl<'g> Reader<'g> {
         Some(mean)
     }
 
-    fn blend(&self, p: &Products) -> Option<Blend> {
+    fn blend(&self, p: &Weighted) -> Option<Blend> {
         let mut mean = self.empty(Some(p.values), 0.0);
         let (mut shares, mut divisors, mut off) = (Vec::new(), Vec::new(), 0.0f64);
         let mut power = None;
