@@ -391,3 +391,125 @@ fn matched(mut words: Vec<Word>, terms: &[Word]) -> Option<(i64, bool)> {
     let found = words.iter().all(|&(id, at, power)| left.any(|&t| t == (id, at, power - by)));
     found.then_some((by, words.len() < terms.len()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::eval::testing::{random_inputs, successors};
+    use crate::graph::{eval, text};
+
+    /// Of weights b of three clients, node 0, and their values u, node 1. The last node is the result.
+    fn graph(body: &str) -> (Graph, NodeId) {
+        let last = body.lines().count() + 1;
+        let text = format!(
+            "graph T\nparties Client[3]\nparties Server[1]\nfrac 8\n\
+             input 0 b : secret fix in 0..2 from each Client\ninput 1 u : secret fix[4] in -4..4 from each Client\n\
+             site 0 \"t\" line 1\n%0 = input 0 : secret fix.8[3] @0\n%1 = input 1 : secret fix.8[3,4] @0\n\
+             {body}reveal %{last} to Server as y @0\n"
+        );
+        (text::parse(&text).unwrap_or_else(|e| panic!("{body}: {e}")), NodeId(last as u32))
+    }
+
+    /// Weights are b, and what is public.
+    fn positive(g: &Graph) -> impl Fn(NodeId) -> bool {
+        move |id| id == NodeId(0) || matches!(g.op(id), Op::Const(..))
+    }
+
+    fn mean(body: &str) -> Option<Mean> {
+        let (g, id) = graph(body);
+        let found = Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), positive(&g));
+        if let Some(mean) = &found {
+            within(&g, id, mean);
+        }
+        found
+    }
+
+    /// In real numbers, a mean is within what is averaged.
+    fn within(g: &Graph, id: NodeId, mean: &Mean) {
+        for seed in 0..50 {
+            let run = eval::real(g, &random_inputs(g, seed), &successors, true).expect("a run");
+            let value = |id: NodeId| run.values[id.index()].as_ref().expect("values are kept");
+            let scale = (mean.power as f64).exp2();
+            let all = mean.values.map_or(vec![0.0, 1.0], |of| value(of).to_vec());
+            let ends =
+                |zero: f64| all.iter().fold((zero, zero), |(lo, hi), &x| (x.min(lo), x.max(hi)));
+            // Without any weight it is 0, too.
+            let none = value(NodeId(0)).iter().all(|b| *b == 0.0);
+            let (lo, hi) = ends(if mean.rest || none { 0.0 } else { all[0] });
+            for x in value(id).iter().map(|x| x / scale) {
+                assert!(lo - 1e-9 <= x && x <= hi + 1e-9, "seed {seed}: {x} beyond {lo}..{hi}");
+            }
+        }
+    }
+
+    /// A divisor of the shape of a dividend.
+    const ROW: &str = "%2 = reshape %0 : secret fix.8[3,1] @0\n%3 = mul %2 %1 : secret fix.16[3,4] @0\n\
+        %4 = sum %3 axes=[0] : secret fix.16[4] @0\n%5 = sum %0 axes=[0] : secret fix.8 @0\n\
+        %6 = reshape %5 : secret fix.8[1] @0\n";
+
+    #[test]
+    fn quotients_of_sums_are_means() {
+        let exact = Mean {
+            values: Some(NodeId(1)),
+            power: 0,
+            rest: false,
+            dividend_off: 0.0,
+            divisor_off: 0.0,
+            weights: vec![NodeId(0)],
+        };
+        let sums = mean(&format!("{ROW}%7 = div %4 %6 : secret fix.16[4] @0\n"));
+        assert_eq!(sums, Some(exact.clone()));
+        let matrices = "%2 = reshape %0 : secret fix.8[1,1,3] @0\n%3 = reshape %1 : secret fix.8[1,3,4] @0\n\
+            %4 = matmul %2 %3 : secret fix.16[1,1,4] @0\n%5 = sum %0 axes=[0] : secret fix.8 @0\n\
+            %6 = reshape %5 : secret fix.8[1,1,1] @0\n%7 = div %4 %6 : secret fix.16[1,1,4] @0\n";
+        assert_eq!(mean(matrices), Some(Mean { values: Some(NodeId(3)), ..exact.clone() }));
+        let truncated = format!(
+            "{ROW}%7 = trunc %4 by=8 : secret fix.8[4] @0\n%8 = mul_pow2 %7 by=1 : secret fix.7[4] @0\n\
+             %9 = div %8 %6 : secret fix.7[4] @0\n"
+        );
+        let off = 2f64.powi(-7);
+        assert_eq!(mean(&truncated), Some(Mean { power: 1, dividend_off: off, ..exact.clone() }));
+        let rest = format!(
+            "{ROW}%7 = const 1 : public fix.8[1] @0\n%8 = add %6 %7 : secret fix.8[1] @0\n\
+             %9 = div %4 %8 : secret fix.16[4] @0\n"
+        );
+        let weights = vec![NodeId(0), NodeId(7)];
+        assert_eq!(mean(&rest), Some(Mean { rest: true, weights, ..exact.clone() }));
+        let share = "%2 = sum %0 axes=[0] : secret fix.8 @0\n%3 = reshape %2 : secret fix.8[1] @0\n\
+            %4 = div %0 %3 : secret fix.8[3] @0\n";
+        assert_eq!(mean(share), Some(Mean { values: None, rest: true, ..exact }));
+    }
+
+    #[test]
+    fn other_quotients_are_not() {
+        // Fewer weights than there are values, a divisor of other numbers, and weights of either sign.
+        let part = format!(
+            "{ROW}%7 = slice %0 axis=0 start=0 len=2 : secret fix.8[2] @0\n%8 = sum %7 axes=[0] : secret fix.8 @0\n\
+             %9 = reshape %8 : secret fix.8[1] @0\n%10 = div %4 %9 : secret fix.16[4] @0\n"
+        );
+        assert_eq!(mean(&part), None);
+        let other = format!(
+            "{ROW}%7 = sum %1 axes=[0,1] : secret fix.8 @0\n%8 = reshape %7 : secret fix.8[1] @0\n\
+             %9 = div %4 %8 : secret fix.16[4] @0\n"
+        );
+        assert_eq!(mean(&other), None);
+        let (g, id) = graph(&format!("{ROW}%7 = div %4 %6 : secret fix.16[4] @0\n"));
+        let signed = Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), |_| false);
+        assert_eq!(signed, None);
+    }
+
+    #[test]
+    fn products_by_shares_are_means() {
+        let body = "%2 = sum %0 axes=[0] : secret fix.8 @0\n%3 = reshape %2 : secret fix.8[1] @0\n\
+            %4 = div %0 %3 : secret fix.8[3] @0\n%5 = reshape %4 : secret fix.8[1,1,3] @0\n\
+            %6 = reshape %1 : secret fix.8[1,3,4] @0\n%7 = matmul %5 %6 : secret fix.16[1,1,4] @0\n";
+        let (g, id) = graph(body);
+        let blend = Means::default().blend(&g, id, positive(&g)).expect("shares");
+        within(&g, id, &blend.mean);
+        assert_eq!(
+            (blend.shares, blend.divisors, blend.terms),
+            (vec![NodeId(4)], vec![NodeId(3)], 3)
+        );
+        assert_eq!((blend.power, blend.off, blend.mean.rest), (0, 0.0, false));
+    }
+}

@@ -215,7 +215,7 @@ impl Rules<'_> {
         let (view, of) = (self.view, self.of(x));
         let terms: u64 = axes.iter().map(|&d| view.shape(x)[d as usize]).product();
         let terms = terms as f64;
-        let line = (of.real.0 >= 0.0).then(|| Line { fixed: of.line.fixed * terms, ..of.line });
+        let line = (of.real.0 >= 0.0).then_some(Line { fixed: of.line.fixed * terms, ..of.line });
         // One exponential is near 1, whichever was chosen as the largest, and none is negative; in the program it is 1.
         let least = least_sum(view, id, CUT);
         let program = match least {

@@ -11,6 +11,8 @@ mod memo;
 mod ranked;
 mod reader;
 mod ruled;
+#[cfg(test)]
+mod tests;
 
 use super::lanes::{Uneven, strides};
 use super::layout::digits;

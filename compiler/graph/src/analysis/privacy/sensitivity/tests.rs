@@ -203,6 +203,10 @@ const W6: &str = "%5 = transpose %1 perm=[1,0] : secret fix.8[2,3] @0\n%6 = resh
 const OFF: &str = "%5 = const 4 : public fix.8[1,1] @0\n%6 = sub %0 %5 : secret fix.8[3,4] @0\n\
     %7 = const 1 : public fix.8[1,1] @0\n%8 = sub %1 %7 : secret fix.8[3,2] @0\n";
 
+/// The norm of u.
+const NORM: &str = "%5 = mul %0 %0 : secret fix.16[3,4] @0\n%6 = sum %5 axes=[1] : secret fix.16[3] @0\n\
+    %7 = sqrt %6 : secret fix.16[3] @0\n";
+
 /// What follows a rule, and how many times as much as was seen the bound of the L2 norm is at most.
 fn cases() -> Vec<(String, &'static str, f64)> {
     let case = |body: &[&str], said, most| (body.concat(), said, most);
@@ -321,6 +325,39 @@ fn cases() -> Vec<(String, &'static str, f64)> {
             ],
             BEFORE,
             0.0,
+        ),
+        // Vectors that are cut to a length, by a factor or by a divisor.
+        case(
+            &[
+                NORM,
+                "%8 = const 2 : public fix.16[3] @0\n%9 = div %8 %7 : secret fix.16[3] @0\n\
+                 %10 = const 1 : public fix.16[3] @0\n%11 = lt %9 %10 : secret bit[3] @0\n\
+                 %12 = select %11 %9 %10 : secret fix.16[3] @0\n%13 = reshape %12 : secret fix.16[3,1] @0\n\
+                 %14 = mul %13 %0 : secret fix.24[3,4] @0\n",
+            ],
+            "rows 0 zero",
+            1.01,
+        ),
+        case(
+            &[
+                NORM,
+                "%8 = const 2 : public fix.16[3] @0\n%9 = div %8 %7 : secret fix.16[3] @0\n\
+                 %10 = const 1 : public fix.16[3] @0\n%11 = lt %9 %10 : secret bit[3] @0\n\
+                 %12 = select %11 %9 %10 : secret fix.16[3] @0\n%13 = reshape %12 : secret fix.16[1,1,3] @0\n\
+                 %14 = reshape %0 : secret fix.8[1,3,4] @0\n%15 = matmul %13 %14 : secret fix.24[1,1,4] @0\n",
+            ],
+            "whole",
+            1.01,
+        ),
+        case(
+            &[
+                NORM,
+                "%8 = const 1 : public fix.16[3] @0\n%9 = lt %8 %7 : secret bit[3] @0\n\
+                 %10 = select %9 %7 %8 : secret fix.16[3] @0\n%11 = reshape %10 : secret fix.16[3,1] @0\n\
+                 %12 = shift %0 by=8 : secret fix.16[3,4] @0\n%13 = div %12 %11 : secret fix.16[3,4] @0\n",
+            ],
+            "rows 0",
+            1.01,
         ),
         // Sums.
         case(&["%5 = sum %0 axes=[0] : secret fix.8[4] @0\n"], "whole", 1.01),
