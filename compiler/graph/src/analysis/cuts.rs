@@ -11,11 +11,10 @@ use crate::graph::{AT_ONE, Function, Graph, NodeId, Op};
 /// Cuts whose operand may leave them by its interval, in the order of nodes. `raw` is by index, in units of the last
 /// place.
 ///
-/// A cut at 1 is none of these: what is cut there is at most 1 in real numbers. Neither is one that only functions read
-/// that do not change beyond it.
+/// A cut at 1 is none of these ([`is_at_one`]). Neither is one that only functions read that do not change beyond it.
 pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
     let leaves = |id: &NodeId| match graph.op(*id) {
-        Op::Saturate(AT_ONE) => false,
+        op if is_at_one(op) => false,
         Op::Saturate(top) if is_harmless(graph, *id, *top) => false,
         Op::Saturate(top) => {
             let most = f64::from(top + graph.frac_of(*id)).exp2();
@@ -25,6 +24,13 @@ pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
         _ => false,
     };
     graph.ids().filter(leaves).collect()
+}
+
+/// Whether an operation cuts at 1 what is at most 1 in real numbers, such as a cosine: the cut takes away nothing but
+/// errors, and the program's values are within it as a run's are. Only `passes/unit.rs`
+/// makes such a cut; those that make values fit are higher.
+pub fn is_at_one(op: &Op) -> bool {
+    *op == Op::Saturate(AT_ONE)
 }
 
 /// Whether only functions read a cut at 2^top that do not change beyond it.

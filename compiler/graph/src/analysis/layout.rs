@@ -167,6 +167,11 @@ impl<'g> Layout<'g> {
     }
 }
 
+/// A node, its first operand, that node's, and so on.
+pub fn path(g: &Graph, id: NodeId) -> impl Iterator<Item = NodeId> {
+    std::iter::successors(Some(id), |&id| g.args(id).first().copied())
+}
+
 /// The node behind operations that `through` lets pass, by first operands.
 pub fn behind(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> NodeId {
     while through(g.op(id)) {
@@ -180,17 +185,25 @@ pub fn unshaped(g: &Graph, id: NodeId) -> NodeId {
     behind(g, id, |op| matches!(op, Op::Reshape(_)))
 }
 
+/// The power of two that a change of scale multiplies a value by, in real numbers; `None` of what is no change of scale.
+pub fn doubled(op: &Op) -> Option<i64> {
+    match op {
+        Op::Shift(_) => Some(0),
+        Op::MulPow2(by) => Some(i64::from(*by)),
+        Op::DivPow2(by) => Some(-i64::from(*by)),
+        _ => None,
+    }
+}
+
 /// The node behind changes of scale and what else `through` lets pass, and the power of two that its value is
 /// multiplied by, in real numbers.
 pub fn rescaled(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> (NodeId, i64) {
     let mut power = 0;
     loop {
-        match g.op(id) {
-            Op::Shift(_) => {}
-            Op::MulPow2(by) => power += i64::from(*by),
-            Op::DivPow2(by) => power -= i64::from(*by),
-            op if through(op) => {}
-            _ => return (id, power),
+        match doubled(g.op(id)) {
+            Some(by) => power += by,
+            None if through(g.op(id)) => {}
+            None => return (id, power),
         }
         id = g.arg(id, 0);
     }

@@ -13,13 +13,15 @@
 //! are, and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says
 //! so.
 
-use super::layout::{Layout, aligned, operand_blocks, rescaled, summed};
+use super::layout::{Layout, aligned, digits, doubled, operand_blocks, rescaled, summed};
+use super::products::Products;
 use crate::graph::{Graph, NodeId, Op};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Entries of weights that are read for one mean.
+/// Entries of weights that are read for one mean: one for each pair of 128 clients. Of each its word is looked up, that
+/// of its term in the divisor, and what these are behind truncations: four times as many.
 const ENTRIES: usize = 1 << 14;
 
 /// A quotient that is a weighted mean, or a sum of products that is one.
@@ -99,7 +101,7 @@ fn quotients(g: &Graph, x: NodeId, y: NodeId) -> Vec<Mean> {
         return Vec::new();
     }
     let base = Reader::new(g).base(x);
-    let means = products(g, base.id);
+    let means = weighted(g, base.id);
     let means = means.iter().filter_map(|p| Reader::new(g).mean(p, &base, y, to));
     means.chain(Reader::new(g).share(x, y)).collect()
 }
@@ -107,86 +109,58 @@ fn quotients(g: &Graph, x: NodeId, y: NodeId) -> Vec<Mean> {
 /// The ways in which a matrix product is a [`Blend`] if no weight is negative.
 fn blends(g: &Graph, id: NodeId) -> Vec<Blend> {
     let Op::MatMul { .. } = g.op(id) else { return Vec::new() };
-    products(g, id).iter().filter_map(|p| Reader::new(g).blend(p)).collect()
+    weighted(g, id).iter().filter_map(|p| Reader::new(g).blend(p)).collect()
 }
 
-/// Sums of products: of each block of entries of a result, the entries of one factor that all its entries have.
-struct Products {
+/// A sum of products of weights and values. Of each block of entries of the result, all have the same weights.
+struct Weighted {
     weights: NodeId,
     values: NodeId,
     block: u64,
-    /// By block.
+    /// The entries of weights, by block.
     rows: Vec<Vec<u64>>,
 }
 
-/// The ways in which a node is a sum of products.
-fn products(g: &Graph, id: NodeId) -> Vec<Products> {
-    match g.op(id) {
-        Op::MatMul { trans_b } => {
-            let (a, b) = (g.arg(id, 0), g.arg(id, 1));
-            let (&[_, rows, terms], &[batches, _, columns]) = (g.shape(a), g.shape(id)) else {
-                return Vec::new();
-            };
-            let many = |n: u64| n.saturating_mul(batches).saturating_mul(terms) > ENTRIES as u64;
-            let batch = |side: NodeId, n: u64| if g.shape(side)[0] == 1 { 0 } else { n };
-            let left = |j: u64| {
-                let first = (batch(a, j / rows.max(1)) * rows + j % rows.max(1)) * terms;
-                (first..first + terms).collect()
-            };
-            let right = |j: u64| {
-                let (n, c) = (batch(b, j / columns.max(1)), j % columns.max(1));
-                let entry = |k: u64| match trans_b {
-                    true => (n * columns + c) * terms + k,
-                    false => (n * terms + k) * columns + c,
-                };
-                (0..terms).map(entry).collect()
-            };
-            let mut found = Vec::new();
-            if !many(rows) {
-                let rows = (0..batches * rows).map(left).collect();
-                found.push(Products { weights: a, values: b, block: columns, rows });
-            }
-            // Entries of one column, or of one row, have the same factors.
-            if !many(columns) && (columns == 1 || rows == 1) {
-                let block = if columns == 1 { rows } else { 1 };
-                let rows = (0..batches * columns).map(right).collect();
-                found.push(Products { weights: b, values: a, block, rows });
-            }
-            found
-        }
-        Op::Sum(axes) => {
-            let product = g.arg(id, 0);
-            if *g.op(product) != Op::Mul || g.elements(product) > ENTRIES as u64 {
-                return Vec::new();
-            }
-            let all: Vec<Vec<u64>> =
-                (0..g.elements(id)).map(|at| summed(g.shape(product), axes, at)).collect();
-            let side = |i: usize| {
-                let weights = g.arg(product, i);
-                let entry = |&at: &u64| aligned(g.shape(weights), g.shape(product), at);
-                let rows = all.iter().map(|row| row.iter().map(entry).collect()).collect();
-                Products { weights, values: g.arg(product, 1 - i), block: 1, rows }
-            };
-            vec![side(0), side(1)]
-        }
-        // The sum over one client.
-        Op::Mul => [0, 1].into_iter().filter_map(|side| product(g, id, side)).collect(),
-        _ => Vec::new(),
-    }
+/// The ways in which a node is a sum of products by weights.
+fn weighted(g: &Graph, id: NodeId) -> Vec<Weighted> {
+    let Some(Products { sizes, factors }) = Products::of(g, id, ENTRIES as u64) else {
+        return Vec::new();
+    };
+    let side = |i: usize| {
+        let (block, factor) = (block(g, id, i)?, &factors[i]);
+        let blocks = g.elements(id).checked_div(block)?;
+        let listed = match g.op(id) {
+            Op::Sum(_) => g.elements(g.arg(id, 0)),
+            _ => blocks.saturating_mul(factor.places.len() as u64),
+        };
+        let row = |j: u64| {
+            let moved = factor.moved(&digits(&sizes, j * block));
+            factor.places.iter().map(|place| place + moved).collect()
+        };
+        let (weights, values) = (factor.node, factors[1 - i].node);
+        let few = listed <= ENTRIES as u64;
+        few.then(|| Weighted { weights, values, block, rows: (0..blocks).map(row).collect() })
+    };
+    [0, 1].into_iter().filter_map(side).collect()
 }
 
-/// A product as a sum of one product each.
-fn product(g: &Graph, id: NodeId, side: usize) -> Option<Products> {
-    let (weights, shape) = (g.arg(id, side), g.shape(id));
-    let own = g.shape(weights);
-    // A weight has a block of entries, if its trailing axes have one entry.
-    let wide = own.iter().rposition(|&n| n != 1).map_or(0, |d| d + 1);
-    let block: u64 = shape.get(wide..)?.iter().product();
-    let blocks = g.elements(id).checked_div(block)?;
-    let row = |j: u64| vec![aligned(own, shape, j * block)];
-    let values = g.arg(id, 1 - side);
-    let few = blocks <= ENTRIES as u64;
-    few.then(|| Products { weights, values, block, rows: (0..blocks).map(row).collect() })
+/// How many entries in a row of a sum of products have the same entries of side i.
+fn block(g: &Graph, id: NodeId, i: usize) -> Option<u64> {
+    match (g.op(id), g.shape(id)) {
+        // Entries of one row of the result have the same row of the left side.
+        (Op::MatMul { .. }, &[_, _, columns]) if i == 0 => Some(columns),
+        // Those of one column are in a row if there is one column. Each is by itself if there is one row.
+        (Op::MatMul { .. }, &[_, rows, 1]) => Some(rows),
+        (Op::MatMul { .. }, &[_, 1, _]) => Some(1),
+        (Op::MatMul { .. }, _) => None,
+        // The trailing axes of which the weights have one entry.
+        (Op::Mul, shape) => {
+            let own = g.shape(g.arg(id, i));
+            let wide = own.iter().rposition(|&n| n != 1).map_or(0, |d| d + 1);
+            Some(shape.get(wide..)?.iter().product())
+        }
+        _ => Some(1),
+    }
 }
 
 /// What a value is behind changes of scale, truncations and reshapes.
@@ -225,11 +199,12 @@ impl<'g> Reader<'g> {
         loop {
             let scale = (power as f64).exp2();
             match self.g.op(id) {
-                Op::Reshape(_) | Op::Shift(_) => {}
-                Op::MulPow2(by) => power += i64::from(*by),
-                Op::DivPow2(by) => power -= i64::from(*by),
+                Op::Reshape(_) => {}
                 Op::Trunc(_) => off += self.unit(id) * scale,
-                _ => return Base { id, power, off },
+                op => match doubled(op) {
+                    Some(by) => power += by,
+                    None => return Base { id, power, off },
+                },
             }
             id = self.g.arg(id, 0);
         }
@@ -322,7 +297,7 @@ impl<'g> Reader<'g> {
         Some(mean)
     }
 
-    fn mean(&self, p: &Products, x: &Base, y: NodeId, shape: &[u64]) -> Option<Mean> {
+    fn mean(&self, p: &Weighted, x: &Base, y: NodeId, shape: &[u64]) -> Option<Mean> {
         let (own, blocks) = operand_blocks(self.g.shape(y), shape, p.block)?;
         if own != 1 || blocks.len() != p.rows.len() {
             return None;
@@ -343,7 +318,7 @@ impl<'g> Reader<'g> {
         Some(mean)
     }
 
-    fn blend(&self, p: &Products) -> Option<Blend> {
+    fn blend(&self, p: &Weighted) -> Option<Blend> {
         let mut mean = self.empty(Some(p.values), 0.0);
         let (mut shares, mut divisors, mut off) = (Vec::new(), Vec::new(), 0.0f64);
         let mut power = None;
@@ -415,4 +390,126 @@ fn matched(mut words: Vec<Word>, terms: &[Word]) -> Option<(i64, bool)> {
     // Both are sorted.
     let found = words.iter().all(|&(id, at, power)| left.any(|&t| t == (id, at, power - by)));
     found.then_some((by, words.len() < terms.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::eval::testing::{random_inputs, successors};
+    use crate::graph::{eval, text};
+
+    /// Of weights b of three clients, node 0, and their values u, node 1. The last node is the result.
+    fn graph(body: &str) -> (Graph, NodeId) {
+        let last = body.lines().count() + 1;
+        let text = format!(
+            "graph T\nparties Client[3]\nparties Server[1]\nfrac 8\n\
+             input 0 b : secret fix in 0..2 from each Client\ninput 1 u : secret fix[4] in -4..4 from each Client\n\
+             site 0 \"t\" line 1\n%0 = input 0 : secret fix.8[3] @0\n%1 = input 1 : secret fix.8[3,4] @0\n\
+             {body}reveal %{last} to Server as y @0\n"
+        );
+        (text::parse(&text).unwrap_or_else(|e| panic!("{body}: {e}")), NodeId(last as u32))
+    }
+
+    /// Weights are b, and what is public.
+    fn positive(g: &Graph) -> impl Fn(NodeId) -> bool {
+        move |id| id == NodeId(0) || matches!(g.op(id), Op::Const(..))
+    }
+
+    fn mean(body: &str) -> Option<Mean> {
+        let (g, id) = graph(body);
+        let found = Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), positive(&g));
+        if let Some(mean) = &found {
+            within(&g, id, mean);
+        }
+        found
+    }
+
+    /// In real numbers, a mean is within what is averaged.
+    fn within(g: &Graph, id: NodeId, mean: &Mean) {
+        for seed in 0..50 {
+            let run = eval::real(g, &random_inputs(g, seed), &successors, true).expect("a run");
+            let value = |id: NodeId| run.values[id.index()].as_ref().expect("values are kept");
+            let scale = (mean.power as f64).exp2();
+            let all = mean.values.map_or(vec![0.0, 1.0], |of| value(of).to_vec());
+            let ends =
+                |zero: f64| all.iter().fold((zero, zero), |(lo, hi), &x| (x.min(lo), x.max(hi)));
+            // Without any weight it is 0, too.
+            let none = value(NodeId(0)).iter().all(|b| *b == 0.0);
+            let (lo, hi) = ends(if mean.rest || none { 0.0 } else { all[0] });
+            for x in value(id).iter().map(|x| x / scale) {
+                assert!(lo - 1e-9 <= x && x <= hi + 1e-9, "seed {seed}: {x} beyond {lo}..{hi}");
+            }
+        }
+    }
+
+    /// A divisor of the shape of a dividend.
+    const ROW: &str = "%2 = reshape %0 : secret fix.8[3,1] @0\n%3 = mul %2 %1 : secret fix.16[3,4] @0\n\
+        %4 = sum %3 axes=[0] : secret fix.16[4] @0\n%5 = sum %0 axes=[0] : secret fix.8 @0\n\
+        %6 = reshape %5 : secret fix.8[1] @0\n";
+
+    #[test]
+    fn quotients_of_sums_are_means() {
+        let exact = Mean {
+            values: Some(NodeId(1)),
+            power: 0,
+            rest: false,
+            dividend_off: 0.0,
+            divisor_off: 0.0,
+            weights: vec![NodeId(0)],
+        };
+        let sums = mean(&format!("{ROW}%7 = div %4 %6 : secret fix.16[4] @0\n"));
+        assert_eq!(sums, Some(exact.clone()));
+        let matrices = "%2 = reshape %0 : secret fix.8[1,1,3] @0\n%3 = reshape %1 : secret fix.8[1,3,4] @0\n\
+            %4 = matmul %2 %3 : secret fix.16[1,1,4] @0\n%5 = sum %0 axes=[0] : secret fix.8 @0\n\
+            %6 = reshape %5 : secret fix.8[1,1,1] @0\n%7 = div %4 %6 : secret fix.16[1,1,4] @0\n";
+        assert_eq!(mean(matrices), Some(Mean { values: Some(NodeId(3)), ..exact.clone() }));
+        let truncated = format!(
+            "{ROW}%7 = trunc %4 by=8 : secret fix.8[4] @0\n%8 = mul_pow2 %7 by=1 : secret fix.7[4] @0\n\
+             %9 = div %8 %6 : secret fix.7[4] @0\n"
+        );
+        let off = 2f64.powi(-7);
+        assert_eq!(mean(&truncated), Some(Mean { power: 1, dividend_off: off, ..exact.clone() }));
+        let rest = format!(
+            "{ROW}%7 = const 1 : public fix.8[1] @0\n%8 = add %6 %7 : secret fix.8[1] @0\n\
+             %9 = div %4 %8 : secret fix.16[4] @0\n"
+        );
+        let weights = vec![NodeId(0), NodeId(7)];
+        assert_eq!(mean(&rest), Some(Mean { rest: true, weights, ..exact.clone() }));
+        let share = "%2 = sum %0 axes=[0] : secret fix.8 @0\n%3 = reshape %2 : secret fix.8[1] @0\n\
+            %4 = div %0 %3 : secret fix.8[3] @0\n";
+        assert_eq!(mean(share), Some(Mean { values: None, rest: true, ..exact }));
+    }
+
+    #[test]
+    fn other_quotients_are_not() {
+        // Fewer weights than there are values, a divisor of other numbers, and weights of either sign.
+        let part = format!(
+            "{ROW}%7 = slice %0 axis=0 start=0 len=2 : secret fix.8[2] @0\n%8 = sum %7 axes=[0] : secret fix.8 @0\n\
+             %9 = reshape %8 : secret fix.8[1] @0\n%10 = div %4 %9 : secret fix.16[4] @0\n"
+        );
+        assert_eq!(mean(&part), None);
+        let other = format!(
+            "{ROW}%7 = sum %1 axes=[0,1] : secret fix.8 @0\n%8 = reshape %7 : secret fix.8[1] @0\n\
+             %9 = div %4 %8 : secret fix.16[4] @0\n"
+        );
+        assert_eq!(mean(&other), None);
+        let (g, id) = graph(&format!("{ROW}%7 = div %4 %6 : secret fix.16[4] @0\n"));
+        let signed = Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), |_| false);
+        assert_eq!(signed, None);
+    }
+
+    #[test]
+    fn products_by_shares_are_means() {
+        let body = "%2 = sum %0 axes=[0] : secret fix.8 @0\n%3 = reshape %2 : secret fix.8[1] @0\n\
+            %4 = div %0 %3 : secret fix.8[3] @0\n%5 = reshape %4 : secret fix.8[1,1,3] @0\n\
+            %6 = reshape %1 : secret fix.8[1,3,4] @0\n%7 = matmul %5 %6 : secret fix.16[1,1,4] @0\n";
+        let (g, id) = graph(body);
+        let blend = Means::default().blend(&g, id, positive(&g)).expect("shares");
+        within(&g, id, &blend.mean);
+        assert_eq!(
+            (blend.shares, blend.divisors, blend.terms),
+            (vec![NodeId(4)], vec![NodeId(3)], 3)
+        );
+        assert_eq!((blend.power, blend.off, blend.mean.rest), (0, 0.0, false));
+    }
 }

@@ -12,7 +12,7 @@
 //! | which numbers are not negative, which positive, and which dividends are 0 where their divisor is | [`signs`], [`positive`], [`zeros`] |
 //!
 //! For all of these: arithmetic of intervals ([`interval`]), where moved entries come from ([`layout`]), in all rows at
-//! once ([`lanes`]), which sums choose by rank ([`order`]), what bits are of earlier bits ([`truth_tables`]), where a softmax
+//! once ([`lanes`]), which entries a sum of products multiplies (`products`), which sums choose by rank ([`order`]), what bits are of earlier bits ([`truth_tables`]), where a softmax
 //! is (`softmax`), and a node with its facts (`view`).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), diagnostics and reports
@@ -32,6 +32,7 @@ pub mod norms;
 pub mod order;
 pub mod positive;
 pub mod privacy;
+mod products;
 pub mod projection;
 pub mod ranges;
 pub mod rings;

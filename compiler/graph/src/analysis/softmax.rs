@@ -36,6 +36,17 @@ pub(in crate::analysis) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]
     below_largest(view, id, axes).map(|(_, factor)| truncations(factor))
 }
 
+/// The least sum that a run has for sum e^(c (z - max z)), in real units: the largest term is e^0 up to what is stated,
+/// `cut` more units of the last place, and what truncations take off its operand, by which it changes less than they do.
+/// No other term is negative.
+pub(in crate::analysis) fn least_sum(view: &View<'_>, sum: NodeId, cut: f64) -> Option<f64> {
+    let Op::Sum(axes) = view.op(sum) else { return None };
+    let truncations = has_largest(view, view.args(sum)[0], axes)?;
+    let stated = view.stated.of(Function::ExpNonPositive);
+    let units = stated.units + cut + truncations * view.stated.truncation;
+    Some(1.0 - stated.relative - units * view.ulp(sum))
+}
+
 /// Upper ends of the operands of exponentials of x - max x, and of what they are made of down to this difference: by
 /// index, in real units, where one is known. 0, but for truncations.
 pub(in crate::analysis) fn tops(g: &Graph) -> Vec<Option<f64>> {

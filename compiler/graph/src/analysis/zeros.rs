@@ -4,11 +4,12 @@
 //! are exact and no rounding changes a sign, in a circuit. If x is made of them by products and sums only, x is
 //! exactly 0 then, too, and x / y is 0 / 0 = 0: there is no x / 0 of another sign.
 
-use super::layout::behind;
+use super::layout::{behind, keeps_entries};
 use super::signs::not_negative;
 use crate::graph::{Class, Graph, NodeId, Op};
 
-/// Nodes that are looked at.
+/// Nodes that are looked at for one dividend. An operand that is read twice is looked at twice, so the walk is bounded
+/// by their number and not by the graph's depth; a mean of what is kept takes about ten.
 const STEPS: usize = 64;
 
 /// Whether a dividend is exactly 0 wherever its divisor is.
@@ -19,11 +20,9 @@ pub fn vanishes(graph: &Graph, dividend: NodeId, divisor: NodeId) -> bool {
         return true;
     }
     // One sum of all of them, from which no part is taken.
-    let moved = |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_));
-    let all = behind(graph, parts, moved);
-    graph.elements(sum) == 1
-        && not_negative(graph, all)
-        && zero(graph, dividend, all, &mut STEPS.clone())
+    let all = behind(graph, parts, keeps_entries);
+    let mut steps = STEPS;
+    graph.elements(sum) == 1 && not_negative(graph, all) && zero(graph, dividend, all, &mut steps)
 }
 
 /// The sum that a divisor is, and its axes.

@@ -15,7 +15,8 @@
 
 use super::inverse::Part;
 use super::scaling::{FINE_LIMIT, FRACTION, ROOM, Scales, beyond, room_for};
-use crate::graph::{AT_ONE, Function, Graph, NodeId, Op, ScaleRule, Table};
+use crate::analysis::cuts::is_at_one;
+use crate::graph::{Function, Graph, NodeId, Op, ScaleRule, Table};
 use slvr_language::types::Elem;
 
 /// The fewest fraction bits to which one factor alone is truncated.
@@ -247,7 +248,7 @@ impl Scales<'_> {
 fn cut_at_one(g: &Graph, id: NodeId) -> bool {
     let users = g.users(id);
     let cuts = |&u: &NodeId| match g.op(u) {
-        Op::Saturate(AT_ONE) => true,
+        op if is_at_one(op) => true,
         Op::Relu => cut_at_one(g, u),
         _ => false,
     };

@@ -15,11 +15,16 @@
 //! Where only a relu reads the quotient the cut follows the relu: both are one step among the parties.
 
 use super::promise::{Kept, none};
+use super::saturation::TOPS;
+use crate::analysis::cuts::is_at_one;
 use crate::analysis::layout::{Layout, aligned, blocks};
 use crate::graph::{AT_ONE, Function, Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
 use std::cell::RefCell;
 use std::collections::HashMap;
+
+// No cut that makes values fit is taken for one of a unit vector.
+const _: () = assert!(AT_ONE < *TOPS.start());
 
 pub(super) fn run(graph: &Graph) -> Graph {
     let mut rows = Rows::of(graph);
@@ -35,7 +40,7 @@ pub(super) fn run(graph: &Graph) -> Graph {
 pub(super) fn after(g: &Graph) -> Kept {
     let rows = RefCell::new(Rows::of(g));
     none(g, "a quotient that is at most 1 is read without a cut", |id| {
-        let read = |&u: &NodeId| *g.op(u) != Op::Saturate(AT_ONE);
+        let read = |&u: &NodeId| !is_at_one(g.op(u));
         rows.borrow_mut().cut_at(id) && g.users(id).iter().any(read)
     })
 }

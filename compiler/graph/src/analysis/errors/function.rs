@@ -6,7 +6,7 @@
 //! concave, so that is reached at an end of the interval; cutting brings two values no further apart. The hyperbolic
 //! tangent is neither, and its bound is its largest slope, which is where the operand is nearest to 0.
 
-use super::value::{Line, Values};
+use super::value::Known;
 use super::view::times;
 use crate::analysis::interval::{Interval, size};
 use crate::analysis::stated::{Function, Stated, StatedErrors};
@@ -23,13 +23,10 @@ pub(super) struct Effect {
     pub passed_divisor: f64,
 }
 
-/// A function of one number, whose operand has the error `e`, with what its protocol states and how many units more it
+/// A function of one number, with what its protocol states and how many units more it
 /// is off by where it is cut to 0.
-pub(super) fn one(
-    (function, stated, cut): (Function, Stated, f64),
-    ulp: f64,
-    (x, e, line): (Values, f64, Line),
-) -> Effect {
+pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x: &Known) -> Effect {
+    let (e, line) = (x.error, x.line);
     let low = x.real.0.min(x.run.0);
     let high = x.real.1.max(x.run.1);
     let end = f64::from(domain::QUOTIENT_TOP).exp2();
@@ -83,9 +80,8 @@ pub(super) fn one(
             (passed.min(by_ratio), at(l))
         }
         Function::Log => {
-            // It is -17 ln 2 where the run has 0 or less.
-            let least = (-16f64).exp2();
-            let l = if low >= least { low.ln() } else { -17.0 * LN_2 };
+            let least = domain::LOG_LOW;
+            let l = domain::log(low);
             // From there it is at once at what lies the error above the least operand that has a logarithm.
             let passed = if e == 0.0 { 0.0 } else { (low.max(least) + e).ln() - l };
             let q = line.ratio(x.real.0.max(least));
@@ -116,11 +112,12 @@ fn quotient_of(q: f64) -> f64 {
 pub(super) fn quotient(
     stated: &StatedErrors,
     ulp: f64,
-    (x, ex, line_x): (Values, f64, Line),
-    (y, ey, line_y): (Values, f64, Line),
+    x: &Known,
+    y: &Known,
     unit: f64,
     by_zero: bool,
 ) -> Effect {
+    let ((ex, line_x), (ey, line_y)) = ((x.error, x.line), (y.error, y.line));
     // What is not divided by less than 1 is not cut.
     let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(x.real)).max(size(x.run));
     // A divisor that is exact comes in steps of `unit`, and is 0 in a run where it is in the program.
@@ -158,6 +155,7 @@ pub(super) fn quotient(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::errors::value::{Cause, Line};
     use crate::analysis::stated::cut;
     use proptest::prelude::*;
 
@@ -202,9 +200,10 @@ mod tests {
                 places.into_iter().chain([lo, hi, lo + at * (hi - lo)]).filter(within).collect();
             let ulp = (-16f64).exp2();
             for &function in Function::ALL {
-                let values = Values { real: (lo, hi), run: (lo, hi) };
+                let (real, run, line) = ((lo, hi), (lo, hi), Line::flat(e));
+                let operand = Known { real, run, error: e, line, cause: Cause::own(e) };
                 let cut = if e > 0.0 { cut(function) } else { 0.0 };
-                let effect = one((function, NOTHING, cut), ulp, (values, e, Line::flat(e)));
+                let effect = one((function, NOTHING, cut), ulp, &operand);
                 let bound = effect.own + effect.passed;
                 for &x in &start {
                     for y in [x + e, x - e, x + at * e, x - at * e].into_iter().filter(within) {

@@ -10,7 +10,7 @@
 //!
 //! | operation | proven error |
 //! |---|---|
-//! | input | half a unit in the last place for a `fix`, one if it is lifted; 0 for an `int` or `bit` |
+//! | input | 0 for an encoded one; as it was given, half a unit in the last place of a `fix`; one unit if it is lifted |
 //! | constant | its own rounding |
 //! | sum, difference | sum of the operands' |
 //! | scale by a constant | that times the operand's, and what 16 significant bits leave of the constant |
@@ -28,7 +28,7 @@
 //! | file | has |
 //! |---|---|
 //! | `bounds.rs` | the result: bounds, decisions, where most of an error comes from |
-//! | `value.rs` | what is known of a value while rules run |
+//! | `value.rs` | what a rule says, and what follows from it for a value |
 //! | `proven.rs` | the rules of proven errors |
 //! | `function.rs` | what elementary functions do to errors |
 //! | `choice.rs` | which comparisons only choose between near values |

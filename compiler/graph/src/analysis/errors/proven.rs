@@ -1,34 +1,36 @@
 //! Worst-case errors: one rule for each operation.
 //!
+//! A rule says all that is known of an operation's result ([`Said`]): what its error is made of, and what the program's
+//! and a run's values are within. What follows for the node from all of it together is [`Known::of`].
+//!
 //! An exponential is off by more where it is large, and what is made of it by a sum with something
 //! positive and a division only matters where it is small. So beside the one bound for all entries
 //! there is a [`Line`]: a bound that grows with the value.
 
 use super::choice::Choice;
 use super::function;
-use super::value::{Cause, Line, Values};
+use super::value::{Cause, Known, Line, Said};
 use super::view::{View, times};
-use crate::analysis::interval::{self, Interval, UNBOUNDED, enlarged, meet, size};
+use crate::analysis::cuts::is_at_one;
+use crate::analysis::interval::{self, Interval, UNBOUNDED, size};
 use crate::analysis::ranges::shares::{at_most_one, column};
-use crate::analysis::softmax::{Softmax, has_largest, softmax_of};
+use crate::analysis::softmax::{Softmax, least_sum, softmax_of};
 use crate::analysis::stated::{self, CUT, Function};
 use crate::analysis::zeros::vanishes;
-use crate::graph::{AT_ONE, NodeId, Op, domain};
+use crate::graph::{NodeId, Op, domain};
 
 /// What is known after all rules.
 pub(super) struct Proven {
     pub errors: Vec<f64>,
     pub causes: Vec<Cause>,
-    lines: Vec<Line>,
-    /// Intervals of the values of the program and of a run, in real units.
-    pub values: Vec<Values>,
 }
 
 struct Rules<'a> {
     view: &'a View<'a>,
     choices: &'a [Option<Choice>],
     inputs: &'a [f64],
-    all: Proven,
+    /// Of each node so far, by index.
+    known: Vec<Known>,
 }
 
 pub(super) fn run(
@@ -37,106 +39,235 @@ pub(super) fn run(
     inputs: &[f64],
     choices: &[Option<Choice>],
 ) -> Proven {
-    let all =
-        Proven { errors: Vec::new(), causes: Vec::new(), lines: Vec::new(), values: Vec::new() };
-    let mut rules = Rules { view, choices, inputs, all };
+    let mut rules = Rules { view, choices, inputs, known: Vec::new() };
     for id in view.g.ids() {
-        let ulp = view.ulp(id);
         let run = raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
-        let mut run = interval::scaled(run, ulp);
-        if let Some(known) = rules.run_interval(id) {
-            run = meet(run, known);
-        }
-        let mut cause = rules.cause(id);
-        // What it adds at any value, also where no two values are as far apart.
-        let own = cause.own;
-        let mut error = cause.total();
-        let mut real = (run.0 - error, run.1 + error);
-        if let Some(known) = rules.program_interval(id) {
-            real = meet(real, known);
-            // Two intervals: no two of their values are further apart than this.
-            let apart = (run.1 - known.0).max(known.1 - run.0);
-            if apart < error {
-                cause = cause.shrunk(apart);
-                error = apart;
-            }
-        }
-        let mut line = rules.line(id, own).filter(|l| l.fixed <= error);
-        if let Some(l) = line {
-            let most = l.fixed + times(l.relative, size(real));
-            // No better anywhere than the bound for all.
-            line = (l.relative > 0.0).then_some(l);
-            error = error.min(enlarged(most));
-        }
-        let run = meet(run, (real.0 - error, real.1 + error));
-        rules.all.lines.push(line.unwrap_or(Line::flat(error)));
-        rules.all.errors.push(error);
-        rules.all.causes.push(cause);
-        rules.all.values.push(Values { real, run });
+        let known = Known::of(interval::scaled(run, view.ulp(id)), rules.said(id));
+        rules.known.push(known);
     }
-    rules.all
+    let (errors, causes) = rules.known.into_iter().map(|k| (k.error, k.cause)).unzip();
+    Proven { errors, causes }
 }
 
+const NOT_NEGATIVE: Interval = (0.0, f64::INFINITY);
+
 impl Rules<'_> {
+    fn of(&self, id: NodeId) -> &Known {
+        &self.known[id.index()]
+    }
+
     fn error(&self, id: NodeId) -> f64 {
-        self.all.errors[id.index()]
+        self.of(id).error
     }
 
-    fn of_line(&self, id: NodeId) -> Line {
-        self.all.lines[id.index()]
+    fn real(&self, id: NodeId) -> Interval {
+        self.of(id).real
     }
 
-    /// A bound that grows with the value, for what is made of exponentials.
-    fn line(&self, id: NodeId, own: f64) -> Option<Line> {
+    /// The rule of an operation. Where comparisons choose its result among near values, it is off as those are, however
+    /// they come out.
+    fn said(&self, id: NodeId) -> Said {
+        let said = self.computed(id);
+        match self.choices[id.index()] {
+            Some(Choice::Larger { slack }) => {
+                Said { cause: self.largest(slack, &self.view.args(id)[1..]), line: None, ..said }
+            }
+            Some(Choice::Ranked { values, entries, slack }) => {
+                Said { cause: self.linear(entries * slack, values, entries), line: None, ..said }
+            }
+            None => said,
+        }
+    }
+
+    fn computed(&self, id: NodeId) -> Said {
         let view = self.view;
         let args = view.args(id);
-        let of = |i: usize| self.of_line(args[i]);
-        let positive = |i: usize| self.values(args[i]).real.0 >= 0.0;
-        if self.choices[id.index()].is_some() {
-            return None;
+        let same = || self.linear(0.0, args[0], 1.0);
+        match view.op(id) {
+            Op::Input(i) => {
+                let own = if view.whole(id) { 0.0 } else { view.ulp(id) / 2.0 };
+                Cause::own(self.inputs.get(*i as usize).copied().unwrap_or(own)).into()
+            }
+            Op::Const(table, _, frac) => {
+                Cause::own(view.table_rounding(&table.data, frac.unwrap_or(0))).into()
+            }
+            Op::Draw(_) | Op::Pairs { .. } | Op::Places(_) | Op::Noise { .. } => Said::exact(),
+            Op::Lt | Op::Eq | Op::Not | Op::And | Op::Xor | Op::ToInt => Said::exact(),
+            Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Said::exact(),
+            Op::Add => self.sum(args[0], args[1]),
+            Op::Sub => self.difference(args[0], args[1]),
+            Op::Mul => self.product(args[0], args[1]),
+            Op::MatMul { .. } => {
+                let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
+                self.products(args[0], args[1], terms).into()
+            }
+            Op::Conv2d { .. } => {
+                let terms: u64 = view.shape(args[1]).iter().skip(2).product();
+                self.products(args[0], args[1], terms as f64).into()
+            }
+            Op::Sum(axes) => self.summed(id, args[0], axes),
+            Op::SortSum { lo, hi } => self.linear(0.0, args[0], (hi - lo) as f64).into(),
+            Op::Scale(c) => self.scaled(id, args[0], *c),
+            Op::Trunc(_) => self.multiplied(id, view.truncation(id)),
+            Op::Neg | Op::DivPow2(_) | Op::MulPow2(_) => self.multiplied(id, 0.0),
+            Op::Shift(_) => Said { run: Some(self.of(args[0]).run), ..self.multiplied(id, 0.0) },
+            // The exact value is within the cut, so it comes no farther from it, and both are within 1.
+            op if is_at_one(op) && self.error(args[0]) >= 2.0 => Cause::own(2.0).into(),
+            // Where the program's value is within the cut, a run's comes no farther from it; the others are listed
+            // ([`cuts`](crate::analysis::cuts)).
+            Op::Saturate(_) => same().into(),
+            Op::Select => self.selected(id, &args[1..]),
+            Op::Concat(_) => self.largest(0.0, args).into(),
+            // A gate's sign that comes out otherwise is that of a number near zero.
+            Op::Gate => Said { program: Some(NOT_NEGATIVE), ..self.largest(0.0, args).into() },
+            Op::Relu | Op::Abs => Said { program: Some(NOT_NEGATIVE), ..same().into() },
+            Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => same().into(),
+            // A column of what is side by side, as of the two that the smaller or the larger is taken of.
+            Op::Slice { axis, start, len: 1, .. } => {
+                let program = self.column(args[0], (*axis, *start)).unwrap_or(self.real(args[0]));
+                Said { program: Some(program), ..self.moved(args[0]) }
+            }
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => self.moved(args[0]),
+            Op::Broadcast(_) | Op::Gather { .. } => self.moved(args[0]),
+            Op::Function(f) => self.function(id, *f, args[0]),
+            Op::Div => self.quotient(id, args[0], args[1]),
         }
-        Some(match view.op(id) {
-            // e^(x + d) - e^x = e^x (e^d - 1); the relative error of the macro is of the run's value.
-            Op::Function(Function::Exp | Function::ExpNonPositive) => {
-                let off = self.error(args[0]);
-                let growth = off.exp_m1();
-                let (any, small) =
-                    (view.stated.of(Function::Exp), view.stated.of(Function::ExpNonPositive));
-                let relative = any.relative.max(small.relative);
-                Line {
-                    fixed: (any.units.max(small.units) + self.cut(off)) * view.ulp(id),
-                    relative: growth + times(1.0 + growth, relative),
-                }
+    }
+
+    /// `own` and c times an operand's error.
+    fn linear(&self, own: f64, x: NodeId, c: f64) -> Cause {
+        Cause { own, parts: vec![(x, times(self.error(x), c))] }
+    }
+
+    /// The larger of the operands' errors.
+    fn largest(&self, own: f64, args: &[NodeId]) -> Cause {
+        let worst = args.iter().copied().fold(None, |best: Option<NodeId>, x| match best {
+            Some(b) if self.error(b) >= self.error(x) => Some(b),
+            _ => Some(x),
+        });
+        worst.map_or(Cause::own(own), |x| self.linear(own, x, 1.0))
+    }
+
+    /// a b - a' b' = a (b - b') + b' (a - a') for `terms` terms.
+    fn products(&self, a: NodeId, b: NodeId, terms: f64) -> Cause {
+        let (ea, eb) = (self.error(a), self.error(b));
+        let (va, vb) = (self.of(a), self.of(b));
+        // Either side may be the program's.
+        let one = (times(ea, size(vb.real)), times(eb, size(va.run)));
+        let other = (times(ea, size(vb.run)), times(eb, size(va.real)));
+        let (pa, pb) = if one.0 + one.1 <= other.0 + other.1 { one } else { other };
+        Cause { own: 0.0, parts: vec![(a, times(pa, terms)), (b, times(pb, terms))] }
+    }
+
+    /// Entries of an operand, in other places.
+    fn moved(&self, x: NodeId) -> Said {
+        let Known { real, run, line, .. } = self.of(x);
+        let cause = self.linear(0.0, x, 1.0);
+        Said { cause, line: Some(*line), program: Some(*real), run: Some(*run) }
+    }
+
+    /// The program's values of a column of an operand that is made of columns, or of their negatives.
+    fn column(&self, joined: NodeId, along: (u64, u64)) -> Option<Interval> {
+        let view = self.view;
+        if *view.op(joined) == Op::Neg {
+            let part = column(view, view.args(joined)[0], along)?;
+            return Some(interval::negated(self.real(part)));
+        }
+        column(view, joined, along).map(|part| self.real(part))
+    }
+
+    fn sum(&self, x: NodeId, y: NodeId) -> Said {
+        let (a, b) = (self.of(x), self.of(y));
+        let positive = a.real.0 >= 0.0 && b.real.0 >= 0.0;
+        let line = positive.then(|| Line {
+            fixed: a.line.fixed + b.line.fixed,
+            relative: a.line.relative.max(b.line.relative),
+        });
+        let cause = Cause { own: 0.0, parts: vec![(x, a.error), (y, b.error)] };
+        Said { line, program: Some(interval::sum(a.real, b.real)), ..cause.into() }
+    }
+
+    fn difference(&self, x: NodeId, y: NodeId) -> Said {
+        let (a, b) = (self.of(x), self.of(y));
+        let program = if self.view.relu_of(y, x).is_some() {
+            // x - max(x, 0) = min(x, 0).
+            Some((a.real.0.min(0.0), a.real.1.min(0.0)))
+        } else {
+            self.view.reals.then(|| interval::sum(a.real, interval::negated(b.real)))
+        };
+        Said { program, ..Cause { own: 0.0, parts: vec![(x, a.error), (y, b.error)] }.into() }
+    }
+
+    fn product(&self, x: NodeId, y: NodeId) -> Said {
+        let (a, b) = (self.of(x).line, self.of(y).line);
+        let (va, vb) = (self.real(x), self.real(y));
+        let fixed = times(size(va), b.fixed * (1.0 + a.relative))
+            + times(size(vb), a.fixed * (1.0 + b.relative))
+            + times(a.fixed, b.fixed);
+        let relative = a.relative + b.relative + a.relative * b.relative;
+        // In real numbers nothing is added to a product.
+        let program = self.view.reals.then(|| interval::product(va, vb));
+        let line = Some(Line { fixed, relative });
+        Said { line, program, ..self.products(x, y, 1.0).into() }
+    }
+
+    fn summed(&self, id: NodeId, x: NodeId, axes: &[u64]) -> Said {
+        let (view, of) = (self.view, self.of(x));
+        let terms: u64 = axes.iter().map(|&d| view.shape(x)[d as usize]).product();
+        let terms = terms as f64;
+        let line = (of.real.0 >= 0.0).then_some(Line { fixed: of.line.fixed * terms, ..of.line });
+        // One exponential is near 1, whichever was chosen as the largest, and none is negative; in the program it is 1.
+        let least = least_sum(view, id, CUT);
+        let program = match least {
+            Some(_) => (1.0, terms),
+            None => interval::scaled(of.real, terms),
+        };
+        let run = least.map(|least| (least, f64::INFINITY));
+        Said { cause: self.linear(0.0, x, terms), line, program: Some(program), run }
+    }
+
+    /// What multiplies its operand by a number and rounds, which adds `own`.
+    fn multiplied(&self, id: NodeId, own: f64) -> Said {
+        let (op, x) = (self.view.op(id), self.view.args(id)[0]);
+        let factor = op.factor().unwrap_or(1.0);
+        let (lo, hi) = interval::scaled(self.real(x), factor);
+        let line = self.of(x).line;
+        let line = Line { fixed: line.fixed * factor.abs() + own, ..line };
+        let cause = self.linear(own, x, factor.abs());
+        Said { line: Some(line), program: Some(interval::between(lo, hi)), ..cause.into() }
+    }
+
+    /// The factor itself is rounded.
+    fn scaled(&self, id: NodeId, x: NodeId, c: f64) -> Said {
+        let (rounding, of) = (self.view.factor_rounding(id, c), self.of(x));
+        let mut said = self.multiplied(id, times(rounding, size(of.real)));
+        if of.line.relative > 0.0 {
+            // The program's factor may be smaller than this one by as much, which is 2^-16 of it: less than a
+            // thousandth on top holds of the quotient by either.
+            let rounded = 1.001 * times(rounding, 1.0 / c.abs());
+            let relative = of.line.relative + rounded * (1.0 + of.line.relative);
+            said.line = Some(Line { fixed: of.line.fixed * c.abs(), relative });
+        }
+        said.program = said.program.filter(|_| self.view.reals);
+        said
+    }
+
+    /// One of two values, which is not known to be the nearer one.
+    fn selected(&self, id: NodeId, sides: &[NodeId]) -> Said {
+        let view = self.view;
+        // A declared range of what a loop carries, which the program keeps as a run does.
+        let kept = view.g.site(id).keeps().map(|(_, range)| range);
+        let program = kept.or_else(|| {
+            let found = view.g.selection(id)?;
+            let [a, b] = found.less.map(|i| self.real(i));
+            if found.is_larger() {
+                return Some((a.0.max(b.0), a.1.max(b.1)));
             }
-            op if op.is_layout() => of(0),
-            Op::Scale(c) if of(0).relative > 0.0 => {
-                // The program's factor may be smaller than this one by as much, which is 2^-16 of it: less than a
-                // thousandth on top holds of the quotient by either.
-                let rounded = 1.001 * times(view.factor_rounding(id, *c), 1.0 / c.abs());
-                let relative = of(0).relative + rounded * (1.0 + of(0).relative);
-                Line { fixed: of(0).fixed * c.abs(), relative }
-            }
-            Op::Add if positive(0) && positive(1) => Line {
-                fixed: of(0).fixed + of(1).fixed,
-                relative: of(0).relative.max(of(1).relative),
-            },
-            Op::Sum(_) if positive(0) => {
-                let terms = view.g.elements(args[0]) / view.g.elements(id).max(1);
-                Line { fixed: of(0).fixed * terms as f64, ..of(0) }
-            }
-            Op::Mul => {
-                let (a, b) = (of(0), of(1));
-                let (va, vb) = (self.values(args[0]).real, self.values(args[1]).real);
-                let fixed = times(size(va), b.fixed * (1.0 + a.relative))
-                    + times(size(vb), a.fixed * (1.0 + b.relative))
-                    + times(a.fixed, b.fixed);
-                Line { fixed, relative: a.relative + b.relative + a.relative * b.relative }
-            }
-            op => {
-                let factor = op.factor()?.abs();
-                Line { fixed: of(0).fixed * factor + own, ..of(0) }
-            }
-        })
+            found.is_smaller().then(|| (a.0.min(b.0), a.1.min(b.1)))
+        });
+        // In real numbers both values are the program's, which keeps them in a declared range.
+        let run = kept.filter(|_| view.reals);
+        Said { program, run, ..self.largest(0.0, sides).into() }
     }
 
     /// What exponentials are cut by, of an operand with the error `off`. In real numbers, too, it is on the other side
@@ -145,13 +276,46 @@ impl Rules<'_> {
         if self.view.reals && off == 0.0 { 0.0 } else { CUT }
     }
 
-    fn values(&self, id: NodeId) -> Values {
-        self.all.values[id.index()]
+    fn function(&self, id: NodeId, function: Function, x: NodeId) -> Said {
+        let (view, of) = (self.view, self.of(x));
+        let cut = stated::cut(function).min(self.cut(of.error));
+        let effect = function::one((function, view.stated.of(function), cut), view.ulp(id), of);
+        let cause = match (function, softmax_of(view, x)) {
+            (Function::Recip, Some(of)) => self.largest_softmax(id, of, effect),
+            _ => Cause { own: effect.own, parts: vec![(x, effect.passed)] },
+        };
+        let said = Said::from(cause);
+        match function {
+            Function::Exp => {
+                Said { line: Some(self.growing(id, of.error)), program: Some(NOT_NEGATIVE), ..said }
+            }
+            Function::ExpNonPositive => {
+                Said { line: Some(self.growing(id, of.error)), program: Some((0.0, 1.0)), ..said }
+            }
+            Function::Sqrt => Said { program: Some(NOT_NEGATIVE), ..said },
+            Function::Recip => {
+                let (lo, _) = of.real;
+                let end = f64::from(domain::QUOTIENT_TOP).exp2();
+                // An end of -0 is no other than 0.
+                let program = (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)));
+                let run = interval::quotient((1.0, 1.0), of.run);
+                Said { program, run: run.map(|run| self.wide(id, run)), ..said }
+            }
+            Function::Log | Function::Tanh => said,
+        }
     }
 
-    /// `own` and c times an operand's error.
-    fn linear(&self, own: f64, x: NodeId, c: f64) -> Cause {
-        Cause { own, parts: vec![(x, times(self.error(x), c))] }
+    /// e^(x + d) - e^x = e^x (e^d - 1); the relative error of the macro is of the run's value.
+    fn growing(&self, id: NodeId, off: f64) -> Line {
+        let view = self.view;
+        let growth = off.exp_m1();
+        let (any, small) =
+            (view.stated.of(Function::Exp), view.stated.of(Function::ExpNonPositive));
+        let relative = any.relative.max(small.relative);
+        Line {
+            fixed: (any.units.max(small.units) + self.cut(off)) * view.ulp(id),
+            relative: growth + times(1.0 + growth, relative),
+        }
     }
 
     /// 1 / sum e^(c (z - max z)), the largest entry p of a softmax: its gradient has entries c p (1 - p) and
@@ -182,242 +346,38 @@ impl Rules<'_> {
         }
     }
 
-    /// The larger of the operands' errors.
-    fn largest(&self, own: f64, args: &[NodeId]) -> Cause {
-        let worst = args.iter().copied().fold(None, |best: Option<NodeId>, x| match best {
-            Some(b) if self.error(b) >= self.error(x) => Some(b),
-            _ => Some(x),
-        });
-        worst.map_or(Cause::own(own), |x| self.linear(own, x, 1.0))
+    fn quotient(&self, id: NodeId, x: NodeId, y: NodeId) -> Said {
+        let (view, a, b) = (self.view, self.of(x), self.of(y));
+        let by_zero = !vanishes(view.g, x, y);
+        let effect = function::quotient(view.stated, view.ulp(id), a, b, view.ulp(y), by_zero);
+        let parts = vec![(x, effect.passed), (y, effect.passed_divisor)];
+        let cause = Cause { own: effect.own, parts };
+        let run = interval::quotient(a.run, b.run).map(|run| self.wide(id, run));
+        Said { program: self.quotients(x, y), run, ..cause.into() }
     }
 
-    /// a b - a' b' = a (b - b') + b' (a - a') for `terms` terms.
-    fn product(&self, a: NodeId, b: NodeId, terms: f64) -> Cause {
-        let (ea, eb) = (self.error(a), self.error(b));
-        let (va, vb) = (self.values(a), self.values(b));
-        // Either side may be the program's.
-        let one = (times(ea, size(vb.real)), times(eb, size(va.run)));
-        let other = (times(ea, size(vb.run)), times(eb, size(va.real)));
-        let (pa, pb) = if one.0 + one.1 <= other.0 + other.1 { one } else { other };
-        Cause { own: 0.0, parts: vec![(a, times(pa, terms)), (b, times(pb, terms))] }
-    }
-
-    fn cause(&self, id: NodeId) -> Cause {
-        match self.choices[id.index()] {
-            Some(Choice::Larger { slack }) => self.largest(slack, &self.view.args(id)[1..]),
-            Some(Choice::Ranked { values, entries, slack }) => {
-                self.linear(entries * slack, values, entries)
-            }
-            None => self.computed(id),
+    /// The program's quotients.
+    fn quotients(&self, x: NodeId, y: NodeId) -> Option<Interval> {
+        let (a, b) = (self.real(x), self.real(y));
+        // What a divisor is made of is the same in real numbers.
+        let positive = a.0 >= 0.0 && b.0 >= 0.0;
+        let sign = |id: NodeId| self.real(id).0 >= 0.0;
+        if a.0 >= 0.0 && at_most_one(self.view, x, y, &sign) {
+            return Some((0.0, 1.0));
         }
+        let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(a));
+        let cut = if positive { NOT_NEGATIVE } else { (-end, end) };
+        interval::quotient(a, b).or_else(|| (positive || self.view.reals).then_some(cut))
     }
 
-    /// The same of a value that no comparison chooses.
-    fn computed(&self, id: NodeId) -> Cause {
-        let view = self.view;
-        let args = view.args(id);
-        match view.op(id) {
-            Op::Input(i) => {
-                let own = if view.whole(id) { 0.0 } else { view.ulp(id) / 2.0 };
-                Cause::own(self.inputs.get(*i as usize).copied().unwrap_or(own))
-            }
-            Op::Const(table, _, frac) => {
-                Cause::own(view.table_rounding(&table.data, frac.unwrap_or(0)))
-            }
-            Op::Draw(_) | Op::Pairs { .. } | Op::Places(_) | Op::Noise { .. } => Cause::own(0.0),
-            Op::Add | Op::Sub => {
-                let parts = args.iter().map(|&a| (a, self.error(a))).collect();
-                Cause { own: 0.0, parts }
-            }
-            Op::Scale(c) => {
-                let most = size(self.values(args[0]).real);
-                self.linear(times(view.factor_rounding(id, *c), most), args[0], c.abs())
-            }
-            Op::Mul => self.product(args[0], args[1], 1.0),
-            Op::MatMul { .. } => {
-                let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
-                self.product(args[0], args[1], terms)
-            }
-            Op::Conv2d { .. } => {
-                let terms: u64 = view.shape(args[1]).iter().skip(2).product();
-                self.product(args[0], args[1], terms as f64)
-            }
-            Op::Sum(axes) => {
-                let shape = view.shape(args[0]);
-                let terms: u64 = axes.iter().map(|&d| shape[d as usize]).product();
-                self.linear(0.0, args[0], terms as f64)
-            }
-            Op::SortSum { lo, hi } => self.linear(0.0, args[0], (hi - lo) as f64),
-            Op::Trunc(_) => self.linear(view.truncation(id), args[0], 1.0),
-            // The exact value is within the cut, so it comes no farther from it, and both are within 1.
-            Op::Saturate(AT_ONE) if self.error(args[0]) >= 2.0 => Cause::own(2.0),
-            // Where the program's value is within the cut, a run's comes no farther from it; the others are listed
-            // ([`cuts`](crate::analysis::cuts)).
-            Op::Saturate(_) => self.linear(0.0, args[0], 1.0),
-            Op::Select => self.largest(0.0, &args[1..]),
-            // A gate's sign that comes out otherwise is that of a number near zero.
-            Op::Concat(_) | Op::Gate => self.largest(0.0, args),
-            op @ (Op::Neg | Op::Shift(_) | Op::DivPow2(_) | Op::MulPow2(_)) => {
-                self.linear(0.0, args[0], op.factor().map_or(1.0, f64::abs))
-            }
-            Op::Relu
-            | Op::Abs
-            | Op::Max(_)
-            | Op::Min(_)
-            | Op::Sort
-            | Op::MaxPool { .. }
-            | Op::Reshape(_)
-            | Op::Transpose(_)
-            | Op::Slice { .. }
-            | Op::Broadcast(_)
-            | Op::Gather { .. } => self.linear(0.0, args[0], 1.0),
-            Op::Lt
-            | Op::Eq
-            | Op::Not
-            | Op::And
-            | Op::Xor
-            | Op::ToInt
-            | Op::ArgMax
-            | Op::OneHot(_)
-            | Op::ArgMaxIs => Cause::own(0.0),
-            Op::Function(f) => self.function(id, *f),
-            Op::Div => self.quotient(id, args[0], args[1]),
-        }
-    }
-
-    fn quotient(&self, id: NodeId, x: NodeId, y: NodeId) -> Cause {
-        let view = self.view;
-        let effect = function::quotient(
-            view.stated,
-            view.ulp(id),
-            (self.values(x), self.error(x), self.of_line(x)),
-            (self.values(y), self.error(y), self.of_line(y)),
-            view.ulp(y),
-            !vanishes(view.g, x, y),
-        );
-        Cause { own: effect.own, parts: vec![(x, effect.passed), (y, effect.passed_divisor)] }
-    }
-
-    fn function(&self, id: NodeId, function: Function) -> Cause {
-        let (view, x) = (self.view, self.view.args(id)[0]);
-        let operand = (self.values(x), self.error(x), self.of_line(x));
-        let cut = stated::cut(function).min(self.cut(self.error(x)));
-        let effect =
-            function::one((function, view.stated.of(function), cut), view.ulp(id), operand);
-        if let (Function::Recip, Some(of)) = (function, softmax_of(view, x)) {
-            return self.largest_softmax(id, of, effect);
-        }
-        Cause { own: effect.own, parts: vec![(x, effect.passed)] }
-    }
-
-    /// What a run's values are known to be within, beside their given interval.
-    fn run_interval(&self, id: NodeId) -> Option<Interval> {
-        let view = self.view;
-        let args = view.args(id);
-        // Protocols are off by less: these are twice and four times what they state.
-        let wide = |(lo, hi): Interval| {
-            let (recip, div) = (view.stated.of(Function::Recip), view.stated.div);
-            let relative = 4.0 * recip.relative.max(div.relative);
-            let units = 2.0 * recip.units.max(div.units);
-            let slack = |x: f64| units * view.ulp(id) + times(x.abs(), relative);
-            (lo - slack(lo), hi + slack(hi))
-        };
-        match view.op(id) {
-            // In real numbers both values are the program's, which keeps them in a declared range.
-            Op::Select if view.reals => view.g.site(id).keeps().map(|(_, range)| range),
-            // The maximum is one of the entries up to a few truncations, whichever was chosen: so one
-            // exponential is near 1, and none is negative.
-            Op::Sum(axes) => {
-                let truncations = has_largest(view, args[0], axes)?;
-                let stated = view.stated.of(Function::ExpNonPositive);
-                let off = stated.units + CUT + truncations * view.stated.truncation;
-                Some((1.0 - stated.relative - off * view.ulp(id), f64::INFINITY))
-            }
-            Op::Function(Function::Recip) => {
-                let run = self.values(args[0]).run;
-                interval::quotient((1.0, 1.0), run).map(wide)
-            }
-            Op::Div => {
-                let [x, y] = [0, 1].map(|i| self.values(args[i]).run);
-                interval::quotient(x, y).map(wide)
-            }
-            op if op.is_layout() || matches!(op, Op::Shift(_)) => Some(self.values(args[0]).run),
-            _ => None,
-        }
-    }
-
-    /// The larger or the smaller of two values of the program.
-    fn chosen_interval(&self, id: NodeId) -> Option<Interval> {
-        let found = self.view.g.selection(id)?;
-        let [a, b] = found.less.map(|i| self.values(i).real);
-        if found.is_larger() {
-            return Some((a.0.max(b.0), a.1.max(b.1)));
-        }
-        found.is_smaller().then(|| (a.0.min(b.0), a.1.min(b.1)))
-    }
-
-    /// What the program's values are known to be within, whatever the intervals of operands.
-    fn program_interval(&self, id: NodeId) -> Option<Interval> {
-        let view = self.view;
-        let args = view.args(id);
-        let real = |i: usize| self.values(args[i]).real;
-        let terms = || (view.g.elements(args[0]) / view.g.elements(id).max(1)) as f64;
-        match view.op(id) {
-            Op::Function(Function::ExpNonPositive) => Some((0.0, 1.0)),
-            Op::Function(Function::Exp | Function::Sqrt) => Some((0.0, f64::INFINITY)),
-            Op::Gate | Op::Relu | Op::Abs => Some((0.0, f64::INFINITY)),
-            // A declared range of what a loop carries, which the program keeps as a run does.
-            Op::Select => {
-                let kept = view.g.site(id).keeps().map(|(_, range)| range);
-                kept.or_else(|| self.chosen_interval(id))
-            }
-            // A column of what is side by side, as of the two that the smaller or the larger is taken of.
-            Op::Slice { axis, start, len: 1, .. } => {
-                let joined = args[0];
-                let negated = *view.op(joined) == Op::Neg;
-                let inner = if negated { view.args(joined)[0] } else { joined };
-                match column(view, inner, (*axis, *start)).map(|part| self.values(part).real) {
-                    Some((lo, hi)) if negated => Some((-hi, -lo)),
-                    Some(part) => Some(part),
-                    None => Some(self.values(joined).real),
-                }
-            }
-            // The largest term is e^0.
-            Op::Sum(axes) if has_largest(view, args[0], axes).is_some() => Some((1.0, terms())),
-            Op::Function(Function::Recip) => {
-                let (lo, _) = real(0);
-                let end = f64::from(domain::QUOTIENT_TOP).exp2();
-                // An end of -0 is no other than 0.
-                (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)))
-            }
-            Op::Div => {
-                let (x, y) = (real(0), real(1));
-                // What a divisor is made of is the same in real numbers.
-                let positive = x.0 >= 0.0 && y.0 >= 0.0;
-                let sign = |id: NodeId| self.values(id).real.0 >= 0.0;
-                if x.0 >= 0.0 && at_most_one(view, args[0], args[1], &sign) {
-                    return Some((0.0, 1.0));
-                }
-                let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(x));
-                let cut = if positive { (0.0, f64::INFINITY) } else { (-end, end) };
-                interval::quotient(x, y).or_else(|| (positive || view.reals).then_some(cut))
-            }
-            // In real numbers nothing is added to a product.
-            Op::Mul if view.reals => Some(interval::product(real(0), real(1))),
-            Op::Scale(_) if !view.reals => None,
-            Op::Sub if view.relu_of(args[1], args[0]).is_some() => {
-                let (lo, hi) = real(0);
-                Some((lo.min(0.0), hi.min(0.0)))
-            }
-            Op::Sub if view.reals => Some(interval::sum(real(0), interval::negated(real(1)))),
-            Op::Sum(_) => Some(interval::scaled(real(0), terms())),
-            Op::Add => Some(interval::sum(real(0), real(1))),
-            op if op.is_layout() => Some(real(0)),
-            op => {
-                let factor = op.factor()?;
-                let (a, b) = interval::scaled(real(0), factor);
-                Some(interval::between(a, b))
-            }
-        }
+    /// A run's quotients, by those of its operands: protocols are off by less, as these are twice and four times what
+    /// they state.
+    fn wide(&self, id: NodeId, (lo, hi): Interval) -> Interval {
+        let stated = self.view.stated;
+        let (recip, div) = (stated.of(Function::Recip), stated.div);
+        let relative = 4.0 * recip.relative.max(div.relative);
+        let units = 2.0 * recip.units.max(div.units);
+        let slack = |x: f64| units * self.view.ulp(id) + times(x.abs(), relative);
+        (lo - slack(lo), hi + slack(hi))
     }
 }

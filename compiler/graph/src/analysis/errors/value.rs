@@ -1,8 +1,8 @@
 //! What is known of a value while rules run: its error in parts, a bound that grows with it, and the
-//! intervals that it is in.
+//! intervals that it is in; and in which order one follows from another.
 
 use super::view::times;
-use crate::analysis::interval::{Interval, enlarged};
+use crate::analysis::interval::{Interval, enlarged, meet, size};
 use crate::graph::NodeId;
 
 /// What a node's error is made of.
@@ -59,11 +59,92 @@ impl Line {
     }
 }
 
-/// Intervals in real units.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Values {
+/// What the rule of an operation says of its result.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub cause: Cause,
+    /// A bound that grows with the value, for what is made of exponentials.
+    pub line: Option<Line>,
+    /// What the program's values are within, in real units.
+    pub program: Option<Interval>,
+    /// What a run's values are within, beside the interval that is given.
+    pub run: Option<Interval>,
+}
+
+impl From<Cause> for Said {
+    fn from(cause: Cause) -> Said {
+        Said { cause, ..Said::default() }
+    }
+}
+
+impl Said {
+    /// Of what a run has as the program does.
+    pub fn exact() -> Said {
+        Said::default()
+    }
+}
+
+/// What is known of a node: intervals, in real units, that v of the program and v' of a run are in, and
+/// |v' - v| <= `error`.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
     /// Of the program.
     pub real: Interval,
-    /// Of a run.
     pub run: Interval,
+    pub error: f64,
+    /// |v' - v| is at most this, too.
+    pub line: Line,
+    pub cause: Cause,
+}
+
+impl Known {
+    /// All that follows from what a rule says of a node whose values in a run are within an interval.
+    ///
+    /// Each step reads what those before it have left. A run's interval is first, since the program's is made of it and
+    /// the error. The program's is narrowed before the line is read at its end; and the run's again when no step makes
+    /// the error smaller any more.
+    pub fn of(run: Interval, said: Said) -> Known {
+        let run = said.run.map_or(run, |known| meet(run, known));
+        let mut known = Known::around(run, said.cause);
+        if let Some(program) = said.program {
+            known.narrow_program(program);
+        }
+        known.narrow_by_line(said.line);
+        known.narrow_run();
+        known
+    }
+
+    /// |v' - v| is at most all parts of the cause together, so v is no farther from the run's interval.
+    fn around(run: Interval, cause: Cause) -> Known {
+        let error = cause.total();
+        let real = (run.0 - error, run.1 + error);
+        Known { real, run, error, line: Line::flat(error), cause }
+    }
+
+    /// v is in another interval, too. And v' of the run's interval and v of this one are no further apart than the two
+    /// ends that are farthest: v' - v <= run.1 - program.0 and v - v' <= program.1 - run.0.
+    fn narrow_program(&mut self, program: Interval) {
+        self.real = meet(self.real, program);
+        let apart = (self.run.1 - program.0).max(program.1 - self.run.0);
+        if apart < self.error {
+            self.cause = std::mem::take(&mut self.cause).shrunk(apart);
+            self.error = apart;
+        }
+    }
+
+    /// |v' - v| <= fixed + relative |v|, and |v| is at most the size of the program's interval. A line that is above
+    /// the error everywhere says nothing; one that does not grow says no more than the error.
+    fn narrow_by_line(&mut self, line: Option<Line>) {
+        let line = line.filter(|l| l.fixed <= self.error);
+        if let Some(l) = line {
+            let most = l.fixed + times(l.relative, size(self.real));
+            self.error = self.error.min(enlarged(most));
+        }
+        self.line = line.filter(|l| l.relative > 0.0).unwrap_or(Line::flat(self.error));
+    }
+
+    /// v' is no farther from the program's interval than the error.
+    fn narrow_run(&mut self) {
+        self.run = meet(self.run, (self.real.0 - self.error, self.real.1 + self.error));
+    }
 }

@@ -11,12 +11,14 @@ mod memo;
 mod ranked;
 mod reader;
 mod ruled;
+#[cfg(test)]
+mod tests;
 
 use super::lanes::{Uneven, strides};
-use super::layout::{digits, flat, summed};
+use super::layout::digits;
+use super::products::{Factor, Products};
 use super::stated::StatedErrors;
 use super::view::View;
-use crate::graph::infer::align;
 use crate::graph::ranks::Ranks;
 use crate::graph::{Graph, NodeId, Op};
 pub(in crate::analysis) use memo::{Orders, Versions};
@@ -24,34 +26,22 @@ use ranked::note;
 pub(in crate::analysis) use ranked::{Ranked, Weights};
 use reader::{ByRank, Reader, Refused};
 
-/// Rows that are computed differently are looked at one by one up to so many comparisons.
+/// Rows that are computed differently are looked at one by one up to so many comparisons: 256 rows of 32 entries, or
+/// one of 512.
 const COMPARISONS: u64 = 1 << 18;
-/// Longer rows are not looked at.
+/// Longer rows are not looked at: each entry is compared with all others, so one of this length has 2^20 comparisons.
+/// Ranks of longer ones are known by their structure ([`ruled`]).
 const LONGEST: u64 = 1 << 10;
-/// So often lanes are cut.
+/// So often lanes are cut: each cut is along an axis of an operand, of which there are a few between a mask and its
+/// comparisons.
 const CUTS: usize = 16;
-
-/// A factor of a sum of products: the entries of it that take part in the first row, and how far they move
-/// along each axis of the result.
-struct Factor {
-    node: NodeId,
-    places: Vec<u64>,
-    distances: Vec<u64>,
-}
-
-/// A sum of products.
-struct Products {
-    /// Axes of the result of more than one entry.
-    sizes: Vec<u64>,
-    factors: [Factor; 2],
-}
 
 /// A sum of products of a mask and of values, where the mask goes by the ranks of the values.
 pub(in crate::analysis) fn of_values(view: &View<'_>, id: NodeId) -> Option<Ranked> {
     sum(view, id, |mask, values| view.whole(mask) && !view.whole(values), true)
 }
 
-/// The same where the mask goes by the ranks of anything.
+/// A sum of products of a mask and of values, where the mask goes by the ranks of anything.
 fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
     let mask = |x: NodeId| view.whole(x) && !matches!(view.op(x), Op::Const(..));
     sum(view, id, |x, _| mask(x), false)
@@ -91,14 +81,17 @@ fn sum(
     if let Some(found) = of_rules(view, id, &fits, own) {
         return Some(found);
     }
-    let Products { sizes, factors: [a, b] } = products(view, id)?;
+    // A product by itself has no rows of ranks.
+    let is_sum = matches!(view.op(id), Op::MatMul { .. } | Op::Sum(_));
+    let found = is_sum.then(|| Products::of(view.g, id, LONGEST))?;
+    let Products { sizes, factors: [a, b] } = found?;
     let found = |mask: &Factor, values: &Factor| {
         fits(mask.node, values.node).then(|| held(view, &sizes, mask, values, own)).flatten()
     };
     found(&a, &b).or_else(|| found(&b, &a))
 }
 
-/// The same of a mask whose ranks are told by rules.
+/// A sum of products of a mask and of values, where the ranks that the mask goes by are told by rules.
 fn of_rules(
     view: &View<'_>,
     id: NodeId,
@@ -119,62 +112,6 @@ fn of_rules(
 /// Whether rows of so many entries are looked at.
 fn looked_at(n: u64) -> bool {
     (1..=LONGEST).contains(&n)
-}
-
-/// The factors of a matrix product, or of the sum of a product. Of long rows, such as all weights of a model, there are
-/// none: to list their places takes longer than all else that is found of them.
-fn products(view: &View<'_>, id: NodeId) -> Option<Products> {
-    let to = view.shape(id);
-    let wide: Vec<usize> = (0..to.len()).filter(|&d| to[d] != 1).collect();
-    let sizes = wide.iter().map(|&d| to[d]).collect();
-    let kept = |distances: &[u64]| wide.iter().map(|&d| distances[d]).collect::<Vec<u64>>();
-    let stride = |shape: &[u64], axis: usize| match shape[axis] {
-        1 => 0,
-        _ => shape[axis + 1..].iter().product(),
-    };
-    if to.contains(&0) {
-        return None;
-    }
-    match view.op(id) {
-        Op::MatMul { trans_b } => {
-            let &[a, b] = view.args(id) else { return None };
-            let (sa, sb) = (view.shape(a), view.shape(b));
-            let n = *sa.get(2).filter(|n| looked_at(**n))?;
-            let column = if *trans_b { 1 } else { 2 };
-            let along = if *trans_b { 2 } else { 1 };
-            let left = Factor {
-                node: a,
-                places: (0..n).collect(),
-                distances: kept(&[stride(sa, 0), stride(sa, 1), 0]),
-            };
-            let right = Factor {
-                node: b,
-                places: (0..n).map(|k| k * sb[along + 1..].iter().product::<u64>()).collect(),
-                distances: kept(&[stride(sb, 0), 0, stride(sb, column)]),
-            };
-            Some(Products { sizes, factors: [left, right] })
-        }
-        Op::Sum(axes) => {
-            let product = view.args(id)[0];
-            let (Op::Mul, &[a, b]) = (view.op(product), view.args(product)) else { return None };
-            let shape = align(view.shape(a), view.shape(b)).ok()?;
-            let (over, rest): (Vec<usize>, Vec<usize>) =
-                (0..shape.len()).partition(|d| axes.contains(&(*d as u64)));
-            if !looked_at(over.iter().map(|&d| shape[d]).product()) {
-                return None;
-            }
-            let places = summed(&shape, axes, 0);
-            let factor = |node: NodeId| {
-                let own = view.shape(node);
-                let all: Vec<u64> = rest.iter().map(|&d| stride(own, d)).collect();
-                let place = |&p: &u64| flat(own, &digits(&shape, p));
-                let places = places.iter().map(place).collect();
-                Factor { node, places, distances: kept(&all) }
-            };
-            Some(Products { sizes, factors: [factor(a), factor(b)] })
-        }
-        _ => None,
-    }
 }
 
 /// Holds all rows of a mask against the ranks of the values, or of anything.
@@ -232,8 +169,8 @@ fn held(
     let (mut kinds, mut between) = (Vec::new(), Vec::new());
     for number in 0..rows {
         let at = digits(sizes, number);
-        let from = |f: &Factor| at.iter().zip(&f.distances).map(|(x, d)| x * d).sum();
-        let found = read(&[], &[Vec::new(), Vec::new()], [from(mask), from(values)]).ok()?;
+        let from = [mask.moved(&at), values.moved(&at)];
+        let found = read(&[], &[Vec::new(), Vec::new()], from).ok()?;
         note(&mut between, found.between.clone());
         note(&mut kinds, row(found));
     }

@@ -12,7 +12,7 @@ use crate::analysis::layout::{aligned, summed};
 use crate::analysis::truth_tables::sums::{self, Shape, merged};
 use crate::analysis::view::View;
 use crate::graph::ranks::is_ruled;
-use crate::graph::{NodeId, Op};
+use crate::graph::{NodeId, Op, Table};
 use slvr_language::types::Elem;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -23,7 +23,7 @@ type Literal = (Place, Place);
 /// A function of the sum of such bits.
 type Value = sums::Value<Literal>;
 
-/// Entries that are written out for one mask.
+/// Entries that are written out for one mask: four for each comparison of the longest row ([`super::LONGEST`]).
 const BUDGET: u32 = 1 << 22;
 
 /// Why a row is not recognised.
@@ -33,6 +33,11 @@ pub(super) enum Refused {
     Lanes(Uneven),
     /// It does not go by rank, or nothing is known of it.
     No,
+}
+
+/// A number as an integer, if it is one that f64 tells from its neighbours.
+fn integer(x: f64) -> Result<i64, Refused> {
+    if x.fract() == 0.0 && x.abs() < 1e15 { Ok(x as i64) } else { Err(Refused::No) }
 }
 
 impl From<Uneven> for Refused {
@@ -85,9 +90,9 @@ impl<'a> Reader<'a> {
     }
 
     fn spend(&self, entries: u32) -> Result<(), Refused> {
-        let left = self.left.get().checked_sub(entries);
-        self.left.set(left.unwrap_or(0));
-        left.map(|_| ()).ok_or(Refused::No)
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(entries));
+        if entries <= left { Ok(()) } else { Err(Refused::No) }
     }
 
     /// The place that a place's value is moved from; none if it is computed here.
@@ -138,7 +143,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The places of an operand that a sum over axes adds into a place.
-    fn terms(&self, (id, at, number): Place, axes: &[u64]) -> Result<Vec<Place>, Refused> {
+    fn parts(&self, (id, at, number): Place, axes: &[u64]) -> Result<Vec<Place>, Refused> {
         let x = self.view.args(id)[0];
         let from = self.view.shape(x);
         let places = summed(from, axes, at);
@@ -159,12 +164,11 @@ impl<'a> Reader<'a> {
     }
 
     /// A table's entry, if it is the same in all rows.
-    fn constant(&self, data: &[f64], at: u64, number: u32) -> Result<f64, Refused> {
-        let entry = |at: u64| if data.len() == 1 { data[0] } else { data[at as usize] };
-        let first = entry(at);
-        if data.len() > 1 && !self.sizes.is_empty() {
+    fn constant(&self, table: &Table, at: u64, number: u32) -> Result<f64, Refused> {
+        let first = table.at(at as usize);
+        if table.data.len() > 1 && !self.sizes.is_empty() {
             let distances = self.distances.of(number);
-            let same = |i, _: &[u64]| self.spend(1).is_ok() && entry(i) == first;
+            let same = |i, _: &[u64]| self.spend(1).is_ok() && table.at(i as usize) == first;
             if !lanes::every(at, self.sizes, &distances, same) {
                 return Err(Refused::Lanes(Uneven::Different));
             }
@@ -190,41 +194,50 @@ impl<'a> Reader<'a> {
         found
     }
 
-    /// The same of one that is computed here.
+    /// A value that is computed at this place, by what it is computed of.
     fn computed(&self, place: Place) -> Result<Value, Refused> {
         let (id, at, number) = place;
-        let view = self.view;
-        let args = view.args(id);
-        let arg = |i: usize| self.value(self.operand(place, i)?);
-        let whole =
-            |x: f64| (x.fract() == 0.0 && x.abs() < 1e15).then_some(x as i64).ok_or(Refused::No);
-        let found = match view.op(id) {
+        let found = match self.view.op(id) {
             Op::Const(table, elem, _) if *elem != Elem::Fix => {
-                Some(Value::constant(whole(self.constant(&table.data, at, number)?)?))
+                Some(Value::constant(integer(self.constant(table, at, number)?)?))
             }
-            Op::Lt | Op::Eq if view.whole(args[0]) && view.whole(args[1]) => {
-                let less = *view.op(id) == Op::Lt;
-                match (arg(0), arg(1)) {
-                    (Ok(a), Ok(b)) => {
-                        let f = |x, y| Some(i64::from(if less { x < y } else { x == y }));
-                        a.with(b, f)
-                    }
-                    (Err(why @ Refused::Lanes(_)), _) | (_, Err(why @ Refused::Lanes(_))) => {
-                        return Err(why);
-                    }
-                    _ if less => Some(self.literal(place)?),
-                    _ => None,
+            Op::Lt | Op::Eq => self.compared(place)?,
+            Op::Sum(axes) if self.view.whole(id) => self.summed(place, axes)?,
+            _ => self.combined(place)?,
+        };
+        self.few(found.ok_or(Refused::No)?)
+    }
+
+    fn arg(&self, place: Place, i: usize) -> Result<Value, Refused> {
+        self.value(self.operand(place, i)?)
+    }
+
+    /// A comparison of counts is a function of what is counted. Of all else it is a bit of its own, and whether two
+    /// such are equal is not known.
+    fn compared(&self, place: Place) -> Result<Option<Value>, Refused> {
+        let less = *self.view.op(place.0) == Op::Lt;
+        if self.view.args(place.0).iter().all(|&a| self.view.whole(a)) {
+            match (self.arg(place, 0), self.arg(place, 1)) {
+                (Ok(a), Ok(b)) => {
+                    return Ok(a.with(b, |x, y| Some(i64::from(if less { x < y } else { x == y }))));
                 }
+                (Err(why @ Refused::Lanes(_)), _) | (_, Err(why @ Refused::Lanes(_))) => {
+                    return Err(why);
+                }
+                _ => {}
             }
-            Op::Lt => Some(self.literal(place)?),
-            Op::Not => arg(0)?.scaled(-1).and_then(|x| x.plus(Value::constant(1))),
+        }
+        if less { self.literal(place).map(Some) } else { Ok(None) }
+    }
+
+    /// Bits and counts of bits and counts, entry by entry.
+    fn combined(&self, place: Place) -> Result<Option<Value>, Refused> {
+        let arg = |i: usize| self.arg(place, i);
+        Ok(match self.view.op(place.0) {
             Op::ToInt => Some(arg(0)?),
-            Op::Neg => arg(0)?.scaled(-1),
-            Op::Scale(c) => arg(0)?.scaled(whole(*c)?),
-            Op::Add => arg(0)?.plus(arg(1)?),
-            Op::Sub => arg(0)?.plus(arg(1)?.scaled(-1).ok_or(Refused::No)?),
+            Op::Not => arg(0)?.scaled(-1).and_then(|x| x.plus(Value::constant(1))),
             Op::And => arg(0)?.and(arg(1)?),
-            Op::Mul if view.whole(id) => arg(0)?.and(arg(1)?),
+            Op::Mul if self.view.whole(place.0) => arg(0)?.and(arg(1)?),
             Op::Xor => {
                 let (a, b) = (arg(0)?, arg(1)?);
                 let flipped = |x: Value, c| x.scaled(1 - 2 * c)?.plus(Value::constant(c));
@@ -234,31 +247,39 @@ impl<'a> Reader<'a> {
                     _ => a.with(b, |x, y| Some(x ^ y)),
                 }
             }
-            // Ranks of many are known by their structure, and have too many terms to be listed.
-            Op::Sum(_) if view.args(args[0]).iter().any(|&a| is_ruled(view.g, a)) => None,
-            Op::Sum(axes) if view.whole(id) => {
-                let mut sum = Value::constant(0);
-                let mut constant = 0i64;
-                let mut terms = Vec::new();
-                for part in self.terms(place, axes)? {
-                    let v = self.value(part)?;
-                    match v.shape {
-                        Shape::Plus(c) => {
-                            constant = constant.checked_add(c).ok_or(Refused::No)?;
-                            terms.extend(v.terms);
-                            if terms.len() > self.most {
-                                return Err(Refused::No);
-                            }
-                        }
-                        _ => sum = sum.plus(v).ok_or(Refused::No)?,
+            Op::Neg => arg(0)?.scaled(-1),
+            Op::Scale(c) => arg(0)?.scaled(integer(*c)?),
+            Op::Add => arg(0)?.plus(arg(1)?),
+            Op::Sub => arg(0)?.plus(arg(1)?.scaled(-1).ok_or(Refused::No)?),
+            _ => None,
+        })
+    }
+
+    /// A sum along axes. Terms that are sums themselves are put together once, and not with each term again.
+    fn summed(&self, place: Place, axes: &[u64]) -> Result<Option<Value>, Refused> {
+        // Ranks of many are known by their structure, and have too many terms to be listed.
+        let part = self.view.args(place.0)[0];
+        if self.view.args(part).iter().any(|&a| is_ruled(self.view.g, a)) {
+            return Ok(None);
+        }
+        let mut sum = Value::constant(0);
+        let mut constant = 0i64;
+        let mut terms = Vec::new();
+        for part in self.parts(place, axes)? {
+            let v = self.value(part)?;
+            match v.shape {
+                Shape::Plus(c) => {
+                    constant = constant.checked_add(c).ok_or(Refused::No)?;
+                    terms.extend(v.terms);
+                    if terms.len() > self.most {
+                        return Err(Refused::No);
                     }
                 }
-                let terms = merged(terms.into_iter()).ok_or(Refused::No)?;
-                sum.plus(Value { terms, shape: Shape::Plus(constant) })
+                _ => sum = sum.plus(v).ok_or(Refused::No)?,
             }
-            _ => None,
-        };
-        self.few(found.ok_or(Refused::No)?)
+        }
+        let terms = merged(terms.into_iter()).ok_or(Refused::No)?;
+        Ok(sum.plus(Value { terms, shape: Shape::Plus(constant) }))
     }
 
     /// A comparison as it is.

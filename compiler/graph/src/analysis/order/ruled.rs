@@ -1,6 +1,7 @@
 //! Masks that go by ranks which are told by rules: their structure says so, and no entry is looked at.
 
 use super::ranked::{Between, Ranked, Truncations, Weights};
+use crate::analysis::layout::{behind, path};
 use crate::analysis::view::View;
 use crate::graph::ranks::{First, Ranks};
 use crate::graph::{NodeId, Op};
@@ -14,7 +15,8 @@ struct ByRank {
     at: Vec<f64>,
 }
 
-/// How many steps lie between a mask and the ranks.
+/// The longest way from a mask to its ranks: one of the ranks between two ends takes two comparisons, a conjunction,
+/// and a conversion or two.
 const STEPS: u32 = 16;
 
 fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
@@ -65,16 +67,11 @@ fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
 }
 
 /// The node that values are moved from without changing their places, but for truncations, and these.
-fn untruncated(view: &View<'_>, mut id: NodeId) -> (NodeId, Truncations) {
-    let mut truncations = Vec::new();
-    loop {
-        match view.op(id) {
-            Op::Trunc(_) => truncations.push(id),
-            Op::Shift(_) | Op::Reshape(_) => {}
-            _ => return (id, truncations),
-        }
-        id = view.args(id)[0];
-    }
+fn untruncated(view: &View<'_>, id: NodeId) -> (NodeId, Truncations) {
+    let through = |op: &Op| matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::Reshape(_));
+    let all = path(view.g, id).take_while(|&x| through(view.op(x)));
+    let truncations = all.filter(|&x| matches!(view.op(x), Op::Trunc(_))).collect();
+    (behind(view.g, id, through), truncations)
 }
 
 /// A sum of products of a mask and of values along rows of the ranks, one for each entry of the result; `own` if the

@@ -29,7 +29,7 @@ mod sensitivity;
 
 pub use accountant::Loss;
 
-use crate::analysis::layout::behind;
+use crate::analysis::layout::{behind, keeps_entries};
 use crate::graph::{Graph, NodeId, Op};
 pub use clip::Words;
 use sensitivity::{Reach, Sensitivity};
@@ -237,9 +237,8 @@ impl<'a> Found<'a> {
             return None;
         }
         let args = [g.arg(id, 0), g.arg(id, 1)];
-        let moves = |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_));
         (0..2).find_map(|i| {
-            let (drawn, other) = (behind(g, args[i], moves), args[1 - i]);
+            let (drawn, other) = (behind(g, args[i], keeps_entries), args[1 - i]);
             let Op::Noise { noise, .. } = g.op(drawn) else { return None };
             let whole = [drawn, other].iter().all(|&x| g.elements(x) == g.elements(id));
             let grid = g.ty(id).frac == Some(noise.frac);
@@ -255,7 +254,7 @@ impl<'a> Found<'a> {
         loop {
             let user = g.only_user(at)?;
             match g.op(user) {
-                Op::Reshape(_) | Op::Transpose(_) => at = user,
+                op if keeps_entries(op) => at = user,
                 op => return matches!(op, Op::Add | Op::Sub).then_some(user),
             }
         }

@@ -15,7 +15,7 @@ use crate::analysis::interval::{
 use crate::analysis::means::Means;
 use crate::analysis::order::{Orders, Versions};
 use crate::analysis::softmax;
-use crate::analysis::stated::{Function, StatedErrors};
+use crate::analysis::stated::StatedErrors;
 use crate::analysis::view::View;
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::Elem;
@@ -158,7 +158,8 @@ fn slice(shape: &[u64]) -> f64 {
     shape.iter().skip(1).map(|&d| d as f64).product()
 }
 
-fn leading(shape: &[u64]) -> u64 {
+/// How many slices there are along axis 0.
+fn slices(shape: &[u64]) -> u64 {
     shape.first().copied().unwrap_or(1)
 }
 
@@ -173,12 +174,13 @@ fn settle(b: Bound, shape: &[u64]) -> Bound {
     let largest = size((lo, hi));
     let known = |x: f64| if x.is_nan() { f64::INFINITY } else { x };
     let norm = known(b.norm.min(enlarged(largest * slice(shape).sqrt())));
-    let total = known(b.total.min(enlarged(norm * (leading(shape) as f64).sqrt())));
+    let total = known(b.total.min(enlarged(norm * (slices(shape) as f64).sqrt())));
     let norm = norm.min(total);
     Bound { range: (lo.max(below(-norm)).min(hi), hi.min(above(norm)).max(lo)), norm, total }
 }
 
-/// How many operations back a row's norm is looked for.
+/// How many operations back the norm of some entries is looked for, and what a part was put together of. Both operands
+/// of a sum are followed, so this is at most 2^8 nodes for one product; beyond them a bound is that of the whole.
 const STEPS: u32 = 8;
 
 struct Rule<'a> {
@@ -317,12 +319,9 @@ impl Rule<'_> {
         let norm = if axes.contains(&0) { a.total } else { a.norm };
         let root = terms.sqrt();
         let mut range = scaled(a.range, terms);
-        // One of the terms is e^0, up to what is stated and to a few truncations of the operand.
-        if let Some(truncations) = softmax::has_largest(self.view, x, axes) {
-            let stated = self.view.stated.of(Function::ExpNonPositive);
-            let off = stated.units + 2.0 + truncations * self.view.stated.truncation;
-            let one = power(self.view.g.frac_of(self.id));
-            range.0 = range.0.max(one * (1.0 - stated.relative) - off);
+        // Intervals leave a unit for rounding and one for what is cut.
+        if let Some(least) = softmax::least_sum(self.view, self.id, 2.0) {
+            range.0 = range.0.max(power(self.view.g.frac_of(self.id)) * least);
         }
         self.ranked(Bound { range, norm: norm * root, total: a.total * root })
     }
@@ -343,7 +342,7 @@ impl Rule<'_> {
     fn gathered(&self, (axis, batch): (u64, u64), x: NodeId, index: NodeId) -> Bound {
         let index = self.view.g.shape(index);
         let copies: u64 = index.iter().skip(1).product();
-        let copies = if axis > 0 && batch == 0 { copies * leading(index) } else { copies };
+        let copies = if axis > 0 && batch == 0 { copies * slices(index) } else { copies };
         let a = self.of(x);
         loose(a.range, a.norm * (copies as f64).sqrt())
     }
@@ -399,7 +398,7 @@ impl Rule<'_> {
 
     /// Whether each slice of a moved value is part of one slice of the operand.
     fn keeps_slices(&self, id: NodeId, x: NodeId) -> bool {
-        let (old, new) = (leading(self.view.g.shape(x)), leading(self.view.g.shape(id)));
+        let (old, new) = (slices(self.view.g.shape(x)), slices(self.view.g.shape(id)));
         if let Op::Transpose(perm) = self.view.g.op(id) {
             return perm.first().is_none_or(|&p| p == 0);
         }

@@ -1,7 +1,7 @@
 //! Products: of entries, of matrices and of images with windows. A sum of products is bounded by the better of "terms
 //! times the largest product" and Cauchy and Schwarz.
 
-use super::{Bound, Rule, STEPS, leading, loose};
+use super::{Bound, Rule, STEPS, loose, slices};
 use crate::analysis::interval::{enlarged, hull, meet, product, scaled, size};
 use crate::analysis::layout::{keeps_entries, same_entries};
 use crate::graph::{Conv, NodeId, Op};
@@ -47,7 +47,7 @@ impl Rule<'_> {
             let kept = if keeps_entries(g.op(v)) {
                 self.keeps_slices(v, a)
             } else {
-                leading(g.shape(a)) == leading(g.shape(v)) || matches!(g.op(v), Op::Slice { .. })
+                slices(g.shape(a)) == slices(g.shape(v)) || matches!(g.op(v), Op::Slice { .. })
             };
             self.some(a, sliced && kept, root, steps)
         };

@@ -6,101 +6,25 @@
 //!
 //! A value hangs on one client in one of three ways: not at all; row by row, where row i is made of what client i
 //! gave; or as a whole that changes by a bounded length. All else is unbounded, and says why.
+//!
+//! | file | what lives there |
+//! |---|---|
+//! | `reach` | the three ways, and lengths |
+//! | `product` | rules of products |
+//!
+//! Each rule is an inequality between norms. The tests hold all of them against pairs of runs.
+
+mod product;
+mod reach;
+#[cfg(test)]
+mod tests;
 
 use super::clip::Words;
-use crate::graph::{Class, Giver, Graph, NodeId, Op};
+use crate::analysis::layout::keeps_entries;
+use crate::graph::{Giver, Graph, NodeId, Op};
+pub(super) use reach::Reach;
+use reach::{BEFORE, COMBINES, KEPT, Length, Rows, SELECTS, Why};
 use slvr_language::types::Elem;
-
-/// How a value hangs on the inputs of one client. Lengths are in units of the value's words.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reach {
-    /// Not at all.
-    Free,
-    /// Row i along an axis is made of what member i of a set gave.
-    Rows(Rows),
-    /// All of it changes by at most this.
-    Whole(Length),
-    Unbounded(Why),
-}
-
-/// The L1 and the L2 norm of a difference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Length {
-    pub l1: f64,
-    pub l2: f64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rows {
-    set: u32,
-    axis: usize,
-    /// Whether a row is zeros if the client's inputs are.
-    zero: bool,
-    /// How far a row is at most from the one of inputs that are zeros.
-    length: Length,
-    /// How long a row is at most, by the norms that follow from those that the parties enforce.
-    norm: f64,
-}
-
-/// Why nothing is known.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Why {
-    pub node: NodeId,
-    pub text: &'static str,
-}
-
-const SELECTS: &str = "it orders or chooses among values of different clients, so one client can change what all \
-    others contribute";
-const COMBINES: &str = "it combines what different clients gave in a way that is no sum, so one client can change what \
-    others contribute";
-const KEPT: &str =
-    "it is kept from earlier rounds, so it hangs on what clients gave in all of them";
-const BEFORE: &str = "it computes on a sum over clients before noise is added to it";
-
-impl Rows {
-    /// How far a row is at most from the one of inputs that are zeros.
-    pub fn length(&self) -> Length {
-        self.length
-    }
-}
-
-impl Length {
-    const UNKNOWN: Length = Length::euclidean(f64::INFINITY);
-
-    /// With an L2 norm of at most this.
-    const fn euclidean(l2: f64) -> Length {
-        Length { l1: f64::INFINITY, l2 }
-    }
-
-    fn times(self, by: f64) -> Length {
-        Length { l1: self.l1 * by, l2: self.l2 * by }
-    }
-
-    fn plus(self, other: Length) -> Length {
-        Length { l1: self.l1 + other.l1, l2: self.l2 + other.l2 }
-    }
-
-    /// Of both beside one another.
-    fn beside(self, other: Length) -> Length {
-        Length { l1: self.l1 + other.l1, l2: self.l2.hypot(other.l2) }
-    }
-
-    /// Of entries that are repeated so many times.
-    fn repeated(self, times: f64) -> Length {
-        Length { l1: self.l1 * times, l2: self.l2 * times.sqrt() }
-    }
-
-    /// Of so many entries of a size.
-    fn of(entries: f64, size: f64) -> Length {
-        Length { l1: entries * size, l2: entries.sqrt() * size }
-    }
-
-    /// The smaller bounds; the L1 norm of so many entries is at most the root of their number times the L2 norm.
-    fn least(self, other: Length, entries: f64) -> Length {
-        let l2 = self.l2.min(other.l2).min(self.l1).min(other.l1);
-        Length { l1: self.l1.min(other.l1).min(l2 * entries.sqrt()), l2 }
-    }
-}
 
 /// Finds how each value hangs on a client, from the first node to the last.
 pub(super) struct Sensitivity<'a> {
@@ -162,10 +86,7 @@ impl<'a> Sensitivity<'a> {
 
     /// The norm of rows whose entries were only moved.
     fn carried(&self, id: NodeId, of: Rows) -> f64 {
-        match self.g().op(id) {
-            Op::Reshape(_) | Op::Transpose(_) => of.norm,
-            _ => f64::INFINITY,
-        }
+        if keeps_entries(self.g().op(id)) { of.norm } else { f64::INFINITY }
     }
 
     /// Rows with a bound of their own.
@@ -198,7 +119,7 @@ impl<'a> Sensitivity<'a> {
         if of.iter().all(|r| **r == Reach::Free) {
             return Reach::Free;
         }
-        let why = |text| Reach::Unbounded(Why { node: id, text });
+        let why = |text| self.refused(id, &of, text);
         match op {
             Op::Scale(c) => self.scaled(id, of[0], c.abs()),
             Op::Shift(by) => self.scaled(id, of[0], f64::from(*by).exp2()),
@@ -226,15 +147,7 @@ impl<'a> Sensitivity<'a> {
                 other => other.clone(),
             },
             Op::Concat(axis) => self.concat(id, &of, *axis as usize),
-            Op::Gather { .. } if *of[1] == Reach::Free => {
-                let times = g.elements(args[1]) as f64;
-                match of[0] {
-                    Reach::Rows(Rows { length, .. }) | Reach::Whole(length) => {
-                        Reach::Whole(length.repeated(times))
-                    }
-                    other => other.clone(),
-                }
-            }
+            Op::Gather { .. } if *of[1] == Reach::Free => self.gathered(args[1], of[0]),
             Op::Gather { .. } => why(SELECTS),
             // The axis disappears.
             Op::Max(axis) | Op::Min(axis) => {
@@ -247,13 +160,23 @@ impl<'a> Sensitivity<'a> {
                 let last = g.shape(args[0]).len().wrapping_sub(1);
                 self.by_client(id, &of, SELECTS, |axis| (axis != last).then_some(axis))
             }
-            Op::MaxPool { .. } | Op::Conv2d(_) => {
-                self.by_client(id, &of, COMBINES, |axis| (axis == 0).then_some(axis))
+            // The first axis is a batch, of images and of kernels.
+            Op::Conv2d(_) => self.by_client(id, &of, COMBINES, |axis| (axis == 0).then_some(axis)),
+            // Windows are along the last two axes.
+            Op::MaxPool { .. } => {
+                let outer = g.shape(id).len() - 2;
+                self.by_client(id, &of, SELECTS, |axis| (axis < outer).then_some(axis))
             }
-            op if op.class() == Class::Leaf => Reach::Free,
             // Where a number stands says nothing of how far numbers are apart.
             _ => why(SELECTS),
         }
+    }
+
+    /// Nothing is known of what is computed of these operands: because of `text`, unless several clients contribute to
+    /// one of them already.
+    fn refused(&self, id: NodeId, of: &[&Reach], text: &'static str) -> Reach {
+        let whole = of.iter().any(|r| matches!(r, Reach::Whole(_)));
+        Reach::Unbounded(Why { node: id, text: if whole { BEFORE } else { text } })
     }
 
     fn input(&self, id: NodeId, i: u32) -> Reach {
@@ -299,7 +222,7 @@ impl<'a> Sensitivity<'a> {
                 Reach::Whole(_) | Reach::Unbounded(_) => None,
             })
             .collect();
-        all.and_then(|all| self.alike(&all)).unwrap_or(Reach::Unbounded(Why { node: id, text }))
+        all.and_then(|all| self.alike(&all)).unwrap_or_else(|| self.refused(id, of, text))
     }
 
     /// All are rows of the same clients, or free: the rows.
@@ -373,119 +296,6 @@ impl<'a> Sensitivity<'a> {
         }
     }
 
-    fn product(&self, id: NodeId, args: &[NodeId], of: &[&Reach]) -> Reach {
-        let [a, b] = [0, 1].map(|i| self.widened(id, args[i], of[i]));
-        match (a, b) {
-            (of, Reach::Free) => self.scaled(id, &of, self.largest(args[1])),
-            (Reach::Free, of) => self.scaled(id, &of, self.largest(args[0])),
-            (Reach::Rows(a), Reach::Rows(b)) if a.set == b.set && a.axis == b.axis => {
-                let mut length = Length::UNKNOWN;
-                let entries = self.row_entries(id, a.axis);
-                for (i, rows) in [(0, &a), (1, &b)] {
-                    if rows.zero {
-                        let bound = rows.length.times(self.largest(args[1 - i]));
-                        length = length.least(bound, entries);
-                    }
-                    if let Some(cut) = self.cut(args[i], args[1 - i], id) {
-                        // Two rows of this length, if inputs that are zeros do not make zeros.
-                        let l2 = if a.zero || b.zero { cut } else { 2.0 * cut };
-                        length = length.least(Length::euclidean(l2), entries);
-                    }
-                }
-                self.rows(id, Rows { zero: a.zero || b.zero, length, ..a })
-            }
-            _ => Reach::Unbounded(Why { node: id, text: COMBINES }),
-        }
-    }
-
-    /// How long rows of a vector are that a factor cuts, in words of the product. Rows are those of a client's vector.
-    fn cut(&self, factor: NodeId, vector: NodeId, product: NodeId) -> Option<f64> {
-        let Reach::Rows(rows) = self.of(vector) else { return None };
-        // Whatever moves entries leaves the length of a row as it is.
-        let most = self.norm(vector, rows).l2 * self.g().ulp(vector);
-        let real = self.words.cut(factor, vector, most)?;
-        Some(real / self.g().ulp(product))
-    }
-
-    /// Whether a node cuts vectors of clients to a length.
-    pub fn cuts(&self, id: NodeId) -> bool {
-        let args = self.g().args(id);
-        let rows = || args.iter().all(|&a| matches!(self.of(a), Reach::Rows(_)));
-        match self.g().op(id) {
-            Op::Mul | Op::MatMul { .. } if rows() => {
-                [(0, 1), (1, 0)].iter().any(|&(i, j)| self.cut(args[i], args[j], id).is_some())
-            }
-            Op::Div if rows() => self.words.divided(id).is_some(),
-            _ => false,
-        }
-    }
-
-    fn matmul(&self, id: NodeId, args: &[NodeId], of: &[&Reach], trans_b: bool) -> Reach {
-        let g = self.g();
-        let inner = [2, if trans_b { 2 } else { 1 }];
-        let outer = [1, if trans_b { 1 } else { 2 }];
-        let total = |id: NodeId| {
-            self.words.ranges.total[id.index()]
-                .min((g.elements(id) as f64).sqrt() * self.largest(id))
-        };
-        let why = Reach::Unbounded(Why { node: id, text: COMBINES });
-        let root = (g.elements(id) as f64).sqrt();
-        let euclidean = |l2: f64| Reach::Whole(Length { l1: root * l2, l2 });
-        match (of[0], of[1]) {
-            (Reach::Rows(a), Reach::Rows(b)) if a.set == b.set => {
-                let (x, y) = (self.norm(args[0], a), self.norm(args[1], b));
-                let zero = a.zero || b.zero;
-                if a.axis == inner[0] && b.axis == inner[1] {
-                    let entries = g.elements(id) as f64;
-                    let mut own = Length { l1: x.l1 * y.l1, l2: x.l2 * y.l2 };
-                    // Each entry of one side is multiplied by so many of the other, of the same batch.
-                    for (i, of) in [(0, y), (1, x)] {
-                        let times = g.shape(args[i])[outer[i]] as f64;
-                        let batches = g.shape(id)[0] / g.shape(args[1 - i])[0].max(1);
-                        let each = of.times(self.largest(args[i])).repeated(times * batches as f64);
-                        own = own.least(each, entries);
-                    }
-                    // Two rows of such a length, if inputs that are zeros do not make zeros.
-                    let rows = if zero { 1.0 } else { 2.0 };
-                    let mut length = own.times(rows);
-                    for (i, j) in [(0, 1), (1, 0)] {
-                        if let Some(cut) = self.cut(args[i], args[j], id) {
-                            length = length.least(Length::euclidean(rows * cut), entries);
-                        }
-                    }
-                    Reach::Whole(length)
-                } else if a.axis == 0 && b.axis == 0 {
-                    let length = Length::euclidean(x.l2 * y.l2);
-                    let factor = if zero { 1.0 } else { 2.0 };
-                    self.rows(id, Rows { zero, length: length.times(factor), ..*a })
-                } else {
-                    why
-                }
-            }
-            (Reach::Rows(r), Reach::Free) | (Reach::Free, Reach::Rows(r)) => {
-                let i = usize::from(*of[0] == Reach::Free);
-                // Each entry of a row is multiplied by a row or column of the other operand.
-                let other = args[1 - i];
-                // A batch that only the other operand has repeats the row, too.
-                let batches = g.shape(id)[0] / g.shape(args[i])[0].max(1);
-                let width = (g.shape(other)[outer[1 - i]] * batches) as f64;
-                let each = r.length.times(self.largest(other)).repeated(width);
-                // A sum over entries of one row is at most the L1 norm of the row times the largest factor.
-                let many = r.length.l1 * self.largest(other) * width.sqrt();
-                let own = if r.axis == inner[i] { each.l2 } else { many };
-                let length = Length { l2: own.min(r.length.l2 * total(other)), ..each };
-                match r.axis {
-                    axis if axis == inner[i] => Reach::Whole(length),
-                    axis if axis == outer[i] => self.rows(id, Rows { axis: i + 1, length, ..*r }),
-                    _ => self.rows(id, Rows { axis: 0, length, ..*r }),
-                }
-            }
-            (Reach::Whole(l), Reach::Free) => euclidean(l.l2 * total(args[1])),
-            (Reach::Free, Reach::Whole(l)) => euclidean(l.l2 * total(args[0])),
-            _ => why,
-        }
-    }
-
     fn summed(&self, id: NodeId, arg: NodeId, of: &Reach, axes: &[u64]) -> Reach {
         let shape = self.g().shape(arg);
         let terms = |skip: Option<usize>| {
@@ -511,9 +321,7 @@ impl<'a> Sensitivity<'a> {
     fn pointwise(&self, id: NodeId, args: &[NodeId], of: &[&Reach]) -> Reach {
         let all: Vec<Reach> = args.iter().zip(of).map(|(&a, r)| self.widened(id, a, r)).collect();
         let Some(Reach::Rows(first)) = self.alike(&all) else {
-            let whole = of.iter().any(|r| matches!(r, Reach::Whole(_)));
-            let text = if whole { BEFORE } else { COMBINES };
-            return Reach::Unbounded(Why { node: id, text });
+            return self.refused(id, of, COMBINES);
         };
         let rows = |i: usize| match &all[i] {
             Reach::Rows(r) => Some(*r),
@@ -560,6 +368,16 @@ impl<'a> Sensitivity<'a> {
             Some(axis) => self.rows(id, Rows { axis, ..*r }),
             // Rows are not along an axis any more, and all together change as before.
             None => Reach::Whole(r.length),
+        }
+    }
+
+    /// An index that no client changes reads each entry at most as often as it has entries.
+    fn gathered(&self, index: NodeId, of: &Reach) -> Reach {
+        match of {
+            Reach::Rows(Rows { length, .. }) | Reach::Whole(length) => {
+                Reach::Whole(length.repeated(self.g().elements(index) as f64))
+            }
+            other => other.clone(),
         }
     }
 
