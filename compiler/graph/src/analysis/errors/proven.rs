@@ -301,6 +301,10 @@ impl Rules<'_> {
                 let run = interval::quotient((1.0, 1.0), of.run);
                 Said { program, run: run.map(|run| self.wide(id, run)), ..said }
             }
+            Function::RecipSqrt => {
+                let of = [of.real, of.run].map(|(lo, hi)| (function.facts().interval)(lo, hi));
+                Said { program: Some(of[0]), run: Some(self.wide(id, of[1])), ..said }
+            }
             Function::Log | Function::Tanh => said,
         }
     }
