@@ -24,12 +24,13 @@ struct Norm {
 /// Weights are at most 8, and variances at most 10,000.
 const LARGE: f64 = 1250.0;
 
-const NORMS: [Norm; 9] = [
+const NORMS: [Norm; 10] = [
     norm("batch_norm[4]", "4", (4, 1), 0, true, 1e-5),
     norm("batch_norm[2, eps = 0.001]", "2, 2, 2", (2, 4), 0, true, 1e-3),
     norm("batch_norm[3, eps = 0.0001]", "3, 2", (3, 2), 0, true, 1e-4),
     norm("layer_norm[6]", "6", (6, 1), 6, true, 1e-5),
     norm("layer_norm[4, eps = 0.000001]", "4", (4, 1), 4, true, 1e-6),
+    norm("layer_norm[4, eps = 0.00000001]", "4", (4, 1), 4, true, 1e-8),
     norm("rms_norm[5]", "5", (5, 1), 5, false, 1e-5),
     norm("group_norm[2, 4]", "4, 3", (4, 3), 6, true, 1e-5),
     // Instance normalisation.

@@ -6,7 +6,8 @@
 //!   (a squared norm) is truncated by as few bits as it takes; else the factor with fewer entries is.
 //! - A **root** of y with 2 s + 16 fraction bits is 2^-s times the root of y 2^(2 s), which has 16: the protocol
 //!   is the one for 16 fraction bits, and the result has s more.
-//! - A **reciprocal of a root** has as many more as the root takes off.
+//! - A **reciprocal of a root** has as many more as the root takes off. Of an operand that is not known to be positive by
+//!   enough units it is taken in two steps.
 //! - A **reciprocal** of more than 18 fraction bits is the quotient of 1.
 //! - A **cosine** is cut at 2 on both sides: its quotient is anything where a norm is rounded to 0.
 //! - A **quotient** of x and y is that of x 2^s and y 2^s. The dividend's fraction bits are the quotient's; a

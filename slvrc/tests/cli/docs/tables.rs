@@ -137,7 +137,7 @@ fn elements() -> String {
         "xy: x / sum(y)",
         "xp: x / p",
         "x: sqrt(x)",
-        "x: recip(sqrt(x))",
+        "x: recip(sqrt(relu(x) + 0.01))",
         "x: log(x)",
         "x: tanh(x)",
         "x: [sigmoid(x[i]) for i in n]",

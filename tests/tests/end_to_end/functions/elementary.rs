@@ -57,13 +57,36 @@ fn square_root() {
     function("sqrt", &x, domain::sqrt, STATED.of(Function::Sqrt), 34);
 }
 
-/// A reciprocal of a root is one function.
+/// An eps is kept where what it is added to is 0, however small it is, and where it is not known what that is. What is too
+/// small for its fraction bits has the end of reciprocals.
 #[test]
-fn reciprocal_of_a_root() {
-    let edges = [0.0, 3.0 * ULP, 1e9, 2e9, -ULP, -1.0, -1e9];
-    let x = numbers(12, 400, &[&edges[..], &powers(false)].concat(), |r| spread(r, -16.0, 30.8));
-    let stated = STATED.of(Function::RecipSqrt);
-    function("recip(sqrt", &x, domain::recip_sqrt, stated, 38);
+fn reciprocals_of_roots_keep_what_is_added() {
+    let values = [0.0, 1.0 / 4096.0, 0.25, 1.0];
+    for (of, range) in [("x", "0..1"), ("relu(x)", "-1..1"), ("x * x", "-1..1"), ("x", "-1..1")] {
+        for eps in ["0.001", "0.000001", "0.000000001", "0.000000000001"] {
+            let text = format!(
+                "use std::{{recip, relu, sqrt}};\npredicate E[n]() {{ parties Client; parties Server;\n\
+                 input x: secret fix[n] in {range} from Client;\n\
+                 reveal recip(sqrt({of} + {eps})) to Server as y; }}\n"
+            );
+            let case = compile_with(&text, &[("n", &values.len().to_string())], MACROS);
+            let inputs = inputs(case.circuit(), &[("x", &values)]);
+            let report = case.parties(&inputs, 3);
+            let all = [case.graph_exact(&inputs, &[]).remove(0), report.outputs[0].values.clone()];
+            let wanted = case.floating(&inputs, &[]).remove(0);
+            for (found, of_x) in all.iter().flat_map(|found| found.iter().zip(&wanted)) {
+                let off = (found - of_x).abs() / of_x;
+                assert!(off < 1.0 / 512.0, "{of} in {range}, eps {eps}: {found}, not {of_x}");
+            }
+        }
+    }
+    let text = "use std::{recip, relu, sqrt};\npredicate E() { parties Client; parties Server;\n\
+         input x: secret fix in -8..8 from Client;\nlet b = relu(x) + 0.0001;\n\
+         reveal recip(sqrt(b * b * b * b)) to Server as y; }\n";
+    let case = compile_with(text, &[], MACROS);
+    let inputs = inputs(case.circuit(), &[("x", &[0.0])]);
+    let end = domain::recip(0.0);
+    assert_eq!(case.parties(&inputs, 3).outputs[0].values, [end]);
 }
 
 #[test]
