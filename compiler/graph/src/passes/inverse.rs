@@ -9,8 +9,8 @@
 //! ```
 //!
 //! Before: any graph without scales. After: no reciprocal is of a root, moved or not; it is [`Function::RecipSqrt`],
-//! which costs what a root alone does, unless scales leave too little of the operand ([`super::fine`]). A quotient by a root stays one: what clips and cosines are known by has it. Then
-//! scales are chosen:
+//! which costs what a root alone does, unless scales leave too little of the operand ([`super::fine`]). A quotient by a
+//! root stays one: what clips and cosines are known by has it. Then scales are chosen:
 //!
 //! - an **input** that is a variance has [`VARIANCE`] fraction bits, if it is short: whatever else is made of it takes
 //!   it with as many as it would have otherwise;

@@ -386,8 +386,9 @@ pub fn sqrt(e: &mut Emit, y: Operand) -> ValueId {
     shift_down(e, product, i64::from(fraction) + guard)
 }
 
-/// 1 / sqrt y, and 2^31 for y <= 0. The fraction bits are y's.
+/// 1 / sqrt y for y > 0. The fraction bits are y's.
 pub fn recip_sqrt(e: &mut Emit, y: Operand) -> ValueId {
+    let y = Operand { not_negative: true, ..y };
     let hi = y.bits.max(1);
     let normal = normalise(e, y, hi, Sign::Cut);
     // 1 / sqrt y = 1 / sqrt u 2^((frac - j - 1) / 2), of which the exponent is largest for the least top bit.
@@ -407,13 +408,7 @@ pub fn recip_sqrt(e: &mut Emit, y: Operand) -> ValueId {
     let scale = normal.table(e, &entry, (0.0, 0.0), ring);
     let product = e.multiply(root, scale);
     let product = truncate(e, product, fraction + guard);
-    let inverse = truncation::convert(e, product, K);
-    if y.not_negative && y.least > 0 {
-        return inverse;
-    }
-    let end = f64::from(domain::QUOTIENT_TOP + y.frac).exp2();
-    let end = normal.table(e, &|_| 0.0, (end, 0.0), K);
-    e.add(Op::Add(inverse, end))
+    truncation::convert(e, product, K)
 }
 
 /// The natural logarithm of y; that of half a unit for y <= 0. The fraction bits are y's.
