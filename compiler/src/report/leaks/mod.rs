@@ -37,7 +37,7 @@ use crate::graph::{Graph, NodeId, Op as GraphOp};
 use crate::noise::Noise;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
-use slvr_circuit::{Circuit, Encoding};
+use slvr_circuit::Circuit;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use view::{View, views};
@@ -45,7 +45,7 @@ use view::{View, views};
 /// The leak report of a predicate. `graph` is the one built from the program, before any pass.
 pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport {
     let mut report = leaks_of_circuit(circuit);
-    let graph = &rounds::in_a_row(&with_units(graph, circuit));
+    let graph = &rounds::in_a_row(graph);
     let lines = Lines { program, graph };
     let views = views(graph);
     for learned in &mut report.learned {
@@ -58,7 +58,7 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
         let Some(at) = of_name().filter(|_| learned.what == What::Reveal) else { continue };
         let output = &graph.outputs[at];
         let seen = views.iter().find(|v| v.set == output.to);
-        if let Some(how) = seen.and_then(|view| warn::describe(view, view.flow(output.node))) {
+        if let Some(how) = seen.and_then(|view| warn::describe(view, view.flow(view.output(at)))) {
             let _ = write!(learned.text, "; {how}");
         }
         for noise in noises(graph, output.node) {
@@ -77,19 +77,6 @@ fn noises(graph: &Graph, id: NodeId) -> Vec<Noise> {
         _ => None,
     };
     graph.ids().filter_map(noise).collect()
-}
-
-/// The same graph, whose inputs have the fraction bits that the circuit's have: how finely somebody can choose what it
-/// gives.
-fn with_units(graph: &Graph, circuit: &Circuit) -> Graph {
-    let mut graph = graph.clone();
-    for input in &mut graph.inputs {
-        let found = circuit.inputs.iter().find(|i| i.name == input.name);
-        if let Some(Encoding::Fixed { frac, .. }) = found.map(|i| &i.encoding) {
-            input.frac = Some(*frac);
-        }
-    }
-    graph
 }
 
 /// All warnings and notes.

@@ -144,6 +144,20 @@ fn masked_sums() {
     );
     // Exactly three are summed.
     warns("reveal sum(top_k[3](y)[i] * x[i] for i in Client) / 3 to Server as a;", &[]);
+    // A public factor that a run may round to 0 leaves some of them out.
+    let weighed = |least: &str| {
+        format!(
+            "input p: public fix[m] in {least}..1; reveal sum(top_k[3](y)[i] * (p[i] * x[i]) for i in Client) / 3 to Server as a;"
+        )
+    };
+    warns(&weighed("0.5"), &[]);
+    warns(&weighed("0.000001"), &[MaskedSum]);
+    // A long product of public factors is not followed to its end.
+    warns(
+        "input p: public fix in 0.5..1; let q = iterate a = p for t in 40 { a * a }; \
+         reveal sum(top_k[3](y)[i] * (q * x[i]) for i in Client) / 3 to Server as a;",
+        &[MaskedSum],
+    );
     // Two or more, or none.
     let least = |c: &str| {
         format!(
@@ -165,6 +179,23 @@ fn masked_sums() {
         "let keep = [norm_sq(x[i]) < 0.5 for i in Client]; reveal [keep[i] * x[i] for i in Client] to Server as a;",
         &[PerClient],
     );
+}
+
+/// What each member of a set gets is described as it sees it.
+#[test]
+fn reveals_to_members_are_described() {
+    let text = small(
+        "let z = [sum(y[j] for j in Client if j != i) for i in Client]; let v = [abs(y[i]) for i in Client]; \
+         let c = [sum(v) - v[i] for i in Client]; reveal z[i] to Client[i] as a; reveal sum(v) to Server as b; \
+         reveal c[i] to Client[i] as c;",
+    );
+    let of = |name: &str| {
+        let learned = text.learned.iter().find(|l| l.name == name).expect("a reveal");
+        learned.text.clone()
+    };
+    assert!(of("a").contains("linear function of `y`"), "{}", of("a"));
+    assert!(!of("b").contains("linear") && of("b").contains("`y`"), "{}", of("b"));
+    assert!(!of("c").contains("linear") && of("c").contains("`y`"), "{}", of("c"));
 }
 
 #[test]

@@ -22,7 +22,7 @@ pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
         Dependence::Masked(m) => {
             let ones = match m.ones {
                 _ if !m.factor.selects() => ", weighted by secrets".into(),
-                o if o.least == o.most => format!(", exactly {} of which count", o.most),
+                o if o.least == o.most => format!(", of which none or exactly {} count", o.most),
                 o if o.least >= 2 => format!(", of which none or at least {} count", o.least),
                 o if o.most < members => format!(", at most {} of which count", o.most),
                 _ => String::new(),

@@ -19,6 +19,13 @@ impl Value {
         Value { residue: Residue::constant(x), real: Some(x) }
     }
 
+    /// Any number, the same for the same reason.
+    fn any(reason: &impl Hash) -> Value {
+        let mut words = DefaultHasher::new();
+        reason.hash(&mut words);
+        Value { residue: Residue::drawn(words.finish()), real: None }
+    }
+
     /// What is made of both.
     fn with(
         self,
@@ -35,26 +42,37 @@ impl Value {
     }
 }
 
+/// Longer chains of what is computed are not followed: their ends are drawn.
+const DEPTH: usize = 1000;
+
 /// Entries of public nodes. What is not computed of constants stands for any number: it is one that is drawn, always
 /// the same one for what is computed in the same way.
 #[derive(Default)]
 pub(super) struct Values {
     seen: HashMap<(NodeId, u64), Value>,
+    /// Of the chain that is being followed.
+    depth: usize,
 }
 
 impl Values {
-    pub(super) fn of(&mut self, g: &Graph, id: NodeId, at: u64) -> Value {
+    pub(super) fn of(&mut self, g: &Graph, mut id: NodeId, mut at: u64) -> Value {
+        while let Some(layout) = Layout::of(g, id) {
+            let (operand, from) = layout.origin(at);
+            (id, at) = (g.arg(id, operand), from);
+        }
         if let Op::Const(table, ..) = g.op(id) {
             return Value::constant(Table::at(table, at as usize));
-        }
-        if let Some(layout) = Layout::of(g, id) {
-            let (operand, from) = layout.origin(at);
-            return self.of(g, g.arg(id, operand), from);
         }
         if let Some(&known) = self.seen.get(&(id, at)) {
             return known;
         }
-        let value = self.computed(g, id, at).unwrap_or_else(|| self.drawn(g, id, at));
+        self.depth += 1;
+        let value = if self.depth <= DEPTH {
+            self.computed(g, id, at).unwrap_or_else(|| self.drawn(g, id, at))
+        } else {
+            Value::any(&(id, at))
+        };
+        self.depth -= 1;
         self.seen.insert((id, at), value);
         value
     }

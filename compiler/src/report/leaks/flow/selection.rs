@@ -4,10 +4,13 @@ use super::facts::{BITS, Choice, Chooser, Flow, Number, Ones, Ranks, both};
 use crate::analysis::layout::{behind, unshaped};
 use crate::analysis::order::is_ranking;
 use crate::graph::{Graph, NodeId, Op, Table};
+use crate::passes::FRACTION;
 use crate::types::Elem;
 
 /// Factors of a product that are looked at.
 const FACTORS: usize = 64;
+/// Products of products that sizes are looked for in.
+const DEPTH: usize = 8;
 
 /// A comparison. Where ranks are held against a constant, so many are below it, or one is equal.
 pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
@@ -135,12 +138,17 @@ pub(super) fn is_power(g: &Graph, args: &[NodeId]) -> bool {
 /// Whether a public value is 0 everywhere.
 pub(super) fn is_zero(g: &Graph, id: NodeId) -> bool {
     let moved = |op: &Op| op.is_layout() || matches!(op, Op::Shift(_) | Op::Neg | Op::ToInt);
-    let id = behind(g, id, moved);
-    match g.op(id) {
-        Op::Scale(c) => *c == 0.0,
-        Op::Mul => g.args(id).iter().any(|&a| is_zero(g, a)),
-        _ => constant(g, id) == Some(0.0),
+    let mut open = vec![id];
+    for _ in 0..FACTORS {
+        let Some(id) = open.pop().map(|id| behind(g, id, moved)) else { return false };
+        match g.op(id) {
+            Op::Scale(c) if *c == 0.0 => return true,
+            Op::Scale(_) | Op::Mul => open.extend(g.args(id)),
+            _ if constant(g, id) == Some(0.0) => return true,
+            _ => {}
+        }
     }
+    false
 }
 
 /// Whether the entries of a value may differ along an axis.
@@ -155,17 +163,38 @@ pub(super) fn varies(g: &Graph, id: NodeId, axis: usize) -> bool {
     !(matches!(g.op(id), Op::Broadcast(_)) && repeated())
 }
 
-/// Whether a public value is certainly 0 nowhere.
+/// Whether a public value is certainly 0 nowhere, also where a run rounds it and what it is made of.
 pub(super) fn nowhere_zero(g: &Graph, id: NodeId) -> bool {
+    sizes(g, id, DEPTH).0 >= 2.0 * (-f64::from(FRACTION)).exp2()
+}
+
+/// The least and the largest absolute value of a public value, as far as its factors say it.
+fn sizes(g: &Graph, id: NodeId, depth: usize) -> (f64, f64) {
+    const ANY: (f64, f64) = (0.0, f64::INFINITY);
     let id = behind(g, id, |op| op.is_layout() || matches!(op, Op::Neg | Op::ToInt | Op::Shift(_)));
+    let Some(depth) = depth.checked_sub(1) else { return ANY };
+    let arg = |i: usize| sizes(g, g.arg(id, i), depth);
+    let of = |(lo, hi): (f64, f64)| (lo.max(-hi).max(0.0), hi.max(-lo));
     match g.op(id) {
-        Op::Const(table, ..) => table.data.iter().all(|x| *x != 0.0),
-        Op::Input(i) => {
-            g.inputs.get(*i as usize).is_some_and(|i| i.range.0 > 0.0 || i.range.1 < 0.0)
+        Op::Const(table, ..) => table
+            .data
+            .iter()
+            .map(|&x| of((x, x)))
+            .fold((f64::INFINITY, 0.0), |(least, most), (lo, hi)| (least.min(lo), most.max(hi))),
+        Op::Input(i) => g.inputs.get(*i as usize).map_or(ANY, |input| of(input.range)),
+        Op::Scale(c) => {
+            let (least, most) = arg(0);
+            (least * c.abs(), most * c.abs())
         }
-        Op::Scale(c) => *c != 0.0 && nowhere_zero(g, g.arg(id, 0)),
-        Op::Mul | Op::Div => g.args(id).iter().all(|&a| nowhere_zero(g, a)),
-        _ => false,
+        Op::Mul => {
+            let (a, b) = (arg(0), arg(1));
+            (a.0 * b.0, a.1 * b.1)
+        }
+        Op::Div => {
+            let (a, b) = (arg(0), arg(1));
+            (a.0 / b.1, a.1 / b.0)
+        }
+        _ => ANY,
     }
 }
 

@@ -270,7 +270,6 @@ fn choices_that_tell_of_nobody_are_fine() {
              predicate Fine[m]() {{ parties Client[m]; parties Server;\n\
              input x: secret fix in -8..8 from each Client; {body} }}\n"
         );
-        // With the units of the circuit: how finely weights can be told apart depends on them.
         let all = report(&text, &[("m", "5")]).warnings;
         assert_eq!(leaks_in(&all), [], "{body}: {all:#?}");
     }
