@@ -5,7 +5,7 @@
 //! factors are constants; an entry of a public input, or of one of the receiver's own, stands for a number in general
 //! position. Noise counts as known, a rounding as none, and what a state or a loop carries as in its range.
 //!
-//! **Promise:** if, and only if, some combination of revealed entries, not 0, has columns of one client alone (entries
+//! **Promise**, up to the chance that `elimination` has to err: if, and only if, some combination of revealed entries, not 0, has columns of one client alone (entries
 //! of its inputs, and entries computed from these alone), this client is found, at any size; or it is said that the
 //! reveals were not looked at together.
 //!
