@@ -5,9 +5,9 @@
 //! factors are constants; an entry of a public input, or of one of the receiver's own, stands for a number in general
 //! position. Noise counts as known, a rounding as none, and what a state or a loop carries as in its range.
 //!
-//! **Promise**, up to the chance that `elimination` has to err: if, and only if, some combination of revealed entries, not 0, has columns of one client alone (entries
-//! of its inputs, and entries computed from these alone), this client is found, at any size; or it is said that the
-//! reveals were not looked at together.
+//! **Promise**, up to the chance that `elimination` has to err: if, and only if, some combination of revealed entries,
+//! not 0, has columns of one client alone (entries of its inputs, and entries computed from these alone), this client is
+//! found, at any size; or it is said that the reveals were not looked at together.
 //!
 //! **Not looked at:** how values that are columns of their own depend on each other (the sums of the three and of the
 //! two best; a value that the program computes twice), particular numbers of public inputs, three rounds and more, and
