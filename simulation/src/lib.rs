@@ -17,7 +17,7 @@
 //! | `outline` | what is known of a model however it is computed |
 //! | `chain`, `general` | the fast passes of models that are chains of layers; those of all others |
 //! | [`net`] | a model ready to be trained |
-//! | [`train`] | initial weights, stochastic gradient descent, accuracy |
+//! | [`train`] | stochastic gradient descent, accuracy |
 //! | [`lab`] | federated learning around any predicate, under any of the attacks |
 //!
 //! There are two ways to a gradient. A model all of whose values are layers, sums or entries put in places is a

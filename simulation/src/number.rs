@@ -54,9 +54,11 @@ impl<'a, T> Matrix<'a, T> {
 
     /// Whether the slice holds that many rows and columns.
     fn holds(&self, rows: usize, columns: usize) -> bool {
-        rows == 0
-            || columns == 0
-            || (rows - 1) * self.row + (columns - 1) * self.column < self.data.len()
+        let (Some(rows), Some(columns)) = (rows.checked_sub(1), columns.checked_sub(1)) else {
+            return true;
+        };
+        let last = rows.checked_mul(self.row).zip(columns.checked_mul(self.column));
+        last.and_then(|(row, column)| row.checked_add(column)).is_some_and(|i| i < self.data.len())
     }
 }
 
@@ -74,7 +76,8 @@ macro_rules! number {
                 beta: $number,
                 c: &mut [$number],
             ) {
-                assert!(a.holds(m, k) && b.holds(k, n) && m * n <= c.len(), "matrix out of bounds");
+                let fits = m.checked_mul(n).is_some_and(|size| size <= c.len());
+                assert!(fits && a.holds(m, k) && b.holds(k, n), "matrix out of bounds");
                 let strides = |x: &Matrix<'_, $number>| (x.row as isize, x.column as isize);
                 let ((ar, ac), (br, bc)) = (strides(&a), strides(&b));
                 let (pa, pb, pc) = (a.data.as_ptr(), b.data.as_ptr(), c.as_mut_ptr());
@@ -90,3 +93,27 @@ macro_rules! number {
 
 number!(f32, sgemm);
 number!(f64, dgemm);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Half of the bits of a size: a square of so many is one more than a size can be.
+    const HALF: usize = 1 << (usize::BITS / 2);
+
+    #[test]
+    fn no_slice_holds_matrices_whose_sizes_wrap() {
+        let data = [1.0; 4];
+        assert!(Matrix::new(&data, 2).holds(2, 2) && !Matrix::new(&data, 2).holds(3, 2));
+        assert!(!Matrix::new(&data, HALF).holds(HALF + 1, 1));
+        assert!(!Matrix::new(&data, HALF).transposed().holds(1, HALF + 1));
+        assert!(!Matrix::new(&data, usize::MAX).holds(2, 2));
+    }
+
+    #[test]
+    #[should_panic(expected = "matrix out of bounds")]
+    fn a_product_whose_size_wraps_is_refused() {
+        let none = Matrix::new(&[], 1);
+        f64::gemm([HALF, 0, HALF], none, none, 0.0, &mut []);
+    }
+}

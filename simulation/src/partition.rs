@@ -1,6 +1,7 @@
 //! Unlike shares of labelled data.
 
 use super::random::Random;
+use thiserror::Error;
 
 /// How samples are shared out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,7 +18,21 @@ pub enum Partition {
 /// Samples of a client, at least.
 pub const LEAST: usize = 2;
 
-/// Shares of the samples `of`: `each` for every client, or so many on average where shares are unequal.
+/// Why samples cannot be shared out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum PartitionError {
+    #[error("{each} samples for each of the clients, at least {LEAST} are needed")]
+    Each { each: usize },
+    #[error("{found} samples are too few for {clients} clients with {each} each")]
+    Few { found: usize, clients: usize, each: usize },
+}
+
+/// Shares of the samples `of`, which are places in `labels`: `each` for every client, or so many on average, or a few
+/// less, where shares are unequal.
+///
+/// # Errors
+///
+/// Fewer than [`LEAST`] for each, or fewer samples than all clients are to have.
 pub fn partition(
     how: Partition,
     labels: &[u8],
@@ -25,8 +40,15 @@ pub fn partition(
     (clients, each): (usize, usize),
     alpha: f64,
     random: &mut Random,
-) -> Vec<Vec<usize>> {
-    match how {
+) -> Result<Vec<Vec<usize>>, PartitionError> {
+    let found = of.len();
+    if each < LEAST {
+        return Err(PartitionError::Each { each });
+    }
+    if clients.checked_mul(each).is_none_or(|all| all > found) {
+        return Err(PartitionError::Few { found, clients, each });
+    }
+    Ok(match how {
         Partition::Dirichlet => dirichlet(labels, of, &vec![each; clients], alpha, random),
         Partition::Unequal => {
             let parts = random.dirichlet(alpha, clients);
@@ -36,7 +58,7 @@ pub fn partition(
             dirichlet(labels, of, &counts, alpha, random)
         }
         Partition::Pathological => pathological(labels, of, (clients, each), random),
-    }
+    })
 }
 
 /// As in T.-M. H. Hsu, H. Qi, M. Brown, "Measuring the effects of non-identical data distribution for federated visual
@@ -80,7 +102,7 @@ fn pathological(
     // A client's share is cut where its first piece ends.
     let first = each / 2;
     let mut pieces: Vec<&[usize]> = Vec::with_capacity(2 * clients);
-    for share in sorted.chunks_exact(each.max(1)) {
+    for share in sorted.chunks_exact(each) {
         let (a, b) = share.split_at(first);
         pieces.extend([a, b]);
     }
@@ -112,4 +134,46 @@ fn draw(wish: &[f64], stock: &[Vec<usize>], random: &mut Random) -> usize {
         at -= weight;
     }
     last
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::Purpose;
+
+    const ALL: [Partition; 3] = [Partition::Dirichlet, Partition::Unequal, Partition::Pathological];
+
+    /// Of twelve samples with three labels.
+    fn shares(
+        how: Partition,
+        clients: usize,
+        each: usize,
+    ) -> Result<Vec<Vec<usize>>, PartitionError> {
+        let labels: Vec<u8> = (0..12).map(|i| i % 3).collect();
+        let of: Vec<usize> = (0..12).collect();
+        let mut random = Random::new(1, Purpose::Caller, [0, 0]);
+        partition(how, &labels, &of, (clients, each), 0.3, &mut random)
+    }
+
+    #[test]
+    fn nobody_has_fewer_samples_than_are_asked_for() {
+        for how in ALL {
+            let all = shares(how, 3, 4).unwrap();
+            let least = if how == Partition::Unequal { LEAST } else { 4 };
+            assert!(all.len() == 3 && all.iter().all(|share| share.len() >= least), "{how:?}");
+        }
+    }
+
+    #[test]
+    fn too_few_samples_are_refused() {
+        for how in ALL {
+            for each in [0, 1] {
+                assert_eq!(shares(how, 3, each), Err(PartitionError::Each { each }), "{how:?}");
+            }
+            for (clients, each) in [(3, 5), (13, 2), (usize::MAX, 2)] {
+                let few = PartitionError::Few { found: 12, clients, each };
+                assert_eq!(shares(how, clients, each), Err(few), "{how:?}");
+            }
+        }
+    }
 }

@@ -27,7 +27,7 @@ pub struct Barrier {
 ///
 /// # Errors
 ///
-/// An instruction, or an operand of one, that has no statement.
+/// An instruction, or an operand of one, that has no statement, or one whose statement comes too late.
 pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
     let search = BarrierSearch::of(circuit)?;
     let proofs = search.proofs()?;
@@ -35,7 +35,9 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
     search.check_openings(&proofs, &statements, &sent)?;
     match proofs.last() {
         // No proof comes after the last one.
-        Some(&last) if unproven.is_some_and(|l| l < last) => Err(too_late(last as usize)),
+        Some(&last) if unproven.is_some_and(|l| l < last) => {
+            Err(Unproven::Late { layer: last as usize })
+        }
         _ => {
             let all = proofs.into_iter().zip(statements);
             Ok(all.map(|(l, statements)| search.barrier(l, statements)).collect())
@@ -51,11 +53,6 @@ struct Assigned {
     sent: HashMap<ValueId, (usize, usize)>,
     /// Of messages that no proof is about, the first layer.
     unproven: Option<u32>,
-}
-
-/// A proof before this layer would have to be about what is made later.
-fn too_late(layer: usize) -> Unproven {
-    Unproven::Operand { layer, op: "proof", what: "what only a later layer makes", of: None }
 }
 
 /// What a layer opens.
@@ -163,7 +160,7 @@ impl BarrierSearch<'_> {
                 self.op(v).into_iter().for_each(|op| op.values(&mut |v| left.push(v)));
                 let Some(&(proof, place)) = sent.get(&v) else { continue };
                 if proof > n {
-                    return Err(too_late(l as usize));
+                    return Err(Unproven::Late { layer: l as usize });
                 }
                 let s = &statements[proof][place];
                 left.push(s.out);
@@ -180,8 +177,8 @@ impl BarrierSearch<'_> {
         Barrier { layer, statements, carries, early }
     }
 
-    /// Whether all these values are there before the exchange of the layer before, and this one sends something, opens
-    /// nothing but coins and is repeated wherever the barrier is.
+    /// Whether all these values are made before the layer before, and that one sends something, opens nothing but coins
+    /// and is repeated wherever the barrier is.
     fn is_early(&self, layer: u32, mut values: impl Iterator<Item = ValueId>) -> bool {
         let Some(before) = layer.checked_sub(1).map(|l| l as usize) else { return false };
         let sends = self

@@ -160,10 +160,7 @@ pub enum FirstFold {
     /// There is none: the vectors are elements from the start.
     None,
     /// Words or bits as they are.
-    Words {
-        /// Whether long inner products are among them, whose polynomial is another one.
-        inner: bool,
-    },
+    Words,
     /// Words of statements that are lifted: a step stands before it, and the later folds have several variables, too,
     /// so that their numbers of blocks are powers of two. The random element is in the last block of the last one.
     Lifted,
@@ -231,7 +228,8 @@ impl Blocks {
 pub(super) struct Prover {
     /// Terms and statements of each chunk.
     pub(super) base: Vec<(usize, usize)>,
-    /// Products of long inner products, and how many there are of so many, twice, for x1 y2 and y1 x2.
+    /// Products of long inner products, which are all lifted, and how many there are of so many, twice, for x1 y2 and
+    /// y1 x2.
     pub(super) dots: Vec<(usize, usize)>,
     /// Elements that join after the folds that read words.
     pub(super) long: usize,
@@ -244,14 +242,12 @@ impl Folds {
         let words = all(&|p| p.base.iter().chain(&p.dots).fold(0, |s, (a, b)| plus(s, *a, *b)));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
         let first = match kind {
-            // Lifted words take all of their factors before they are multiplied, so that one polynomial is enough.
             Kind::Words => FirstFold::Lifted,
             _ if words == 0 => FirstFold::None,
-            _ => FirstFold::Words { inner: provers.iter().any(|p| !p.dots.is_empty()) },
+            _ => FirstFold::Words,
         };
-        let mut out = Folds { variables: 0, first, elements: 0, blocks: Vec::new() };
-        // Two polynomials are as long as one with a variable more, or nearly so.
-        out.variables = kind.variables(words).saturating_sub(out.inner().into()).max(2);
+        let variables = kind.variables(words);
+        let mut out = Folds { variables, first, elements: 0, blocks: Vec::new() };
         // A stranger's circuit may be about more words than there are numbers.
         out.elements = all(&|Prover { base: all, dots, long }| {
             let columns = |sum: usize, group: &Vec<usize>| {
@@ -283,16 +279,11 @@ impl Folds {
         corners(self.variables)
     }
 
-    /// Whether the first fold has long inner products, whose polynomial is another one.
-    pub fn inner(&self) -> bool {
-        self.first == FirstFold::Words { inner: true }
-    }
-
     /// Steps before the later folds: the first one, and what lifts the statements.
     pub fn before(&self) -> usize {
         match self.first {
             FirstFold::None => 0,
-            FirstFold::Words { .. } => 1,
+            FirstFold::Words => 1,
             FirstFold::Lifted => 2,
         }
     }
@@ -330,21 +321,21 @@ impl Folds {
             (FirstFold::Lifted, _) => {
                 self.variables_in(step).map_or(LIFT * LIFT_WORDS, |m| 3usize.pow(m) - 1)
             }
-            (_, None) => self.points() - 1 + if self.inner() { self.points() } else { 0 },
+            (_, None) => self.points() - 1,
             // The last one has a random block besides.
             (_, Some(i)) if i + 1 == self.blocks.len() => 2 * self.blocks[i],
             (_, Some(i)) => self.blocks.get(i).map_or(0, |b| 2 * b - 2),
         }
     }
 
-    /// The degrees of the polynomials, added up. A lifted statement has two in each variable of a fold.
+    /// The degrees of the polynomials, added up. The first one has two in each variable, and so have all of lifted
+    /// statements.
     pub(super) fn degrees(&self) -> usize {
         let first = 2 * self.variables as usize;
         let later = |of: &dyn Fn(usize) -> usize| self.blocks.iter().map(|&b| of(b)).sum::<usize>();
         match self.first {
             FirstFold::None => later(&|b| 2 * b),
-            // Two in each variable, and one in the coin of the inner products.
-            FirstFold::Words { .. } => first + 1 + later(&|b| 2 * b),
+            FirstFold::Words => first + later(&|b| 2 * b),
             FirstFold::Lifted => first + later(&|b| 2 * b.ilog2() as usize),
         }
     }

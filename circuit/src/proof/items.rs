@@ -52,7 +52,8 @@ pub fn items<'a>(circuit: &Circuit, barrier: &'a Barrier, kind: Kind) -> Vec<Ite
     out
 }
 
-/// The products of matrices among the statements, but for inner products. All of them are of one kind.
+/// The products of matrices among the statements, but for inner products: all that is of the kind [`Kind::Matrices`],
+/// because those of words of 128 bits are refused.
 pub fn products<'a>(
     circuit: &Circuit,
     barrier: &'a Barrier,
@@ -60,7 +61,8 @@ pub fn products<'a>(
     barrier.statements.iter().filter(|s| s.claim.is_product(circuit))
 }
 
-/// The statements of a kind that are long inner products, each with how many it has, and the products of one.
+/// The statements of a kind that are long inner products, each with how many it has, and the products of one. As they
+/// are over words of at most 64 bits, only [`Kind::Words`] has some.
 pub fn dots<'a>(
     circuit: &Circuit,
     barrier: &'a Barrier,

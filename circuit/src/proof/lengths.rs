@@ -271,7 +271,7 @@ mod tests {
             // Products of matrices are all that is over the Galois ring of 64 bits: there is no first fold.
             let first = match kind {
                 Kind::Matrices => FirstFold::None,
-                Kind::Bits | Kind::Wide => FirstFold::Words { inner: true },
+                Kind::Bits | Kind::Wide => FirstFold::Words,
                 Kind::Words => FirstFold::Lifted,
             };
             let folds = Folds { variables, first, elements, blocks: folds(kind, elements) };
@@ -299,8 +299,7 @@ mod tests {
     #[test]
     fn bytes_and_rounds_by_hand() {
         let blocks = vec![16, 2];
-        let folds =
-            Folds { variables: 3, first: FirstFold::Words { inner: false }, elements: 20, blocks };
+        let folds = Folds { variables: 3, first: FirstFold::Words, elements: 20, blocks };
         let lengths = Lengths {
             carries: [3, 0, 1],
             early: false,

@@ -18,6 +18,15 @@ pub enum Unproven {
         line(*of)
     )]
     Operand { layer: usize, op: &'static str, what: &'static str, of: Option<Source> },
+    /// A message whose statement is about what is made after the last proof that is in time for it.
+    #[error(
+        "layer {layer}: the proof before it would have to be about what only a later layer makes: what it opens, or a message \
+         sent before it, rests on that"
+    )]
+    Late {
+        /// The layer that opens something.
+        layer: usize,
+    },
     /// A proof in layers that may be repeated, before the last of them: what it is about would not be there for the
     /// repetition.
     #[error(

@@ -2,7 +2,6 @@
 
 use super::algebra::Draw;
 use slvr_circuit::proof::Folds;
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The coefficients of a kind of statements; those of its blocks are elements B.
@@ -45,14 +44,6 @@ impl<B: Copy> Coefficients<B> {
     /// The number of an inner product, if the chunk is one.
     pub(super) fn dot(&self, chunk: usize) -> Option<usize> {
         chunk.checked_sub(self.elements.len())
-    }
-
-    /// Those of the elements of a block, for a chunk.
-    pub(super) fn factors(&self, chunk: usize) -> Cow<'_, [u64]> {
-        match self.dot(chunk).map(|dot| self.dots[dot]) {
-            None => Cow::Borrowed(&self.elements[chunk]),
-            Some((n, c)) => Cow::Owned(vec![c; n]),
-        }
     }
 
     /// Elements of a block of a chunk.

@@ -7,42 +7,34 @@ use slvr_circuit::proof::Folds;
 use slvr_ring::threads;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Draws the coefficients of statements: of chunks of so many elements, and of long inner products of so many.
+/// Draws the coefficients of statements: of chunks of so many elements. Long inner products are among lifted statements
+/// only.
 pub fn coefficients<A: Algebra>(
     folds: &Folds,
-    counts: [&[usize]; 2],
+    counts: &[usize],
     draw: &mut Draw,
 ) -> Arc<Coefficients<A::E>> {
-    Coefficients::draw(folds, counts, draw, (A::one(), A::draw), u64::MAX)
+    Coefficients::draw(folds, [counts, &[]], draw, (A::one(), A::draw), u64::MAX)
 }
 
 /// A verifier's share of the sum over all statements.
 fn sum<A: Algebra>(c: &Coefficients<A::E>, chunks: &dyn Chunks<A::Base>) -> A::E {
     let cut = c.blocks.len();
-    // Of each block over chunks that are no inner products, and of the inner products.
-    let new = || (vec![A::zero(); cut], A::zero());
-    let sums = threads::workers(c.chunks(), &new, &|(blocks, dots), i| {
-        let chunk = chunks.make(i);
-        if let Some(dot) = c.dot(i) {
-            if let Some(words) = chunk.into_sum() {
-                *dots = A::add(dots, &A::sum_base(&[c.dots[dot].1], &words, 1)[0]);
-            }
-            return;
-        }
-        let Some(words) = chunk.into_sum_of(cut) else { return };
+    // Of each block.
+    let new = || vec![A::zero(); cut];
+    let sums = threads::workers(c.chunks(), &new, &|blocks, i| {
+        let Some(words) = chunks.make(i).into_sum_of(cut) else { return };
         let more = A::sum_base(&c.elements[i], &words, cut);
         blocks.iter_mut().zip(&more).for_each(|(s, x)| *s = A::add(s, x));
     });
-    let worker = |sum: A::E, (blocks, dots): &(Vec<A::E>, A::E)| {
-        let each = blocks.iter().zip(&c.blocks);
-        each.fold(A::add(&sum, dots), |s, (x, beta)| A::add(&s, &A::mul(x, beta)))
+    let worker = |sum: A::E, blocks: &Vec<A::E>| {
+        blocks.iter().zip(&c.blocks).fold(sum, |s, (x, beta)| A::add(&s, &A::mul(x, beta)))
     };
     sums.iter().fold(A::zero(), worker)
 }
 
-/// What the first fold reads: the chunks, and the weights of blocks, of chunks that are no inner products and of those
-/// that are.
-type First<'a, A> = (&'a dyn Chunks<<A as Algebra>::Base>, [&'a [<A as Algebra>::E]; 2]);
+/// What the first fold reads: the chunks, and the weights of blocks.
+type First<'a, A> = (&'a dyn Chunks<<A as Algebra>::Base>, &'a [<A as Algebra>::E]);
 
 /// One vector of the inner product, with a share of the sum if it is a verifier's.
 pub struct Side<A: Algebra> {
@@ -127,25 +119,14 @@ impl<A: Algebra> Side<A> {
         &self,
         i: usize,
         chunks: &dyn Chunks<A::Base>,
-        weights: [&[A::E]; 2],
+        weights: &[A::E],
         place: &mut dyn FnMut(&A::V),
     ) {
         let chunk = chunks.make(i);
         let terms = chunk.blocks(self.folds.cut());
-        let terms = terms.iter().map(Blocks::words);
-        // An inner product has one coefficient, so that the weights of its blocks take it.
-        if let Some(dot) = self.coefficients.dot(i) {
-            let c = self.coefficients.dots[dot].1;
-            let times = |w: &A::E| A::at(&A::weigh(A::single(w), &[c]), 0);
-            let own: Option<Vec<A::E>> =
-                self.weighs.then(|| weights[1].iter().map(times).collect());
-            let weights = own.as_deref().unwrap_or(weights[1]);
-            terms.for_each(|words| place(&A::fold_base(&words, weights)));
-            return;
-        }
         let c = &self.coefficients.elements[i];
-        for words in terms {
-            let v = A::fold_base(&words, weights[0]);
+        for words in terms.iter().map(Blocks::words) {
+            let v = A::fold_base(&words, weights);
             place(&if self.weighs { A::weigh(v, c) } else { v });
         }
     }
@@ -194,10 +175,7 @@ impl<A: Algebra> Side<A> {
             Stage::First => {
                 let corners = self.folds.corners();
                 let beta = corners.iter().zip(&self.coefficients.blocks).skip(1);
-                let known = beta.fold(A::zero(), |s, (i, b)| A::add(&s, &A::mul(b, &rest[*i - 1])));
-                // Those of inner products stand behind the others, and have no coefficients.
-                let dots = rest.get(self.folds.points() - 1..).unwrap_or(&[]);
-                corners.iter().filter_map(|i| dots.get(*i)).fold(known, sum)
+                beta.fold(A::zero(), |s, (i, b)| A::add(&s, &A::mul(b, &rest[*i - 1])))
             }
             // The random block of the last fold does not count.
             _ => rest.iter().take(self.blocks() - 1).fold(A::zero(), sum),
@@ -205,10 +183,10 @@ impl<A: Algebra> Side<A> {
         std::iter::once(A::sub(&self.sum, &known)).chain(rest).collect()
     }
 
-    /// The coin of the next fold: of the first one a point for each variable, and one for inner products.
+    /// The coin of the next fold: of the first one a point for each variable.
     pub fn coin(&self, draw: &mut Draw) -> Vec<A::E> {
         match self.stage() {
-            Stage::First => (0..=self.folds.variables).map(|_| A::draw_point(draw, 0)).collect(),
+            Stage::First => (0..self.folds.variables).map(|_| A::draw_point(draw, 0)).collect(),
             _ => vec![A::draw_point(draw, self.nodes())],
         }
     }
@@ -221,19 +199,11 @@ impl<A: Algebra> Side<A> {
             q.iter().zip(at).fold(A::zero(), |s, (q, l)| A::add(&s, &A::mul(q, l)))
         };
         match (stage, coin) {
-            (Stage::First, [x @ .., inner]) => {
+            (Stage::First, x) => {
                 if let Some(q) = q {
-                    let mut at = grid_weights::<A>(x);
-                    if self.folds.inner() {
-                        at.extend_from_within(..);
-                        at[self.folds.points()..].iter_mut().for_each(|w| *w = A::mul(w, inner));
-                    }
-                    self.sum = value(&q, &at);
+                    self.sum = value(&q, &grid_weights::<A>(x));
                 }
-                let at = weights::<A>(x);
-                let times = |w: &A::E| if self.weighs { A::mul(w, inner) } else { *w };
-                let dots: Vec<A::E> = at.iter().map(times).collect();
-                self.join(Some((chunks, [&at, &dots])));
+                self.join(Some((chunks, &weights::<A>(x))));
             }
             (Stage::Later | Stage::Last, [x]) => {
                 if let Some(q) = q {
@@ -263,8 +233,7 @@ pub fn polynomial<A: Algebra>(
         return values::<A>(&A::cross(&u.vector, &v.vector, nodes), nodes);
     }
     let new = || A::grid(u.folds.variables);
-    let both = || (new(), u.folds.inner().then(new));
-    let parts = threads::workers(u.coefficients.chunks(), &both, &|(sums, dots), i| {
+    let parts = threads::workers(u.coefficients.chunks(), &new, &|sums, i| {
         if chunks[0].terms(i) == 0 {
             return;
         }
@@ -272,16 +241,11 @@ pub fn polynomial<A: Algebra>(
         let [a, b] = chunks.each_ref().map(|chunk| chunk.blocks(u.folds.cut()));
         let [a, b] = [&a, &b].map(|x| x.iter().map(Blocks::words).collect::<Vec<_>>());
         let terms: Vec<_> = a.iter().zip(&b).map(|(a, b)| [a.as_slice(), b.as_slice()]).collect();
-        let to = dots.as_mut().filter(|_| u.coefficients.dot(i).is_some()).unwrap_or(sums);
-        A::add_grid(to, &u.coefficients.factors(i), &terms);
+        A::add_grid(sums, &u.coefficients.elements[i], &terms);
     });
-    let (mut sums, mut dots) = both();
-    for (some, more) in &parts {
-        A::join_grids(&mut sums, some);
-        dots.iter_mut().zip(more).for_each(|(to, from)| A::join_grids(to, from));
-    }
-    let dots = dots.iter().flat_map(A::on_grid);
-    A::on_grid(&sums).into_iter().skip(1).chain(dots).collect()
+    let mut sums = new();
+    parts.iter().for_each(|some| A::join_grids(&mut sums, some));
+    A::on_grid(&sums).into_iter().skip(1).collect()
 }
 
 /// What the verifier after the prover finds in the end, from its own side and what the other one sent.

@@ -45,11 +45,8 @@
 //! # Inner products
 //!
 //! A product of matrices with one row and one column, as in a norm, has as many products in its sum as a vector is long.
-//! Its words are folded, too ([`slvr_circuit::proof::Item::Dot`]), but it has one coefficient r for all of them, and its blocks are
-//! added up and not told apart. So long inner products have a polynomial of their own in the first fold, beside that of
-//! the other statements: the sum that is claimed is the sum over blocks of beta_b q_b, and of the values of the second
-//! polynomial at all blocks. The coin has one more point, kappa, and what is left of inner products is multiplied by it on
-//! one side. Without it a prover could take from one polynomial what it adds to the other one.
+//! Its words are folded, too ([`slvr_circuit::proof::Item::Dot`]), but it has one coefficient for all of them, and its
+//! blocks are added up and not told apart. Such products are over words of at most 64 bits, so they are all [`lifted`].
 //!
 //! # Soundness
 //!
@@ -64,17 +61,13 @@
 //! 1 / |E| over beta, unless e1_b = -e2 for all b, which is at most as likely as counted for r_m s_n. Whatever else it adds is
 //! a polynomial that is not 0, and its coins are counted as roots. So another 1 / |E| is enough.
 //!
-//! An error of an inner product has a coefficient r that nothing else depends on: whatever the other errors are, at most one
-//! point r makes the sum of all 0.
-//!
-//! Let d be what P adds to q in the first fold, and d' what it adds to the polynomial of inner products. A polynomial in
-//! several variables that is not 0, of a total degree n, is 0 with probability at most n / |E| at points that are drawn
-//! from E (Schwartz 1980, Zippel 1979): the leading coefficient in the last variable is a polynomial in the others, and
-//! where it is not 0 the last variable has no more roots than its degree, because differences of points are units. d +
-//! kappa d' + e2 has degree 2 in each of m variables and 1 in kappa, so the first fold lets a false claim through with
-//! probability at most (2 m + 1) / |E|. A later fold of b blocks lets a false claim through if the coin is a root of a
-//! polynomial of degree 2 b - 2 (2 b in the last), so with probability at most 2 b / (|E| - b - 1).
-//! [`slvr_circuit::proof::error`] adds these up.
+//! Let d be what P adds to q in the first fold. A polynomial in several variables that is not 0, of a total degree n, is
+//! 0 with probability at most n / |E| at points that are drawn from E (Schwartz 1980, Zippel 1979): the leading
+//! coefficient in the last variable is a polynomial in the others, and where it is not 0 the last variable has no more
+//! roots than its degree, because differences of points are units. d + e2 has degree 2 in each of m variables, so the
+//! first fold lets a false claim through with probability at most 2 m / |E|. A later fold of b blocks lets a false claim
+//! through if the coin is a root of a polynomial of degree 2 b - 2 (2 b in the last), so with probability at most
+//! 2 b / (|E| - b - 1). [`slvr_circuit::proof::error`] adds these up.
 
 pub mod algebra;
 #[doc = include_str!("argument.md")]

@@ -28,11 +28,14 @@ pub struct Window {
 }
 
 impl Window {
-    /// `None` if no window fits, or a size is zero or does not fit a machine word.
+    /// `None` if no window fits, a size is zero or does not fit a machine word, or the groups do not divide the channels.
     pub fn new([c, h, w]: [usize; 3], k: usize, conv: &Conv) -> Option<Window> {
         let count = |len: usize| usize::try_from(conv.output(len as u64, k as u64)?).ok();
         let (oh, ow) = (count(h)?, count(w)?);
         let groups = usize::try_from(conv.groups).ok()?;
+        if [c, h, w, groups].contains(&0) || !c.is_multiple_of(groups) {
+            return None;
+        }
         // (window, entry, pixel) of all entries that lie in the image.
         let met = |len: usize, count: usize| -> Vec<(usize, usize, usize)> {
             (0..count)
@@ -96,6 +99,25 @@ impl Window {
                     at += 1;
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_no_window_of_a_size_of_zero() {
+        let padded = Conv::new(1, 1);
+        assert!(Window::new([2, 3, 3], 2, &padded).is_some());
+        for image in [[0, 3, 3], [2, 0, 3], [2, 3, 0]] {
+            assert!(Window::new(image, 2, &padded).is_none(), "{image:?}");
+        }
+        assert!(Window::new([2, 3, 3], 0, &padded).is_none());
+        for groups in [0, 3] {
+            let conv = Conv { groups, ..padded };
+            assert!(Window::new([2, 3, 3], 2, &conv).is_none(), "{groups} groups");
         }
     }
 }

@@ -90,7 +90,8 @@ fn shares_may_be_unequal_or_of_two_labels_and_are_disjoint() {
     let of: Vec<usize> = (3..100).collect();
     for how in [Partition::Dirichlet, Partition::Unequal, Partition::Pathological] {
         let mut random = Random::new(1, Purpose::Caller, [0, 0]);
-        let parts = partition(how, &labels, &of, (9, 10), 0.3, &mut random);
+        let parts =
+            partition(how, &labels, &of, (9, 10), 0.3, &mut random).expect("enough samples");
         let seen: Vec<usize> = parts.concat();
         let different: BTreeSet<usize> = seen.iter().copied().collect();
         assert!(

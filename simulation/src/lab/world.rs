@@ -4,7 +4,7 @@ use super::shift::{self, Shift};
 use crate::data::Dataset;
 use crate::error::NetError;
 use crate::net::Net;
-use crate::partition::{LEAST, Partition, partition};
+use crate::partition::{LEAST, Partition, PartitionError, partition};
 use crate::random::{Purpose, Random};
 use crate::train::{Sgd, descend};
 use std::sync::OnceLock;
@@ -76,6 +76,9 @@ pub enum WorldError {
     /// The model, or the data for it.
     #[error(transparent)]
     Net(#[from] NetError),
+    /// What is to be shared out.
+    #[error(transparent)]
+    Partition(#[from] PartitionError),
     /// A number of the setting out of its range.
     #[error("{0}")]
     Setting(&'static str),
@@ -163,7 +166,7 @@ impl World {
             order.truncate(setting.test.max(1));
             test.select(&order)
         };
-        let taken = parts(&data.train, rest, each, &mut random);
+        let taken = parts(&data.train, rest, each, &mut random)?;
         let shares = held(&data.train, &taken);
         let test = tests(&data.test, &mut random);
         let moved = |data: &Dataset, index: usize| shift::shifted(data, seed, index as u64);
@@ -181,8 +184,8 @@ impl World {
                 }
                 let mut order: Vec<usize> = (0..other.train.len()).collect();
                 random.shuffle(&mut order);
-                let shares = held(&other.train, &parts(&other.train, &order, each, &mut random));
-                (shares, Some(tests(&other.test, &mut random)))
+                let parts = parts(&other.train, &order, each, &mut random)?;
+                (held(&other.train, &parts), Some(tests(&other.test, &mut random)))
             }
         };
         let mut random = Random::new(seed, Purpose::Poisoners, [0, 0]);

@@ -2,8 +2,7 @@
 //!
 //! A graph holds all that a program computes, so one table of derivatives trains whatever a model of the language can
 //! contain. The same walk forwards evaluates whole predicates: it is what `slvrc lab --fast` aggregates with. Numbers
-//! are
-//! `f32` for training and `f64` for predicates and for tests of gradients.
+//! are `f32` for training and `f64` for predicates and for tests of gradients.
 //!
 //! | file | holds |
 //! |---|---|

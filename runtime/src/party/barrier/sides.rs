@@ -179,8 +179,9 @@ impl Start<'_> {
     ) -> Sides<A> {
         let scope = self.scope;
         let coefficients = |seen: &Seen<'_, A::Base>, seed: &[u8; HASH]| {
-            let [counts, long] = seen.counts();
-            fold::coefficients::<A>(folds, [&counts, &long], &mut draw::<A>(seed))
+            // Long inner products are lifted, so that none are here.
+            let [counts, _] = seen.counts();
+            fold::coefficients::<A>(folds, &counts, &mut draw::<A>(seed))
         };
         // A prover's two sides have the same coefficients.
         let mine = coefficients(&scope.chunks(0, A::KIND, (folds, make)), self.seeds[0]);

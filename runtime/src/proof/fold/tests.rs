@@ -222,7 +222,7 @@ fn ends_in<A: Algebra<Base = u64>>(
     let n = s.sums[0].len();
     let elements = n.div_ceil(1 << variables) * A::SPREAD;
     let blocks = folds(A::KIND, elements);
-    let shape = Folds { variables, first: FirstFold::Words { inner: false }, elements, blocks };
+    let shape = Folds { variables, first: FirstFold::Words, elements, blocks };
     // Of two instructions.
     let chunk = |i: usize, sum: bool| {
         let part = |range: std::ops::Range<usize>| {
@@ -233,7 +233,7 @@ fn ends_in<A: Algebra<Base = u64>>(
     };
     let side = |i: usize, sum: bool| {
         let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
-        let drawn = coefficients::<A>(&shape, [&[n], &[]], &mut draw);
+        let drawn = coefficients::<A>(&shape, &[n], &mut draw);
         let chunks = Made(|_: usize| chunk(i, true));
         let sums: Option<&dyn Chunks<u64>> = if sum { Some(&chunks) } else { None };
         Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
@@ -258,7 +258,7 @@ fn ends_in<A: Algebra<Base = u64>>(
                 x
             };
             let [a, b] = s.terms.clone().map(pad);
-            let zero = grid_base::<A>(&u.coefficients.factors(0), &a, &b, variables)[0];
+            let zero = grid_base::<A>(&u.coefficients.elements[0], &a, &b, variables)[0];
             let honest = sum_of_corners(&u, std::iter::once(zero).chain(q.iter().copied()));
             let wrong = A::sub(&A::add(&v1.sum, &v2.sum), &honest);
             let [x, y] = roots.map(A::point);
@@ -339,187 +339,6 @@ fn single_errors_are_found_in_as_many_blocks_as_there_are() {
                 bits.sums[0][place] ^= 1 << bit;
             }
         }
-    }
-}
-
-/// Long inner products beside other statements: so many products each, and their sums.
-struct Inner {
-    terms: [Vec<Vec<u64>>; 2],
-    sums: [Vec<u64>; 2],
-}
-
-fn inner(lengths: &[usize], draw: &mut Draw) -> Inner {
-    let [u, v] = [0; 2].map(|_| lengths.iter().map(|n| draw.words(*n)).collect::<Vec<_>>());
-    let sums = [draw.words(lengths.len()), Vec::new()];
-    let dots = Inner { terms: [u, v], sums };
-    Inner { sums: inner_sums(&dots), terms: dots.terms }
-}
-
-/// Whether V2 accepts them, with others before them. Whoever lies adds a number to one of the first two polynomials and
-/// takes it from the other one, so that the sums that they give are those that are claimed.
-fn run_inner<A: Algebra<Base = u64>>(
-    s: &Sample,
-    dots: &Inner,
-    seed: u8,
-    variables: u32,
-    lies: bool,
-) -> bool {
-    let n = s.sums[0].len();
-    let lengths: Vec<usize> = dots.terms[0].iter().map(Vec::len).collect();
-    let all = lengths.iter().chain([&n]);
-    let elements = all.map(|n| n.div_ceil(1 << variables)).sum();
-    let blocks = folds(A::KIND, elements);
-    let shape = Folds { variables, first: FirstFold::Words { inner: true }, elements, blocks };
-    let chunk = |side: usize, i: usize, sum: bool| match i.checked_sub(1) {
-        None => {
-            let sum = sum.then(|| s.sums[side].clone());
-            Chunk::new(n, vec![s.terms[side].clone().into()], sum)
-        }
-        Some(i) => {
-            let sum = sum.then(|| vec![dots.sums[side][i]]);
-            Chunk::new(lengths[i], vec![dots.terms[side][i].clone().into()], sum)
-        }
-    };
-    let side = |i: usize, sum: bool| {
-        let mut draw = Draw::new(&[seed; 32], "slvr test coefficients");
-        let drawn = coefficients::<A>(&shape, [&[n], &lengths], &mut draw);
-        let chunks = Made(|k: usize| chunk(i, k, true));
-        let sums: Option<&dyn Chunks<u64>> = if sum { Some(&chunks) } else { None };
-        Side::<A>::new(&shape, sums, (A::zeros(0), A::zero()), i == 0, drawn)
-    };
-    let (first, second) =
-        (Made(|k: usize| chunk(0, k, false)), Made(|k: usize| chunk(1, k, false)));
-    let (mut u, mut v) = (side(0, false), side(1, false));
-    let (mut v1, mut v2) = (side(0, true), side(1, true));
-    let mut coins = Draw::new(&[seed; 32], "slvr test coins");
-    let hide = [A::draw(&mut coins), A::draw(&mut coins)];
-    while !u.is_done() {
-        for (side, x) in [(&mut u, 0), (&mut v1, 0), (&mut v, 1), (&mut v2, 1)] {
-            side.hide(&hide[x]);
-        }
-        let mut q = polynomial(&u, &v, [&first, &second]);
-        let coin = u.coin(&mut coins);
-        if lies && u.step == 0 {
-            // The value at the first point is what makes the sums right, so it is known what is wrong with it.
-            let both = [&v1, &v2].map(|side| side.complete(q.clone())[0]);
-            let zero: Vec<u64> = [0, 1]
-                .map(|i| {
-                    let mut x = s.terms[i].clone();
-                    x.resize(n.next_multiple_of(shape.cut()), 0);
-                    x
-                })
-                .concat();
-            let (a, b) = zero.split_at(zero.len() / 2);
-            let zero = grid_base::<A>(&u.coefficients.factors(0), a, b, variables)[0];
-            // Two shares of it count what was sent twice.
-            let others = A::sub(&u.sum, &u.complete(q.clone())[0]);
-            let wrong = A::sub(&A::add(&A::add(&both[0], &both[1]), &others), &zero);
-            let of = on_grid::<A>(variables, [A::one(), A::one(), A::zero()]);
-            let ones = of.iter().filter(|x| **x == A::one()).fold(A::zero(), |s, x| A::add(&s, x));
-            let differ = A::sub(&sum_of_corners(&u, of.iter().copied()), &ones);
-            let scale = A::mul(&wrong, &A::inverse(&differ));
-            let (first, rest) = q.split_at_mut(of.len() - 1);
-            let times = of.iter().map(|x| A::mul(x, &scale)).collect::<Vec<_>>();
-            first.iter_mut().zip(&times[1..]).for_each(|(q, x)| *q = A::add(q, x));
-            rest.iter_mut().zip(&times).for_each(|(q, x)| *q = A::sub(q, x));
-        }
-        let share: Vec<A::E> = q.iter().map(|_| A::draw(&mut coins)).collect();
-        let rest = q.iter().zip(&share).map(|(q, s)| A::sub(q, s)).collect();
-        u.fold(&coin, None, &first);
-        v.fold(&coin, None, &second);
-        v1.fold(&coin, Some(share), &first);
-        v2.fold(&coin, Some(rest), &second);
-    }
-    accepts::<A>(v2.end(), v1.end())
-}
-
-/// Inner products that are right pass, and a wrong sum or factor of one does not, even if what is wrong with another one,
-/// or with a statement of another kind, is the opposite.
-#[test]
-fn errors_of_inner_products_are_found() {
-    for (lengths, variables) in [(vec![1], 4), (vec![70, 200, 33], 4), (vec![300, 41], 6)] {
-        let mut draw = Draw::new(&[12; 32], "slvr test");
-        let mut s = sample(20, &mut draw, u64::wrapping_mul, u64::wrapping_sub);
-        let mut dots = inner(&lengths, &mut draw);
-        let passes =
-            |s: &Sample, dots: &Inner| run_inner::<OverWords<u64>>(s, dots, 1, variables, false);
-        let what = format!("{lengths:?}, {variables} variables");
-        assert!(passes(&s, &dots), "{what}");
-        let last = lengths.len() - 1;
-        for bit in [0, 63] {
-            let error = 1u64 << bit;
-            dots.sums[0][0] = dots.sums[0][0].wrapping_add(error);
-            assert!(!passes(&s, &dots), "{what}: bit {bit} of a sum");
-            let lied = run_inner::<OverWords<u64>>(&s, &dots, 1, variables, true);
-            assert!(!lied, "{what}: bit {bit}, and the opposite in both polynomials");
-            s.sums[0][3] = s.sums[0][3].wrapping_sub(error);
-            assert!(!passes(&s, &dots), "{what}: bit {bit}, and another statement");
-            s.sums[0][3] = s.sums[0][3].wrapping_add(error);
-            if last > 0 {
-                dots.sums[0][last] = dots.sums[0][last].wrapping_sub(error);
-                assert!(!passes(&s, &dots), "{what}: bit {bit} of two sums");
-                dots.sums[0][last] = dots.sums[0][last].wrapping_add(error);
-            }
-            dots.sums[0][0] = dots.sums[0][0].wrapping_sub(error);
-        }
-        // A factor that is odd, so that the highest bit of the other one counts.
-        for place in [0, lengths[last] - 1] {
-            dots.terms[1][last][place] |= 1;
-        }
-        let mut dots = Inner { sums: inner_sums(&dots), terms: dots.terms };
-        assert!(passes(&s, &dots), "{what}");
-        for place in [0, lengths[last] - 1] {
-            dots.terms[0][last][place] ^= 1 << 63;
-            assert!(!passes(&s, &dots), "{what}: product {place}");
-            dots.terms[0][last][place] ^= 1 << 63;
-        }
-    }
-}
-
-/// The sums of inner products, of which V1 holds the same as before.
-fn inner_sums(dots: &Inner) -> [Vec<u64>; 2] {
-    let first = dots.sums[0].clone();
-    let each = dots.terms[0].iter().zip(&dots.terms[1]).zip(&first);
-    let rest = each.map(|((u, v), s)| {
-        let dot = u.iter().zip(v).fold(0u64, |d, (u, v)| d.wrapping_add(u.wrapping_mul(*v)));
-        dot.wrapping_sub(*s)
-    });
-    let rest = rest.collect();
-    [first, rest]
-}
-
-/// Over a small ring errors of inner products, alone and beside others, pass as rarely as is stated.
-#[test]
-fn errors_of_inner_products_pass_as_rarely_as_is_stated() {
-    let mut draw = Draw::new(&[13; 32], "slvr test");
-    let s = sample(20, &mut draw, u64::wrapping_mul, u64::wrapping_sub);
-    let dots = inner(&[40, 40], &mut draw);
-    let mut missed = [0; 4];
-    let mut tried = 0;
-    for seed in 0..=255u8 {
-        assert!(run_inner::<TinyWords>(&s, &dots, seed, VARIABLES, false), "seed {seed}");
-        let wrong = |first: &[usize], other: bool, lies: bool| {
-            let mut d = Inner { terms: dots.terms.clone(), sums: dots.sums.clone() };
-            // Only the highest bit of a small word.
-            first.iter().for_each(|i| d.sums[0][*i] = d.sums[0][*i].wrapping_add(128));
-            let mut s = words_of(&s);
-            s.sums[0][5] = s.sums[0][5].wrapping_add(if other { 128 } else { 0 });
-            usize::from(run_inner::<TinyWords>(&s, &d, seed, VARIABLES, lies))
-        };
-        tried += 1;
-        missed[0] += wrong(&[0], false, false);
-        missed[1] += wrong(&[0, 1], false, false);
-        missed[2] += wrong(&[0], true, false);
-        missed[3] += wrong(&[0], false, true);
-    }
-    let elements = (2 * 40usize.div_ceil(BASE) + 20usize.div_ceil(BASE)) as f64;
-    // Of the coin of inner products one value cancels what is in both polynomials.
-    let roots = 2.0 * f64::from(VARIABLES) + 1.0 + 2.0 * elements;
-    let rate = (2.0 + roots) / (64.0 - elements);
-    let most = rate + 4.0 * (rate / f64::from(tried)).sqrt();
-    for missed in missed {
-        let found = missed as f64 / f64::from(tried);
-        assert!(found <= most.min(0.9), "{missed} of {tried}: at most {most}");
     }
 }
 
