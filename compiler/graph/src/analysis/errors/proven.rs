@@ -236,11 +236,11 @@ impl Rules<'_> {
     fn multiplied(&self, id: NodeId, own: f64) -> Said {
         let (op, x) = (self.view.op(id), self.view.args(id)[0]);
         let factor = op.factor().unwrap_or(1.0);
-        let (lo, hi) = interval::scaled(self.real(x), factor);
+        let program = interval::scaled(self.real(x), factor);
         let line = self.of(x).line;
         let line = Line { fixed: line.fixed * factor.abs() + own, ..line };
         let cause = self.linear(own, x, factor.abs());
-        Said { line: Some(line), program: Some(interval::between(lo, hi)), ..cause.into() }
+        Said { line: Some(line), program: Some(program), ..cause.into() }
     }
 
     /// The factor itself is rounded.
