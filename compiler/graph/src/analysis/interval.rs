@@ -36,9 +36,9 @@ pub fn sum(a: Interval, b: Interval) -> Interval {
     (a.0 + b.0, a.1 + b.1)
 }
 
-/// Of multiples by a number that is not negative.
+/// Of multiples by a number of either sign.
 pub fn scaled((lo, hi): Interval, by: f64) -> Interval {
-    (lo * by, hi * by)
+    if by < 0.0 { (hi * by, lo * by) } else { (lo * by, hi * by) }
 }
 
 pub fn product((a, b): Interval, (c, d): Interval) -> Interval {
@@ -110,7 +110,9 @@ mod tests {
                     let inside =
                         |z: f64, (lo, hi): Interval| assert!(lo <= z && z <= hi, "{x:?} {y:?}");
                     inside(-a, negated(x));
-                    inside(a * 3.0, scaled(x, 3.0));
+                    for by in [3.0, 0.0, -2.0] {
+                        inside(a * by, scaled(x, by));
+                    }
                     inside(a, outward(x));
                     for b in of(y) {
                         inside(a + b, sum(x, y));

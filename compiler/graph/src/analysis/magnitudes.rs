@@ -140,33 +140,45 @@ impl Magnitudes {
     }
 
     /// The least value of a divisor that is the root of a sum with a constant, 0 of any other.
-    fn least_root(&self, g: &Graph, id: NodeId) -> f64 {
-        match g.op(id) {
-            op if op.is_layout() => self.least_root(g, g.arg(id, 0)),
-            Op::DivPow2(by) => self.least_root(g, g.arg(id, 0)) * (-f64::from(*by)).exp2(),
-            Op::Function(Function::Sqrt) => self.least_sum(g, g.arg(id, 0)).sqrt(),
-            _ => 0.0,
+    fn least_root(&self, g: &Graph, mut id: NodeId) -> f64 {
+        let mut factor = 1.0;
+        loop {
+            match g.op(id) {
+                op if op.is_layout() => {}
+                Op::DivPow2(by) => factor *= (-f64::from(*by)).exp2(),
+                Op::Function(Function::Sqrt) => {
+                    return factor * self.least_sum(g, g.arg(id, 0)).sqrt();
+                }
+                _ => return 0.0,
+            }
+            id = g.arg(id, 0);
         }
     }
 
     /// The least value of a sum of a constant with what is not negative, and of an input that is positive; 0 of any
     /// other.
     pub fn least_sum(&self, g: &Graph, id: NodeId) -> f64 {
-        match g.op(id) {
-            op if op.is_layout() => self.least_sum(g, g.arg(id, 0)),
-            Op::MulPow2(by) => self.least_sum(g, g.arg(id, 0)) * f64::from(*by).exp2(),
-            Op::Trunc(_) | Op::Shift(_) => self.least_sum(g, g.arg(id, 0)),
-            Op::Const(t, ..) => t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0),
-            Op::Input(i) => self.entries.of(g, &g.inputs[*i as usize]).0.max(0.0),
-            Op::Add => {
-                let parts = g.args(id);
-                match parts.iter().all(|&a| self.not_negative_rescaled(g, a)) {
-                    true => parts.iter().copied().map(|a| self.least_sum(g, a)).sum(),
-                    false => 0.0,
+        let (mut least, mut open) = (0.0, vec![(id, 1.0)]);
+        while let Some((id, factor)) = open.pop() {
+            let args = g.args(id);
+            match g.op(id) {
+                op if op.is_layout() => open.push((args[0], factor)),
+                Op::Trunc(_) | Op::Shift(_) => open.push((args[0], factor)),
+                Op::MulPow2(by) => open.push((args[0], factor * f64::from(*by).exp2())),
+                Op::Const(t, ..) => {
+                    let own = t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0);
+                    least += factor * own;
                 }
+                Op::Input(i) => {
+                    least += factor * self.entries.of(g, &g.inputs[*i as usize]).0.max(0.0)
+                }
+                Op::Add if args.iter().all(|&a| self.not_negative_rescaled(g, a)) => {
+                    open.extend(args.iter().rev().map(|&a| (a, factor)));
+                }
+                _ => {}
             }
-            _ => 0.0,
         }
+        least
     }
 
     /// Whether a value is not negative, however it is scaled: also a product of rows with themselves.
@@ -182,5 +194,32 @@ impl Magnitudes {
             Op::MatMul { trans_b: true } if args[0] == args[1] && g.shape(args[0])[1] == 1 => true,
             _ => not_negative_of(g, id, self.entries),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::text;
+
+    /// What moves a sum with a constant, or its root, may be done any number of times.
+    #[test]
+    fn long_chains_are_followed_to_their_end() {
+        let mut body = String::from(
+            "%1 = const 4 : public fix[1,4] @0\n%2 = mul %0 %0 : secret fix[1,4] @0\n%3 = add %2 %1 : secret fix[1,4] @0\n",
+        );
+        let moved = |at: u32| format!("%{at} = reshape %{} : secret fix[1,4] @0\n", at - 1);
+        body.extend((4..60_004).map(moved));
+        body += "%60004 = sqrt %60003 : secret fix[1,4] @0\n";
+        body.extend((60_005..120_005).map(moved));
+        let text = format!(
+            "graph T\nparties Client[1]\nparties Server[1]\n\
+             input 0 x : secret fix[4] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+             %0 = input 0 : secret fix[1,4] @0\n{body}reveal %120004 to Server as y @0\n"
+        );
+        let g = text::parse(&text).expect("a graph");
+        let sizes = Magnitudes::new(Entries::Declared);
+        assert_eq!(sizes.least_sum(&g, NodeId(60_003)), 4.0);
+        assert_eq!(sizes.least_root(&g, NodeId(120_004)), 2.0);
     }
 }

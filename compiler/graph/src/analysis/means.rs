@@ -235,9 +235,8 @@ impl<'g> Reader<'g> {
     }
 
     fn read_divisor(&self, at: Word) -> Option<(Vec<Word>, f64)> {
-        let mut terms = Vec::new();
         let (word, off) = self.untruncated(at)?;
-        self.terms(word, &mut terms)?;
+        let mut terms = self.terms(word)?;
         terms.sort_unstable();
         Some((terms, off))
     }
@@ -254,25 +253,25 @@ impl<'g> Reader<'g> {
         Some((word, off))
     }
 
-    /// The words that are added up for an entry.
-    fn terms(&self, at: Word, terms: &mut Vec<Word>) -> Option<()> {
-        let (id, at, power) = self.word(at)?;
-        let g = self.g;
-        match g.op(id) {
-            Op::Sum(axes) => {
-                let part = g.arg(id, 0);
-                let mut from = summed(g.shape(part), axes, at).into_iter();
-                from.try_for_each(|from| self.terms((part, from, power), terms))
-            }
-            Op::Add => g.args(id).iter().copied().try_for_each(|part| {
-                let from = aligned(g.shape(part), g.shape(id), at);
-                self.terms((part, from, power), terms)
-            }),
-            _ => {
-                terms.push((id, at, power));
-                Some(())
+    /// The words that are added up for an entry. Sums may be deeper than a stack is.
+    fn terms(&self, at: Word) -> Option<Vec<Word>> {
+        let (g, mut open, mut terms) = (self.g, vec![at], Vec::new());
+        while let Some(at) = open.pop() {
+            let (id, at, power) = self.word(at)?;
+            match g.op(id) {
+                Op::Sum(axes) => {
+                    let part = g.arg(id, 0);
+                    let from = summed(g.shape(part), axes, at);
+                    open.extend(from.into_iter().map(|from| (part, from, power)));
+                }
+                Op::Add => open.extend(g.args(id).iter().map(|&part| {
+                    let from = aligned(g.shape(part), g.shape(id), at);
+                    (part, from, power)
+                })),
+                _ => terms.push((id, at, power)),
             }
         }
+        Some(terms)
     }
 
     /// A quotient of single weights and their sum.
@@ -478,6 +477,26 @@ mod tests {
         let share = "%2 = sum %0 axes=[0] : secret fix.8 @0\n%3 = reshape %2 : secret fix.8[1] @0\n\
             %4 = div %0 %3 : secret fix.8[3] @0\n";
         assert_eq!(mean(share), Some(Mean { values: None, rest: true, ..exact }));
+    }
+
+    /// Sums are read as far as the budget goes, however deep they are.
+    #[test]
+    fn divisors_may_be_long_chains_of_sums() {
+        let chain = |adds: usize| {
+            let mut body = format!("{ROW}%7 = const 1 : public fix.8[1] @0\n");
+            for at in 8..8 + adds {
+                let before = if at == 8 { 6 } else { at - 1 };
+                body += &format!("%{at} = add %{before} %7 : secret fix.8[1] @0\n");
+            }
+            let last = 7 + adds;
+            graph(&format!("{body}%{} = div %4 %{last} : secret fix.16[4] @0\n", last + 1))
+        };
+        let found = |adds: usize| {
+            let (g, id) = chain(adds);
+            Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), positive(&g))
+        };
+        assert!(found(30_000).is_some_and(|mean| mean.rest));
+        assert_eq!(found(60_000), None);
     }
 
     #[test]

@@ -16,7 +16,12 @@
 //! is (`softmax`), and a node with its facts (`view`).
 //!
 //! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), diagnostics and reports
-//! (`slvr_backend::pipeline`, `slvr_compiler::report`).
+//! (`slvr_backend::pipeline`, `slvr_compiler::report`). Of protocols four files know what their questions are about:
+//!
+//! - [`rings`]: the room that truncations and lifts take, and where families differ in it;
+//! - [`projection`]: the random inner products that prove a norm, which [`guard`] chooses;
+//! - [`failure`]: that this test, and the proofs against a malicious party, may fail;
+//! - `given/masks.rs`: which masks of a truncation are fresh, in both families.
 
 pub mod cuts;
 pub mod errors;

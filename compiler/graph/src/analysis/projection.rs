@@ -30,8 +30,8 @@
 //!    For gamma near 2 the bound of Paley and Zygmund is better: Z = X^2 has E Z = norm^2 / 2 and E Z^2 = 3/4
 //!    norm^4 - 1/4 sum u_j^4 <= 3/4 norm^4, so P(Z > T^2) >= (1 - 2 / gamma^2)^2 / 3.
 //!
-//! So a test is passed with probability at most 1/2 or the smaller of the two bounds of case 2, whichever is
-//! larger, and N = (s - log2 of the former's m-fold) tests make it 2^-s over all m clients.
+//! So a test is passed with probability at most p: 1/2 or the smaller of the two bounds of case 2, whichever is
+//! larger. N = (s + log2 m) / (-log2 p) tests, rounded up, make it 2^-s over all m clients.
 //!
 //! | gamma | bits of soundness for each test | tests for 2^-42 and 10 clients |
 //! |---|---|---|
@@ -63,7 +63,8 @@ pub struct Plan {
 
 impl Plan {
     /// What passing proves of each element, in raw units: at most twice the threshold (case 1), except with a
-    /// probability smaller than [`Plan::soundness_log2`] says.
+    /// probability that is no larger than [`Plan::soundness_log2`] says: a test is passed half of the time at most, and
+    /// p is at least 1/2.
     pub fn proven_element(&self) -> f64 {
         if self.proven_norm.is_finite() { 2.0 * self.threshold as f64 } else { f64::INFINITY }
     }

@@ -30,7 +30,9 @@ fn known(g: &Graph, id: NodeId, depth: usize, entries: Option<Entries>) -> bool 
             NotNegative::WithOperand => arg(0),
             NotNegative::No => false,
         },
-        Abs | Relu | ToInt | Gate | OneHot(_) | ArgMax | Draw(_) | Places(_) => true,
+        Abs | Relu | ToInt | OneHot(_) | ArgMax | Draw(_) | Places(_) => true,
+        // Entries of its value, or 0.
+        Gate => g.gates_itself(id) || arg(0),
         Pairs { table, n } => table.range(*n).0 >= 0,
         Const(t, ..) => t.data.iter().all(|&x| x >= 0.0),
         Mul if args[0] == args[1] => true,
@@ -54,4 +56,39 @@ fn complement(g: &Graph, args: &[NodeId]) -> bool {
         _ => false,
     };
     at_least_one && *g.op(behind(g, args[1], Op::is_layout)) == Op::ToInt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::text;
+
+    /// Whether the last node of a body is known not to be negative. Nodes 0 and 1 are numbers of either sign.
+    fn known_of(body: &str) -> bool {
+        let last = body.lines().count() + 1;
+        let text = format!(
+            "graph T\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+             input 0 x : secret fix[4] in -8..8 from each Client\n\
+             input 1 y : secret fix[4] in -8..8 from each Client\nsite 0 \"x\" line 1\n\n\
+             %0 = input 0 : secret fix.16[1,4] @0\n%1 = input 1 : secret fix.16[1,4] @0\n\
+             {body}reveal %{last} to Server as z @0\n"
+        );
+        let graph = text::parse(&text).expect("a graph");
+        not_negative(&graph, NodeId(last as u32))
+    }
+
+    #[test]
+    fn gates_keep_what_their_sign_says() {
+        assert!(known_of("%2 = gate %0 %0 : secret fix.16[1,4] @0\n"));
+        let cut = "%2 = trunc %0 by=4 : secret fix.12[1,4] @0\n";
+        assert!(known_of(&format!("{cut}%3 = gate %2 %0 : secret fix.12[1,4] @0\n")));
+        // A number just below 0 may be rounded to 0.
+        assert!(!known_of(&format!("{cut}%3 = gate %0 %2 : secret fix.16[1,4] @0\n")));
+        let raised = "%2 = shift %0 by=4 : secret fix.20[1,4] @0\n";
+        assert!(known_of(&format!("{raised}%3 = gate %0 %2 : secret fix.16[1,4] @0\n")));
+        assert!(!known_of("%2 = gate %0 %1 : secret fix.16[1,4] @0\n"));
+        let other =
+            "%2 = neg %0 : secret fix.16[1,4] @0\n%3 = gate %0 %2 : secret fix.16[1,4] @0\n";
+        assert!(!known_of(other));
+    }
 }

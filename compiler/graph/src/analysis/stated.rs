@@ -6,8 +6,8 @@
 
 pub use slvr_language::types::function::Function;
 
-/// Units that exponentials are off by where they are cut at the lower end of their domain, whatever protocol computes
-/// them.
+/// Units of at most 16 fraction bits that exponentials are off by where they are cut at the lower end of their domain,
+/// whatever protocol computes them: e^x is below 2^-17 there. Of more bits these units would be more.
 pub(in crate::analysis) const CUT: f64 = 0.5;
 
 /// The same of any function: only exponentials are cut.

@@ -287,6 +287,24 @@ impl Graph {
         }
     }
 
+    /// Whether a gate is max(v, 0) of its value v: the sign is that of v, or of what v was rounded or cut from. The
+    /// sign of a rounded v would be another one: what is just below 0 may be rounded to 0.
+    pub fn gates_itself(&self, id: NodeId) -> bool {
+        let (Op::Gate, &[mut value, mut sign]) = (self.op(id), self.args(id)) else {
+            return false;
+        };
+        while let Op::Shift(_) | Op::Saturate(_) = self.op(sign) {
+            sign = self.arg(sign, 0);
+        }
+        while value != sign {
+            match self.op(value) {
+                Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_) => value = self.arg(value, 0),
+                _ => return false,
+            }
+        }
+        true
+    }
+
     /// Raw units of an input per real unit, once scales are known: a power of two.
     pub fn input_scale(&self, input: &Input) -> f64 {
         f64::from(self.input_frac(input)).exp2()

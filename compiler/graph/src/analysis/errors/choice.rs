@@ -12,7 +12,6 @@ use super::linear;
 use super::margin;
 use super::view::View;
 use crate::analysis::interval::{Interval, UNBOUNDED};
-use crate::analysis::layout::behind;
 use crate::analysis::order;
 use crate::graph::{NodeId, Op};
 use std::collections::BTreeMap;
@@ -63,13 +62,6 @@ pub(super) fn find(
     view.g.ids().map(choice).collect()
 }
 
-/// Whether a gate's value is what its sign is taken of, rounded or not.
-fn own_sign(view: &View<'_>, id: NodeId) -> bool {
-    let near = |op: &Op| matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_));
-    let base = |i: usize| behind(view.g, view.args(id)[i], near);
-    base(0) == base(1)
-}
-
 /// Comparisons of inexact values that revealed values depend on otherwise than through a choice; and of
 /// each node whether they do.
 pub(super) fn decisions(
@@ -89,7 +81,7 @@ pub(super) fn decisions(
         let read: &[NodeId] = match (&choices[id.index()], view.op(id)) {
             (Some(Choice::Ranked { values, .. }), _) => std::slice::from_ref(values),
             (Some(Choice::Larger { .. }), _) => &args[1..],
-            (None, Op::Gate) if own_sign(view, id) => &args[..1],
+            (None, Op::Gate) if view.g.gates_itself(id) => &args[..1],
             _ => args,
         };
         read.iter().for_each(|a| needed[a.index()] = true);

@@ -118,8 +118,14 @@ impl Rules<'_> {
             Op::Saturate(_) => same().into(),
             Op::Select => self.selected(id, &args[1..]),
             Op::Concat(_) => self.largest(0.0, args).into(),
-            // A gate's sign that comes out otherwise is that of a number near zero.
-            Op::Gate => Said { program: Some(NOT_NEGATIVE), ..self.largest(0.0, args).into() },
+            // A gate's own sign that comes out otherwise is that of a number near zero; another one is a decision.
+            Op::Gate => {
+                let program = match view.g.gates_itself(id) {
+                    true => NOT_NEGATIVE,
+                    false => interval::hull(self.real(args[0]), (0.0, 0.0)),
+                };
+                Said { program: Some(program), ..self.largest(0.0, args).into() }
+            }
             Op::Relu | Op::Abs => Said { program: Some(NOT_NEGATIVE), ..same().into() },
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => same().into(),
             // A column of what is side by side, as of the two that the smaller or the larger is taken of.
@@ -230,11 +236,11 @@ impl Rules<'_> {
     fn multiplied(&self, id: NodeId, own: f64) -> Said {
         let (op, x) = (self.view.op(id), self.view.args(id)[0]);
         let factor = op.factor().unwrap_or(1.0);
-        let (lo, hi) = interval::scaled(self.real(x), factor);
+        let program = interval::scaled(self.real(x), factor);
         let line = self.of(x).line;
         let line = Line { fixed: line.fixed * factor.abs() + own, ..line };
         let cause = self.linear(own, x, factor.abs());
-        Said { line: Some(line), program: Some(interval::between(lo, hi)), ..cause.into() }
+        Said { line: Some(line), program: Some(program), ..cause.into() }
     }
 
     /// The factor itself is rounded.

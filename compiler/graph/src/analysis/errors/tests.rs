@@ -39,6 +39,11 @@ fn units(n: u64, body: &str) -> f64 {
     graph(n, body).1.proven[1] / ULP
 }
 
+/// The same of the last node.
+fn units_of_last(body: &str) -> f64 {
+    graph(1, body).1.proven.last().expect("a node") / ULP
+}
+
 fn near(x: f64, y: f64) -> bool {
     (x - y).abs() < 1e-3 * y.abs()
 }
@@ -117,6 +122,18 @@ fn the_dominant_part() {
     assert_eq!(found.rounding, ULP / 2.0);
     let (at, gain) = found.amplifier.expect("it grows");
     assert!(at == NodeId(1) && near(gain, 8f64.exp()));
+}
+
+/// A gate by another sign may keep what is negative: the reciprocal of 10 - 8 is off by more than that of 10.
+#[test]
+fn gates_by_other_signs() {
+    let found = units_of_last(
+        "%1 = trunc %0 by=6 : secret fix.10[1,1] @0\n%2 = shift %1 by=6 : secret fix.16[1,1] @0\n\
+         %3 = neg %2 : secret fix.16[1,1] @0\n%4 = gate %2 %3 : secret fix.16[1,1] @0\n\
+         %5 = const 10 : public fix.16[1,1] @0\n%6 = add %4 %5 : secret fix.16[1,1] @0\n\
+         %7 = recip %6 : secret fix.16[1,1] @0",
+    );
+    assert!(found > 64.5 / 4.0, "{found}");
 }
 
 /// What an output's receiver multiplies by counts.

@@ -48,11 +48,11 @@ pub enum Rounding {
 /// By index of the node.
 pub fn roundings(g: &Graph) -> Vec<Rounding> {
     let secret = |id: NodeId| g.ty(id).secrecy == Secrecy::Secret;
-    let copies = copies(g);
+    let (copies, products) = (copies(g), products(g));
     let mut claimed = vec![false; g.len()];
     let mut of = |id: NodeId| match g.op(id) {
         Op::Trunc(_) if !secret(id) => Rounding::Nearest,
-        Op::Trunc(_) => match product(g, g.arg(id, 0)) {
+        Op::Trunc(_) => match products[g.arg(id, 0).index()] {
             Some(root) if !copies[root.index()] && first(g, root, id) => {
                 let taken = std::mem::replace(&mut claimed[root.index()], true);
                 if taken { Rounding::Any } else { Rounding::Martingale }
@@ -76,29 +76,47 @@ fn masked_anew(g: &Graph, id: NodeId) -> bool {
     product && g.args(id).iter().all(|&a| g.ty(a).secrecy == Secrecy::Secret)
 }
 
-/// The product whose masks are those of a value, entry by entry, or summed up over disjoint sets of entries.
-fn product(g: &Graph, mut id: NodeId) -> Option<NodeId> {
-    loop {
-        if masked_anew(g, id) {
-            return Some(id);
-        }
-        let args = g.args(id);
-        id = match g.op(id) {
-            Op::Neg | Op::Sum(_) => args[0],
-            // The same words, read at another scale.
-            Op::DivPow2(_) | Op::MulPow2(_) => args[0],
-            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => args[0],
-            Op::Add | Op::Sub => {
+/// By index of the node, of what truncations ask: the product whose masks are those of a value, entry by entry, or
+/// summed up over disjoint sets of entries.
+fn products(g: &Graph) -> Vec<Option<NodeId>> {
+    let mut asked = vec![false; g.len()];
+    for id in g.ids().rev() {
+        let of = match g.op(id) {
+            Op::Trunc(_) => g.args(id),
+            _ if asked[id.index()] => carried(g, id),
+            _ => &[],
+        };
+        of.iter().for_each(|a| asked[a.index()] = true);
+    }
+    let mut found = vec![None; g.len()];
+    for id in g.ids().filter(|id| asked[id.index()]) {
+        let of = |a: NodeId| found[a.index()];
+        found[id.index()] = match carried(g, id) {
+            _ if masked_anew(g, id) => Some(id),
+            &[a] => of(a),
+            &[a, b] => {
                 // Of two products either would do, if it is repeated nowhere and the other operand is not made of it:
                 // entries of p + (sum(p) - p) are all the same word.
                 let whole = |a: NodeId, other: NodeId| {
-                    let root = (g.elements(a) == g.elements(id)).then(|| product(g, a))??;
-                    (!shares(g, other, root)).then_some(a)
+                    let root = (g.elements(a) == g.elements(id)).then(|| of(a))??;
+                    (!shares(g, other, root)).then_some(root)
                 };
-                whole(args[0], args[1]).or_else(|| whole(args[1], args[0]))?
+                whole(a, b).or_else(|| whole(b, a))
             }
-            _ => return None,
+            _ => None,
         };
+    }
+    found
+}
+
+/// The operands whose masks a value may have.
+fn carried(g: &Graph, id: NodeId) -> &[NodeId] {
+    match g.op(id) {
+        Op::Neg | Op::Sum(_) | Op::Add | Op::Sub => g.args(id),
+        // The same words, read at another scale.
+        Op::DivPow2(_) | Op::MulPow2(_) => g.args(id),
+        Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => g.args(id),
+        _ => &[],
     }
 }
 
@@ -201,6 +219,23 @@ mod tests {
             + &trunc(5, 6);
         let found = of(&again);
         assert_eq!((found[4], found[6]), (Rounding::Martingale, Rounding::Martingale));
+    }
+
+    #[test]
+    fn chains_of_sums_are_read_once() {
+        let chain = |other: &dyn Fn(u32) -> String| {
+            let mut body = String::from(
+                "%3 = mul %0 %1 : secret fix.32[1,4] @0\n%4 = mul %0 %0 : secret fix.32[1,4] @0\n\
+                 %5 = add %3 %4 : secret fix.32[1,4] @0\n",
+            );
+            for at in 6..66 {
+                body += &format!("%{at} = add %{} {} : secret fix.32[1,4] @0\n", at - 1, other(at));
+            }
+            of(&(body + "%66 = trunc %65 by=16 : secret fix.16[1,4] @0\n"))[66]
+        };
+        assert_eq!(chain(&|_| "%4".into()), Rounding::Martingale);
+        // Each operand is made of the other one's product.
+        assert_eq!(chain(&|at| format!("%{}", at - 1)), Rounding::Any);
     }
 
     #[test]

@@ -71,7 +71,7 @@ use super::layout::behind;
 use super::stated::StatedErrors;
 use super::view::View;
 use crate::graph::eval::{self, Coin, EvalError, Inputs};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Giver, Graph, NodeId, Op};
 use context::Context;
 use slvr_language::types::Elem;
 use std::sync::Arc;
@@ -86,13 +86,18 @@ pub fn quantile(forms: u64) -> f64 {
     (2.0 * log).sqrt()
 }
 
-/// Inputs as an honest client encodes them: reals rounded to the nearest multiple of the input's unit.
+/// Inputs as an honest client encodes them: reals rounded to the nearest multiple of the input's unit. States that are
+/// not given begin as a run has them.
 pub fn encoded(graph: &Graph, inputs: &Inputs) -> Inputs {
     let mut inputs = inputs.clone();
     for input in graph.inputs.iter().filter(|i| i.elem == Elem::Fix) {
+        if let Giver::State(start) = input.from {
+            let start = || vec![start; input.shape.iter().product::<u64>() as usize];
+            inputs.states.entry(input.name.clone()).or_insert_with(start);
+        }
         let unit = graph.input_scale(input);
-        let members = inputs.sets.iter_mut().flatten();
-        for given in members.chain([&mut inputs.public]).filter_map(|m| m.get_mut(&input.name)) {
+        let all = inputs.sets.iter_mut().flatten().chain([&mut inputs.public, &mut inputs.states]);
+        for given in all.filter_map(|m| m.get_mut(&input.name)) {
             given.iter_mut().for_each(|x| *x = (*x * unit).round_ties_even() / unit);
         }
     }
@@ -200,4 +205,43 @@ fn last_uses(g: &Graph) -> (Vec<bool>, Vec<Vec<NodeId>>) {
         _ => g.args(id).to_vec(),
     };
     g.last_uses(|_| false, reads)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::stated::TESTED;
+    use crate::graph::eval::testing::successors;
+    use crate::graph::text;
+
+    /// A state begins as a run has it: the word that is nearest to the number that is written.
+    #[test]
+    fn states_begin_on_the_grid() {
+        let text = "graph Test\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+             input 0 s : secret fix[2] in -1..1 state 0.1\nsite 0 \"s\" line 1\n\n\
+             %0 = input 0 : secret fix.16[2] @0\nreveal %0 to Server as y @0\n";
+        let graph = text::parse(text).expect("a graph");
+        let given = Inputs { sets: vec![vec![Default::default()]; 2], ..Inputs::default() };
+        let inputs = encoded(&graph, &given);
+        let run = eval::exact(&graph, &given, &successors, true).expect("a run");
+        let words = run.values[0].as_ref().expect("values are kept");
+        let all = Given {
+            graph: &graph,
+            stated: &TESTED,
+            guards: &[],
+            raw: &[UNBOUNDED],
+            inputs: &inputs,
+            coin: &successors,
+        };
+        let mut seen = 0;
+        all.run(&mut |id, found, _| {
+            for (i, &word) in words.iter().enumerate() {
+                let (own, bound) = (word as f64 * graph.ulp(id), found.bound(i));
+                assert!((found.value[i] - own).abs() <= bound, "{own}: {}", found.value[i]);
+                seen += 1;
+            }
+        })
+        .expect("bounds");
+        assert_eq!(seen, 2);
+    }
 }

@@ -139,8 +139,8 @@ pub(super) fn quotient(
         let ((x, ex), (y, ey), q) = (x[i], y[i], value[i]);
         let end = f64::from(domain::QUOTIENT_TOP).exp2().max(x.abs() + ex);
         let nearest = y.abs() - ey;
-        // 0 by anything is 0.
-        // What floating point has of a value that a run has exactly may be a residue of an exact 0.
+        // What floating point has of a value that a run has exactly may be a residue of an exact 0. And 0 by anything
+        // is 0.
         let held = |k: usize, v: f64| (v / view.ulp(args[k])).fract() == 0.0;
         let exact = ex == 0.0 && held(0, x) && (ey == 0.0 && held(1, y) || x == 0.0);
         let passed = if exact {

@@ -207,7 +207,8 @@ impl Words<'_> {
                 None
             }
             // At least the operand, or at most where the operand is not negative: a quotient of norms.
-            Op::Relu | Op::Gate if !above => same(at(0)),
+            Op::Relu if !above => same(at(0)),
+            Op::Gate if !above && g.gates_itself(id) => same(at(0)),
             Op::Saturate(_) if above => same(at(0)),
             // The smaller of two is at most either, the larger one at least.
             Op::Select => {

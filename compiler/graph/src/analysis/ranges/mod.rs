@@ -260,10 +260,7 @@ impl Rule<'_> {
             }
             Op::Gate => {
                 let v = self.of(args[0]);
-                // What is kept has the sign of s, rounded or not.
-                let same = args[0] == args[1]
-                    || matches!(g.op(args[0]), Op::Trunc(_)) && g.arg(args[0], 0) == args[1];
-                let low = if same { 0.0 } else { v.range.0.min(0.0) };
+                let low = if g.gates_itself(self.id) { 0.0 } else { v.range.0.min(0.0) };
                 Bound { range: (low, v.range.1.max(0.0)), ..v }
             }
             Op::Saturate(top) => {

@@ -10,7 +10,8 @@ use slvr_language::types::Elem;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Most nodes that are looked through for one function.
+/// Most nodes that are remembered. Beyond, all are forgotten, and read again when they are asked for: this bounds
+/// memory, and not what is looked through.
 const MOST_NODES: usize = 64;
 
 /// All entries of a table: one may stand for all.

@@ -6,7 +6,7 @@
 //! | file | form | who asks |
 //! |---|---|---|
 //! | `function.rs`, `bits.rs` | any function of few bits, as a truth table of 2^n entries ([`Functions`]) | lowering, which deals tables |
-//! | `sums.rs` | a function of a weighted sum of any number of bits, as a table by the sum ([`sums::Value`]) | errors, which look at masks by rank ([`super::errors`]) |
+//! | `sums.rs` | a function of a weighted sum of any number of bits, as a table by the sum ([`sums::Value`]) | order, which looks at masks by rank ([`super::order`]) |
 //!
 //! May not live here: what a table costs, and whether it pays (`slvr_backend::lower`).
 

@@ -359,6 +359,18 @@ fn cases() -> Vec<(String, &'static str, f64)> {
             "rows 0",
             1.01,
         ),
+        // The norm is kept only where it is 0, so it is no divisor.
+        case(
+            &[
+                NORM,
+                "%8 = const 1 : public fix.16[3] @0\n%9 = neg %7 : secret fix.16[3] @0\n\
+                 %10 = gate %7 %9 : secret fix.16[3] @0\n%11 = lt %8 %10 : secret bit[3] @0\n\
+                 %12 = select %11 %10 %8 : secret fix.16[3] @0\n%13 = reshape %12 : secret fix.16[3,1] @0\n\
+                 %14 = shift %0 by=8 : secret fix.16[3,4] @0\n%15 = div %14 %13 : secret fix.16[3,4] @0\n",
+            ],
+            "rows 0",
+            2.01,
+        ),
         // Sums.
         case(&["%5 = sum %0 axes=[0] : secret fix.8[4] @0\n"], "whole", 1.01),
         case(&["%5 = sum %0 axes=[1] : secret fix.8[3] @0\n"], "rows 0 zero", 1.01),
