@@ -91,10 +91,10 @@ fn products(g: &Graph) -> Vec<Option<NodeId>> {
     let mut found = vec![None; g.len()];
     for id in g.ids().filter(|id| asked[id.index()]) {
         let of = |a: NodeId| found[a.index()];
-        found[id.index()] = match carried(g, id) {
+        found[id.index()] = match *carried(g, id) {
             _ if masked_anew(g, id) => Some(id),
-            &[a] => of(a),
-            &[a, b] => {
+            [a] => of(a),
+            [a, b] => {
                 // Of two products either would do, if it is repeated nowhere and the other operand is not made of it:
                 // entries of p + (sum(p) - p) are all the same word.
                 let whole = |a: NodeId, other: NodeId| {
