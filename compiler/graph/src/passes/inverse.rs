@@ -19,7 +19,7 @@
 //! - what is **multiplied** by it, and what that makes, is truncated to [`FACTOR`] fraction bits before it is a factor.
 
 use super::promise::{Kept, none};
-use crate::analysis::layout::behind;
+use crate::analysis::layout::{behind, path};
 use crate::graph::{Function, Graph, NodeId, Op};
 use std::collections::BTreeSet;
 
@@ -50,19 +50,18 @@ pub(super) fn after(g: &Graph) -> Kept {
 
 /// The reciprocal of a root behind moves of its entries, moved as it is.
 fn inverse_root(g: &mut Graph, id: NodeId) -> Option<NodeId> {
-    let node = g.node(id).clone();
-    match &node.op {
-        Op::Function(Function::Sqrt) => {
-            let x = g.arg(id, 0);
-            Some(g.add(Op::Function(Function::RecipSqrt), &[x], node.site))
-        }
-        op if op.is_layout() => {
-            let mut args = g.args(id).to_vec();
-            args[0] = inverse_root(g, args[0])?;
-            Some(g.add(node.op, &args, node.site))
-        }
-        _ => None,
+    let moves: Vec<NodeId> = path(g, id).take_while(|&id| g.op(id).is_layout()).collect();
+    let root = behind(g, id, Op::is_layout);
+    if *g.op(root) != Op::Function(Function::Sqrt) {
+        return None;
     }
+    let mut moved = g.add(Op::Function(Function::RecipSqrt), &[g.arg(root, 0)], g.node(root).site);
+    for id in moves.into_iter().rev() {
+        let args = [&[moved], &g.args(id)[1..]].concat();
+        let node = g.node(id).clone();
+        moved = g.add(node.op, &args, node.site);
+    }
+    Some(moved)
 }
 
 /// What a node is to a reciprocal of a root.

@@ -8,8 +8,7 @@
 //!
 //! **Polynomial.** The function of u is its Chebyshev series of degree 8 in w = 4 u - 3, in [-1, 1];
 //! T_2, then T_3 and T_4, then T_5 to T_8 by T_(a+b) = 2 T_a T_b - T_|a-b|: 3 products deep, 29
-//! fraction bits. The series is off by 5e-7 (1 / u), 3e-9 (sqrt u), 7e-8
-//! (1 / sqrt u), 4e-8 (ln u).
+//! fraction bits. The series is off by 5e-7 (1 / u), 3e-9 (sqrt u), 7e-8 (1 / sqrt u), 4e-8 (ln u).
 //!
 //! | macro, 16 fraction bits, operands of 47 bits | rounds | bits in all | error |
 //! |---|---|---|---|

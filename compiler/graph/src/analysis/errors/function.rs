@@ -67,7 +67,7 @@ pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x:
         Function::RecipSqrt => {
             // The operand nearest to 0, from which on it is at its end.
             let l = low.max(0.0);
-            let at = |x: f64| domain::recip_sqrt(x);
+            let at = domain::recip_sqrt;
             let passed = if e == 0.0 { 0.0 } else { at(l) - at(l + e) };
             // 1 / sqrt x' - 1 / sqrt x = (sqrt(x / x') - 1) / sqrt x.
             let program = x.real.0;
