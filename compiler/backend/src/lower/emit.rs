@@ -1,6 +1,7 @@
 //! Builds instructions: types them by the format's own rule, and makes equal ones once.
 
 use super::target::Target;
+use slvr_circuit::interaction::Sends;
 use slvr_circuit::low_mask;
 use slvr_circuit::{Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
 use std::collections::HashMap;
@@ -94,6 +95,28 @@ impl Draft {
             i.out = i.out.map(to);
         }
     }
+}
+
+/// Rounds and bits of all parties of a macro: by these a choice between macros is made.
+pub fn trial(target: Target, make: impl FnOnce(&mut Emit)) -> (f64, f64) {
+    let mut e = Emit::new(target);
+    make(&mut e);
+    let mut rounds = vec![0u32; e.types.len()];
+    let mut all = 0.0;
+    for i in &e.instrs {
+        let Some(out) = i.out else { continue };
+        let before = i.op.operands().iter().map(|v| rounds[v.index()]).max().unwrap_or(0);
+        let words = i.op.interaction().map_or(0, |interaction| match interaction.sends {
+            Sends::All(to) => 3 * to.len(),
+            Sends::Owner(_) => 1,
+            Sends::Others => 2,
+        });
+        let ty = e.ty(out);
+        all += words as f64 * f64::from(ty.bits()) * ty.elements() as f64;
+        rounds[out.index()] = before + u32::from(words > 0);
+    }
+    let most = rounds.into_iter().max().unwrap_or(0);
+    (most.into(), all)
 }
 
 impl Emit {

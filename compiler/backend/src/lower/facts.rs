@@ -1,9 +1,11 @@
 //! What is known of a graph before it is lowered, and questions about nodes that choosing and lowering both
 //! ask.
 
+use super::common::elementary::Operand;
 use super::target::Family;
 use slvr_graph::analysis::ranges::Ranges;
-use slvr_graph::analysis::rings::{self, Rings};
+use slvr_graph::analysis::rings::{self, Rings, size_bits};
+use slvr_graph::analysis::signs;
 use slvr_graph::graph::{Graph, NodeId};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
@@ -43,6 +45,22 @@ impl Facts<'_> {
     pub fn difference_bits(&self, id: NodeId) -> u32 {
         let (a, b) = (self.graph.arg(id, 0), self.graph.arg(id, 1));
         self.rings.fixed().unwrap_or_else(|| self.ranges.difference_bits(a, b))
+    }
+
+    /// A number, with what is proven of it.
+    pub fn operand<W>(&self, id: NodeId, value: W) -> Operand<W> {
+        let (lo, hi) = self.ranges.raw[id.index()];
+        // The smallest size: f64 holds an integer that is no larger.
+        let least = lo.max(-hi).max(0.0) as u64;
+        Operand {
+            value,
+            frac: self.graph.frac_of(id),
+            // Of both signs: -2^bits would be its own negative.
+            bits: size_bits((lo, hi)),
+            least,
+            not_negative: lo >= 0.0 || signs::not_negative(self.graph, id),
+            vanishes: false,
+        }
     }
 
     /// As [`rings::compared`].

@@ -10,6 +10,7 @@
 //! comparisons and other macros, which belong to a family.
 
 use crate::lower::Emit;
+use crate::lower::common::words::sum_of;
 use slvr_circuit::{Op, ValueId};
 
 /// x = a + b.
@@ -111,6 +112,11 @@ pub fn sum(e: &mut Emit, x: &Split, y: &Split, minus: bool) -> Split {
         _ => None,
     };
     Split { own: e.add(op(x.own, y.own)), dup: e.add(op(x.dup, y.dup)), mask }
+}
+
+/// The sum of two pairs.
+pub fn sum_of_pairs(e: &mut Emit, x: Pair, y: Pair) -> Pair {
+    Pair { own: sum_of(e, x.own, y.own, false), add2: e.add(Op::Add(x.add2, y.add2)) }
 }
 
 /// Complement: of part b.

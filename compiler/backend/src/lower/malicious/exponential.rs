@@ -3,9 +3,9 @@
 //! u + c2 v + c3 u v, and a tree of products with 29 fraction bits (61 in words of 128) multiplies the factors.
 
 use crate::lower::Emit;
+use crate::lower::common::elementary::K;
 use crate::lower::common::words;
 use crate::lower::t1::exponential::Window;
-use crate::lower::t1::functions::RING;
 use crate::lower::t1::{bits, truncation};
 use slvr_circuit::{Op, ValueId};
 
@@ -52,5 +52,5 @@ pub(in crate::lower) fn by_bits(
         };
         factors = factors.chunks(2).map(joined).collect();
     }
-    truncation::at_most(e, factors[0], RING)
+    truncation::at_most(e, factors[0], K)
 }

@@ -5,17 +5,16 @@
 //! later (Araki et al. 2016): 1 round, k bits per entry of the *result* and party. Public times anything is
 //! local.
 
-use super::elementary::{self, Operand};
-use super::functions::{self, RING};
+use super::elementary::Replicated;
+use super::functions;
 use super::truncation::convert;
 use super::{comparison, early_signs, noise, saturation, selection, truncation};
+use crate::lower::common::elementary::{K, Operand, divide};
 use crate::lower::common::words::word;
 use crate::lower::form::{Form, Forms, Values};
 use crate::lower::instruction::instruction;
 use crate::lower::{Target, malicious};
 use slvr_circuit::{Dom, Op as C, ValueId};
-use slvr_graph::analysis::rings::size_bits;
-use slvr_graph::analysis::signs;
 use slvr_graph::analysis::zeros::vanishes;
 use slvr_graph::graph::{NodeId, Op, Table};
 use slvr_language::types::{Elem, Lots};
@@ -90,7 +89,7 @@ pub fn node(l: &mut Values<'_>, id: NodeId) -> Forms {
             let (x, y) = (g.arg(id, 0), g.arg(id, 1));
             let (dividend, divisor) = (operand(l, x), operand(l, y));
             let dividend = Operand { vanishes: vanishes(g, x, y), ..dividend };
-            let quotient = elementary::divide(&mut l.emit, dividend, divisor);
+            let quotient = divide(&mut Replicated(&mut l.emit), &dividend, &divisor, K);
             convert(&mut l.emit, quotient, k)
         }
         Op::Select
@@ -218,19 +217,9 @@ fn selection(l: &mut Values<'_>, id: NodeId) -> ValueId {
 }
 
 /// A number in the ring of functions, with what is proven of it.
-fn operand(l: &mut Values<'_>, id: NodeId) -> Operand {
-    let (lo, hi) = l.facts.ranges.raw[id.index()];
-    // The smallest size: f64 holds an integer that is no larger.
-    let least = lo.max(-hi).max(0.0) as u64;
-    Operand {
-        value: l.in_ring(id, RING),
-        frac: l.facts.graph.frac_of(id),
-        // Of both signs: -2^bits would be its own negative.
-        bits: size_bits((lo, hi)),
-        least,
-        not_negative: lo >= 0.0 || signs::not_negative(l.facts.graph, id),
-        vanishes: false,
-    }
+fn operand(l: &mut Values<'_>, id: NodeId) -> Operand<ValueId> {
+    let value = l.in_ring(id, K);
+    l.facts.operand(id, value)
 }
 
 /// The difference of a comparison's operands, and the bits that hold it.

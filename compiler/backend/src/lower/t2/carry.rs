@@ -26,7 +26,7 @@ pub struct Parts {
 }
 
 /// A plane of a value.
-type Plane = (ValueId, u32);
+pub type Plane = (ValueId, u32);
 
 /// What is known of some bits, as words of the other two.
 #[derive(Clone, Copy)]
@@ -142,7 +142,7 @@ fn blocks(e: &mut Emit, x: ValueId, edge: u32, bits: &[Range<u32>]) -> (ValueId,
 }
 
 /// What a table says of these blocks, of which the lowest bits of all are the first.
-fn chosen(e: &mut Emit, parts: &Parts, bits: &[Range<u32>]) -> Vec<Carried> {
+pub fn chosen(e: &mut Emit, parts: &Parts, bits: &[Range<u32>]) -> Vec<Carried> {
     let (own, sizes) = blocks(e, parts.own, 0, bits);
     let (index, _) = blocks(e, parts.dup, 0, bits);
     let code = e.add(Op::Thermometer { x: own, blocks: sizes.clone() });

@@ -1,9 +1,16 @@
 //! The functions of family T2, one entry for each: whether there is a protocol for an operand.
 
+use super::elementary::Masked;
 use super::pieces::{self, Pieces, Smooth};
 use crate::cost::Tuning;
+use crate::lower::common::elementary::{self, K, Operand};
+use crate::lower::common::masked::split;
+use crate::lower::emit::{Emit, trial};
 use crate::lower::facts::Facts;
-use crate::lower::t1::functions::{RECIP_COST, TANH_COST};
+use crate::lower::t1::{self, elementary::Replicated};
+use crate::lower::{Family, Target};
+use slvr_circuit::{Dom, Hold};
+use slvr_graph::analysis::zeros::vanishes;
 use slvr_graph::graph::{Function, Graph, NodeId, Op};
 
 /// A protocol for a function of one node's operand.
@@ -14,6 +21,8 @@ pub enum Protocol {
     Exponential((u32, f64, u32)),
     /// By polynomials on pieces of an interval. It leaves a split, in the ring of the pieces.
     Pieces(Pieces),
+    /// By the position of the operand's top bit. It leaves a split, in the ring of the result.
+    Normalised,
 }
 
 /// The protocol for a node, if there is one that takes less time than that of family T1, and the ring that its operand
@@ -27,12 +36,69 @@ pub fn choose(
     if facts.rings.fixed().is_some() {
         return None;
     }
-    match function {
-        Function::ExpNonPositive => exponential(facts, id),
+    let pieces = match function {
+        Function::ExpNonPositive => return exponential(facts, id),
         Function::Recip => reciprocal(facts, id, tuning),
         Function::Tanh => tangent(facts, id, tuning),
-        _ => None,
-    }
+        Function::Exp | Function::Sqrt | Function::RecipSqrt | Function::Log => None,
+    };
+    let pieces = pieces.map(|(time, pieces)| {
+        (time, (facts.rings.of(facts.graph.arg(id, 0)), Protocol::Pieces(pieces)))
+    });
+    let normalised = normalised(facts, id, function, tuning);
+    let normalised = normalised.map(|time| (time, (K, Protocol::Normalised)));
+    let best = [pieces, normalised].into_iter().flatten().min_by(|a, b| a.0.total_cmp(&b.0));
+    let by_t1 = || {
+        let arg = facts.graph.arg(id, 0);
+        time_of(tuning, |e| {
+            let x = e.input(true, Dom::Ring(K), facts.graph.shape(arg).to_vec());
+            t1::functions::emit(e, function, facts.operand(arg, x));
+        })
+    };
+    best.filter(|(time, _)| *time <= by_t1()).map(|(_, protocol)| protocol)
+}
+
+/// The seconds of a macro.
+fn time_of(tuning: Tuning, make: impl FnOnce(&mut Emit)) -> f64 {
+    let (rounds, bits) = trial(Target::SemiHonest(Family::T2(tuning)), make);
+    tuning.time(rounds, bits, 1)
+}
+
+/// The time of a function that is made by the position of its operand's top bit; `None` if it is not.
+fn normalised(facts: &Facts<'_>, id: NodeId, function: Function, tuning: Tuning) -> Option<f64> {
+    let arg = facts.graph.arg(id, 0);
+    let mut made = None;
+    let time = time_of(tuning, |e| {
+        let x = e.input(true, Dom::Ring(K), facts.graph.shape(arg).to_vec());
+        let x = facts.operand(arg, split(e, x, 1));
+        let of = &mut Masked { emit: e, tuning };
+        made = elementary::function(of, function, &x, facts.rings.of(id));
+    });
+    made.map(|_| time)
+}
+
+/// Whether a quotient takes less time in this family than in T1.
+pub fn divides(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> bool {
+    let g = facts.graph;
+    let args = [g.arg(id, 0), g.arg(id, 1)];
+    let vanishes = vanishes(g, args[0], args[1]);
+    let inputs =
+        |e: &mut Emit| args.map(|x| e.input(facts.is_secret(x), Dom::Ring(K), g.shape(x).to_vec()));
+    let by_t2 = time_of(tuning, |e| {
+        let [x, y] = inputs(e).map(|x| {
+            let x = if e.ty(x).hold == Hold::Public { e.share_public(x) } else { x };
+            split(e, x, 1)
+        });
+        let x = Operand { vanishes, ..facts.operand(args[0], x) };
+        let of = &mut Masked { emit: e, tuning };
+        elementary::divide(of, &x, &facts.operand(args[1], y), facts.rings.of(id));
+    });
+    let by_t1 = time_of(tuning, |e| {
+        let [x, y] = inputs(e);
+        let x = Operand { vanishes, ..facts.operand(args[0], x) };
+        elementary::divide(&mut Replicated(e), &x, &facts.operand(args[1], y), K);
+    });
+    by_t2 <= by_t1
 }
 
 fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<(u32, Protocol)> {
@@ -48,7 +114,7 @@ fn exponential(facts: &Facts<'_>, id: NodeId) -> Option<(u32, Protocol)> {
 }
 
 /// Where the operand is known to be in an interval that takes few pieces.
-fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Protocol)> {
+fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(f64, Pieces)> {
     let g = facts.graph;
     let arg = g.arg(id, 0);
     let frac = facts.graph.frac_of(arg);
@@ -59,18 +125,18 @@ fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Pro
     if lo < one / 16.0 || hi > 256.0 * lo {
         return None;
     }
-    by_pieces(facts, id, tuning, RECIP_COST, |to| pieces::recip(lo, hi, frac, to))
+    by_pieces(facts, id, tuning, |to| pieces::recip(lo, hi, frac, to))
 }
 
 /// Where the operand is known to be in an interval no longer than that from -16 to 16.
-fn tangent(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(u32, Protocol)> {
+fn tangent(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(f64, Pieces)> {
     let arg = facts.graph.arg(id, 0);
     let frac = facts.graph.frac_of(arg);
     let (lo, hi) = facts.ranges.raw[arg.index()];
     if hi - lo > 32.0 * f64::from(frac).exp2() {
         return None;
     }
-    by_pieces(facts, id, tuning, TANH_COST, |to| tanh_pieces(lo, hi, frac, to))
+    by_pieces(facts, id, tuning, |to| tanh_pieces(lo, hi, frac, to))
 }
 
 /// tanh x for x in lo..hi, with the fraction bits of x: 1.5 ulp.
@@ -80,15 +146,13 @@ pub fn tanh_pieces(lo: f64, hi: f64, frac: u32, to: u32) -> Option<Pieces> {
     Pieces::fit(&Smooth { lo: lo as i64, hi: hi as i64, value: &value, tolerance: &|_| 0.5 }, to)
 }
 
-/// Pieces for a result in a ring of so many bits, where their tables take less time than the rounds and bits
-/// of family T1.
+/// Pieces for a result in a ring of so many bits, and the time that they take.
 fn by_pieces(
     facts: &Facts<'_>,
     id: NodeId,
     tuning: Tuning,
-    (rounds, bits): (f64, f64),
     fit: impl Fn(u32) -> Option<Pieces>,
-) -> Option<(u32, Protocol)> {
+) -> Option<(f64, Pieces)> {
     let (g, k) = (facts.graph, facts.rings.of(id));
     let time = |rounds: f64, bits: f64| tuning.time(rounds, bits, g.elements(id));
     // In the largest ring that it is read in, where that costs less than a lift.
@@ -97,11 +161,9 @@ fn by_pieces(
     let fitted = ways.into_iter().filter_map(|(to, rounds)| {
         let pieces = fit(to)?;
         let time = time(rounds, pieces.dealt() as f64);
-        Some((pieces, time))
+        Some((time, pieces))
     });
-    let (pieces, least) = fitted.min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let ring = facts.rings.of(g.arg(id, 0));
-    (least <= time(rounds, bits)).then_some((ring, Protocol::Pieces(pieces)))
+    fitted.min_by(|a, b| a.0.total_cmp(&b.0))
 }
 
 /// Whether a value is a sum of e^(x - max x) over the axis of the maximum: then it is at least 1, less the

@@ -9,7 +9,8 @@
 //!
 //! Files have the names of their counterparts in [`super::t1`]: `nodes` lowers nodes,
 //! [`functions`] is the table of functions of one number. This family alone has [`product`], [`pieces`]
-//! (smooth functions by polynomials on pieces of an interval), `carry` and `carry_trees`.
+//! (smooth functions by polynomials on pieces of an interval), [`position`] (the top bit of a value), `carry` and
+//! `carry_trees`.
 //!
 //! With k-bit words, over all three parties:
 //!
@@ -48,12 +49,14 @@
 mod carry;
 pub mod carry_trees;
 pub mod comparison;
+pub mod elementary;
 pub mod exponential;
 pub mod functions;
 pub mod gates;
 pub mod input_checks;
 mod nodes;
 pub mod pieces;
+pub mod position;
 pub mod product;
 pub mod saturation;
 pub mod selection;

@@ -1,15 +1,19 @@
 //! Functions of masked values among three parties and with several splits in the clear, against the exact
 //! ones.
 
-use super::t2::{FEW_LEVELS, encode, words_of, words_of_split};
+use super::t2::{FEW_BITS, FEW_LEVELS, encode, words_of, words_of_split};
 use super::trial::{Answer, Made, run};
+use crate::cost::{NetProfile, Tuning};
+use crate::lower::common::elementary::{self, Arithmetic, Operand};
 use crate::lower::common::masked::split;
+use crate::lower::emit::{Emit, trial};
 use crate::lower::stated::STATED;
-use crate::lower::t1::elementary::{self, Operand, recip};
+use crate::lower::t1::elementary::Replicated;
 use crate::lower::t1::exponential::tanh;
-use crate::lower::t1::functions::RECIP_COST;
+use crate::lower::t2::elementary::{Masked, on_unit};
 use crate::lower::t2::exponential::exp_non_positive;
 use crate::lower::t2::functions::tanh_pieces;
+use crate::lower::{Family, Target};
 use slvr_circuit::{Dom, Op, fixed};
 use slvr_graph::graph::domain;
 use slvr_language::types::function::{Function, NotNegative};
@@ -134,31 +138,6 @@ fn tangents_of_the_symmetric_family() {
     }
 }
 
-/// The choice between both families counts with one cost of a reciprocal: that of the widest operand for which
-/// there is a choice.
-#[test]
-fn reciprocals_cost_what_is_counted() {
-    let frac = 16;
-    // 1/16 to 16: the widest for which there are pieces.
-    let (least, bits) = (1 << 12, 20);
-    let xs: Vec<i64> =
-        random(11).map(|r| 4096 + (r % ((1 << 20) - 4096)) as i64).take(2000).collect();
-    let words = encode(&xs, 64);
-    let made = run(Dom::Ring(64), &[xs.len() as u64, 1], &words, false, |e, x| {
-        let x = Operand { value: x, frac, bits, least, not_negative: true, vanishes: false };
-        Answer::Words(recip(e, x))
-    });
-    let unit = f64::from(frac).exp2();
-    let stated = STATED.of(Function::Recip);
-    let error = worst(&made, 64, &xs, stated.relative, |x| unit * unit / x);
-    assert!(error <= stated.units, "{error}");
-    // The last round opens.
-    let rounds = made.traffic.rounds - 1;
-    let bytes: u64 = (0..3).map(|i| made.traffic.bytes[i] - made.traffic.revealed[i]).sum();
-    let sent = bytes as f64 * 8.0 / xs.len() as f64;
-    assert_eq!((rounds as f64, sent), RECIP_COST);
-}
-
 #[test]
 fn tangents_of_the_dealer_style_family() {
     for (k, to, top) in [(32, 32, 8), (64, 32, 16), (64, 64, 4)] {
@@ -194,7 +173,7 @@ fn any_length(seed: u64, bits: u32) -> Vec<i64> {
 }
 
 /// Quotients whose operands have other fraction bits than 16, and other ones than each other, as where precision
-/// follows the values: up to 28 for the dividend, any for the divisor.
+/// follows the values: up to 28 for the dividend, any for the divisor. By both families.
 #[test]
 fn quotients_of_many_scales() {
     // Fraction bits and bits of the dividend, and of the divisor.
@@ -205,25 +184,153 @@ fn quotients_of_many_scales() {
         let ys: Vec<i64> = any_length(2, bits_y).into_iter().rev().collect();
         let words = encode(&[&xs[..], &ys].concat(), 64);
         let n = xs.len() as u64;
-        let made = run(Dom::Ring(64), &[2, n], &words, false, |e, both| {
-            let mut part = |start: u64, frac, bits| {
-                let value = e.add(Op::Slice { x: both, axis: 0, start, len: 1, step: 1 });
-                let (least, not_negative, vanishes) = (0, false, false);
-                Operand { value, frac, bits, least, not_negative, vanishes }
-            };
-            let (x, y) = (part(0, of_x, bits_x), part(1, of_y, bits_y));
-            Answer::Words(elementary::divide(e, x, y))
+        let parts = |e: &mut Emit, both| {
+            [0, 1].map(|start| {
+                let part = Op::Slice { x: both, axis: 0, start, len: 1, step: 1 };
+                e.add(part)
+            })
+        };
+        let operand = |frac, bits| any(frac, bits);
+        let by_t1 = run(Dom::Ring(64), &[2, n], &words, false, |e, both| {
+            let [x, y] = parts(e, both);
+            let (x, y) = (operand(of_x, bits_x).with(x), operand(of_y, bits_y).with(y));
+            Answer::Words(elementary::divide(&mut Replicated(e), &x, &y, 64))
+        });
+        let by_t2 = run(Dom::Ring(64), &[2, n], &words, false, |e, both| {
+            let [x, y] = parts(e, both).map(|part| split(e, part, 1));
+            let (x, y) = (operand(of_x, bits_x).with(x), operand(of_y, bits_y).with(y));
+            let quotient = elementary::divide(&mut masked(e, FEW_BITS), &x, &y, 64);
+            words_of_split(e, &quotient)
         });
         let (unit_x, unit_y) = (f64::from(of_x).exp2(), f64::from(of_y).exp2());
-        let mut worst = 0.0f64;
-        for words in made.clear.iter().chain([&made.words]) {
-            for ((&x, &y), &found) in xs.iter().zip(&ys).zip(words) {
-                let exact = domain::div(x as f64 / unit_x, y as f64 / unit_y) * unit_x;
-                let off = (fixed::signed(found, 64) as f64 - exact).abs();
-                worst = worst.max(off - STATED.div.relative * exact.abs());
+        for (family, made) in [("T1", by_t1), ("T2", by_t2)] {
+            let mut worst = 0.0f64;
+            for words in made.clear.iter().chain([&made.words]) {
+                for ((&x, &y), &found) in xs.iter().zip(&ys).zip(words) {
+                    let exact = domain::div(x as f64 / unit_x, y as f64 / unit_y) * unit_x;
+                    let off = (fixed::signed(found, 64) as f64 - exact).abs();
+                    worst = worst.max(off - STATED.div.relative * exact.abs());
+                }
+            }
+            println!("{family}: {of_x} by {of_y} fraction bits: {worst} units");
+            println!("{} rounds, {:?} bytes", made.traffic.rounds, made.traffic.bytes);
+            assert!(worst <= STATED.div.units, "{family}: {of_x} by {of_y}: {worst}");
+        }
+    }
+}
+
+fn masked(emit: &mut Emit, tuning: Tuning) -> Masked<'_> {
+    Masked { emit, tuning }
+}
+
+/// An operand of so many fraction bits and bits of which nothing else is known.
+fn any(frac: u32, bits: u32) -> Operand<()> {
+    Operand { value: (), frac, bits, least: 0, not_negative: false, vanishes: false }
+}
+
+/// Functions of operands of any size by family T2: within what is stated, for every sign and size that their facts
+/// allow, at either end of what tuning may choose.
+#[test]
+fn functions_of_any_size_of_the_dealer_style_family() {
+    let functions: [(Function, fn(f64) -> f64); 4] = [
+        (Function::Recip, domain::recip),
+        (Function::Sqrt, |x| x.max(0.0).sqrt()),
+        (Function::RecipSqrt, |x| x.sqrt().recip()),
+        (Function::Log, |x| x.max(0.5f64.powi(17)).ln()),
+    ];
+    let positive = |frac, bits, least| Operand { least, not_negative: true, ..any(frac, bits) };
+    let operands = [
+        any(16, 47),
+        any(16, 20),
+        Operand { not_negative: true, ..any(16, 33) },
+        positive(16, 20, 1 << 12),
+        positive(16, 47, 1),
+        positive(24, 40, 64),
+        positive(7, 61, 1),
+        positive(16, 17, 65_000),
+        positive(16, 2, 1),
+    ];
+    for (function, exact) in functions {
+        for operand in operands {
+            let Operand { frac, bits, least, not_negative, .. } = operand;
+            // Roots of what is known to be positive only, of at least 64 units.
+            let least = match function {
+                Function::RecipSqrt => least.max(64),
+                _ => least,
+            };
+            let (least, one) = (least as i64, 1i64 << bits);
+            if function == Function::RecipSqrt && !not_negative
+                || least >= one
+                || frac != 16 && function == Function::Log
+            {
+                continue;
+            }
+            let operand = Operand { least: least as u64, ..operand };
+            let edges = [
+                0,
+                1,
+                2,
+                3,
+                least,
+                least + 1,
+                2 * least,
+                one - 1,
+                one / 2,
+                one / 2 - 1,
+                one / 2 + 1,
+            ];
+            let xs = edges.into_iter().chain(any_length(3, bits)).flat_map(|x| [x, -x]);
+            let allowed = |x: &i64| x.abs() < one && x.abs() >= least && (!not_negative || *x >= 0);
+            let xs: Vec<i64> = xs.filter(allowed).collect();
+            // Bits travel in whole words.
+            let whole = xs.len().next_multiple_of(64);
+            let xs: Vec<i64> = xs.iter().copied().cycle().take(whole).collect();
+            let words = encode(&xs, 64);
+            let unit = f64::from(frac).exp2();
+            for tuning in [FEW_BITS, FEW_LEVELS, NetProfile::lan().tuning()] {
+                let made = run(Dom::Ring(64), &[xs.len() as u64, 1], &words, false, |e, x| {
+                    let x = operand.with(split(e, x, 1));
+                    let y = elementary::function(&mut masked(e, tuning), function, &x, 64)
+                        .expect("one");
+                    words_of_split(e, &y)
+                });
+                let stated = STATED.of(function);
+                let error = worst(&made, 64, &xs, stated.relative, |x| exact(x / unit) * unit);
+                println!(
+                    "{function:?} of {operand:?}: {error}, {} rounds, {} bits",
+                    made.traffic.rounds - 1,
+                    made.traffic.bytes.iter().sum::<u64>() * 8 / xs.len() as u64
+                );
+                assert!(error <= stated.units, "{function:?} of {operand:?}: {error}");
+                // Choices count as runs do; the last round opens.
+                let n = xs.len() as u64;
+                let (rounds, bits) = trial(Target::SemiHonest(Family::T2(tuning)), |e| {
+                    let x = e.input(true, Dom::Ring(64), vec![n, 1]);
+                    let x = operand.with(split(e, x, 1));
+                    elementary::function(&mut masked(e, tuning), function, &x, 64);
+                });
+                let bytes: u64 =
+                    (0..3).map(|i| made.traffic.bytes[i] - made.traffic.revealed[i]).sum();
+                let counted = ((made.traffic.rounds - 1) as f64, (8 * bytes) as f64);
+                assert_eq!((rounds, bits), counted, "{function:?} of {operand:?}");
+                keeps_its_sign(function, &made, 64, &xs);
             }
         }
-        println!("{of_x} by {of_y} fraction bits: {worst} units");
-        assert!(worst <= STATED.div.units, "{of_x} by {of_y}: {worst}");
     }
+}
+
+/// There are pieces for all scales that the functions ask for.
+#[test]
+fn pieces_of_the_unit_interval() {
+    use elementary::{LOG, RECIP, RECIP_SQRT, SQRT};
+    for (f, fracs) in [(&RECIP, 20..=28), (&SQRT, 22..=24), (&RECIP_SQRT, 22..=24), (&LOG, 28..=28)]
+    {
+        for frac in fracs {
+            for to in [32, 64] {
+                let pieces = on_unit(f, frac, to).unwrap_or_else(|| panic!("{frac} in {to}"));
+                println!("{frac} in {to}: {} bits, {} pieces", pieces.dealt(), pieces.n);
+            }
+        }
+    }
+    assert_eq!(Masked::SUM, 28);
 }

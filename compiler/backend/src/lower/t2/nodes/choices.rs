@@ -5,10 +5,10 @@ use crate::lower::Emit;
 use crate::lower::common::labels::beyond;
 use crate::lower::common::lookup::{all_ones, lookup, pays};
 use crate::lower::common::masked::{self, Pair, Split};
-use crate::lower::common::words::{raise, ring_for, sum_of, word};
+use crate::lower::common::words::{raise, ring_for};
 use crate::lower::form::{Form, Values};
 use crate::lower::groups::{DIFFERENCE, ONE_DEALER, PRODUCT};
-use crate::lower::t2::saturation::{Located, locate};
+use crate::lower::t2::saturation::{Ends, Located, locate};
 use crate::lower::t2::{comparison, gates, product, selection};
 use slvr_circuit::{Dom, Hold, Op as C, Type, ValueId, verify};
 use slvr_graph::analysis::truth_tables::MOST_BITS;
@@ -65,40 +65,27 @@ pub fn saturation(l: &mut Values<'_>, id: NodeId, top: u32, tuning: Tuning) -> O
         Some((s, _)) => l.common(id, &[g.arg(arg, 0), s], &PRODUCT)?,
         None => l.groups_or_default(arg),
     };
-    // What is cut off becomes 2^most: only the bits of its word that this leaves are read.
     let most = top + l.facts.graph.frac_of(id);
-    let small = ring_for(k.saturating_sub(most)).min(k);
-    let (inner, outer) = if let Some((s, width)) = compared {
-        let (v, exponent) = (g.arg(arg, 0), top + l.facts.graph.frac_of(s));
-        let ring = ring_for(width.max(8));
-        let x = l.split_low(s, ring, groups, width);
-        let Located { inside, large } = locate(&mut l.emit, &x, (width, exponent), tuning);
-        let v = l.split_in(v, k, groups);
-        let inner = selection::inject(&mut l.emit, &inside, &v);
-        (inner, selection::to_word(&mut l.emit, &large, small))
-    } else {
+    let Some((s, width)) = compared else {
         let width = l.facts.ranges.beside_ends(arg, f64::from(most).exp2());
         let ring = l.facts.operand_ring(id, 0);
         let x = l.split_low(arg, ring, groups, width);
-        let e = &mut l.emit;
-        // From -c to c is from 0 to 2 c.
-        let c = word(f64::from(most).exp2(), ring);
-        let up = Split { dup: e.add(C::Offset(x.dup, c)), ..x };
-        let Located { inside, large: high } = locate(e, &up, (width, most + 1), tuning);
-        let low = masked::sum(e, &inside, &high, false);
-        let low = Split { dup: e.add(C::Not(low.dup)), mask: None, ..low };
+        let ends = Ends::of(&mut l.emit, &x, (width, most), tuning);
         let v = l.split_in(arg, k, groups);
-        let e = &mut l.emit;
-        let inner = selection::inject(e, &inside, &v);
-        let low = selection::to_word(e, &low, small);
-        let high = selection::to_word(e, &high, small);
-        let own = sum_of(e, high.own, low.own, true);
-        (inner, Pair { own, add2: e.add(C::Sub(high.add2, low.add2)) })
+        return Some(ends.cut(&mut l.emit, &v, most));
     };
+    // What is cut off becomes 2^most: only the bits of its word that this leaves are read.
+    let small = ring_for(k.saturating_sub(most)).min(k);
+    let (v, exponent) = (g.arg(arg, 0), top + l.facts.graph.frac_of(s));
+    let ring = ring_for(width.max(8));
+    let x = l.split_low(s, ring, groups, width);
+    let Located { inside, large } = locate(&mut l.emit, &x, (width, exponent), tuning);
+    let v = l.split_in(v, k, groups);
     let e = &mut l.emit;
+    let inner = selection::inject(e, &inside, &v);
+    let outer = selection::to_word(e, &large, small);
     let outer = masked::each_of_pair(outer, |v| raise(e, v, k, most));
-    let own = sum_of(e, inner.own, outer.own, false);
-    Some(Pair { own, add2: e.add(C::Add(inner.add2, outer.add2)) })
+    Some(masked::sum_of_pairs(e, inner, outer))
 }
 
 /// As [`crate::lower::t1::selection::argmax_is`]: margins, their signs, and one product of all of an

@@ -11,14 +11,17 @@ mod products;
 mod sums;
 mod tables;
 
+use super::elementary::Masked;
 use super::functions::{self, Protocol};
 use super::{comparison, exponential, selection, truncation};
 use crate::cost::Tuning;
+use crate::lower::common::elementary::{self, K, Operand};
 use crate::lower::common::masked::{self, Pair, Split};
 use crate::lower::form::{Form, Forms, LowBits, Values};
-use crate::lower::groups::DIFFERENCE;
+use crate::lower::groups::{DIFFERENCE, PRODUCT};
 use crate::lower::instruction::{instruction, is_linear};
 use slvr_circuit::{Op as C, ValueId};
+use slvr_graph::analysis::zeros::vanishes;
 use slvr_graph::graph::{Function, NodeId, Op};
 
 /// A secret value of a node; none where the family has no protocol for it, or nothing speaks for it.
@@ -40,6 +43,7 @@ pub fn node(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Option<Forms> {
         Op::Select => pair(choices::selection(l, id)?),
         Op::ArgMaxIs => pair(choices::argmax_is(l, id, tuning)?),
         Op::Function(f) => function(l, id, *f, tuning),
+        Op::Div => quotient(l, id, tuning),
         op if is_linear(op) => linear(l, id, op),
         _ => None,
     }
@@ -116,10 +120,37 @@ fn function(l: &mut Values<'_>, id: NodeId, f: Function, tuning: Tuning) -> Opti
             return pair(exponential::exp_non_positive(e, &x, operand, k, tuning));
         }
         Protocol::Pieces(pieces) => pieces.eval(e, &x),
+        Protocol::Normalised => {
+            let x = l.facts.operand(arg, x);
+            elementary::function(&mut Masked { emit: e, tuning }, f, &x, k)?
+        }
     };
     if e.ty(y.own).bits() == k {
         return Some(Form::Split(y).into());
     }
     let narrow = masked::linear(e, &y, |v| C::Narrow(v, k));
     Some([Form::Split(narrow), Form::Split(y)].into())
+}
+
+fn quotient(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Option<Forms> {
+    let (g, to) = (l.facts.graph, l.facts.rings.of(id));
+    let (x, y) = (g.arg(id, 0), g.arg(id, 1));
+    let is_known = l.facts.rings.fixed().is_some() || !l.facts.is_secret(y);
+    if is_known || !functions::divides(&l.facts, id, tuning) {
+        return None;
+    }
+    let groups = l.common(id, &[x, y], &PRODUCT)?;
+    let dividend = if l.facts.is_secret(x) {
+        l.split_aligned(x, K, groups, g.shape(id))
+    } else {
+        let x = l.in_ring(x, K);
+        let x = l.emit.share_public(x);
+        masked::split(&mut l.emit, x, groups)
+    };
+    let divisor = l.split_in(y, K, l.groups_or_default(y));
+    let vanishes = vanishes(g, x, y);
+    let dividend = Operand { vanishes, ..l.facts.operand(x, dividend) };
+    let divisor = l.facts.operand(y, divisor);
+    let of = &mut Masked { emit: &mut l.emit, tuning };
+    Some(Form::Split(elementary::divide(of, &dividend, &divisor, to)).into())
 }

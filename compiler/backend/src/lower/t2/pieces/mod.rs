@@ -96,18 +96,21 @@ impl Pieces {
     fn fit_in(f: &Smooth<'_>, to: u32, ring: u32) -> Option<Pieces> {
         // The truncation is local if what is cut and what is kept fit the ring.
         let cut = (ring - to).min(44);
-        let guard = (cut / 3).max(8);
-        let (n, shift, degree) = (1..=MOST_DEGREE)
-            .filter_map(|degree| {
-                let wide = ((f.hi - f.lo).max(1) as u64).ilog2() + 1;
-                (1..=MOST_PIECES).find_map(|n| {
-                    let shift = (wide.saturating_sub(n)..=wide).find(|p| fits(f, n, *p))?;
-                    let close = (0..1 << n)
-                        .all(|i| Piece::new(f, i, shift, degree).is_close(f, guard, cut - guard));
-                    close.then_some((n, shift, degree))
-                })
+        let wide = ((f.hi - f.lo).max(1) as u64).ilog2() + 1;
+        let of = |guard: u32, degree: usize| {
+            (1..=MOST_PIECES).find_map(|n| {
+                let shift = (wide.saturating_sub(n)..=wide).find(|p| fits(f, n, *p))?;
+                let close = (0..1 << n)
+                    .all(|i| Piece::new(f, i, shift, degree).is_close(f, guard, cut - guard));
+                close.then_some((n, shift, degree, guard))
             })
-            .min_by_key(|&(n, _, degree)| (degree as u64 + 1) << n)?;
+        };
+        // Where much is tolerated, few bits below a unit are enough, and powers may be finer.
+        let guards = [(cut / 3).max(8), 6, 3];
+        let ways = guards.into_iter().flat_map(|guard| (1..=MOST_DEGREE).map(move |d| (guard, d)));
+        let (n, shift, degree, guard) = ways
+            .filter_map(|(guard, degree)| of(guard, degree))
+            .min_by_key(|&(n, _, degree, _)| (degree as u64 + 1) << n)?;
         let pieces: Vec<Piece> = (0..1 << n).map(|i| Piece::new(f, i, shift, degree)).collect();
         let coefficients = (0..=degree).map(|m| pieces.iter().map(|p| p.coefficients[m]).collect());
         let coefficients = coefficients.collect();
@@ -248,8 +251,8 @@ impl Piece {
         }
         piece.inside = Some((from, to));
         let n = degree + 1;
-        // Nodes must differ: of a single point any interval around it will do.
-        let half = ((to - from) / 2.0).max(1e-3);
+        // Nodes must differ: of a single point any interval around it will do that is not too small for differences.
+        let half = if to - from < 2e-3 { 0.25 } else { (to - from) / 2.0 };
         let node =
             |j: usize| (from + to) / 2.0 + half * ((2 * j + 1) as f64 * PI / (2 * n) as f64).cos();
         let u: Vec<f64> = (0..n).map(node).collect();

@@ -31,9 +31,11 @@ use super::carry::{Parts, gather, known};
 use super::carry_trees::{Node, Role, Trees};
 use super::comparison::{self, negative};
 use super::gates::{Bits, part, products, total};
+use super::selection;
 use crate::cost::Tuning;
 use crate::lower::Emit;
 use crate::lower::common::masked::{self, Pair, Split, settle, shares};
+use crate::lower::common::words::{raise, ring_for, sum_of};
 use slvr_circuit::low_mask;
 use slvr_circuit::multi_and::MultiAnd;
 use slvr_circuit::{Op, ValueId};
@@ -126,6 +128,40 @@ pub fn locate(e: &mut Emit, x: &Split, (w, edge): (u32, u32), tuning: Tuning) ->
     let inside = masked::sum(e, &small, &less, false);
     let large = Split { dup: e.add(Op::Not(small.dup)), mask: None, ..small };
     Located { inside, large }
+}
+
+/// Where a value is of -2^top and 2^top.
+pub struct Ends {
+    inside: Split,
+    low: Split,
+    high: Split,
+}
+
+impl Ends {
+    /// Of a value whose sum and difference with 2^top have w bits.
+    pub fn of(e: &mut Emit, x: &Split, (w, top): (u32, u32), tuning: Tuning) -> Ends {
+        let ring = e.ty(x.own).bits();
+        // From -2^top to 2^top is from 0 to twice that.
+        let up = Split { dup: e.add(Op::Offset(x.dup, (1 << top) & low_mask(ring))), ..*x };
+        let Located { inside, large: high } = locate(e, &up, (w, top + 1), tuning);
+        let low = masked::sum(e, &inside, &high, false);
+        let low = Split { dup: e.add(Op::Not(low.dup)), mask: None, ..low };
+        Ends { inside, low, high }
+    }
+
+    /// What is left of a value, in its ring.
+    pub fn cut(&self, e: &mut Emit, x: &Split, top: u32) -> Pair {
+        let k = e.ty(x.own).bits();
+        let inner = selection::inject(e, &self.inside, x);
+        // What is cut off becomes 2^top: only the bits of its word that this leaves are read.
+        let small = ring_for(k.saturating_sub(top)).min(k);
+        let low = selection::to_word(e, &self.low, small);
+        let high = selection::to_word(e, &self.high, small);
+        let own = sum_of(e, high.own, low.own, true);
+        let outer = Pair { own, add2: e.add(Op::Sub(high.add2, low.add2)) };
+        let outer = masked::each_of_pair(outer, |v| raise(e, v, k, top));
+        masked::sum_of_pairs(e, inner, outer)
+    }
 }
 
 /// Part b of x - 2^e.

@@ -1,0 +1,198 @@
+//! The arithmetic of family T2 for [`common::elementary`](crate::lower::common::elementary).
+
+use super::pieces::{self, Pieces};
+use super::position::{May, top_bit};
+use super::saturation::Ends;
+use super::{comparison, product, selection, truncation};
+use crate::cost::Tuning;
+use crate::lower::Emit;
+use crate::lower::common::elementary::{
+    Among, Arithmetic, FRAC, K, Operand, Position, Scale, Smooth,
+};
+use crate::lower::common::masked::{self, Pair, Split, linear, settle};
+use crate::lower::common::words::aligned;
+use slvr_circuit::{Op, ValueId, low_mask};
+
+/// Masked values whose part b is known.
+pub struct Masked<'a> {
+    pub emit: &'a mut Emit,
+    pub tuning: Tuning,
+}
+
+impl Masked<'_> {
+    /// Both operands in the groups of the larger one, and repeated along the axis that shards are parts of.
+    fn alike(&mut self, x: Split, y: Split) -> [Split; 2] {
+        let e = &mut *self.emit;
+        let (of_x, of_y) = (e.ty(x.own).clone(), e.ty(y.own).clone());
+        let larger = if of_x.elements() >= of_y.elements() { &of_x } else { &of_y };
+        [(x, &of_x), (y, &of_y)].map(|(v, ty)| {
+            let shape = match larger.groups {
+                1 => ty.shape.clone(),
+                _ => aligned(&ty.shape, &larger.shape),
+            };
+            if ty.groups == larger.groups && ty.shape == shape {
+                return v;
+            }
+            let v = masked::join(e, &v);
+            let v = e.broadcast(v, &shape);
+            masked::split(e, v, larger.groups)
+        })
+    }
+
+    fn product(&mut self, x: Split, y: Split) -> Split {
+        let [x, y] = self.alike(x, y);
+        let product = product::product(self.emit, &x, &y, Op::Mul);
+        settle(self.emit, product)
+    }
+}
+
+impl Arithmetic for Masked<'_> {
+    type Word = Split;
+    type Bits = Split;
+
+    const UNIT: u32 = 32;
+    const SUM: u32 = 28;
+
+    fn linear(&mut self, x: Split, op: impl Fn(ValueId) -> Op) -> Split {
+        linear(self.emit, &x, op)
+    }
+
+    fn offset(&mut self, x: Split, by: u128) -> Split {
+        Split { dup: self.emit.add(Op::Offset(x.dup, by)), ..x }
+    }
+
+    fn sum(&mut self, x: Split, y: Split) -> Split {
+        let [x, y] = self.alike(x, y);
+        masked::sum(self.emit, &x, &y, false)
+    }
+
+    fn multiply(&mut self, x: Split, y: Split) -> Split {
+        self.product(x, y)
+    }
+
+    fn truncate(&mut self, x: Split, by: u32, ring: u32) -> Split {
+        if by == 0 {
+            return self.convert(x, ring);
+        }
+        let own = self.emit.ty(x.own).bits();
+        let x = truncation::truncate(self.emit, &x, by, ring.min(own)).whole;
+        self.convert(x, ring)
+    }
+
+    fn convert(&mut self, x: Split, ring: u32) -> Split {
+        match self.emit.ty(x.own).bits() {
+            own if own == ring => x,
+            own if own > ring => linear(self.emit, &x, |v| Op::Narrow(v, ring)),
+            _ => truncation::lift(self.emit, &x, 0, ring),
+        }
+    }
+
+    fn cut(&mut self, x: Split, end: u32, bits: u32) -> Split {
+        let ends = Ends::of(self.emit, &x, (bits + 1, end), self.tuning);
+        let x = self.convert(x, K);
+        let cut = ends.cut(self.emit, &x, end);
+        settle(self.emit, cut)
+    }
+
+    fn negative(&mut self, x: Split, bits: u32) -> Split {
+        let negative = comparison::negative(self.emit, &x, bits, self.tuning);
+        settle(self.emit, negative)
+    }
+
+    fn and(&mut self, x: Split, y: Split) -> Split {
+        self.product(x, y)
+    }
+
+    fn plane(&mut self, x: Split, i: u32) -> Split {
+        super::gates::part(self.emit, &x, &[i])
+    }
+
+    fn stack(&mut self, all: Vec<Split>) -> Split {
+        masked::both(|part| self.emit.stack(all.iter().map(part).collect()))
+    }
+
+    fn weighted(&mut self, bits: Split, weights: &[u128], ring: u32) -> Split {
+        let e = &mut *self.emit;
+        let mut sum: Option<Pair> = None;
+        for (i, &weight) in (0u32..).zip(weights).filter(|&(_, &w)| w != 0) {
+            let bit = super::gates::part(e, &bits, &[i]);
+            let word = selection::to_word(e, &bit, ring);
+            let term = masked::linear_of_pair(e, word, |v| Op::Scale(v, weight));
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => masked::sum_of_pairs(e, sum, term),
+            });
+        }
+        if let Some(sum) = sum {
+            return settle(e, sum);
+        }
+        // All weights are zero.
+        let ty = e.ty(bits.own).clone();
+        let zero = e.constant(false, ring, &ty.shape, vec![0]);
+        let zero = e.share_public(zero);
+        masked::split(e, zero, ty.groups)
+    }
+
+    fn position(&mut self, y: &Operand<Split>, among: Among) -> Position<Split, Split> {
+        let may = May { be_negative: !y.not_negative, be_zero: y.least == 0 };
+        let top = top_bit(self.emit, &y.value, among, may, self.tuning);
+        let e = &mut *self.emit;
+        let Some(minus) = top.minus else {
+            return Position { hot: top.hot, size: y.value, signed: None };
+        };
+        let minus_two = |v| Op::Scale(v, 2u128.wrapping_neg() & low_mask(K));
+        let word = selection::to_word(e, &minus, K);
+        let twice = masked::linear_of_pair(e, word, minus_two);
+        let twice = settle(e, twice);
+        let signed = self.offset(twice, 1);
+        let e = &mut *self.emit;
+        let less = selection::inject(e, &minus, &y.value);
+        let less = masked::linear_of_pair(e, less, minus_two);
+        let whole = masked::unsettled(e, &y.value);
+        let size = masked::sum_of_pairs(e, whole, less);
+        Position { hot: top.hot, size: settle(e, size), signed: Some(signed) }
+    }
+
+    fn smooth(&mut self, u: Split, f: &Smooth, more: Option<Split>, to: Scale) -> Split {
+        // What is added is added in a word; else the result is rounded at once.
+        let (frac, ring) = if more.is_some() { (Self::SUM, K) } else { (to.frac, to.ring) };
+        let pieces = self.pieces(f, frac, ring, u);
+        let y = pieces.eval(self.emit, &u);
+        let y = self.convert(y, ring);
+        match more {
+            None => y,
+            Some(more) => {
+                let sum = self.sum(y, more);
+                self.truncate(sum, Self::SUM - to.frac, to.ring)
+            }
+        }
+    }
+}
+
+impl Masked<'_> {
+    /// Pieces of [1/2, 1], for a word of 32 bits that is lifted, or for one of 64.
+    fn pieces(&self, f: &Smooth, frac: u32, ring: u32, u: Split) -> Pieces {
+        let elements = self.emit.ty(u.own).elements();
+        let fitted = [32, 64].into_iter().filter_map(|to| {
+            let pieces = on_unit(f, frac, to)?;
+            let rounds = if to < ring { 1.0 } else { 0.0 };
+            Some((self.tuning.time(rounds, pieces.dealt() as f64, elements), pieces))
+        });
+        let best = fitted.min_by(|a, b| a.0.total_cmp(&b.0));
+        best.unwrap_or_else(|| unreachable!("{frac} fraction bits")).1
+    }
+}
+
+/// A function on [1/2, 1], from [`FRAC`] fraction bits to others.
+pub fn on_unit(f: &Smooth, frac: u32, to: u32) -> Option<Pieces> {
+    let (from, into) = (f64::from(FRAC).exp2(), f64::from(frac).exp2());
+    // A quarter of a unit is little beside the rounding of the result.
+    let tolerance = (f.tolerance * into).max(0.25);
+    let smooth = pieces::Smooth {
+        lo: 1 << (FRAC - 1),
+        hi: 1 << FRAC,
+        value: &|x| (f.value)(x / from) * into,
+        tolerance: &|_| tolerance,
+    };
+    Pieces::fit(&smooth, to)
+}
