@@ -6,13 +6,14 @@ use slvr_compiler::analysis::stated::{Function, Stated};
 use slvr_compiler::cost::{NetProfile, Tuning};
 use slvr_compiler::graph::domain;
 use slvr_compiler::graph::ranks::First;
+use slvr_compiler::lower::common::elementary::{self, Among, Sign};
 use slvr_compiler::lower::common::lookup;
 use slvr_compiler::lower::common::masked::{self, Pair, Split};
 use slvr_compiler::lower::malicious::{self, location, one_hots};
 use slvr_compiler::lower::stated::STATED;
 use slvr_compiler::lower::t1::saturation::Ends;
 use slvr_compiler::lower::t1::search::{Search, Wanted, search};
-use slvr_compiler::lower::t1::{bits, comparison, elementary, exponential, input_checks};
+use slvr_compiler::lower::t1::{self, bits, comparison, exponential, input_checks};
 use slvr_compiler::lower::t1::{selection, truncation};
 use slvr_compiler::lower::t2::carry_trees::Node;
 use slvr_compiler::lower::t2::saturation::Plan;
@@ -213,64 +214,64 @@ fn pooled() -> Macro {
     )
 }
 
-/// The functions of T1, which are made of its macros.
-fn functions() -> Vec<Macro> {
-    let operand = |value, least, not_negative| elementary::Operand {
-        value,
-        frac: FRAC,
-        bits: 20,
-        least,
-        not_negative,
-        vanishes: false,
-    };
+/// What is known of an operand of a function made by the position of its top bit.
+fn of_20_bits<W>(value: W, least: u64, not_negative: bool) -> elementary::Operand<W> {
+    elementary::Operand { value, frac: FRAC, bits: 20, least, not_negative, vanishes: false }
+}
+
+/// A macro of one operand, or of two, of a family.
+type Of = fn(&mut Emit, &[ValueId], Known) -> ValueId;
+
+/// Of a function: which one, and what is known of its operand.
+#[derive(Clone, Copy)]
+struct Known {
+    /// None for a quotient.
+    function: Option<Function>,
+    least: u64,
+    not_negative: bool,
+}
+
+/// The functions that are made by the position of a top bit, of either family.
+fn normalised(of: Of) -> Vec<Macro> {
     let positive = [4096, 5000, 65536, 100_000, (1 << 20) - 1].map(|x| vec![x]);
-    let negative = [-900_000, -786_432, -65536, -1, 0].map(|x| vec![x]);
-    let any = [-600_000, -65536, -1, 0, 3, 40_000, 500_000].map(|x| vec![x]);
     let pairs = [-70_000, 0, 3, 500_000].map(|x| [[x, 65536], [x, 200_000]].map(Vec::from));
+    let one = |name, f: Function, exact: fn(f64) -> f64| {
+        let known = Known { function: Some(f), least: 4096, not_negative: true };
+        let emit: Emitter = Box::new(move |e, x| of(e, x, known));
+        function(name, 64, &positive, emit, STATED.of(f), move |x| exact(x[0]))
+    };
+    let known = Known { function: None, least: 0, not_negative: false };
     vec![
-        function(
-            "reciprocal",
-            64,
-            &positive,
-            Box::new(move |e, x| elementary::recip(e, operand(x[0], 4096, true))),
-            STATED.of(Function::Recip),
-            |x| 1.0 / x[0],
-        ),
+        one("reciprocal", Function::Recip, f64::recip),
         function(
             "quotient",
             64,
             &pairs.concat(),
-            Box::new(move |e, x| {
-                let (x, y) = (operand(x[0], 0, false), operand(x[1], 0, false));
-                elementary::divide(e, x, y)
-            }),
+            Box::new(move |e, x| of(e, x, known)),
             STATED.div,
             |x| x[0] / x[1],
         ),
-        function(
-            "root",
-            64,
-            &positive,
-            Box::new(move |e, x| elementary::sqrt(e, operand(x[0], 4096, true))),
-            STATED.of(Function::Sqrt),
-            |x| x[0].sqrt(),
-        ),
-        function(
-            "reciprocal of a root",
-            64,
-            &positive,
-            Box::new(move |e, x| elementary::recip_sqrt(e, operand(x[0], 4096, true))),
-            STATED.of(Function::RecipSqrt),
-            |x| x[0].sqrt().recip(),
-        ),
-        function(
-            "logarithm",
-            64,
-            &positive,
-            Box::new(move |e, x| elementary::log(e, operand(x[0], 4096, true))),
-            STATED.of(Function::Log),
-            |x| x[0].ln(),
-        ),
+        one("root", Function::Sqrt, f64::sqrt),
+        one("reciprocal of a root", Function::RecipSqrt, |x| x.sqrt().recip()),
+        one("logarithm", Function::Log, f64::ln),
+    ]
+}
+
+/// The functions of T1, which are made of its macros.
+fn functions() -> Vec<Macro> {
+    let negative = [-900_000, -786_432, -65536, -1, 0].map(|x| vec![x]);
+    let any = [-600_000, -65536, -1, 0, 3, 40_000, 500_000].map(|x| vec![x]);
+    let mut all = normalised(|e, x, known| {
+        let operand = |x| of_20_bits(x, known.least, known.not_negative);
+        match known.function {
+            Some(f) => t1::functions::emit(e, f, operand(x[0])),
+            None => {
+                let of = &mut t1::elementary::Replicated(e);
+                elementary::divide(of, &operand(x[0]), &operand(x[1]), 64)
+            }
+        }
+    });
+    all.extend([
         function(
             "exponential of what is not positive",
             64,
@@ -295,7 +296,8 @@ fn functions() -> Vec<Macro> {
             STATED.of(Function::Tanh),
             |x| x[0].tanh(),
         ),
-    ]
+    ]);
+    all
 }
 
 const Z2: &str = "Z_2^8";
@@ -702,6 +704,8 @@ fn dealer() -> Vec<Macro> {
         let z = t2::input_checks::in_range(e, x, (253, 5), rows as u32, tuning());
         of_pair(e, z)
     }));
+    out.extend([None, Some(Sign::Cut), Some(Sign::Keep)].map(|sign| highest(2, sign)));
+    out.push(highest(3, None));
     out.extend(functions_of_splits());
     out
 }
@@ -764,9 +768,53 @@ fn placed_over_a_table() -> Macro {
     )
 }
 
+/// Where the highest bit is, of numbers of w bits, with levels of few blocks.
+fn highest(w: u32, sign: Option<Sign>) -> Macro {
+    let among = Among { lo: 0, hi: w, top: w, sign: sign.unwrap_or(Sign::Cut) };
+    let may = t2::position::May { be_negative: sign.is_some(), be_zero: true };
+    let size = match sign {
+        None => format!("{w} bits"),
+        Some(Sign::Cut) => format!("{w} bits, negative counts as 0"),
+        Some(Sign::Keep) => format!("{w} bits and a sign"),
+    };
+    let inputs = whole(if sign.is_some() { 1 - (1 << w) } else { 0 }, (1 << w) - 1);
+    let right = move |x: &[u128]| {
+        let x = signed(x[0]);
+        let size = match sign {
+            Some(Sign::Keep) if x < 0 => -1 - x,
+            _ => x.max(0),
+        };
+        match size {
+            // Of the complement no bit is set: one more plane.
+            0 if x < 0 && sign == Some(Sign::Keep) => 1 << (w + 1),
+            0 => 1 << w,
+            size => 1 << size.ilog2(),
+        }
+    };
+    let emit: Emitter = Box::new(move |e, x| {
+        let x = split(e, x[0]);
+        let few_bits = Tuning { latency: 0.0, bandwidth: 1.0 };
+        let top = t2::position::top_bit(e, &x, among, may, few_bits);
+        of_split(e, &top.hot)
+    });
+    new("highest bit", size, vec![BYTE], choices(&[inputs]), emit, is(right))
+}
+
 /// The functions of T2 that have protocols of their own.
-fn functions_of_splits() -> [Macro; 2] {
-    [
+fn functions_of_splits() -> Vec<Macro> {
+    let mut all = normalised(|e, x, known| {
+        // Tables of words are cut between groups.
+        let groups = e.ty(x[0]).elements() as u32;
+        let x: Vec<Split> = x.iter().map(|&x| masked::split(e, x, groups)).collect();
+        let of = &mut t2::elementary::Masked { emit: e, tuning: tuning() };
+        let operand = |x| of_20_bits(x, known.least, known.not_negative);
+        let y = match known.function {
+            Some(f) => elementary::function(of, f, &operand(x[0]), 64).expect("by position"),
+            None => elementary::divide(of, &operand(x[0]), &operand(x[1]), 64),
+        };
+        of_split(e, &y)
+    });
+    all.extend([
         function(
             "exponential of what is not positive",
             64,
@@ -797,5 +845,6 @@ fn functions_of_splits() -> [Macro; 2] {
             STATED.of(Function::Tanh),
             |x| x[0].tanh(),
         ),
-    ]
+    ]);
+    all
 }

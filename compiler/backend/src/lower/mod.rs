@@ -18,8 +18,8 @@
 //!
 //! Numbers are words of Z_2^k, k the smallest that holds them ([`slvr_graph::analysis::rings`]), bits are `B1`.
 //!
-//! To add a function of one number, add an entry to `t1/functions.rs`, one to `t2/functions.rs`, and its
-//! error to `stated`. To add a protocol, write a macro in the family's file, and call it in the family's nodes, where
+//! To add a function of one number, add it to `common/elementary.rs` if it is made by the position of its operand's top
+//! bit, else an entry to `t1/functions.rs`, and its error to `stated`; `t2/functions.rs` has those of T2 alone. To add a protocol, write a macro in the family's file, and call it in the family's nodes, where
 //! its time is less than that of others. `docs/src/architecture.md` lists the files of other rooms.
 //!
 //! What may not live here: rewrites that the graph can express ([`slvr_graph::passes`]), and layers

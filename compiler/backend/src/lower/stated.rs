@@ -17,8 +17,8 @@ const fn part(n: u32) -> f64 {
 }
 
 /// The errors of both families. Those of T1 are of [`super::t1::truncation`], [`super::t1::exponential`] and
-/// [`super::t1::elementary`]. What family T2 computes differently (truncation, exponentials of operands that are at
-/// most 0, reciprocals and hyperbolic tangents by tables) is no further off.
+/// [`super::common::elementary`]. What family T2 computes differently (truncation, exponentials of operands that are at
+/// most 0, functions by tables) is no further off.
 pub const STATED: StatedErrors = StatedErrors {
     truncation: 1.0,
     div: stated(2.0, part(19)),

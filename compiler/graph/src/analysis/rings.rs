@@ -54,7 +54,7 @@ fn lowest_bit((lo, hi): Interval) -> u32 {
 }
 
 /// Fraction bits of a reciprocal that make quotients exact enough, for a dividend and a divisor of so many bits
-/// and so many fraction bits of the divisor (`slvr_backend::lower::t1::elementary`).
+/// and so many fraction bits of the divisor (`slvr_backend::lower::common::elementary`).
 pub fn quotient_scale(dividend: u32, frac: u32, divisor: u32) -> u32 {
     (divisor + 21).min(dividend + frac)
 }

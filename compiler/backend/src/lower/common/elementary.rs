@@ -94,7 +94,7 @@ pub struct Scale {
 }
 
 /// Which positions a top bit may have, and what is made of a sign.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Among {
     /// The lowest position; a size below is 0.
     pub lo: u32,
@@ -228,7 +228,7 @@ impl<W> Operand<W> {
 }
 
 /// What to do with a sign.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sign {
     /// A negative operand counts as 0.
     Cut,

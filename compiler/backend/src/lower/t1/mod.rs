@@ -8,10 +8,10 @@
 //! Files have the names of their counterparts in [`super::t2`]: `nodes` lowers nodes, with macros of [`truncation`]
 //! (and lifts to a larger ring), [`comparison`] (signs, equality), [`gates`] (trees of ands and of carries),
 //! [`selection`] (bit injection, bits to words, argmax tests), [`saturation`], [`functions`] (the table of functions of
-//! one number) and [`input_checks`] (what clients give). This family alone has [`search`] (which entries come first),
-//! [`elementary`] (reciprocal, quotient, square root, logarithm), made of [`bits`] (all bits of a word, the position of
-//! the top one), [`noise`], `early_signs` (signs before a truncation is done). A product is one instruction and a
-//! reshare, so it has no file. A macro that is another one against a malicious party asks
+//! one number), [`elementary`] (arithmetic for functions of operands of any size) and [`input_checks`] (what clients
+//! give). This family alone has [`search`] (which entries come first), [`bits`] (all bits of a word, the position of the
+//! top one), [`noise`], `early_signs` (signs before a truncation is done). A product is one instruction and a reshare,
+//! so it has no file. A macro that is another one against a malicious party asks
 //! [`Emit::target`](super::Emit::target) once, and calls the one in [`super::malicious`].
 
 pub mod bits;

@@ -26,6 +26,7 @@
 //! | [`selection::to_word`] | 0 | k | 0 |
 //! | [`lookup`] of n bits, as a word | 0 | k 2^n | 0 |
 //! | [`gates::all_planes`] of w bits | levels - 1 | 2^s - s - 1 and s for each group of s | 1 for each group |
+//! | [`position::top_bit`], of functions of operands of any size | levels of both prefixes and 1 | those of the radix that takes least time | the same |
 //!
 //! A [`Pair`] of a result that is read further costs a [`settle`] on top.
 //!

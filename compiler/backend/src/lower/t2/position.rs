@@ -22,11 +22,13 @@
 use super::carry::{Parts, Plane, chosen, gather};
 use super::gates::{part, products};
 use crate::cost::Tuning;
-use crate::lower::common::elementary::{Among, Sign};
+use crate::lower::Target;
+use crate::lower::common::elementary::{Among, K, Sign};
 use crate::lower::common::masked::{Pair, Split, settle, split};
 use crate::lower::emit::{Emit, trial};
 use slvr_circuit::multi_and::MultiAnd;
-use slvr_circuit::{Op, ValueId};
+use slvr_circuit::{Dom, Op, ValueId};
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Where a top bit is.
@@ -41,21 +43,36 @@ pub struct Top {
 /// The top bit of x, or of its complement where x is negative and its size counts. No bit of either is set from
 /// `among.top` on; the lowest one is not below `among.lo` unless x is 0.
 pub fn top_bit(e: &mut Emit, x: &Split, among: Among, may: May, tuning: Tuning) -> Top {
-    let of = e.ty(x.own);
+    let elements = e.ty(x.own).elements();
     let time = |radix: u32| {
-        let (rounds, bits) = trial(e.target, |e| {
-            let x = e.input(true, of.dom, of.shape.clone());
-            let x = split(e, x, 1);
-            by_radix(e, &x, among, may, radix);
-        });
-        tuning.time(rounds, bits, 1)
+        let (rounds, bits) = cost(e.target, among, may, radix);
+        tuning.time(rounds, bits, elements)
     };
     let radix = (2..=6).min_by(|&a, &b| time(a).total_cmp(&time(b))).unwrap_or(4);
     by_radix(e, x, among, may, radix)
 }
 
+/// Rounds, and bits for each element.
+fn cost(target: Target, among: Among, may: May, radix: u32) -> (f64, f64) {
+    thread_local! {
+        /// All functions of a model ask for the same few.
+        static KNOWN: RefCell<BTreeMap<(Among, May, u32), (f64, f64)>> = const { RefCell::new(BTreeMap::new()) };
+    }
+    let key = (among, may, radix);
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
+        return known;
+    }
+    let cost = trial(target, |e| {
+        let x = e.input(true, Dom::Ring(K), vec![1]);
+        let x = split(e, x, 1);
+        by_radix(e, &x, among, may, radix);
+    });
+    KNOWN.with_borrow_mut(|known| known.insert(key, cost));
+    cost
+}
+
 /// Which numbers there may be.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct May {
     pub be_negative: bool,
     pub be_zero: bool,

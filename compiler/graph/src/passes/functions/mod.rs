@@ -2,7 +2,7 @@
 //!
 //! Lives here: maxima through increasing functions and largest softmaxes ([`softmax`]), comparisons of quotients and of
 //! maxima ([`bounds`]), capped quotients ([`caps`]), extrema ([`extremum`]), whole sorts ([`sorted`]). May not:
-//! functions of one number, which lowering approximates (`slvr_backend::lower::t1::elementary`,
+//! functions of one number, which lowering approximates (`slvr_backend::lower::common::elementary`,
 //! `slvr_backend::lower::t1::exponential`).
 
 pub(super) mod bounds;
