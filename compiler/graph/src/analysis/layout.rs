@@ -47,12 +47,7 @@ impl<'g> Layout<'g> {
                 *along *= step;
                 Moves::Strides { start, strides }
             }
-            Op::Broadcast(_) => {
-                let from = g.shape(x());
-                let own = lanes::strides(from).into_iter().zip(from);
-                let strides = own.map(|(s, &n)| if n == 1 { 0 } else { s }).collect();
-                Moves::Strides { start: 0, strides }
-            }
+            Op::Broadcast(_) => Moves::Strides { start: 0, strides: lanes::repeated(g.shape(x())) },
             Op::Gather { axis, batch } => {
                 let args = g.args(id);
                 let Op::Const(table, ..) = g.op(args[1]) else { return None };
