@@ -31,6 +31,16 @@ impl Stated {
         self.units + self.relative * result.abs()
     }
 
+    /// What intervals allow for ([`super::ranges`]): this and a unit for a truncation, and no less than
+    /// [`StatedErrors::ROOM`].
+    pub(in crate::analysis) fn with_room(self) -> Stated {
+        let room = StatedErrors::ROOM;
+        Stated {
+            units: room.units.max(self.units + 1.0),
+            relative: room.relative.max(self.relative),
+        }
+    }
+
     const fn within(self, room: Stated) -> bool {
         self.units <= room.units && self.relative <= room.relative
     }

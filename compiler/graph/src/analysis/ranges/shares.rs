@@ -18,19 +18,19 @@ pub(super) fn quotient(
     x: NodeId,
     y: NodeId,
 ) -> Option<Interval> {
-    let positive = |id: NodeId| raw[id.index()].0 >= 0.0;
-    (positive(x) && at_most_one(view, x, y, &positive)).then_some((0.0, 1.0))
+    let not_negative = |id: NodeId| raw[id.index()].0 >= 0.0;
+    (not_negative(x) && at_most_one(view, x, y, &not_negative)).then_some((0.0, 1.0))
 }
 
-/// Whether y is at least x wherever no entry of x is negative. `positive` says of a value whether none of its entries
+/// Whether y is at least x wherever no entry of x is negative. `not_negative` says of a value whether none of its entries
 /// is negative.
 pub(in crate::analysis) fn at_most_one(
     view: &View<'_>,
     x: NodeId,
     y: NodeId,
-    positive: &dyn Fn(NodeId) -> bool,
+    not_negative: &dyn Fn(NodeId) -> bool,
 ) -> bool {
-    is_share(view.g, x, y) || larger(view, x, y) || term(view, x, y, positive)
+    is_share(view.g, x, y) || larger(view, x, y) || term(view, x, y, not_negative)
 }
 
 /// Sums that are written out are followed so deep.
@@ -39,7 +39,7 @@ const DEPTH: u32 = 8;
 const TERMS: usize = 1 << 12;
 
 /// Whether y is a sum of x and of terms that are not negative, entry by entry.
-fn term(view: &View<'_>, x: NodeId, y: NodeId, positive: &dyn Fn(NodeId) -> bool) -> bool {
+fn term(view: &View<'_>, x: NodeId, y: NodeId, not_negative: &dyn Fn(NodeId) -> bool) -> bool {
     let (mut terms, mut open) = (Vec::new(), vec![(y, 0, 0)]);
     while let Some((id, doubled, depth)) = open.pop() {
         let (id, more) = origin(view, id, false);
@@ -62,7 +62,7 @@ fn term(view: &View<'_>, x: NodeId, y: NodeId, positive: &dyn Fn(NodeId) -> bool
     };
     terms.len() > 1
         && terms.iter().any(is_dividend)
-        && terms.iter().all(|&(id, ..)| id == of.0 || positive(id))
+        && terms.iter().all(|&(id, ..)| id == of.0 || not_negative(id))
 }
 
 /// The terms of a sum of two values, or of the columns of a list.
