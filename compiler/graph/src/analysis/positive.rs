@@ -39,14 +39,19 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
             let b = arg(1);
             if b > 0.0 || other(1) { a + b } else { 0.0 }
         }
-        Mul => if_positive(&[arg(0), arg(1)], arg(0) * arg(1)),
-        Div => if_positive(&[arg(0), arg(1)], (arg(0) / most(1)).min(two(domain::QUOTIENT_TOP))),
+        // Each operand is asked once: a chain is followed to its end each time.
+        Mul | Div => {
+            let (a, b) = (arg(0), arg(1));
+            let quotient = || (a / most(1)).min(two(domain::QUOTIENT_TOP));
+            if_positive(&[a, b], if *g.op(id) == Mul { a * b } else { quotient() })
+        }
         Select => arg(1).min(arg(2)),
         Function(f) => match f {
             Elementary::RecipSqrt => domain::recip_sqrt(most(0)).max(f64::MIN_POSITIVE),
             Elementary::Recip => if_positive(&[arg(0)], domain::recip(most(0))),
             Elementary::Sqrt | Elementary::Tanh => {
-                if_positive(&[arg(0)], (f.facts().saturated)(arg(0)))
+                let x = arg(0);
+                if_positive(&[x], (f.facts().saturated)(x))
             }
             // Of one that is at most 0, the largest of a row is e^0; others may be cut to 0.
             _ => 0.0,
@@ -60,7 +65,10 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
         Concat(_) => (0..args.len()).map(arg).fold(f64::INFINITY, f64::min),
         op if op.is_layout() => arg(0),
         op => match op.factor() {
-            Some(c) if c > 0.0 => if_positive(&[arg(0)], c * arg(0)),
+            Some(c) if c > 0.0 => {
+                let x = arg(0);
+                if_positive(&[x], c * x)
+            }
             _ => 0.0,
         },
     }
