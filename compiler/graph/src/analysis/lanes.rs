@@ -91,7 +91,7 @@ pub fn strides(shape: &[u64]) -> Vec<u64> {
     out
 }
 
-/// The same of what is repeated along axes of one entry: these have none.
+/// Row-major distances of neighbours, of what is repeated along axes of one entry: along these it does not move.
 pub fn repeated(shape: &[u64]) -> Vec<u64> {
     strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s }).collect()
 }

@@ -28,7 +28,7 @@
 //!
 //! - [`rings`]: the room that truncations and lifts take, and where families differ in it;
 //! - [`projection`]: the random inner products that prove a norm, which [`guard`] chooses;
-//! - [`failure`]: that this test, and the proofs against a malicious party, may fail;
+//! - [`failure`]: that this test, and the proofs against a malicious party, may fail, by the names that reports list;
 //! - `given/masks.rs`: which masks of a truncation are fresh, in both families.
 
 pub mod cuts;

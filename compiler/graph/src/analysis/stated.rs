@@ -6,8 +6,8 @@
 
 pub use slvr_language::types::function::Function;
 
-/// Units of at most 16 fraction bits that exponentials are off by where they are cut at the lower end of their domain,
-/// whatever protocol computes them: e^x is below 2^-17 there. Of more bits these units would be more.
+/// Units that exponentials are off by where they are cut at the lower end of their domain, whatever protocol computes
+/// them: e^x is below 2^-17 there, and they have 16 fraction bits ([`crate::passes`]), whatever is wanted of the result.
 pub(in crate::analysis) const CUT: f64 = 0.5;
 
 /// The same of any function: only exponentials are cut.

@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::deviation::{Deviation, Noise, Running};
-use super::linear::{aligned, pair};
+use super::linear::{pair, spread};
 use super::point::shared;
 use crate::graph::eval::{EvalError, first_largest};
 use crate::graph::{Graph, NodeId, Op};
@@ -206,7 +206,7 @@ pub(super) fn select(
 ) -> Result<Running, EvalError> {
     let g = rules.view.g;
     let args = g.args(id);
-    let (test, doubt) = (&given[0].value, aligned(g, &given[0].bounds(), args[0], id));
+    let (test, doubt) = (&given[0].value, spread(g, &given[0].bounds(), args[0], id));
     let flipped: Numbers = Arc::new(test.iter().map(|t| 1.0 - t).collect());
     let pick = |test: &Numbers, part: &dyn Fn(&Running) -> Numbers| {
         rules.apply(id, &[test, &part(given[1]), &part(given[2])])

@@ -5,7 +5,7 @@
 //! change, for flips of any decisions together.
 
 use super::deviation::Running;
-use super::linear::aligned;
+use super::linear::spread;
 use crate::graph::eval::{self, EvalError, Inputs};
 use crate::graph::{Class, Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
@@ -133,7 +133,7 @@ impl<'a> Flips<'a> {
         match g.op(id).class() {
             Class::Leaf => Ok(vec![false; n]),
             Class::Pointwise | Class::Function | Class::Rescale => each_operand(&|_, a| {
-                Ok(aligned(g, &marks(a, 0.0), a, id).iter().map(|&m| m != 0.0).collect())
+                Ok(spread(g, &marks(a, 0.0), a, id).iter().map(|&m| m != 0.0).collect())
             }),
             // Marks are not negative: of several factors the others are ones, so that a sum is there if any mark is.
             Class::Bilinear => each_operand(&|k, _| {

@@ -198,13 +198,13 @@ pub(super) fn moved(
 pub(super) fn pair(g: &Graph, id: NodeId, given: &[&Running]) -> [Vec<(f64, f64)>; 2] {
     [0, 1].map(|k| {
         let (x, from) = (given[k], g.arg(id, k));
-        let bounds = aligned(g, &x.bounds(), from, id);
-        aligned(g, &x.value, from, id).into_iter().zip(bounds).collect()
+        let bounds = spread(g, &x.bounds(), from, id);
+        spread(g, &x.value, from, id).into_iter().zip(bounds).collect()
     })
 }
 
-/// A value's entries under the shape of a result that they are aligned to.
-pub(super) fn aligned(g: &Graph, x: &[f64], from: NodeId, to: NodeId) -> Vec<f64> {
+/// A value's entries, each as often as an entry-by-entry operation reads it for its result.
+pub(super) fn spread(g: &Graph, x: &[f64], from: NodeId, to: NodeId) -> Vec<f64> {
     let shape = |id| g.shape(id).iter().map(|&d| d as usize).collect::<Vec<usize>>();
     let (shape, to) = (shape(from), shape(to));
     if shape == to { x.to_vec() } else { layout::broadcast(x, &shape, &to) }
