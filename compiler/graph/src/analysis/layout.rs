@@ -237,14 +237,14 @@ pub fn same_entries(g: &Graph, a: NodeId, b: NodeId) -> bool {
         }
         _ => None,
     };
-    let (a, b) = (base(a), base(b));
-    if a == b {
-        return true;
+    let (mut a, mut b) = (base(a), base(b));
+    while a != b {
+        match (moved(a), moved(b)) {
+            (Some((s, p, x)), Some((t, q, y))) if s == t && p == q => (a, b) = (base(x), base(y)),
+            _ => return false,
+        }
     }
-    match (moved(a), moved(b)) {
-        (Some((s, p, x)), Some((t, q, y))) => s == t && p == q && same_entries(g, x, y),
-        _ => false,
-    }
+    true
 }
 
 /// Digits of a flat position.

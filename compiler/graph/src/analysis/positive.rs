@@ -73,3 +73,46 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::guard::Entries;
+    use crate::analysis::signs::not_negative_of;
+    use crate::graph::eval;
+    use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
+
+    /// What is known of values by the way they are computed, held against values: their signs, how far above 0 they
+    /// are, and how large.
+    #[test]
+    fn values_are_as_they_are_said_to_be() {
+        let (mut signs, mut above) = (0, 0);
+        for seed in 0..1000 {
+            let g = random_graph(seed, 40, Kind::Real);
+            let run = eval::real(&g, &random_inputs(&g, seed), &successors, true);
+            let Ok(run) = run else { continue };
+            let values = |id: NodeId| run.values[id.index()].as_ref().expect("values are kept");
+            // Passes make such exponentials of what is at most 0, and magnitudes rest on it.
+            let misused = |id: NodeId| {
+                *g.op(id) == Op::Function(Elementary::ExpNonPositive)
+                    && values(g.arg(id, 0)).iter().any(|v| *v > 0.0)
+            };
+            if g.ids().any(misused) {
+                continue;
+            }
+            let sizes = Magnitudes::new(Entries::Declared);
+            for id in g.ids() {
+                let (low, high) = (least(&g, &sizes, id), sizes.of(&g, id));
+                let is_sign_known = not_negative_of(&g, id, Entries::Declared);
+                for &v in values(id).iter() {
+                    let at = || format!("graph {seed}, {id:?} {:?}: {v}", g.op(id));
+                    assert!(!is_sign_known || v >= 0.0, "{}", at());
+                    assert!(low == 0.0 || v >= low * (1.0 - 1e-9), "{}, least {low}", at());
+                    assert!(v.abs() <= high * (1.0 + 1e-9), "{}, most {high}", at());
+                }
+                (signs, above) = (signs + u32::from(is_sign_known), above + u32::from(low > 0.0));
+            }
+        }
+        assert!(signs > 1000 && above > 100, "{signs} {above}");
+    }
+}
