@@ -254,7 +254,8 @@ mod tests {
                     let sign = |a: NodeId, i: usize| match direction {
                         0 => 1.0,
                         _ => {
-                            ((seed ^ a.index() as u64 + 5 * i as u64) * direction % 3) as f64 - 1.0
+                            ((seed ^ (a.index() as u64 + 5 * i as u64)) * direction % 3) as f64
+                                - 1.0
                         }
                     };
                     let moved = args.iter().map(|&a| {
