@@ -8,13 +8,14 @@
 use super::precision::{self, KeptRow, PrecisionRow};
 pub use super::saturations::{CutRow, SaturationRow};
 use super::saturations::{cut_rows, saturations};
+use crate::analysis::cuts::is_harmless;
 use crate::analysis::errors::{Decision, Errors, encoded_errors, errors, rounding_inputs};
 use crate::analysis::failure::Failure;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::{between, hull, size};
 use crate::analysis::privacy::Privacy;
 use crate::graph::{Function, Graph, Input, NodeId, Op};
-use crate::pipeline::Compiled;
+use crate::pipeline::{self, Compiled};
 use crate::types::Elem;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -170,7 +171,7 @@ impl Certificate {
             assumed: cut_rows(c, &errors.run.assumed, &line_of),
             precision: precision::rows(c, &line_of),
             kept: precision::kept(c),
-            privacy: Privacy::of(c.words(), &line_of, log2.exp2()),
+            privacy: pipeline::privacy::of(c.words(), &line_of, log2.exp2()),
             rings: rings(c),
         }
     }
@@ -283,6 +284,7 @@ fn lines(c: &Compiled, errors: &RunAndRounding, line_of: &dyn Fn(u32) -> u32) ->
         !matches!(g.op(*id), Op::Const(..) | Op::Draw(_) | Op::Pairs { .. } | Op::Places(_))
             && g.ty(*id).elem != Elem::Bit
             && !in_other_units(g, *id)
+            && !is_harmless(g, *id)
             && line_of(g.node(*id).site) > 0
     };
     for id in g.ids().filter(number) {

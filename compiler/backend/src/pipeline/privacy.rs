@@ -1,10 +1,54 @@
 //! What noise lets through, in words, and demands on it: `require epsilon(1e-5, 100) <= 8`.
 
-use slvr_graph::analysis::privacy::{Loss, NoiseRow, Privacy, Words};
+use slvr_graph::analysis::privacy::{Loss, NoiseRow, Obstacle, Privacy, Reason, Words};
 use slvr_language::diagnostic::rounding::at_most;
 use slvr_language::diagnostic::{Diagnostic, codes};
 use slvr_language::noise::Law;
 use slvr_language::types::{Bounded, Demand, Program};
+
+/// What noise promises in a compiled predicate; `None` if it has no noise. `line_of` gives the source line of a site,
+/// and `failure` is the probability that a run is wrong by more than the certificate says.
+pub fn of(words: Words<'_>, line_of: &dyn Fn(u32) -> u32, failure: f64) -> Option<Privacy> {
+    Privacy::of(words, line_of, failure, &told)
+}
+
+/// Why no epsilon is known.
+fn told(why: Reason<'_>) -> String {
+    match why {
+        Reason::Reused(name) => format!(
+            "`{name}` is used more than once, or not by adding it: it hides nothing where two values share it, and \
+             not every unit of the grid where it is multiplied"
+        ),
+        Reason::Repeated(name) => format!(
+            "`{name}` has fewer entries than what it is added to: differences of entries that share it have no noise"
+        ),
+        Reason::Bare(name) => {
+            format!("`{name}` is made of what clients gave without noise on its way")
+        }
+        Reason::Hangs(name, line, why) => format!("`{name}` hangs on line {line}: {}", obstacle(why)),
+        Reason::Unprotected => {
+            "noise is added to nothing that a set of several members gave, and a single member is not protected".into()
+        }
+    }
+}
+
+fn obstacle(what: Obstacle) -> &'static str {
+    match what {
+        Obstacle::Selects => {
+            "it orders or chooses among values of different clients, so one client can change what all others contribute"
+        }
+        Obstacle::Combines => {
+            "it combines what different clients gave in a way that is no sum, so one client can change what others \
+             contribute"
+        }
+        Obstacle::Kept => {
+            "it is kept from earlier rounds, so it hangs on what clients gave in all of them"
+        }
+        Obstacle::Before => {
+            "it computes on what several clients contribute to, before noise is added to it"
+        }
+    }
+}
 
 /// The lines that a report shows.
 pub fn lines(privacy: &Privacy) -> Vec<String> {
@@ -120,7 +164,7 @@ pub fn check(
     }
     let places = places();
     let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
-    let privacy = Privacy::of(words, &line_of, failure);
+    let privacy = of(words, &line_of, failure);
     program.demands.iter().filter(asked).filter_map(|d| refused(d, privacy.as_ref())).collect()
 }
 

@@ -15,7 +15,7 @@ use crate::graph::{AT_ONE, Function, Graph, NodeId, Op};
 pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
     let leaves = |id: &NodeId| match graph.op(*id) {
         op if is_at_one(op) => false,
-        Op::Saturate(top) if is_harmless(graph, *id, *top) => false,
+        Op::Saturate(_) if is_harmless(graph, *id) => false,
         Op::Saturate(top) => {
             let most = f64::from(top + graph.frac_of(*id)).exp2();
             let operand = raw.get(graph.arg(*id, 0).index());
@@ -33,8 +33,10 @@ pub fn is_at_one(op: &Op) -> bool {
     *op == Op::Saturate(AT_ONE)
 }
 
-/// Whether only functions read a cut at 2^top that do not change beyond it.
-fn is_harmless(graph: &Graph, id: NodeId, top: u32) -> bool {
+/// Whether a node is a cut that only functions read that do not change beyond it. Its own value is that of the program
+/// only within the cut, and nobody asks for it: what these functions make of it is theirs of the program's.
+pub fn is_harmless(graph: &Graph, id: NodeId) -> bool {
+    let Op::Saturate(top) = *graph.op(id) else { return false };
     let users = graph.users(id);
     !graph.is_output(id) && !users.is_empty() && users.iter().all(|&u| is_steady(graph.op(u), top))
 }
@@ -45,5 +47,33 @@ pub fn is_steady(op: &Op, top: u32) -> bool {
     match op {
         Op::Function(Function::Exp | Function::ExpNonPositive | Function::Tanh) => top >= 5,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::text;
+
+    /// A cut of numbers of 10 bits is reached if they are larger, it is not at 1, and something reads it that does not
+    /// stay as it is beyond it.
+    #[test]
+    fn cuts_that_change_what_is_read() {
+        let reached = |top: u32, reader: &str| {
+            let text = format!(
+                "graph T\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+                 input 0 x : secret fix[2] in -1000..1000 from each Client\nsite 0 \"x\" line 1\n\
+                 %0 = input 0 : secret fix.16[1,2] @0\n%1 = saturate %0 top={top} : secret fix.16[1,2] @0\n\
+                 %2 = {reader} : secret fix.16[1,2] @0\nreveal %2 to Server as y @0\n"
+            );
+            let graph = text::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+            let most = 1000.0 * 65536.0;
+            (reached(&graph, &[(-most, most); 3]).len(), is_harmless(&graph, NodeId(1)))
+        };
+        assert_eq!(reached(5, "exp %1"), (0, true));
+        assert_eq!(reached(4, "exp %1"), (1, false));
+        assert_eq!(reached(5, "neg %1"), (1, false));
+        assert_eq!(reached(10, "neg %1"), (0, false));
+        assert_eq!(reached(0, "neg %1"), (0, false));
     }
 }

@@ -48,7 +48,8 @@ pub fn product((a, b): Interval, (c, d): Interval) -> Interval {
     (all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(f64::MIN, f64::max))
 }
 
-/// Of quotients by divisors that are positive, and 0; `None` if a divisor may not be positive.
+/// Of quotients by divisors that are all positive, however large they are, so that 0 is among the quotients or next to
+/// them; `None` of other divisors.
 pub fn quotient(x: Interval, y: Interval) -> Option<Interval> {
     (y.0 > 0.0).then(|| {
         let least = if x.0 < 0.0 { x.0 / y.0 } else { 0.0 };

@@ -91,6 +91,11 @@ pub fn strides(shape: &[u64]) -> Vec<u64> {
     out
 }
 
+/// Row-major distances of neighbours, of what is repeated along axes of one entry: along these it does not move.
+pub fn repeated(shape: &[u64]) -> Vec<u64> {
+    strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s }).collect()
+}
+
 /// The distances of an operand of shape `from` of an entry-by-entry operation with a result of shape `to`.
 pub fn aligned(
     from: &[u64],
@@ -98,10 +103,7 @@ pub fn aligned(
     at: u64,
     lanes: (&Sizes, &[u64]),
 ) -> Result<Vec<u64>, Uneven> {
-    let own = strides(from);
-    let own: Vec<u64> =
-        own.into_iter().zip(from).map(|(s, &n)| if n == 1 { 0 } else { s }).collect();
-    along(to, &own, at, lanes)
+    along(to, &repeated(from), at, lanes)
 }
 
 /// Whether something holds of a position, and of how far it is along each lane, in all rows in which the
@@ -124,4 +126,62 @@ pub fn every(
         }
         holds(place, &along)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every row's position in another tensor is the first one's and the distances that are found; a lane that is more
+    /// than one axis is to be cut into two.
+    #[test]
+    fn rows_are_at_the_distances_that_are_found() {
+        let shape = [3, 4, 2];
+        let (mut even, mut cut) = (0, 0);
+        for strides in [[8, 2, 1], [1, 3, 12], [0, 5, 7]] {
+            let place = |at: u64| -> u64 {
+                digits(&shape, at).iter().zip(&strides).map(|(x, s)| x * s).sum()
+            };
+            for (first, second) in (0..24).flat_map(|a| (0..24).map(move |b| (a, b))) {
+                for sizes in [[2, 1], [2, 2], [3, 2], [4, 3], [6, 2]] {
+                    let distances = [first, second];
+                    let last = (sizes[0] - 1) * first + (sizes[1] - 1) * second;
+                    for at in (0..24).filter(|at| at + last < 24) {
+                        let found = match along(&shape, &strides, at, (&sizes, &distances)) {
+                            Ok(found) => found,
+                            Err(Uneven::Split { lane, inner }) => {
+                                assert!(
+                                    inner > 1 && sizes[lane] > inner && sizes[lane] % inner == 0
+                                );
+                                cut += 1;
+                                continue;
+                            }
+                            Err(Uneven::Different) => continue,
+                        };
+                        even += 1;
+                        for (i, j) in (0..sizes[0]).flat_map(|i| (0..sizes[1]).map(move |j| (i, j)))
+                        {
+                            let own = place(at + i * first + j * second);
+                            let said = place(at) + i * found[0] + j * found[1];
+                            assert_eq!(own, said, "{strides:?} {sizes:?} {distances:?} {at}");
+                        }
+                    }
+                }
+            }
+        }
+        assert!(even > 1000 && cut > 50, "{even} {cut}");
+    }
+
+    #[test]
+    fn all_rows_are_asked() {
+        let seen = RefCell::new(Vec::new());
+        let holds = every(5, &[2, 3, 4], &[12, 0, 1], |at, along| {
+            seen.borrow_mut().push(at);
+            at == 5 + 12 * along[0] + along[2] && along[1] == 0
+        });
+        let mut seen = seen.into_inner();
+        seen.sort_unstable();
+        assert!(holds);
+        assert_eq!(seen, [5, 6, 7, 8, 17, 18, 19, 20]);
+    }
 }

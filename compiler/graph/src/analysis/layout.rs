@@ -47,12 +47,7 @@ impl<'g> Layout<'g> {
                 *along *= step;
                 Moves::Strides { start, strides }
             }
-            Op::Broadcast(_) => {
-                let from = g.shape(x());
-                let own = lanes::strides(from).into_iter().zip(from);
-                let strides = own.map(|(s, &n)| if n == 1 { 0 } else { s }).collect();
-                Moves::Strides { start: 0, strides }
-            }
+            Op::Broadcast(_) => Moves::Strides { start: 0, strides: lanes::repeated(g.shape(x())) },
             Op::Gather { axis, batch } => {
                 let args = g.args(id);
                 let Op::Const(table, ..) = g.op(args[1]) else { return None };
@@ -242,14 +237,14 @@ pub fn same_entries(g: &Graph, a: NodeId, b: NodeId) -> bool {
         }
         _ => None,
     };
-    let (a, b) = (base(a), base(b));
-    if a == b {
-        return true;
+    let (mut a, mut b) = (base(a), base(b));
+    while a != b {
+        match (moved(a), moved(b)) {
+            (Some((s, p, x)), Some((t, q, y))) if s == t && p == q => (a, b) = (base(x), base(y)),
+            _ => return false,
+        }
     }
-    match (moved(a), moved(b)) {
-        (Some((s, p, x)), Some((t, q, y))) => s == t && p == q && same_entries(g, x, y),
-        _ => false,
-    }
+    true
 }
 
 /// Digits of a flat position.

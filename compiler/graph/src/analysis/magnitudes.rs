@@ -114,15 +114,15 @@ impl Magnitudes {
 
     /// Of a quotient that is a weighted mean by an exact divisor.
     fn averaged(&self, g: &Graph, [x, y]: [NodeId; 2]) -> Option<f64> {
-        let positive = |id| not_negative_of(g, id, self.entries);
-        let mean = Means::default().quotient(g, x, y, positive)?;
+        let not_negative = |id| not_negative_of(g, id, self.entries);
+        let mean = Means::default().quotient(g, x, y, not_negative)?;
         self.of_mean(g, &mean)
     }
 
     /// Of a sum of products with shares.
     fn blended(&self, g: &Graph, id: NodeId) -> Option<f64> {
-        let positive = |id| not_negative_of(g, id, self.entries);
-        let blend = Means::default().blend(g, id, positive)?;
+        let not_negative = |id| not_negative_of(g, id, self.entries);
+        let blend = Means::default().blend(g, id, not_negative)?;
         self.of_mean(g, &blend.mean)
     }
 

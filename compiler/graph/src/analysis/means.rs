@@ -71,25 +71,30 @@ pub struct Means {
 }
 
 impl Means {
-    /// Whether x / y is a weighted mean, entry by entry. `positive` says of a node whether none of its entries is
+    /// Whether x / y is a weighted mean, entry by entry. `not_negative` says of a node whether none of its entries is
     /// negative.
     pub fn quotient(
         &self,
         g: &Graph,
         x: NodeId,
         y: NodeId,
-        positive: impl Fn(NodeId) -> bool,
+        not_negative: impl Fn(NodeId) -> bool,
     ) -> Option<Mean> {
         let mut known = self.quotients.borrow_mut();
         let all = known.entry((x, y)).or_insert_with(|| quotients(g, x, y));
-        all.iter().find(|mean| mean.weights.iter().all(|&w| positive(w))).cloned()
+        all.iter().find(|mean| mean.weights.iter().all(|&w| not_negative(w))).cloned()
     }
 
     /// Whether a matrix product averages its right side by shares of sums.
-    pub fn blend(&self, g: &Graph, id: NodeId, positive: impl Fn(NodeId) -> bool) -> Option<Blend> {
+    pub fn blend(
+        &self,
+        g: &Graph,
+        id: NodeId,
+        not_negative: impl Fn(NodeId) -> bool,
+    ) -> Option<Blend> {
         let mut known = self.blends.borrow_mut();
         let all = known.entry(id).or_insert_with(|| blends(g, id));
-        all.iter().find(|blend| blend.mean.weights.iter().all(|&w| positive(w))).cloned()
+        all.iter().find(|blend| blend.mean.weights.iter().all(|&w| not_negative(w))).cloned()
     }
 }
 
@@ -378,15 +383,14 @@ impl Mean {
     }
 }
 
-/// Whether all words are terms, up to one power of two by which they are more; this power, and whether there are other
-/// terms.
+/// If each word is one of the terms times the same power of two: this power, and whether there are other terms. Terms
+/// are sorted.
 fn matched(mut words: Vec<Word>, terms: &[Word]) -> Option<(i64, bool)> {
     words.sort_unstable();
     let &(id, at, power) = words.first()?;
     let &(.., of) = terms.iter().find(|(n, e, _)| (*n, *e) == (id, at))?;
     let by = power - of;
     let mut left = terms.iter();
-    // Both are sorted.
     let found = words.iter().all(|&(id, at, power)| left.any(|&t| t == (id, at, power - by)));
     found.then_some((by, words.len() < terms.len()))
 }
@@ -410,13 +414,13 @@ mod tests {
     }
 
     /// Weights are b, and what is public.
-    fn positive(g: &Graph) -> impl Fn(NodeId) -> bool {
+    fn not_negative(g: &Graph) -> impl Fn(NodeId) -> bool {
         move |id| id == NodeId(0) || matches!(g.op(id), Op::Const(..))
     }
 
     fn mean(body: &str) -> Option<Mean> {
         let (g, id) = graph(body);
-        let found = Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), positive(&g));
+        let found = Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), not_negative(&g));
         if let Some(mean) = &found {
             within(&g, id, mean);
         }
@@ -493,7 +497,7 @@ mod tests {
         };
         let found = |adds: usize| {
             let (g, id) = chain(adds);
-            Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), positive(&g))
+            Means::default().quotient(&g, g.arg(id, 0), g.arg(id, 1), not_negative(&g))
         };
         assert!(found(30_000).is_some_and(|mean| mean.rest));
         assert_eq!(found(60_000), None);
@@ -523,7 +527,7 @@ mod tests {
             %4 = div %0 %3 : secret fix.8[3] @0\n%5 = reshape %4 : secret fix.8[1,1,3] @0\n\
             %6 = reshape %1 : secret fix.8[1,3,4] @0\n%7 = matmul %5 %6 : secret fix.16[1,1,4] @0\n";
         let (g, id) = graph(body);
-        let blend = Means::default().blend(&g, id, positive(&g)).expect("shares");
+        let blend = Means::default().blend(&g, id, not_negative(&g)).expect("shares");
         within(&g, id, &blend.mean);
         assert_eq!(
             (blend.shares, blend.divisors, blend.terms),

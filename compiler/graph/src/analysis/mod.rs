@@ -8,19 +8,27 @@
 //! | where does that hold for the program as it is cut | [`cuts`] |
 //! | what does noise promise each client | [`privacy`] |
 //! | how far is a run on inputs at hand from the program, and which decisions fall alike | [`given`] |
-//! | before scales are known: how large can a value get, also what is divided by its norm or by the sum of its weights | [`magnitudes`]; [`norms`], [`means`] |
+//! | before scales are known: how large can a value get | [`magnitudes`] |
+//! | how large is a quotient by a norm, or by the sum of weights | [`norms`]; [`means`] |
 //! | which numbers are not negative, which positive, and which dividends are 0 where their divisor is | [`signs`], [`positive`], [`zeros`] |
 //!
-//! For all of these: arithmetic of intervals ([`interval`]), where moved entries come from ([`layout`]), in all rows at
-//! once ([`lanes`]), which entries a sum of products multiplies (`products`), which sums choose by rank ([`order`]), what bits are of earlier bits ([`truth_tables`]), where a softmax
-//! is (`softmax`), and a node with its facts (`view`).
+//! Several of these use:
+//!
+//! | what | where |
+//! |---|---|
+//! | arithmetic of intervals | [`interval`] |
+//! | where moved entries come from; that of all rows of a tensor at once | [`layout`]; [`lanes`] |
+//! | which entries a sum of products multiplies | `products` |
+//! | which sums choose by rank, and where a softmax is | [`order`], `softmax` |
+//! | which functions of earlier bits bits are | [`truth_tables`] |
+//! | a graph with what all rules ask of it | `view` |
 //!
 //! May not: rewriting ([`crate::passes`]), protocols (`slvr_backend::lower`), diagnostics and reports
 //! (`slvr_backend::pipeline`, `slvr_compiler::report`). Of protocols four files know what their questions are about:
 //!
 //! - [`rings`]: the room that truncations and lifts take, and where families differ in it;
 //! - [`projection`]: the random inner products that prove a norm, which [`guard`] chooses;
-//! - [`failure`]: that this test, and the proofs against a malicious party, may fail;
+//! - [`failure`]: that this test, and the proofs against a malicious party, may fail, by the names that reports list;
 //! - `given/masks.rs`: which masks of a truncation are fresh, in both families.
 
 pub mod cuts;

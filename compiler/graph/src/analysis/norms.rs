@@ -16,7 +16,7 @@ struct Rows {
 }
 
 /// A value behind reshapes and scales, and the power of two that it is multiplied by.
-fn behind(g: &Graph, id: NodeId) -> (NodeId, i64) {
+fn unscaled(g: &Graph, id: NodeId) -> (NodeId, i64) {
     rescaled(g, id, |op| matches!(op, Op::Reshape(_)))
 }
 
@@ -39,9 +39,9 @@ fn inner(g: &Graph, id: NodeId) -> Option<[Rows; 2]> {
 /// The rows that a value has the norms of, times a power of two. Nothing was rounded before the root was taken, nor
 /// after it.
 fn norms(g: &Graph, id: NodeId) -> Option<(Rows, i64)> {
-    let (root, outer) = behind(g, id);
+    let (root, outer) = unscaled(g, id);
     let Op::Function(Function::Sqrt) = g.op(root) else { return None };
-    let (square, within) = behind(g, g.arg(root, 0));
+    let (square, within) = unscaled(g, g.arg(root, 0));
     let [a, b] = inner(g, square)?;
     (a == b && within % 2 == 0).then_some((a, outer + within / 2))
 }
@@ -74,7 +74,7 @@ pub fn normalised(g: &Graph, op: &Op, [a, u]: [NodeId; 2]) -> Option<Normalised>
     let (&[1, 1, terms], &[1, count, len]) = (g.shape(a), g.shape(u)) else { return None };
     let own = Rows { of: unshaped(g, u), count, len };
     let each = [quotient, divisor].iter().all(|&n| g.elements(n) == count);
-    let (root, outer) = behind(g, divisor);
+    let (root, outer) = unscaled(g, divisor);
     let root_power = power - outer;
     let found = Normalised { dividend, quotient, power, root, root_power, terms };
     (own == rows && each && terms == count).then_some(found)

@@ -3,7 +3,7 @@
 //! A matrix product, the sum of an entry-by-entry product, and such a product by itself are all of this form. Entries
 //! are those of the factors themselves; what moved them there is [`super::layout`]'s.
 
-use super::lanes::strides;
+use super::lanes::repeated;
 use super::layout::{digits, flat, summed};
 use crate::graph::{Graph, NodeId, Op};
 
@@ -79,11 +79,6 @@ impl Products {
         };
         Some(Products { sizes, factors })
     }
-}
-
-/// Distances of neighbours, of which axes of one entry, which are repeated, have none.
-fn repeated(shape: &[u64]) -> Vec<u64> {
-    strides(shape).into_iter().zip(shape).map(|(s, &n)| if n == 1 { 0 } else { s }).collect()
 }
 
 #[cfg(test)]

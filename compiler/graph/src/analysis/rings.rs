@@ -16,7 +16,7 @@ use slvr_language::types::Elem;
 /// The rings of a graph's values.
 pub struct Rings {
     of: Vec<u32>,
-    /// All values of 64 bits, whatever they need.
+    /// The bits of every value, if all have as many.
     fixed: Option<u32>,
 }
 
@@ -77,9 +77,9 @@ fn edge(graph: &Graph, gate: NodeId) -> Option<u32> {
     }
 }
 
-/// Of a gate's value and condition the one whose sign is cheaper. A truncated value has the sign of what was truncated
-/// or is 0, so it is kept by its own sign exactly where it is kept by the other's; at an edge both are at it. Its low
-/// bits are there as early, and they are fewer.
+/// Of a gate's value and condition the one whose sign is cheaper: the value, if it was truncated from the condition. It
+/// has the condition's sign or is 0, so its own sign keeps it wherever the condition's does. It has fewer bits, and they
+/// are there as early. An edge is one for both.
 pub fn cheaper_sign(graph: &Graph, value: NodeId, condition: NodeId) -> NodeId {
     let truncated = matches!(graph.op(value), Op::Trunc(_)) && graph.arg(value, 0) == condition;
     if truncated { value } else { condition }

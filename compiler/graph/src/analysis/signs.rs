@@ -14,7 +14,7 @@ pub fn not_negative(graph: &Graph, id: NodeId) -> bool {
     known(graph, id, DEPTH, None)
 }
 
-/// The same, with what the entries of inputs keep to.
+/// Whether a value cannot be negative, with what the entries of inputs keep to.
 pub fn not_negative_of(graph: &Graph, id: NodeId, entries: Entries) -> bool {
     known(graph, id, DEPTH, Some(entries))
 }

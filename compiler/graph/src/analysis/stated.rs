@@ -6,8 +6,8 @@
 
 pub use slvr_language::types::function::Function;
 
-/// Units of at most 16 fraction bits that exponentials are off by where they are cut at the lower end of their domain,
-/// whatever protocol computes them: e^x is below 2^-17 there. Of more bits these units would be more.
+/// Units that exponentials are off by where they are cut at the lower end of their domain, whatever protocol computes
+/// them: e^x is below 2^-17 there, and they have 16 fraction bits ([`crate::passes`]), whatever is wanted of the result.
 pub(in crate::analysis) const CUT: f64 = 0.5;
 
 /// The same of any function: only exponentials are cut.
@@ -29,6 +29,16 @@ impl Stated {
     /// The error that is allowed of a result, in units in its last place.
     pub fn of(self, result: f64) -> f64 {
         self.units + self.relative * result.abs()
+    }
+
+    /// What intervals allow for ([`super::ranges`]): this and a unit for a truncation, and no less than
+    /// [`StatedErrors::ROOM`].
+    pub(in crate::analysis) fn with_room(self) -> Stated {
+        let room = StatedErrors::ROOM;
+        Stated {
+            units: room.units.max(self.units + 1.0),
+            relative: room.relative.max(self.relative),
+        }
     }
 
     const fn within(self, room: Stated) -> bool {

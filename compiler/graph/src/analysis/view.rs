@@ -28,7 +28,8 @@ impl<'a> View<'a> {
 
     /// How far the entries of a constant are from those that a circuit has.
     pub fn table_rounding(&self, data: &[f64], frac: u32) -> f64 {
-        if self.reals { 0.0 } else { table_rounding(data, frac) }
+        let most = || data.iter().map(|&x| rounding(x, frac)).fold(0.0, f64::max);
+        if self.reals { 0.0 } else { most() }
     }
 
     /// How far the factor of a scale may be from the one that the program has: that of an integer is exact, others
@@ -37,7 +38,7 @@ impl<'a> View<'a> {
         if self.reals { 0.0 } else { self.factor_written(id, c) }
     }
 
-    /// The same of the factor that a graph without scales has.
+    /// How far the factor that a graph with scales has may be from the one that is written.
     pub fn factor_written(&self, id: NodeId, c: f64) -> f64 {
         if self.whole(id) { 0.0 } else { c.abs() * 2f64.powi(-16) }
     }
@@ -106,7 +107,8 @@ pub(in crate::analysis) fn times(a: f64, b: f64) -> f64 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
 
-fn table_rounding(data: &[f64], frac: u32) -> f64 {
+/// How far a circuit's constant of so many fraction bits is from the number.
+pub(in crate::analysis) fn rounding(x: f64, frac: u32) -> f64 {
     let unit = f64::from(frac).exp2();
-    data.iter().map(|x| (x * unit - (x * unit).round()).abs() / unit).fold(0.0, f64::max)
+    (x * unit - (x * unit).round()).abs() / unit
 }

@@ -1,8 +1,10 @@
 //! Dividends that are 0 wherever their divisor is: sums of what is kept, divided by how much is kept.
 //!
 //! If y adds up numbers that are not negative, y = 0 means that all of them are 0, in real numbers and, because sums
-//! are exact and no rounding changes a sign, in a circuit. If x is made of them by products and sums only, x is
-//! exactly 0 then, too, and x / y is 0 / 0 = 0: there is no x / 0 of another sign.
+//! are exact and no rounding changes a sign, in a circuit. If x is made of them by operations that make 0 of 0, x is
+//! exactly 0 then, too, and x / y is 0 / 0 = 0: there is no x / 0 of another sign. Such operations are products and sums,
+//! moves, choices among such values, and quotients: the quotient of 0 by anything is exactly 0, by every protocol
+//! (`slvr_backend::lower`).
 
 use super::layout::{behind, keeps_entries};
 use super::signs::not_negative;

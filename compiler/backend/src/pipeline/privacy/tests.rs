@@ -1,4 +1,4 @@
-use super::lines;
+use super::{lines, of};
 use crate::pipeline;
 use crate::pipeline::tests::{refused, typed};
 use slvr_graph::analysis::guard;
@@ -18,7 +18,7 @@ fn compiled(text: &str) -> (Privacy, pipeline::Compiled) {
     let compiled = compiled.unwrap_or_else(|d| panic!("{text}: {d:?}"));
     let places = crate::cost::places(&program, &compiled.optimised, &sources);
     let line = |site: u32| places.get(site as usize).copied().unwrap_or(0);
-    (Privacy::of(compiled.words(), &line, 0.0).expect("noise"), compiled)
+    (of(compiled.words(), &line, 0.0).expect("noise"), compiled)
 }
 
 /// The sensitivity of a compiled predicate's first noise if long weights are enforced by projections, which prove a
@@ -27,7 +27,7 @@ fn projected(mut c: pipeline::Compiled) -> (f64, f64) {
     c.guards = guard::guards(&c.optimised, Some(guard::Long::Project(25)));
     let inputs = guard::bounds(&c.optimised, &c.guards);
     c.ranges = Ranges::of(&c.optimised, &inputs, &c.stated);
-    let found = Privacy::of(c.words(), &|_| 0, 0.0).expect("noise");
+    let found = of(c.words(), &|_| 0, 0.0).expect("noise");
     let one = |(input, guard): (&slvr_graph::graph::Input, &guard::Guard)| match guard {
         guard::Guard::Project(p) => {
             let limit = guard::norm_limit(input)? * c.optimised.input_scale(input);

@@ -34,7 +34,9 @@ pub struct Dominant {
 /// Error bounds of all nodes of a graph, in real units.
 #[derive(Clone, Debug, Default)]
 pub struct Errors {
-    /// Never exceeded, as long as every decision falls as in the program. By index of the node.
+    /// Never exceeded, as long as every decision falls as in the program, and every cut in `assumed` is as high as the
+    /// program's value. By index of the node. Of a cut that only steady functions read
+    /// ([`is_harmless`](crate::analysis::cuts::is_harmless)) it holds where the program's value is within the cut.
     pub proven: Vec<f64>,
     /// Comparisons of inexact values on which revealed values depend otherwise than by choosing the
     /// larger one, in the order of nodes.

@@ -62,6 +62,29 @@ pub(super) fn find(
     view.g.ids().map(choice).collect()
 }
 
+/// The operands that a node's value depends on otherwise than through a choice between near values.
+fn read<'a>(view: &'a View<'_>, choices: &'a [Option<Choice>], id: NodeId) -> &'a [NodeId] {
+    let args = view.args(id);
+    match (&choices[id.index()], view.op(id)) {
+        (Some(Choice::Ranked { values, .. }), _) => std::slice::from_ref(values),
+        (Some(Choice::Larger { .. }), _) => &args[1..],
+        (None, Op::Gate) if view.g.gates_itself(id) => &args[..1],
+        _ => args,
+    }
+}
+
+/// Of each node whether revealed values depend on it so.
+fn needed(view: &View<'_>, choices: &[Option<Choice>]) -> Vec<bool> {
+    let mut needed = vec![false; view.g.len()];
+    view.g.outputs.iter().for_each(|o| needed[o.node.index()] = true);
+    for id in view.g.ids().rev() {
+        if needed[id.index()] {
+            read(view, choices, id).iter().for_each(|a| needed[a.index()] = true);
+        }
+    }
+    needed
+}
+
 /// Comparisons of inexact values that revealed values depend on otherwise than through a choice; and of
 /// each node whether they do.
 pub(super) fn decisions(
@@ -70,43 +93,32 @@ pub(super) fn decisions(
     raw: &[Interval],
     errors: &Errors,
 ) -> (Vec<Decision>, Vec<bool>) {
-    let mut needed = vec![false; view.g.len()];
-    view.g.outputs.iter().for_each(|o| needed[o.node.index()] = true);
-    let mut found = Vec::new();
-    for id in view.g.ids().rev() {
-        if !needed[id.index()] {
-            continue;
-        }
+    let needed = needed(view, choices);
+    let decision = |id: NodeId| {
         let args = view.args(id);
-        let read: &[NodeId] = match (&choices[id.index()], view.op(id)) {
-            (Some(Choice::Ranked { values, .. }), _) => std::slice::from_ref(values),
-            (Some(Choice::Larger { .. }), _) => &args[1..],
-            (None, Op::Gate) if view.g.gates_itself(id) => &args[..1],
-            _ => args,
-        };
-        read.iter().for_each(|a| needed[a.index()] = true);
         let sides: &[NodeId] = match view.op(id) {
             Op::Lt | Op::Eq => args,
             // Two entries of one value.
             Op::ArgMax | Op::ArgMaxIs => &[args[0], args[0]],
-            Op::Gate if read.len() > 1 => &args[1..],
-            _ => continue,
+            Op::Gate if read(view, choices, id).len() > 1 => &args[1..],
+            _ => return None,
         };
         let margin: f64 = sides.iter().map(|s| errors.proven[s.index()]).sum();
-        if margin > 0.0 {
-            // How small the sides may be, in the program and in a run.
-            let least = |s: &NodeId| {
-                let (lo, _) = raw.get(s.index()).copied().unwrap_or(UNBOUNDED);
-                lo * view.ulp(*s) - errors.proven[s.index()]
-            };
-            let lows = sides.iter().map(least).collect::<Vec<f64>>();
-            let node = view.g.node(id);
-            let units = view.g.sites.get(node.site as usize).and_then(|s| s.compared.as_ref());
-            let steps = units.map_or(&[][..], |c| &c.steps);
-            let source = margin::in_source(margin, &lows, steps);
-            found.push(Decision { node: id, site: view.g.home(id), margin, source });
+        if margin <= 0.0 {
+            return None;
         }
-    }
-    found.reverse();
+        // How small the sides may be, in the program and in a run.
+        let least = |s: &NodeId| {
+            let (lo, _) = raw.get(s.index()).copied().unwrap_or(UNBOUNDED);
+            lo * view.ulp(*s) - errors.proven[s.index()]
+        };
+        let lows = sides.iter().map(least).collect::<Vec<f64>>();
+        let node = view.g.node(id);
+        let units = view.g.sites.get(node.site as usize).and_then(|s| s.compared.as_ref());
+        let steps = units.map_or(&[][..], |c| &c.steps);
+        let source = margin::in_source(margin, &lows, steps);
+        Some(Decision { node: id, site: view.g.home(id), margin, source })
+    };
+    let found = view.g.ids().filter(|id| needed[id.index()]).filter_map(decision).collect();
     (found, needed)
 }

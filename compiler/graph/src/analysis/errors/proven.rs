@@ -113,8 +113,8 @@ impl Rules<'_> {
             Op::Shift(_) => Said { run: Some(self.of(args[0]).run), ..self.multiplied(id, 0.0) },
             // The exact value is within the cut, so it comes no farther from it, and both are within 1.
             op if is_at_one(op) && self.error(args[0]) >= 2.0 => Cause::own(2.0).into(),
-            // Where the program's value is within the cut, a run's comes no farther from it; the others are listed
-            // ([`cuts`](crate::analysis::cuts)).
+            // Where the program's value is within the cut, a run's comes no farther from it; the others are listed, or
+            // nobody asks for their value ([`cuts`](crate::analysis::cuts)).
             Op::Saturate(_) => same().into(),
             Op::Select => self.selected(id, &args[1..]),
             Op::Concat(_) => self.largest(0.0, args).into(),
@@ -184,8 +184,8 @@ impl Rules<'_> {
 
     fn sum(&self, x: NodeId, y: NodeId) -> Said {
         let (a, b) = (self.of(x), self.of(y));
-        let positive = a.real.0 >= 0.0 && b.real.0 >= 0.0;
-        let line = positive.then(|| Line {
+        let not_negative = a.real.0 >= 0.0 && b.real.0 >= 0.0;
+        let line = not_negative.then(|| Line {
             fixed: a.line.fixed + b.line.fixed,
             relative: a.line.relative.max(b.line.relative),
         });
@@ -370,14 +370,14 @@ impl Rules<'_> {
     fn quotients(&self, x: NodeId, y: NodeId) -> Option<Interval> {
         let (a, b) = (self.real(x), self.real(y));
         // What a divisor is made of is the same in real numbers.
-        let positive = a.0 >= 0.0 && b.0 >= 0.0;
+        let not_negative = a.0 >= 0.0 && b.0 >= 0.0;
         let sign = |id: NodeId| self.real(id).0 >= 0.0;
         if a.0 >= 0.0 && at_most_one(self.view, x, y, &sign) {
             return Some((0.0, 1.0));
         }
         let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(a));
-        let cut = if positive { NOT_NEGATIVE } else { (-end, end) };
-        interval::quotient(a, b).or_else(|| (positive || self.view.reals).then_some(cut))
+        let cut = if not_negative { NOT_NEGATIVE } else { (-end, end) };
+        interval::quotient(a, b).or_else(|| (not_negative || self.view.reals).then_some(cut))
     }
 
     /// A run's quotients, by those of its operands: protocols are off by less, as these are twice and four times what

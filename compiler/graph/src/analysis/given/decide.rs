@@ -2,7 +2,7 @@
 
 use super::context::Context;
 use super::deviation::{Deviation, Noise, Running};
-use super::linear::{aligned, pair};
+use super::linear::{pair, spread};
 use super::point::shared;
 use crate::graph::eval::{EvalError, first_largest};
 use crate::graph::{Graph, NodeId, Op};
@@ -206,7 +206,7 @@ pub(super) fn select(
 ) -> Result<Running, EvalError> {
     let g = rules.view.g;
     let args = g.args(id);
-    let (test, doubt) = (&given[0].value, aligned(g, &given[0].bounds(), args[0], id));
+    let (test, doubt) = (&given[0].value, spread(g, &given[0].bounds(), args[0], id));
     let flipped: Numbers = Arc::new(test.iter().map(|t| 1.0 - t).collect());
     let pick = |test: &Numbers, part: &dyn Fn(&Running) -> Numbers| {
         rules.apply(id, &[test, &part(given[1]), &part(given[2])])
@@ -256,4 +256,62 @@ pub(super) fn ordered(
     let (low, high) = (shifted(-1.0)?, shifted(1.0)?);
     let worst = (0..value.len()).map(|i| (high[i] - value[i]).max(value[i] - low[i])).collect();
     Ok(Running::within(value, worst))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::text;
+
+    /// All lists of three of these numbers.
+    fn lists(of: [f64; 3]) -> Vec<Vec<f64>> {
+        let digit = |n: usize, k: u32| of[n / 3usize.pow(k) % 3];
+        (0..27).map(|n| (0..3).map(|k| digit(n, k)).collect()).collect()
+    }
+
+    /// A decision is certified where nothing within the bounds is decided otherwise, and nowhere else.
+    #[test]
+    fn verdicts_are_those_of_all_values_within_bounds() {
+        let text = "graph T\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret fix[3] in -8..8 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret fix.16[1,3] @0\n%1 = slice %0 axis=1 start=0 len=1 : secret fix.16[1,1] @0\n\
+            %2 = slice %0 axis=1 start=1 len=1 : secret fix.16[1,1] @0\n%3 = lt %1 %2 : secret bit[1,1] @0\n\
+            %4 = eq %1 %2 : secret bit[1,1] @0\n%5 = argmax %0 : secret int.0[1] @0\n\
+            %6 = gate %2 %1 : secret fix.16[1,1] @0\nreveal %6 to Server as y @0\n";
+        let g = text::parse(text).unwrap_or_else(|e| panic!("{e}"));
+        let decided = |v: &[f64]| {
+            [
+                u8::from(v[0] < v[1]),
+                u8::from(v[0] == v[1]),
+                first_largest(v) as u8,
+                u8::from(v[0] >= 0.0),
+            ]
+        };
+        let mut certain = [0; 4];
+        for v in lists([-1.0, 0.0, 1.0]) {
+            for b in lists([0.0, 0.5, 1.0]) {
+                let near = lists([-1.0, 0.0, 1.0])
+                    .into_iter()
+                    .map(|signs| -> Vec<f64> { (0..3).map(|i| v[i] + signs[i] * b[i]).collect() });
+                let own = decided(&v);
+                let same = near.fold([true; 4], |same, near| {
+                    let other = decided(&near);
+                    [0, 1, 2, 3].map(|i| same[i] && other[i] == own[i])
+                });
+                let part = |i: usize| Running::within(Arc::new(vec![v[i]]), vec![b[i]]);
+                let (x, y) = (part(0), part(1));
+                let all = Running::within(Arc::new(v.clone()), b.clone());
+                let given: [&[&Running]; 4] = [&[&x, &y], &[&x, &y], &[&all], &[&y, &x]];
+                for (i, given) in given.into_iter().enumerate() {
+                    let found = verdicts(&g, NodeId(3 + i as u32), given)[0];
+                    // Bounds are a little wider than they were given.
+                    assert!(!found.certified || same[i], "{i}: {v:?} {b:?} {found:?}");
+                    let clear = found.bound == 0.0 || (found.gap - found.bound).abs() > 1e-6;
+                    assert!(found.certified || !same[i] || !clear, "{i}: {v:?} {b:?} {found:?}");
+                    certain[i] += u32::from(found.certified);
+                }
+            }
+        }
+        assert!(certain.iter().all(|n| *n > 100), "{certain:?}");
+    }
 }

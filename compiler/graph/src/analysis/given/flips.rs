@@ -5,7 +5,7 @@
 //! change, for flips of any decisions together.
 
 use super::deviation::Running;
-use super::linear::aligned;
+use super::linear::spread;
 use crate::graph::eval::{self, EvalError, Inputs};
 use crate::graph::{Class, Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
@@ -52,8 +52,12 @@ pub fn keeping(g: &Graph, depended_on: &[bool]) -> Vec<NodeId> {
 impl<'a> Flips<'a> {
     /// For the decisions at these nodes, up to these bits.
     pub fn new(g: &'a Graph, decisions: &[NodeId], bits: &[NodeId]) -> Flips<'a> {
-        let from = g.descendants_of(|id| decisions.contains(&id));
-        let to = g.ancestors_of(|id| bits.contains(&id));
+        let among = |ids: &[NodeId]| {
+            let mut found = vec![false; g.len()];
+            ids.iter().for_each(|id| found[id.index()] = true);
+            move |id: NodeId| found[id.index()]
+        };
+        let (from, to) = (g.descendants_of(among(decisions)), g.ancestors_of(among(bits)));
         let on_way = from.iter().zip(&to).map(|(f, t)| *f && *t).collect();
         Flips { g, on_way, doubt: vec![None; g.len()], indices: BTreeMap::new() }
     }
@@ -129,7 +133,7 @@ impl<'a> Flips<'a> {
         match g.op(id).class() {
             Class::Leaf => Ok(vec![false; n]),
             Class::Pointwise | Class::Function | Class::Rescale => each_operand(&|_, a| {
-                Ok(aligned(g, &marks(a, 0.0), a, id).iter().map(|&m| m != 0.0).collect())
+                Ok(spread(g, &marks(a, 0.0), a, id).iter().map(|&m| m != 0.0).collect())
             }),
             // Marks are not negative: of several factors the others are ones, so that a sum is there if any mark is.
             Class::Bilinear => each_operand(&|k, _| {
@@ -173,5 +177,51 @@ impl<'a> Flips<'a> {
                 })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
+
+    /// What changes when a bit of a client is another one is among what is said to depend on it.
+    #[test]
+    fn what_a_flip_changes_is_marked() {
+        let (mut changed, mut marked) = (0, 0);
+        for seed in 0..400 {
+            let g = random_graph(seed, 30, Kind::Lossless);
+            let is_bit = |id: &NodeId| matches!(g.op(*id), Op::Input(i) if g.inputs[*i as usize].name == "b");
+            let bit = g.ids().find(is_bit).expect("an input of bits");
+            let mut inputs = random_inputs(&g, seed);
+            let run = |inputs: &Inputs| eval::real(&g, inputs, &successors, true).map(|r| r.values);
+            let Ok(before) = run(&inputs) else { continue };
+            let (client, at) = (seed as usize % 3, seed as usize / 3 % 2);
+            let b = inputs.sets[0][client].get_mut("b").expect("bits");
+            b[at] = 1.0 - b[at];
+            let Ok(after) = run(&inputs) else { continue };
+            let all: Vec<NodeId> = g.ids().collect();
+            let mut flips = Flips::new(&g, &[bit], &all);
+            for id in g.ids() {
+                let value = before[id.index()].clone().expect("values are kept");
+                let doubt = vec![1.0; value.len()];
+                flips.see(id, &Running::within(value, doubt));
+            }
+            let found = flips.of(bit, client * 2 + at).expect("marks");
+            for id in g.ids() {
+                let value = |run: &[Option<Arc<Vec<f64>>>]| run[id.index()].clone().expect("kept");
+                for (i, (x, y)) in value(&before).iter().zip(value(&after).iter()).enumerate() {
+                    let is_marked = found[id.index()].as_ref().is_some_and(|marks| marks[i]);
+                    assert!(
+                        x == y || is_marked,
+                        "graph {seed}, entry {i} of {id:?}: {:?}",
+                        g.op(id)
+                    );
+                    (changed, marked) =
+                        (changed + u32::from(x != y), marked + u32::from(is_marked));
+                }
+            }
+        }
+        assert!(changed > 500 && marked < 4 * changed, "{changed} of {marked}");
     }
 }

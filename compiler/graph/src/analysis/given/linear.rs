@@ -198,14 +198,91 @@ pub(super) fn moved(
 pub(super) fn pair(g: &Graph, id: NodeId, given: &[&Running]) -> [Vec<(f64, f64)>; 2] {
     [0, 1].map(|k| {
         let (x, from) = (given[k], g.arg(id, k));
-        let bounds = aligned(g, &x.bounds(), from, id);
-        aligned(g, &x.value, from, id).into_iter().zip(bounds).collect()
+        let bounds = spread(g, &x.bounds(), from, id);
+        spread(g, &x.value, from, id).into_iter().zip(bounds).collect()
     })
 }
 
-/// A value's entries under the shape of a result that they are aligned to.
-pub(super) fn aligned(g: &Graph, x: &[f64], from: NodeId, to: NodeId) -> Vec<f64> {
+/// A value's entries, each as often as an entry-by-entry operation reads it for its result.
+pub(super) fn spread(g: &Graph, x: &[f64], from: NodeId, to: NodeId) -> Vec<f64> {
     let shape = |id| g.shape(id).iter().map(|&d| d as usize).collect::<Vec<usize>>();
     let (shape, to) = (shape(from), shape(to));
     if shape == to { x.to_vec() } else { layout::broadcast(x, &shape, &to) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::stated::StatedErrors;
+    use crate::analysis::view::View;
+    use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
+    use crate::graph::eval::{self, Inputs};
+
+    /// Operands that are off by their bounds, in many directions: no result is off by more than is said, and one that
+    /// is linear is off by as much in one of them.
+    #[test]
+    fn results_of_operands_that_are_off() {
+        let mut seen = std::collections::BTreeMap::new();
+        for seed in 0..300 {
+            let g = random_graph(seed, 30, Kind::Lossless);
+            let run = eval::real(&g, &random_inputs(&g, seed), &successors, true);
+            let Ok(run) = run else { continue };
+            let view = View::new(&g, &StatedErrors::NONE);
+            let inputs = Inputs::default();
+            let rules = Context::new(&view, &[], (&inputs, &successors), 0.0);
+            let value = |id: NodeId| run.values[id.index()].clone().expect("values are kept");
+            for id in g.ids() {
+                let is_sum = |op: &Op| matches!(op, Op::Add | Op::Sub | Op::Neg | Op::Sum(_));
+                let args = g.args(id);
+                let product = matches!(g.op(id), Op::Mul | Op::MatMul { .. } | Op::Conv2d { .. });
+                if !(product || is_sum(g.op(id))) {
+                    continue;
+                }
+                let off = |id: NodeId, i: usize| ((id.index() * 7 + i * 3) % 5) as f64 / 4.0;
+                let given: Vec<Running> = args
+                    .iter()
+                    .map(|&a| {
+                        let worst = (0..value(a).len()).map(|i| off(a, i)).collect();
+                        Running::within(value(a), worst)
+                    })
+                    .collect();
+                let given: Vec<&Running> = given.iter().collect();
+                let found = arithmetic(&rules, id, &given, value(id)).expect("a bound");
+                let mut most = vec![0.0f64; value(id).len()];
+                for direction in 0..8u64 {
+                    // Equal operands are off alike.
+                    let sign = |a: NodeId, i: usize| match direction {
+                        0 => 1.0,
+                        _ => {
+                            ((seed ^ (a.index() as u64 + 5 * i as u64)) * direction % 3) as f64
+                                - 1.0
+                        }
+                    };
+                    let moved = args.iter().map(|&a| {
+                        let at = |(i, x): (usize, &f64)| x + sign(a, i) * off(a, i);
+                        Arc::new(value(a).iter().enumerate().map(at).collect::<Vec<f64>>())
+                    });
+                    let moved: Vec<Numbers> = moved.collect();
+                    let result =
+                        rules.apply(id, &moved.iter().collect::<Vec<_>>()).expect("a value");
+                    for (i, (x, y)) in result.iter().zip(value(id).iter()).enumerate() {
+                        most[i] = most[i].max((x - y).abs());
+                        let bound = found.bound(i) * (1.0 + 1e-9) + 1e-9;
+                        assert!(
+                            (x - y).abs() <= bound,
+                            "graph {seed}, {id:?} {:?}: {x} {y}",
+                            g.op(id)
+                        );
+                    }
+                }
+                let plain = matches!(g.op(id), Op::Neg | Op::Sum(_))
+                    || *g.op(id) == Op::Add && args[0] != args[1];
+                for (i, most) in most.iter().enumerate().filter(|_| plain) {
+                    assert!(found.bound(i) <= most + 1e-6 * (1.0 + most), "graph {seed}, {id:?}");
+                }
+                *seen.entry(g.op(id).name()).or_insert(0) += 1;
+            }
+        }
+        assert!(seen.len() >= 6 && seen.values().all(|n| *n > 10), "{seen:?}");
+    }
 }

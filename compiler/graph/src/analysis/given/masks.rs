@@ -48,21 +48,19 @@ pub enum Rounding {
 /// By index of the node.
 pub fn roundings(g: &Graph) -> Vec<Rounding> {
     let secret = |id: NodeId| g.ty(id).secrecy == Secrecy::Secret;
-    let (copies, products) = (copies(g), products(g));
-    let mut claimed = vec![false; g.len()];
-    let mut of = |id: NodeId| match g.op(id) {
+    let (copies, products, first) = (copies(g), products(g), first_roundings(g));
+    let of = |id: NodeId| match g.op(id) {
         Op::Trunc(_) if !secret(id) => Rounding::Nearest,
         Op::Trunc(_) => match products[g.arg(id, 0).index()] {
-            Some(root) if !copies[root.index()] && first(g, root, id) => {
-                let taken = std::mem::replace(&mut claimed[root.index()], true);
-                if taken { Rounding::Any } else { Rounding::Martingale }
+            Some(root) if !copies[root.index()] && first[root.index()] == Some(id) => {
+                Rounding::Martingale
             }
             _ => Rounding::Any,
         },
         op if rounds(op) => Rounding::Any,
         _ => Rounding::None,
     };
-    g.ids().map(&mut of).collect()
+    g.ids().map(of).collect()
 }
 
 /// Whether an operation rounds with the shares of its operands.
@@ -140,24 +138,18 @@ fn shares(g: &Graph, value: NodeId, root: NodeId) -> bool {
     false
 }
 
-/// Whether no rounding before `own` is reached from a product's own shares.
-fn first(g: &Graph, root: NodeId, own: NodeId) -> bool {
-    let mut seen = vec![false; g.len()];
-    let mut open = vec![root];
-    while let Some(x) = open.pop() {
-        for user in g.users(x).iter().copied().filter(|&u| u < own) {
-            if masked_anew(g, user) || g.ty(user).elem == Elem::Bit {
-                continue;
-            }
-            if rounds(g.op(user)) {
-                return false;
-            }
-            if !std::mem::replace(&mut seen[user.index()], true) {
-                open.push(user);
-            }
-        }
+/// By index of the node, the first rounding that is reached from its own shares, if any is.
+fn first_roundings(g: &Graph) -> Vec<Option<NodeId>> {
+    let mut first = vec![None; g.len()];
+    for id in g.ids().rev() {
+        let reached = |&user: &NodeId| match g.op(user) {
+            _ if masked_anew(g, user) || g.ty(user).elem == Elem::Bit => None,
+            op if rounds(op) => Some(user),
+            _ => first[user.index()],
+        };
+        first[id.index()] = g.users(id).iter().filter_map(reached).min();
     }
-    true
+    first
 }
 
 /// Nodes that another one equals: the circuit has one value for both, and so one mask.

@@ -6,6 +6,7 @@ use super::masks::Rounding;
 use super::{decide, linear, point};
 use crate::analysis::guard::{Guard, UPLOAD};
 use crate::analysis::order;
+use crate::analysis::view::rounding;
 use crate::graph::eval::EvalError;
 use crate::graph::{NodeId, Op, Table};
 use std::sync::Arc;
@@ -115,9 +116,7 @@ impl Context<'_> {
 
     /// The circuit's constants are rounded to their scale.
     fn constant(&self, value: Arc<Vec<f64>>, table: &Table, frac: u32) -> Running {
-        let unit = f64::from(frac).exp2();
-        let off = |i: usize| (table.at(i) - (table.at(i) * unit).round() / unit).abs();
-        let worst = (0..table.len()).map(off).collect();
+        let worst = (0..table.len()).map(|i| rounding(table.at(i), frac)).collect();
         Running::within(value, worst)
     }
 

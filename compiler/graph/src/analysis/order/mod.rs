@@ -47,29 +47,40 @@ fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
     sum(view, id, |x, _| mask(x), false)
 }
 
-/// Whether the entries of a node along its last axis of several are ranks: each number from 0 on once, whatever is equal.
-pub fn is_ranking(g: &Graph, id: NodeId) -> bool {
-    if Ranks::of(g, id).is_some() {
-        return true;
+/// Which values of a graph are ranks.
+pub struct Rankings<'a>(View<'a>);
+
+impl<'a> Rankings<'a> {
+    /// Of this graph, for any number of questions.
+    pub fn new(g: &'a Graph) -> Rankings<'a> {
+        Rankings(View::of_reals(g, &StatedErrors::NONE))
     }
-    let shape = g.shape(id);
-    let Some(axis) = shape.iter().rposition(|n| *n > 1).filter(|&d| looked_at(shape[d])) else {
-        return false;
-    };
-    let own = strides(shape);
-    let rows: Vec<usize> = (0..axis).filter(|&d| shape[d] > 1).collect();
-    let sizes: Vec<u64> = rows.iter().map(|&d| shape[d]).collect();
-    let row = Factor {
-        node: id,
-        places: (0..shape[axis]).map(|k| k * own[axis]).collect(),
-        distances: rows.iter().map(|&d| own[d]).collect(),
-    };
-    let view = View::of_reals(g, &StatedErrors::NONE);
-    let numbers = || (0..shape[axis]).map(|r| r as f64);
-    let all = |Weights { weights: w, .. }: &Weights| {
-        w.iter().copied().eq(numbers()) || w.iter().rev().copied().eq(numbers())
-    };
-    held(&view, &sizes, &row, &row, false).is_some_and(|found| found.rows.iter().all(all))
+
+    /// Whether the entries of a node along its last axis of several are ranks: each number from 0 on once, whatever is
+    /// equal.
+    pub fn has(&self, id: NodeId) -> bool {
+        let view = &self.0;
+        if Ranks::of(view.g, id).is_some() {
+            return true;
+        }
+        let shape = view.shape(id);
+        let Some(axis) = shape.iter().rposition(|n| *n > 1).filter(|&d| looked_at(shape[d])) else {
+            return false;
+        };
+        let own = strides(shape);
+        let rows: Vec<usize> = (0..axis).filter(|&d| shape[d] > 1).collect();
+        let sizes: Vec<u64> = rows.iter().map(|&d| shape[d]).collect();
+        let row = Factor {
+            node: id,
+            places: (0..shape[axis]).map(|k| k * own[axis]).collect(),
+            distances: rows.iter().map(|&d| own[d]).collect(),
+        };
+        let numbers = || (0..shape[axis]).map(|r| r as f64);
+        let all = |Weights { weights: w, .. }: &Weights| {
+            w.iter().copied().eq(numbers()) || w.iter().rev().copied().eq(numbers())
+        };
+        held(view, &sizes, &row, &row, false).is_some_and(|found| found.rows.iter().all(all))
+    }
 }
 
 fn sum(

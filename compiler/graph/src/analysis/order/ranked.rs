@@ -31,8 +31,7 @@ impl Ranked {
 pub(in crate::analysis) struct Weights {
     /// By ascending rank.
     pub weights: Vec<f64>,
-    /// The nodes that the values are computed by whose ranks these are, one for each; none if they are other
-    /// values than those that are summed.
+    /// If the values that are summed are those that are ranked: the node that each of them is computed by. Else none.
     pub nodes: Vec<NodeId>,
 }
 

@@ -26,6 +26,10 @@ type Value = sums::Value<Literal>;
 /// Entries that are written out for one mask: four for each comparison of the longest row ([`super::LONGEST`]).
 const BUDGET: u32 = 1 << 22;
 
+/// The deepest that a mask is made of counts and bits, far above what ranks that are added up in turn take: each step
+/// is one of the stack, too.
+const DEEPEST: u32 = 512;
+
 /// Why a row is not recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
@@ -63,6 +67,7 @@ pub(super) struct Reader<'a> {
     /// The most comparisons that an entry of a mask by ranks is made of, those that cancel included.
     most: usize,
     left: Cell<u32>,
+    depth: Cell<u32>,
     read: RefCell<HashMap<Place, Read>>,
 }
 
@@ -77,7 +82,8 @@ impl<'a> Reader<'a> {
     /// others; what is made of twice as many is no mask by ranks, so the reader need not go on.
     pub(super) fn new(view: &'a View<'a>, sizes: &'a lanes::Sizes, n: usize) -> Self {
         let (distances, left) = (Distances::default(), Cell::new(BUDGET));
-        Reader { view, sizes, distances, most: 2 * n, left, read: RefCell::default() }
+        let (depth, read) = Default::default();
+        Reader { view, sizes, distances, most: 2 * n, left, depth, read }
     }
 
     fn few(&self, value: Value) -> Result<Value, Refused> {
@@ -185,8 +191,13 @@ impl<'a> Reader<'a> {
             self.spend(*entries)?;
             return found.clone();
         }
-        let left = self.left.get();
+        let (left, depth) = (self.left.get(), self.depth.get());
+        if depth == DEEPEST {
+            return Err(Refused::No);
+        }
+        self.depth.set(depth + 1);
         let found = self.computed(place);
+        self.depth.set(depth);
         let entries = left - self.left.get();
         if entries >= FEW {
             self.read.borrow_mut().insert(place, (found.clone(), entries));

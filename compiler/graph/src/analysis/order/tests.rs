@@ -137,3 +137,16 @@ fn other_masks_are_refused() {
         "the second is after the first if they are equal, and the first after the second"
     );
 }
+
+/// Counts may be longer chains than a stack is deep.
+#[test]
+fn long_chains_are_refused() {
+    let mut values = Values::of(3);
+    let mut sum = values.less(0, 1);
+    for _ in 0..60_000 {
+        let one = values.number(1.0);
+        sum = values.add(Op::Add, &[sum, one]);
+    }
+    let row = values.add(Op::Concat(1), &[sum, sum, sum]);
+    assert!(!Rankings::new(&values.g).has(row));
+}

@@ -7,10 +7,14 @@
 //! divisor is that of u itself. What the parties compute is off by what is stated of quotients, roots and truncations,
 //! and all of it is added to the length.
 
-use crate::analysis::layout::behind;
+use crate::analysis::layout::{behind, path};
 use crate::analysis::ranges::Ranges;
 use crate::analysis::stated::StatedErrors;
 use crate::graph::{Function, Graph, NodeId, Op};
+
+/// Nodes that are looked at for one bound: both sides of a choice are tried, and either may be a choice again. A limit
+/// that is written out takes about ten.
+const STEPS: u32 = 256;
 
 /// What lengths are found by: the words of a run.
 #[derive(Clone, Copy)]
@@ -149,15 +153,15 @@ impl Words<'_> {
     /// What a vector is so many times of, up to so much of each entry: without what scales, rounds and moves entries.
     fn multiple(&self, id: NodeId, transposed: bool) -> Found {
         let g = self.graph;
-        let inner = || self.multiple(g.arg(id, 0), transposed);
-        match g.op(id) {
-            Op::Transpose(_) if transposed => inner(),
-            Op::Reshape(_) => inner(),
-            op => match factor(op) {
-                Some(_) => self.multiplied(id, inner()),
-                None => Found { node: id, scale: 1.0, slack: 0.0 },
-            },
-        }
+        let through = |op: &Op| match op {
+            Op::Reshape(_) => true,
+            Op::Transpose(_) => transposed,
+            op => factor(op).is_some(),
+        };
+        let node = behind(g, id, through);
+        let found = Found { node, scale: 1.0, slack: 0.0 };
+        let on_way: Vec<NodeId> = path(g, id).take_while(|x| *x != node).collect();
+        on_way.into_iter().rev().fold(found, |of, x| self.multiplied(x, of))
     }
 
     /// What a node that only multiplies its operand and rounds is of what the operand is.
@@ -170,29 +174,32 @@ impl Words<'_> {
 
     /// A value that bounds another one, from above or from below.
     fn bounded(&self, id: NodeId, above: bool, goal: &dyn Fn(&Op) -> bool) -> Option<Found> {
-        self.side(id, (above, false), None, goal)
+        let mut steps = STEPS;
+        self.side(id, (above, false), None, goal, &mut steps)
     }
 
     /// `above` says from which side the value at hand is to be bounded, `negated` whether it is the negative of the one
-    /// that was asked for. `part` is the part of an axis that is read of it.
+    /// that was asked for. `part` is the part of an axis that is read of it, and so many `steps` are left.
     fn side(
         &self,
         id: NodeId,
         (above, negated): (bool, bool),
         part: Option<(u64, u64)>,
         goal: &dyn Fn(&Op) -> bool,
+        steps: &mut u32,
     ) -> Option<Found> {
+        *steps = steps.checked_sub(1)?;
         let g = self.graph;
         let op = g.op(id);
         if goal(op) && part.is_none() {
             return (!negated).then_some(Found { node: id, scale: 1.0, slack: 0.0 });
         }
         let at = |i: usize| g.arg(id, i);
-        let same = |x: NodeId| self.side(x, (above, negated), part, goal);
+        let mut same = |x: NodeId| self.side(x, (above, negated), part, goal, steps);
         match op {
             Op::Reshape(_) | Op::Transpose(_) if part.is_none() => same(at(0)),
             Op::Slice { axis, start, len: 1, .. } if part.is_none() => {
-                self.side(at(0), (above, negated), Some((*axis, *start)), goal)
+                self.side(at(0), (above, negated), Some((*axis, *start)), goal, steps)
             }
             Op::Concat(axis) => {
                 let (along, mut place) = part.filter(|p| p.0 == *axis)?;
@@ -200,7 +207,7 @@ impl Words<'_> {
                     let len = g.shape(x)[*axis as usize];
                     if place < len {
                         let rest = (len > 1).then_some((along, place));
-                        return self.side(x, (above, negated), rest, goal);
+                        return self.side(x, (above, negated), rest, goal, steps);
                     }
                     place -= len;
                 }
@@ -219,7 +226,7 @@ impl Words<'_> {
             _ => {
                 let turned = factor(op)? < 0.0;
                 let sides = (above != turned, negated != turned);
-                Some(self.multiplied(id, self.side(at(0), sides, part, goal)?))
+                Some(self.multiplied(id, self.side(at(0), sides, part, goal, steps)?))
             }
         }
     }
@@ -256,4 +263,103 @@ impl Words<'_> {
 /// The number that an operation multiplies its operand by, if it does no more than this and round.
 fn factor(op: &Op) -> Option<f64> {
     op.factor().filter(|by| *by != 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::ranges::Bound;
+    use crate::analysis::stated::TESTED;
+    use crate::graph::eval::testing::{random_inputs, successors};
+    use crate::graph::{eval, text};
+
+    /// What is found in a graph of a vector, %0, and a number, %1, of each of three clients.
+    fn with<T>(body: &str, find: impl Fn(&Words<'_>, NodeId) -> T) -> T {
+        let last = body.lines().count() + 1;
+        let text = format!(
+            "graph T\nparties Client[3]\nparties Server[1]\nfrac 16\n\
+             input 0 x : secret fix[4] in -8..8 from each Client\n\
+             input 1 y : secret fix in 0..1 from each Client\nsite 0 \"x\" line 1\n\
+             %0 = input 0 : secret fix.16[3,4] @0\n%1 = input 1 : secret fix.16[3] @0\n\
+             {body}reveal %{last} to Server as z @0\n"
+        );
+        let graph = text::parse(&text).unwrap_or_else(|e| panic!("{e}"));
+        let all = |range| Bound { range, norm: f64::INFINITY, total: f64::INFINITY };
+        let inputs = [all((-524_288.0, 524_288.0)), all((0.0, 65_536.0))];
+        let ranges = Ranges::of(&graph, &inputs, &TESTED);
+        find(&Words { graph: &graph, ranges: &ranges, stated: &TESTED }, NodeId(last as u32))
+    }
+
+    /// Both sides of a choice may be made of the same value, any number of times.
+    #[test]
+    fn choices_among_choices_are_given_up() {
+        let step = |k: u32| {
+            let (old, at) = (if k == 0 { 1 } else { 4 * k + 1 }, 4 * k + 2);
+            format!(
+                "%{at} = div_pow2 %{old} by=1 : secret fix.17[3] @0\n\
+                 %{} = trunc %{at} by=1 : secret fix.16[3] @0\n\
+                 %{} = lt %{old} %{} : secret bit[3] @0\n\
+                 %{} = select %{} %{old} %{} : secret fix.16[3] @0\n",
+                at + 1,
+                at + 2,
+                at + 1,
+                at + 3,
+                at + 2,
+                at + 1
+            )
+        };
+        let body: String = (0..60).map(step).collect();
+        assert_eq!(with(&body, |words, factor| words.cut(factor, NodeId(0), 8.0)), None);
+    }
+
+    #[test]
+    fn long_chains_of_factors() {
+        let chain = |shape: &str, from: u32| -> String {
+            let line = |at: u32| {
+                let old = if at == 2 { from } else { at - 1 };
+                format!("%{at} = neg %{old} : secret fix.16[{shape}] @0\n")
+            };
+            (2..60_002).map(line).collect()
+        };
+        assert_eq!(with(&chain("3", 1), |words, x| words.cut(x, NodeId(0), 8.0)), None);
+        let found = with(&chain("3,4", 0), |words, x| words.multiple(x, true));
+        assert_eq!((found.node, found.scale, found.slack), (NodeId(0), 1.0, 0.0));
+    }
+
+    /// u min(1, 2 / norm u) and u / max(1, norm u / 2): the bound is that of the rows of runs, and no more than a few
+    /// roundings above 2.
+    #[test]
+    fn rows_are_no_longer_than_is_said() {
+        let norm = "%2 = reshape %0 : secret fix.16[3,1,4] @0\n\
+            %3 = matmul %2 %2 trans_b : secret fix.32[3,1,1] @0\n%4 = reshape %3 : secret fix.32[3] @0\n\
+            %5 = trunc %4 by=16 : secret fix.16[3] @0\n%6 = sqrt %5 : secret fix.16[3] @0\n\
+            %7 = const 1 : public fix.16[3] @0\n";
+        let factor = "%8 = const 2 : public fix.16[3] @0\n%9 = div %8 %6 : secret fix.16[3] @0\n\
+            %10 = lt %9 %7 : secret bit[3] @0\n%11 = select %10 %9 %7 : secret fix.16[3] @0\n\
+            %12 = reshape %11 : secret fix.16[3,1] @0\n%13 = mul %12 %0 : secret fix.32[3,4] @0\n";
+        let divisor = "%8 = div_pow2 %6 by=1 : secret fix.17[3] @0\n%9 = trunc %8 by=1 : secret fix.16[3] @0\n\
+            %10 = lt %9 %7 : secret bit[3] @0\n%11 = select %10 %7 %9 : secret fix.16[3] @0\n\
+            %12 = reshape %11 : secret fix.16[3,1] @0\n%13 = div %0 %12 : secret fix.16[3,4] @0\n";
+        let longest = |graph: &Graph| {
+            let lengths = (0..50).flat_map(|seed| {
+                let run = eval::exact(graph, &random_inputs(graph, seed), &successors, true);
+                let rows = run.expect("a run").values[13].clone().expect("values are kept");
+                let unit = graph.ulp(NodeId(13));
+                let square =
+                    |row: &[i64]| row.iter().map(|&x| (x as f64 * unit).powi(2)).sum::<f64>();
+                rows.chunks(4).map(|row| square(row).sqrt()).collect::<Vec<f64>>()
+            });
+            lengths.fold(0.0, f64::max)
+        };
+        let cut = with(&format!("{norm}{factor}"), |words, _| {
+            (words.cut(NodeId(12), NodeId(0), 16.0).expect("a length"), longest(words.graph))
+        });
+        let divided = with(&format!("{norm}{divisor}"), |words, quotient| {
+            (words.divided(quotient).expect("a length").0, longest(words.graph))
+        });
+        for (said, longest) in [cut, divided] {
+            assert!(longest <= said && (1.99..2.01).contains(&longest), "{longest} {said}");
+            assert!((2.0..2.02).contains(&said), "{said}");
+        }
+    }
 }

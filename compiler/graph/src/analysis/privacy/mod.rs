@@ -30,8 +30,9 @@ mod sensitivity;
 pub use accountant::Loss;
 
 use crate::analysis::layout::{behind, keeps_entries};
-use crate::graph::{Graph, NodeId, Op};
+use crate::graph::{Graph, NodeId, Op, Output};
 pub use clip::Words;
+pub use sensitivity::Obstacle;
 use sensitivity::{Reach, Sensitivity};
 use serde::Serialize;
 use slvr_language::noise::{Law, Noise};
@@ -48,10 +49,25 @@ pub struct Privacy {
     pub noises: Vec<NoiseRow>,
     /// What one run lets through of a client; `None` if it is unbounded.
     pub loss: Option<Loss>,
-    /// Why it is unbounded.
+    /// Why it is unbounded, in the words of who asked.
     pub unbounded: Vec<String>,
     /// Epsilon and delta of some numbers of rounds.
     pub rounds: Vec<RoundsRow>,
+}
+
+/// Why nothing is promised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason<'a> {
+    /// This noise is used more than once, or not by adding it.
+    Reused(&'a str),
+    /// This noise has fewer entries than what it is added to.
+    Repeated(&'a str),
+    /// This output is made of what clients gave, without noise on its way.
+    Bare(&'a str),
+    /// This output hangs on a value of this source line, of which nothing is known.
+    Hangs(&'a str, u32, Obstacle),
+    /// Noise is added to nothing that a set of several members gave.
+    Unprotected,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -103,9 +119,14 @@ impl Privacy {
         g.ids().any(|id| matches!(g.op(id), Op::Noise { .. }))
     }
 
-    /// Of the graph that is lowered; `None` if it has no noise. `line_of` gives the source line of a site, and
-    /// `failure` is the probability that a run is wrong by more than the certificate says.
-    pub fn of(words: Words<'_>, line_of: &dyn Fn(u32) -> u32, failure: f64) -> Option<Privacy> {
+    /// Of the graph that is lowered; `None` if it has no noise. `line_of` gives the source line of a site, `failure` is
+    /// the probability that a run is wrong by more than the certificate says, and `told` puts a reason into words.
+    pub fn of(
+        words: Words<'_>,
+        line_of: &dyn Fn(u32) -> u32,
+        failure: f64,
+        told: &dyn Fn(Reason<'_>) -> String,
+    ) -> Option<Privacy> {
         let g = words.graph;
         let drawn: Vec<NodeId> =
             g.ids().filter(|&id| matches!(g.op(id), Op::Noise { .. })).collect();
@@ -153,12 +174,10 @@ impl Privacy {
         }
         unbounded.dedup();
         if unbounded.is_empty() && found.lengths.is_empty() {
-            unbounded.push(
-                "noise is added to nothing that a set of several members gave, and a single member is not protected"
-                    .into(),
-            );
+            unbounded.push(Reason::Unprotected);
         }
         let loss = unbounded.is_empty().then_some(loss);
+        let unbounded = unbounded.into_iter().map(told).collect();
         let mut all = Privacy { noises, loss, unbounded, rounds: Vec::new() };
         all.ask(DELTA, &ROUNDS);
         Some(all)
@@ -202,7 +221,7 @@ impl<'a> Found<'a> {
         let Some((drawn, noise, other)) = self.added(id) else { return self.sensitivity.rule(id) };
         let length = match self.sensitivity.of(other) {
             Reach::Whole(length) => *length,
-            Reach::Rows(rows) => rows.length(),
+            Reach::Rows(rows) => rows.length,
             Reach::Free | Reach::Unbounded(_) => return self.sensitivity.rule(id),
         };
         let length = match noise.law {
@@ -261,36 +280,25 @@ impl<'a> Found<'a> {
     }
 
     /// Why nothing is promised.
-    fn unbounded(&self, drawn: &[NodeId], line_of: &dyn Fn(u32) -> u32) -> Vec<String> {
+    fn unbounded(&self, drawn: &[NodeId], line_of: &dyn Fn(u32) -> u32) -> Vec<Reason<'a>> {
         let g = self.g();
-        let mut all = Vec::new();
-        for &id in drawn {
-            let name = &g.site(id).name;
+        let noise = |&id: &NodeId| {
+            let name = &*g.site(id).name;
             match self.reader(id) {
-                None => all.push(format!(
-                    "`{name}` is used more than once, or not by adding it: it hides nothing where two values share it, and \
-                     not every unit of the grid where it is multiplied"
-                )),
-                Some(sum) if g.elements(sum) != g.elements(id) => all.push(format!(
-                    "`{name}` has fewer entries than what it is added to: differences of entries that share it have no noise"
-                )),
-                Some(_) => {}
+                None => Some(Reason::Reused(name)),
+                Some(sum) if g.elements(sum) != g.elements(id) => Some(Reason::Repeated(name)),
+                Some(_) => None,
             }
-        }
+        };
         // What is kept for the next round is revealed to nobody; what reads it there hangs on all clients.
-        for o in g.outputs.iter().filter(|o| o.state.is_none()) {
-            let why = match self.sensitivity.of(o.node) {
-                Reach::Free => continue,
-                Reach::Rows(_) | Reach::Whole(_) => {
-                    "is made of what clients gave without noise on its way".to_string()
-                }
-                Reach::Unbounded(why) => {
-                    let line = line_of(g.home(why.node));
-                    format!("hangs on line {line}: {}", why.text)
-                }
-            };
-            all.push(format!("`{}` {why}", o.name));
-        }
-        all
+        let outputs = g.outputs.iter().filter(|o| o.state.is_none());
+        let output = |o: &'a Output| match self.sensitivity.of(o.node) {
+            Reach::Free => None,
+            Reach::Rows(_) | Reach::Whole(_) => Some(Reason::Bare(&o.name)),
+            Reach::Unbounded(why) => {
+                Some(Reason::Hangs(&o.name, line_of(g.home(why.node)), why.obstacle))
+            }
+        };
+        drawn.iter().filter_map(noise).chain(outputs.filter_map(output)).collect()
     }
 }

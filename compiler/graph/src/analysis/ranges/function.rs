@@ -2,7 +2,7 @@
 
 use super::{Rule, power, shares};
 use crate::analysis::interval::{self, Interval, hull, meet};
-use crate::analysis::stated::{Function, Stated, StatedErrors};
+use crate::analysis::stated::{Function, Stated};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, domain};
 use slvr_language::types::function::NotNegative;
@@ -15,10 +15,8 @@ impl Rule<'_> {
 
     /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
     fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
-        let (one, room) = (power(self.view.g.frac_of(self.id)), StatedErrors::ROOM);
-        let (units, relative) =
-            (room.units.max(stated.units + 1.0), room.relative.max(stated.relative));
-        let slack = |v: f64| units + v.abs() * one * relative;
+        let (one, room) = (power(self.view.g.frac_of(self.id)), stated.with_room());
+        let slack = |v: f64| room.units + v.abs() * one * room.relative;
         (lo * one - slack(lo), hi * one + slack(hi))
     }
 
@@ -28,13 +26,13 @@ impl Rule<'_> {
         let facts = f.facts();
         let (lo, hi) = self.reals(x);
         let (least, most) = (facts.interval)(lo, hi);
-        let positive = match facts.not_negative {
+        let not_negative = match facts.not_negative {
             NotNegative::Always => true,
             NotNegative::WithOperand => lo >= 0.0,
             NotNegative::No => false,
         };
         let (lo, hi) = self.wide((least, most), self.view.stated.of(f));
-        (if positive { lo.max(0.0) } else { lo }, hi)
+        (if not_negative { lo.max(0.0) } else { lo }, hi)
     }
 
     /// Quotients, saturated where the divisor may be 0 or near to it.

@@ -7,15 +7,14 @@
 use super::{Rule, power};
 use crate::analysis::interval::{Interval, UNBOUNDED, hull, size};
 use crate::analysis::means::Mean;
-use crate::analysis::stated::StatedErrors;
 use crate::graph::NodeId;
 
 impl Rule<'_> {
     /// Of the exact quotient of a run's words.
     pub(super) fn averaged(&self, x: NodeId, y: NodeId) -> Interval {
-        let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
+        let not_negative = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
         let bound = || {
-            let mean = self.means.quotient(self.view.g, x, y, positive)?;
+            let mean = self.means.quotient(self.view.g, x, y, not_negative)?;
             let least = self.least(y, &mean)?;
             let off = mean.dividend_off / least;
             let (lo, hi) = self.mean(&mean, &[y], least);
@@ -26,22 +25,21 @@ impl Rule<'_> {
 
     /// Of a matrix product by shares of sums, raw.
     pub(super) fn blended(&self) -> Interval {
-        let positive = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
+        let not_negative = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
         let bound = || {
-            let blend = self.means.blend(self.view.g, self.id, positive)?;
+            let blend = self.means.blend(self.view.g, self.id, not_negative)?;
             let least = blend.divisors.iter().map(|&y| self.least(y, &blend.mean));
             let least = least.reduce(|a, b| Some(a?.min(b?)))??;
             let (lo, hi) = self.mean(&blend.mean, &blend.divisors, least);
-            let (div, room) = (self.view.stated.div, StatedErrors::ROOM);
+            let div = self.view.stated.div.with_room();
             let unit = |&id: &NodeId| self.view.g.ulp(id);
             let unit = blend.shares.iter().map(unit).fold(0.0, f64::max);
-            let relative = room.relative.max(div.relative);
             let [whole, outer] = [blend.mean.power, blend.power].map(|n| (n as f64).exp2());
-            let each = room.units.max(div.units + 1.0) * unit * outer + blend.off;
+            let each = div.units * unit * outer + blend.off;
             let most = size(self.averaged_values(&blend.mean));
             // Shares are at most 1 together, up to a divisor that was truncated.
             let whole = whole * (1.0 + blend.mean.divisor_off / least);
-            let off = (blend.terms as f64 * each + whole * relative) * most;
+            let off = (blend.terms as f64 * each + whole * div.relative) * most;
             let one = power(self.view.g.frac_of(self.id));
             Some(((lo - off) * one, (hi + off) * one))
         };

@@ -179,8 +179,9 @@ fn settle(b: Bound, shape: &[u64]) -> Bound {
     Bound { range: (lo.max(below(-norm)).min(hi), hi.min(above(norm)).max(lo)), norm, total }
 }
 
-/// How many operations back the norm of some entries is looked for, and what a part was put together of. Both operands
-/// of a sum are followed, so this is at most 2^8 nodes for one product; beyond them a bound is that of the whole.
+/// How many operations back two things are looked for: the norm of some entries of a product's operand, where both
+/// operands of a sum are followed, so that these are at most 2^8 nodes; and what a slice is a part of, along one path.
+/// Beyond, a bound is that of the whole.
 const STEPS: u32 = 8;
 
 struct Rule<'a> {

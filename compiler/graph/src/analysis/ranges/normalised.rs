@@ -7,7 +7,7 @@
 use super::Rule;
 use crate::analysis::interval::{Interval, UNBOUNDED, size};
 use crate::analysis::norms;
-use crate::analysis::stated::{Function, StatedErrors};
+use crate::analysis::stated::Function;
 use crate::graph::NodeId;
 
 /// The root is at least this part of the exact one, or nothing is said.
@@ -18,17 +18,15 @@ impl Rule<'_> {
     pub(super) fn normalised(&self, args: [NodeId; 2]) -> Interval {
         let bound = || {
             let n = norms::normalised(self.view.g, self.view.g.op(self.id), args)?;
-            let [a, u] = args.map(|x| (-f64::from(self.view.g.frac_of(x))).exp2());
-            let (room, sqrt) = (StatedErrors::ROOM, self.view.stated.of(Function::Sqrt));
+            let (g, stated) = (self.view.g, self.view.stated);
+            let [a, u] = args.map(|x| g.ulp(x));
+            let (div, sqrt) = (stated.div.with_room(), stated.of(Function::Sqrt).with_room());
             // The root of one unit of u, in its own units.
-            let of_unit =
-                u * (n.root_power as f64).exp2() * f64::from(self.view.g.frac_of(n.root)).exp2();
-            let part =
-                1.0 - room.relative.max(sqrt.relative) - room.units.max(sqrt.units) / of_unit;
-            let quotient = 1.0 + room.relative.max(self.view.stated.div.relative);
+            let of_unit = u * (n.root_power as f64).exp2() / g.ulp(n.root);
+            let part = 1.0 - sqrt.relative - sqrt.units / of_unit;
+            let quotient = 1.0 + div.relative;
             // And one for a truncation.
-            let unit = (-f64::from(self.view.g.frac_of(n.quotient))).exp2();
-            let units = room.units.max(self.view.stated.div.units) * unit + a;
+            let units = div.units * g.ulp(n.quotient) + a;
             let dividend = size(self.reals(n.dividend)) * (-(n.power as f64)).exp2();
             let entry = size(self.of(args[1]).range) * u;
             let most = n.terms as f64 * (dividend * quotient / part + units * entry) / (a * u);

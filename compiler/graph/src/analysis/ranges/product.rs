@@ -43,7 +43,7 @@ impl Rule<'_> {
         let whole = |x: NodeId| g.elements(x) == g.elements(v);
         let args = g.args(v);
         let Some(steps) = steps.checked_sub(1) else { return own };
-        let behind = |a: NodeId| {
+        let part = |a: NodeId| {
             let kept = if keeps_entries(g.op(v)) {
                 self.keeps_slices(v, a)
             } else {
@@ -53,19 +53,19 @@ impl Rule<'_> {
         };
         let through = match g.op(v) {
             Op::Add | Op::Sub => {
-                let part = |a: NodeId| match whole(a) {
-                    true => behind(a),
+                let term = |a: NodeId| match whole(a) {
+                    true => part(a),
                     // An element of what is repeated may be there many times.
                     false => size(self.of(a).range) * root,
                 };
-                part(args[0]) + part(args[1])
+                term(args[0]) + term(args[1])
             }
             Op::Mul if args.iter().any(|&a| whole(a)) => {
                 let (x, y) = if whole(args[0]) { (args[0], args[1]) } else { (args[1], args[0]) };
-                behind(x) * size(self.of(y).range)
+                part(x) * size(self.of(y).range)
             }
-            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => behind(args[0]),
-            Op::Trunc(by) => behind(args[0]) / f64::from(*by).exp2() + root,
+            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => part(args[0]),
+            Op::Trunc(by) => part(args[0]) / f64::from(*by).exp2() + root,
             _ => f64::INFINITY,
         };
         own.min(through)

@@ -23,7 +23,7 @@ pub(super) fn chosen(g: &Graph, raw: &[Interval], id: NodeId) -> Interval {
             return None;
         }
         let mut all = Vec::new();
-        known.into_iter().for_each(|(n, interval)| behind(g, raw, n, interval, &mut all));
+        known.into_iter().for_each(|(n, interval)| note(g, raw, n, interval, &mut all));
         let (lo, hi) = under(g, raw, at, &all, STEPS);
         (lo <= hi).then_some((lo, hi))
     };
@@ -34,8 +34,8 @@ pub(super) fn chosen(g: &Graph, raw: &[Interval], id: NodeId) -> Interval {
     }
 }
 
-/// What is known of a node, and with it of what it is made of entry by entry.
-fn behind(
+/// Notes what is known of a node, and with it of what it is made of entry by entry.
+fn note(
     g: &Graph,
     raw: &[Interval],
     mut id: NodeId,

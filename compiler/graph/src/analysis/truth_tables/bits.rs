@@ -1,5 +1,5 @@
-//! What bits of a graph are of earlier bits: one pass back through comparisons of counts, conjunctions
-//! and moves.
+//! What bits of a graph are of earlier bits: one pass through comparisons of counts, conjunctions and moves, in the
+//! order of nodes.
 
 use super::function::{Count, Function, MOST_BITS};
 use crate::analysis::layout::Layout;
@@ -10,9 +10,8 @@ use slvr_language::types::Elem;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Most nodes that are remembered. Beyond, all are forgotten, and read again when they are asked for: this bounds
-/// memory, and not what is looked through.
-const MOST_NODES: usize = 64;
+/// So many nodes are remembered before those that no later node reads are forgotten.
+const FEWEST: usize = 64;
 
 /// All entries of a table: one may stand for all.
 fn entries(table: &Table) -> impl Iterator<Item = f64> {
@@ -26,29 +25,59 @@ pub struct Functions<'a> {
     graph: &'a Graph,
     /// Larger nodes are not looked at.
     most: u64,
-    bits: BTreeMap<NodeId, Option<Rc<Vec<Function>>>>,
-    counts: BTreeMap<NodeId, Option<Rc<Vec<Count>>>>,
+    /// The nodes before this one have been read.
+    next: NodeId,
+    bits: BTreeMap<NodeId, Rc<Vec<Function>>>,
+    counts: BTreeMap<NodeId, Rc<Vec<Count>>>,
+    /// So many may be remembered now: at least half of them are new when they are looked through.
+    room: usize,
 }
 
 impl<'a> Functions<'a> {
     /// Of the nodes of a graph with scales that have at most so many elements.
     pub fn new(graph: &'a Graph, most: u64) -> Functions<'a> {
-        Functions { graph, most, bits: BTreeMap::new(), counts: BTreeMap::new() }
+        let (bits, counts) = (BTreeMap::new(), BTreeMap::new());
+        Functions { graph, most, next: NodeId(0), bits, counts, room: FEWEST }
     }
 
     /// What each element of a secret bit is of bits before it; of itself, if nothing better is found.
-    /// `None` for large nodes.
+    /// `None` for large nodes, and for those that only nodes before the last one that was asked for read.
     pub fn bits(&mut self, id: NodeId) -> Option<Rc<Vec<Function>>> {
-        if self.bits.len() + self.counts.len() > MOST_NODES {
-            (self.bits, self.counts) = (BTreeMap::new(), BTreeMap::new());
+        while self.next <= id {
+            self.read(self.next);
+            self.next.0 += 1;
         }
-        if self.graph.elements(id) > self.most || self.graph.ty(id).elem != Elem::Bit {
-            return None;
+        self.known_bits(id)
+    }
+
+    fn known_bits(&self, id: NodeId) -> Option<Rc<Vec<Function>>> {
+        self.bits.get(&id).cloned()
+    }
+
+    fn known_counts(&self, id: NodeId) -> Option<Rc<Vec<Count>>> {
+        self.counts.get(&id).cloned()
+    }
+
+    /// Reads a node whose operands have been read.
+    fn read(&mut self, id: NodeId) {
+        let graph = self.graph;
+        if graph.elements(id) <= self.most {
+            match graph.ty(id).elem {
+                Elem::Bit => self.bits.extend(self.functions(id).map(|f| (id, Rc::new(f)))),
+                Elem::Int => self.counts.extend(self.counts_of(id).map(|c| (id, Rc::new(c)))),
+                Elem::Fix => {}
+            }
         }
-        if let Some(known) = self.bits.get(&id) {
-            return known.clone();
+        if self.bits.len() + self.counts.len() > self.room {
+            let is_read = |of: &NodeId| graph.users(*of).last().is_some_and(|last| *last >= id);
+            self.bits.retain(|of, _| *of == id || is_read(of));
+            self.counts.retain(|of, _| *of == id || is_read(of));
+            self.room = FEWEST.max(2 * (self.bits.len() + self.counts.len()));
         }
-        let found = match (self.graph.op(id), self.graph.ty(id).secrecy) {
+    }
+
+    fn functions(&self, id: NodeId) -> Option<Vec<Function>> {
+        match (self.graph.op(id), self.graph.ty(id).secrecy) {
             (Op::Const(table, ..), _) => {
                 Some(entries(table).map(|v| Function::constant(v != 0.0)).collect())
             }
@@ -59,17 +88,14 @@ impl<'a> Functions<'a> {
                 let small = |f: &Vec<Function>| f.iter().all(|f| f.of.len() <= MOST_BITS);
                 Some(self.bits_of(id).filter(small).unwrap_or_else(literals))
             }
-        };
-        let found = found.map(Rc::new);
-        self.bits.insert(id, found.clone());
-        found
+        }
     }
 
     /// What is known of each element of a result whose elements are moved, from what `known` has of its operands.
     fn moved<T: Clone>(
-        &mut self,
+        &self,
         id: NodeId,
-        known: impl Fn(&mut Self, NodeId) -> Option<Rc<Vec<T>>>,
+        known: impl Fn(&Self, NodeId) -> Option<Rc<Vec<T>>>,
     ) -> Option<Vec<T>> {
         let graph = self.graph;
         let moved = Layout::of(graph, id)?;
@@ -99,13 +125,13 @@ impl<'a> Functions<'a> {
         a.into_iter().zip(b)
     }
 
-    fn bits_of(&mut self, id: NodeId) -> Option<Vec<Function>> {
-        let args = self.graph.args(id).to_vec();
+    fn bits_of(&self, id: NodeId) -> Option<Vec<Function>> {
+        let args = self.graph.args(id);
         match self.graph.op(id) {
-            Op::Not => Some(self.bits(args[0])?.iter().map(Function::not).collect()),
+            Op::Not => Some(self.known_bits(args[0])?.iter().map(Function::not).collect()),
             Op::Xor | Op::And => {
                 let xor = *self.graph.op(id) == Op::Xor;
-                let (a, b) = (self.bits(args[0])?, self.bits(args[1])?);
+                let (a, b) = (self.known_bits(args[0])?, self.known_bits(args[1])?);
                 let most = |f: &[Function]| f.iter().map(|f| f.of.len()).max().unwrap_or(0);
                 let (ma, mb) = (most(&a), most(&b));
                 // Of too many bits, the operand of more is taken as one.
@@ -133,33 +159,20 @@ impl<'a> Functions<'a> {
             }
             Op::Lt | Op::Eq => {
                 let lt = *self.graph.op(id) == Op::Lt;
-                let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
+                let (a, b) = (self.known_counts(args[0])?, self.known_counts(args[1])?);
                 let each = self.pairs(id).map(|(i, j)| {
                     let d = a[i].plus(&b[j], -1)?;
                     d.holds(|v| if lt { v < 0 } else { v == 0 })
                 });
                 each.collect()
             }
-            _ => self.moved(id, Self::bits),
+            _ => self.moved(id, Self::known_bits),
         }
     }
 
     /// The weighted sums that a small integer's elements are.
-    fn counts(&mut self, id: NodeId) -> Option<Rc<Vec<Count>>> {
-        let ty = self.graph.ty(id);
-        if self.graph.elements(id) > self.most || ty.elem != Elem::Int {
-            return None;
-        }
-        if let Some(known) = self.counts.get(&id) {
-            return known.clone();
-        }
-        let found = self.counts_of(id).map(Rc::new);
-        self.counts.insert(id, found.clone());
-        found
-    }
-
-    fn counts_of(&mut self, id: NodeId) -> Option<Vec<Count>> {
-        let args = self.graph.args(id).to_vec();
+    fn counts_of(&self, id: NodeId) -> Option<Vec<Count>> {
+        let args = self.graph.args(id);
         let op = self.graph.op(id);
         match op {
             Op::Const(table, ..) => {
@@ -170,7 +183,7 @@ impl<'a> Functions<'a> {
                 entries(table).map(whole).collect()
             }
             Op::ToInt => {
-                let bits = self.bits(args[0])?;
+                let bits = self.known_bits(args[0])?;
                 let term = |f: &Function| match f.of[..] {
                     [l] if f.table == [false, true] => {
                         Some(Count { constant: 0, terms: vec![(l, 1)] })
@@ -179,12 +192,12 @@ impl<'a> Functions<'a> {
                 };
                 bits.iter().map(term).collect()
             }
-            Op::Neg => self.counts(args[0])?.iter().map(|c| c.times(-1)).collect(),
+            Op::Neg => self.known_counts(args[0])?.iter().map(|c| c.times(-1)).collect(),
             Op::Scale(by) if by.fract() == 0.0 && by.abs() < f64::from(i32::MAX) => {
-                self.counts(args[0])?.iter().map(|c| c.times(*by as i64)).collect()
+                self.known_counts(args[0])?.iter().map(|c| c.times(*by as i64)).collect()
             }
             Op::Add | Op::Sub | Op::Mul => {
-                let (a, b) = (self.counts(args[0])?, self.counts(args[1])?);
+                let (a, b) = (self.known_counts(args[0])?, self.known_counts(args[1])?);
                 let each = self.pairs(id).map(|(i, j)| {
                     let (a, b) = (&a[i], &b[j]);
                     match op {
@@ -198,7 +211,7 @@ impl<'a> Functions<'a> {
                 each.collect()
             }
             Op::Sum(axes) => {
-                let from = self.counts(args[0])?;
+                let from = self.known_counts(args[0])?;
                 let mut kept = self.shape(args[0]);
                 axes.iter().for_each(|&axis| kept[axis as usize] = 1);
                 let all: Vec<usize> = (0..kept.iter().product()).collect();
@@ -209,7 +222,7 @@ impl<'a> Functions<'a> {
                 }
                 Some(sums)
             }
-            _ => self.moved(id, Self::counts),
+            _ => self.moved(id, Self::known_counts),
         }
     }
 }

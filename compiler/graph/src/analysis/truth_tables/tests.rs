@@ -124,3 +124,40 @@ reveal %22 to Server as y @0
     // The last of the four reads all its comparisons backwards.
     assert!(bits(17)[3].of.iter().all(|l| l.flip) && !bits(17)[0].of.iter().any(|l| l.flip));
 }
+
+/// A graph of two bits and a body from %2 on, whose last node is revealed.
+fn of_two_bits(body: &str) -> Graph {
+    let last = body.lines().count() + 1;
+    let text = format!(
+        "graph T\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+         input 0 b : secret bit[2] in 0..1 from each Client\n\
+         input 1 p : secret bit[2] in 0..1 from each Client\nsite 0 \"t\" line 1\n\
+         %0 = input 0 : secret bit[1,2] @0\n%1 = input 1 : secret bit[1,2] @0\n\
+         {body}reveal %{last} to Server as y @0\n"
+    );
+    text::parse(&text).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Each bit is read once, however often later ones are made of it, and however long they are a chain.
+#[test]
+fn long_chains_of_bits() {
+    let step = |t: usize| {
+        let (old, at) = (if t == 0 { 0 } else { 4 * t + 1 }, 4 * t + 2);
+        format!(
+            "%{at} = and %{old} %1 : secret bit[1,2] @0\n%{} = not %{old} : secret bit[1,2] @0\n\
+             %{} = and %{} %1 : secret bit[1,2] @0\n%{} = xor %{at} %{} : secret bit[1,2] @0\n",
+            at + 1,
+            at + 2,
+            at + 1,
+            at + 3,
+            at + 2
+        )
+    };
+    let graph = of_two_bits(&(0..1000).map(step).collect::<String>());
+    let found = check(&graph, &random_inputs(&graph, 1));
+    assert!(found > 1000, "{found}");
+    let not = |at: usize| format!("%{at} = not %{} : secret bit[1,2] @0\n", at - 1);
+    let graph = of_two_bits(&(2..60_002).map(not).collect::<String>());
+    let found = Functions::new(&graph, MOST).bits(NodeId(60_001)).expect("bits");
+    assert_eq!(found[1].of, [Literal { node: NodeId(1), at: 1, flip: false }]);
+}

@@ -13,6 +13,7 @@ mod selection;
 #[cfg(test)]
 mod tests;
 
+use crate::analysis::order::Rankings;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::syntax::ast::Secrecy;
 use crate::types::Elem;
@@ -35,9 +36,10 @@ pub(super) fn known(graph: &Graph, to: u32) -> BTreeSet<u32> {
 
 /// The flows of all nodes to somebody who knows the inputs of these party sets.
 pub(super) fn flows(graph: &Graph, known: &BTreeSet<u32>) -> Vec<Flow> {
+    let rankings = Rankings::new(graph);
     let mut out: Vec<Flow> = Vec::with_capacity(graph.len());
     for id in graph.ids() {
-        let mut flow = flow(graph, known, &out, id);
+        let mut flow = flow(graph, known, &rankings, &out, id);
         if flow.is_free() || graph.ty(id).secrecy == Secrecy::Public {
             out.push(Flow::free());
             continue;
@@ -76,7 +78,13 @@ fn named(g: &Graph, id: NodeId, flows: &[Flow], f: &Flow) -> bool {
     entrywise && g.args(id).iter().any(|&a| flows[a.index()].is_free() && differs(a))
 }
 
-fn flow(g: &Graph, known: &BTreeSet<u32>, flows: &[Flow], id: NodeId) -> Flow {
+fn flow(
+    g: &Graph,
+    known: &BTreeSet<u32>,
+    rankings: &Rankings<'_>,
+    flows: &[Flow],
+    id: NodeId,
+) -> Flow {
     let args = g.args(id);
     let of: Vec<&Flow> = args.iter().map(|a| &flows[a.index()]).collect();
     let shape = |i: usize| g.shape(args[i]);
@@ -97,7 +105,7 @@ fn flow(g: &Graph, known: &BTreeSet<u32>, flows: &[Flow], id: NodeId) -> Flow {
         }
         Op::ToInt => first(),
         Op::Not => not(g, args[0], of[0]),
-        Op::Lt | Op::Eq => compare(g, id, args, &of),
+        Op::Lt | Op::Eq => compare(g, rankings, id, &of),
         Op::Xor | Op::Gate => both(of[0], of[1]),
         Op::Select => select(g, flows, id, &of),
         Op::Sum(axes) => sum(g, args[0], axes, flows),

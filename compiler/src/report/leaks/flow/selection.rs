@@ -2,7 +2,7 @@
 
 use super::facts::{BITS, Choice, Chooser, Flow, Number, Ones, Ranks, both};
 use crate::analysis::layout::{behind, unshaped};
-use crate::analysis::order::is_ranking;
+use crate::analysis::order::Rankings;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::passes::FRACTION;
 use crate::types::Elem;
@@ -13,7 +13,8 @@ const FACTORS: usize = 64;
 const DEPTH: usize = 8;
 
 /// A comparison. Where ranks are held against a constant, so many are below it, or one is equal.
-pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> Flow {
+pub(super) fn compare(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flow]) -> Flow {
+    let args = g.args(id);
     let mut f = Flow { bits: BITS, ..both(of[0], of[1]) };
     // Several bits of one value, which is one client's.
     let probed = |a: &Flow, b: &Flow| a.one_by_order() && b.is_free() && g.elements(id) > 1;
@@ -22,7 +23,7 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
         f.ranks = f.ranks.max(Ranks::Compared);
     }
     if let Some(c) = constant(g, args[1])
-        && let Some((along, all)) = ranking_axis(g, args[0])
+        && let Some((along, all)) = ranking_axis(g, rankings, args[0])
     {
         let less = *g.op(id) == Op::Lt;
         let most = if less { c.max(0.0).ceil() as u64 } else { 1 };
@@ -34,12 +35,12 @@ pub(super) fn compare(g: &Graph, id: NodeId, args: &[NodeId], of: &[&Flow]) -> F
 
 /// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: each is there
 /// once, whatever is equal, or all pairs are compared. And whether it is the first.
-fn ranking_axis(g: &Graph, count: NodeId) -> Option<(usize, bool)> {
+fn ranking_axis(g: &Graph, rankings: &Rankings<'_>, count: NodeId) -> Option<(usize, bool)> {
     let wide = |id: NodeId| g.shape(id).iter().copied().filter(|n| *n > 1).collect::<Vec<u64>>();
     let axis = g.shape(count).iter().rposition(|n| *n > 1)?;
     let behind_shape = unshaped(g, count);
     let counts = g.ty(count).elem == Elem::Int && wide(behind_shape) == wide(count);
-    if counts && is_ranking(g, behind_shape) {
+    if counts && rankings.has(behind_shape) {
         return Some((axis, true));
     }
     let pairs = || {

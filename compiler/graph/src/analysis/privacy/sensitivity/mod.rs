@@ -22,8 +22,9 @@ mod tests;
 use super::clip::Words;
 use crate::analysis::layout::keeps_entries;
 use crate::graph::{Giver, Graph, NodeId, Op};
+pub use reach::Obstacle;
 pub(super) use reach::Reach;
-use reach::{BEFORE, COMBINES, KEPT, Length, Rows, SELECTS, Why};
+use reach::{Length, Rows, Why};
 use slvr_language::types::Elem;
 
 /// Finds how each value hangs on a client, from the first node to the last.
@@ -136,7 +137,10 @@ impl<'a> Sensitivity<'a> {
             Op::Transpose(perm) => match of[0] {
                 Reach::Rows(r) => {
                     let axis = perm.iter().position(|&p| p as usize == r.axis);
-                    axis.map_or_else(|| why(COMBINES), |axis| self.rows(id, Rows { axis, ..*r }))
+                    axis.map_or_else(
+                        || why(Obstacle::Combines),
+                        |axis| self.rows(id, Rows { axis, ..*r }),
+                    )
                 }
                 other => other.clone(),
             },
@@ -148,42 +152,47 @@ impl<'a> Sensitivity<'a> {
             },
             Op::Concat(axis) => self.concat(id, &of, *axis as usize),
             Op::Gather { .. } if *of[1] == Reach::Free => self.gathered(args[1], of[0]),
-            Op::Gather { .. } => why(SELECTS),
+            Op::Gather { .. } => why(Obstacle::Selects),
             // The axis disappears.
             Op::Max(axis) | Op::Min(axis) => {
                 let gone = *axis as usize;
                 let kept = |axis| (axis != gone).then(|| axis - usize::from(gone < axis));
-                self.by_client(id, &of, SELECTS, kept)
+                self.by_client(id, &of, Obstacle::Selects, kept)
             }
-            Op::OneHot(_) => self.by_client(id, &of, SELECTS, Some),
+            Op::OneHot(_) => self.by_client(id, &of, Obstacle::Selects, Some),
             Op::ArgMax | Op::Sort | Op::SortSum { .. } | Op::ArgMaxIs => {
                 let last = g.shape(args[0]).len().wrapping_sub(1);
-                self.by_client(id, &of, SELECTS, |axis| (axis != last).then_some(axis))
+                self.by_client(id, &of, Obstacle::Selects, |axis| (axis != last).then_some(axis))
             }
             // The first axis is a batch, of images and of kernels.
-            Op::Conv2d(_) => self.by_client(id, &of, COMBINES, |axis| (axis == 0).then_some(axis)),
+            Op::Conv2d(_) => {
+                self.by_client(id, &of, Obstacle::Combines, |axis| (axis == 0).then_some(axis))
+            }
             // Windows are along the last two axes.
             Op::MaxPool { .. } => {
                 let outer = g.shape(id).len() - 2;
-                self.by_client(id, &of, SELECTS, |axis| (axis < outer).then_some(axis))
+                self.by_client(id, &of, Obstacle::Selects, |axis| (axis < outer).then_some(axis))
             }
             // Where a number stands says nothing of how far numbers are apart.
-            _ => why(SELECTS),
+            _ => why(Obstacle::Selects),
         }
     }
 
-    /// Nothing is known of what is computed of these operands: because of `text`, unless several clients contribute to
+    /// Nothing is known of what is computed of these operands: because of `obstacle`, unless several clients contribute to
     /// one of them already.
-    fn refused(&self, id: NodeId, of: &[&Reach], text: &'static str) -> Reach {
+    fn refused(&self, id: NodeId, of: &[&Reach], obstacle: Obstacle) -> Reach {
         let whole = of.iter().any(|r| matches!(r, Reach::Whole(_)));
-        Reach::Unbounded(Why { node: id, text: if whole { BEFORE } else { text } })
+        Reach::Unbounded(Why {
+            node: id,
+            obstacle: if whole { Obstacle::Before } else { obstacle },
+        })
     }
 
     fn input(&self, id: NodeId, i: u32) -> Reach {
         let g = self.g();
         let giver = g.inputs.get(i as usize).map(|i| i.from);
         if let Some(Giver::State(_)) = giver {
-            return Reach::Unbounded(Why { node: id, text: KEPT });
+            return Reach::Unbounded(Why { node: id, obstacle: Obstacle::Kept });
         }
         let set = giver.and_then(Giver::set);
         let members = set.and_then(|s| g.parties.get(s as usize)).map_or(1, |p| p.1);
@@ -211,7 +220,7 @@ impl<'a> Sensitivity<'a> {
         &self,
         id: NodeId,
         of: &[&Reach],
-        text: &'static str,
+        obstacle: Obstacle,
         kept: impl Fn(usize) -> Option<usize>,
     ) -> Reach {
         let all: Option<Vec<Reach>> = of
@@ -222,7 +231,7 @@ impl<'a> Sensitivity<'a> {
                 Reach::Whole(_) | Reach::Unbounded(_) => None,
             })
             .collect();
-        all.and_then(|all| self.alike(&all)).unwrap_or_else(|| self.refused(id, of, text))
+        all.and_then(|all| self.alike(&all)).unwrap_or_else(|| self.refused(id, of, obstacle))
     }
 
     /// All are rows of the same clients, or free: the rows.
@@ -321,7 +330,7 @@ impl<'a> Sensitivity<'a> {
     fn pointwise(&self, id: NodeId, args: &[NodeId], of: &[&Reach]) -> Reach {
         let all: Vec<Reach> = args.iter().zip(of).map(|(&a, r)| self.widened(id, a, r)).collect();
         let Some(Reach::Rows(first)) = self.alike(&all) else {
-            return self.refused(id, of, COMBINES);
+            return self.refused(id, of, Obstacle::Combines);
         };
         let rows = |i: usize| match &all[i] {
             Reach::Rows(r) => Some(*r),

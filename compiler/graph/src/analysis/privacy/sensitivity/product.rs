@@ -1,7 +1,7 @@
 //! Products, entry by entry and of matrices.
 
 use super::Sensitivity;
-use super::reach::{COMBINES, Length, Reach, Rows};
+use super::reach::{Length, Obstacle, Reach, Rows};
 use crate::graph::{NodeId, Op};
 
 /// A matrix product, with the axes of its operands: the one that is summed over, and the one that becomes an axis of
@@ -35,7 +35,7 @@ impl Sensitivity<'_> {
                 }
                 self.rows(id, Rows { zero: a.zero || b.zero, length, ..a })
             }
-            _ => self.refused(id, of, COMBINES),
+            _ => self.refused(id, of, Obstacle::Combines),
         }
     }
 
@@ -74,13 +74,13 @@ impl Sensitivity<'_> {
             (Reach::Rows(a), Reach::Rows(b)) if a.set == b.set => match [a.axis, b.axis] {
                 axes if axes == m.inner => self.sum_over_clients(&m, [a, b]),
                 [0, 0] => self.product_of_each(&m, [a, b]),
-                _ => self.refused(id, of, COMBINES),
+                _ => self.refused(id, of, Obstacle::Combines),
             },
             (Reach::Rows(rows), Reach::Free) => self.by_known(&m, 0, rows),
             (Reach::Free, Reach::Rows(rows)) => self.by_known(&m, 1, rows),
             (Reach::Whole(length), Reach::Free) => self.whole_by_known(&m, 0, length),
             (Reach::Free, Reach::Whole(length)) => self.whole_by_known(&m, 1, length),
-            _ => self.refused(id, of, COMBINES),
+            _ => self.refused(id, of, Obstacle::Combines),
         }
     }
 

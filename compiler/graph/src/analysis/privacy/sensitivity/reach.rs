@@ -29,7 +29,7 @@ pub(in crate::analysis::privacy) struct Rows {
     /// Whether a row is zeros if the client's inputs are.
     pub(super) zero: bool,
     /// How far a row is at most from the one of inputs that are zeros.
-    pub(super) length: Length,
+    pub length: Length,
     /// How long a row is at most, by the norms that follow from those that the parties enforce.
     pub(super) norm: f64,
 }
@@ -38,23 +38,20 @@ pub(in crate::analysis::privacy) struct Rows {
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::analysis::privacy) struct Why {
     pub node: NodeId,
-    pub text: &'static str,
+    pub obstacle: Obstacle,
 }
 
-pub(super) const SELECTS: &str = "it orders or chooses among values of different clients, so one client can change what all \
-    others contribute";
-pub(super) const COMBINES: &str = "it combines what different clients gave in a way that is no sum, so one client can change what \
-    others contribute";
-pub(super) const KEPT: &str =
-    "it is kept from earlier rounds, so it hangs on what clients gave in all of them";
-pub(super) const BEFORE: &str =
-    "it computes on what several clients contribute to, before noise is added to it";
-
-impl Rows {
-    /// How far a row is at most from the one of inputs that are zeros.
-    pub fn length(&self) -> Length {
-        self.length
-    }
+/// What stands in the way of a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Values of different clients are ordered, or chosen among, so one client can change what all others contribute.
+    Selects,
+    /// What different clients gave is combined in a way that is no sum.
+    Combines,
+    /// It is kept from earlier rounds, and hangs on what clients gave in all of them.
+    Kept,
+    /// It is computed of what several clients contribute to, before noise is added to that.
+    Before,
 }
 
 impl Length {

@@ -150,7 +150,7 @@ fn kind(reach: &Reach) -> String {
         Reach::Free => "free".into(),
         Reach::Rows(r) => format!("rows {}{}", r.axis, if r.zero { " zero" } else { "" }),
         Reach::Whole(_) => "whole".into(),
-        Reach::Unbounded(why) => why.text.into(),
+        Reach::Unbounded(why) => format!("{:?}", why.obstacle),
     }
 }
 
@@ -317,13 +317,13 @@ fn cases() -> Vec<(String, &'static str, f64)> {
             "whole",
             1.1,
         ),
-        case(&[U5, "%6 = matmul %5 %5 trans_b : secret fix.16[1,3,3] @0\n"], COMBINES, 0.0),
+        case(&[U5, "%6 = matmul %5 %5 trans_b : secret fix.16[1,3,3] @0\n"], "Combines", 0.0),
         case(
             &[
                 "%5 = sum %0 axes=[0] : secret fix.8[4] @0\n%6 = reshape %5 : secret fix.8[1,1,4] @0\n\
                  %7 = matmul %6 %6 trans_b : secret fix.16[1,1,1] @0\n",
             ],
-            BEFORE,
+            "Before",
             0.0,
         ),
         // Vectors that are cut to a length, by a factor or by a divisor.
@@ -419,7 +419,7 @@ fn cases() -> Vec<(String, &'static str, f64)> {
         ),
         case(
             &["%5 = sum %0 axes=[0] : secret fix.8[4] @0\n%6 = mul %5 %5 : secret fix.16[4] @0\n"],
-            BEFORE,
+            "Before",
             0.0,
         ),
         // Parts beside one another.
@@ -521,12 +521,12 @@ fn cases() -> Vec<(String, &'static str, f64)> {
         ),
         // Largest entries, of a client's own and of others'.
         case(&["%5 = max %0 axis=1 : secret fix.8[3] @0\n"], "rows 0", 2.1),
-        case(&["%5 = max %0 axis=0 : secret fix.8[4] @0\n"], SELECTS, 0.0),
+        case(&["%5 = max %0 axis=0 : secret fix.8[4] @0\n"], "Selects", 0.0),
         case(&["%5 = sort %0 : secret fix.8[3,4] @0\n"], "rows 0", 2.1),
-        case(&["%5 = sort %2 : secret fix.8[3] @0\n"], SELECTS, 0.0),
+        case(&["%5 = sort %2 : secret fix.8[3] @0\n"], "Selects", 0.0),
         case(
             &["%5 = sum %0 axes=[0] : secret fix.8[4] @0\n%6 = max %5 axis=0 : secret fix.8 @0\n"],
-            BEFORE,
+            "Before",
             0.0,
         ),
         case(
@@ -536,7 +536,7 @@ fn cases() -> Vec<(String, &'static str, f64)> {
             "rows 0",
             2.1,
         ),
-        case(&["%5 = max_pool %0 k=2 stride=1 : secret fix.8[2,3] @0\n"], SELECTS, 0.0),
+        case(&["%5 = max_pool %0 k=2 stride=1 : secret fix.8[2,3] @0\n"], "Selects", 0.0),
         case(
             &[
                 "%5 = reshape %0 : secret fix.8[3,1,1,2,2] @0\n%6 = const [1, -2, 1, 2] : public fix.8[1,1,1,2,2] @0\n\
