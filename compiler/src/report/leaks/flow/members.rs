@@ -146,8 +146,14 @@ impl Flow {
     /// The data of an entry, together with those of an aligned operand.
     pub(super) fn with_clients(&mut self, b: &Flow) {
         for group in &b.groups {
-            if group.members.is_none() || !self.groups.contains(group) {
-                self.groups.push(group.clone());
+            let same = |g: &&mut Group| {
+                g.members.is_some()
+                    && (&g.axes, g.members, g.count) == (&group.axes, group.members, group.count)
+            };
+            match self.groups.iter_mut().find(same) {
+                // Where one has no data of a member the other one may have some.
+                Some(own) => _ = own.picked.take_if(|p| Some(&*p) != group.picked.as_ref()),
+                None => self.groups.push(group.clone()),
             }
         }
         self.fixed.extend(&b.fixed);

@@ -361,6 +361,30 @@ fn ranks(n: &Node) -> Held {
     Ok(true)
 }
 
+/// A product of matrices adds up over clients, too.
+#[test]
+fn a_product_of_matrices_is_a_masked_sum() {
+    let text = "use std::sum;\npredicate P[m]() { parties Client[m]; parties Server; input x: secret fix[4] in -1..1 from each Client;\n\
+                input b: secret bit from each Client; reveal sum(b[i] * x[i] for i in Client) to Server as a; }\n";
+    let (_, mut g) = crate::report::leaks::tests::built(text, &[("m", "3")]);
+    let inputs: Vec<NodeId> = g.ids().filter(|&id| matches!(g.op(id), Op::Input(_))).collect();
+    let (x, keep) = (inputs[0], g.add(Op::ToInt, &[inputs[1]], 0));
+    let keep = g.add(Op::Reshape(vec![1, 1, 3]), &[keep], 0);
+    let rows = g.add(Op::Reshape(vec![1, 3, 4]), &[x], 0);
+    let columns = g.add(Op::Transpose(vec![0, 2, 1]), &[rows], 0);
+    let sums = [
+        g.add(Op::MatMul { trans_b: false }, &[keep, rows], 0),
+        g.add(Op::MatMul { trans_b: true }, &[keep, columns], 0),
+        g.add(Op::MatMul { trans_b: true }, &[columns, keep], 0),
+    ];
+    let flows = flows(&g, &known(&g, 1));
+    for sum in sums {
+        let f = &flows[sum.index()];
+        assert!(matches!(f.form, Dependence::Masked(m) if m.scope == Scope::Each), "{f:#?}");
+        assert_eq!(f.clients(), 3);
+    }
+}
+
 #[test]
 fn claims_hold_of_random_graphs() {
     let (seed, count) = (setting("SLVR_SEED", 0), setting("SLVR_COUNT", 200));
