@@ -23,6 +23,7 @@ struct Piece {
     line: Line,
     from: u64,
     count: u64,
+    owner: Option<Member>,
 }
 
 /// Rows, of pieces.
@@ -39,7 +40,7 @@ impl Cut {
         let piece = |s: &Span| {
             let step = steps.get(&s.node).copied().unwrap_or(1);
             let line = (s.node, s.at % step);
-            Piece { factor: s.factor, line, from: s.at / step, count: s.count }
+            Piece { factor: s.factor, line, from: s.at / step, count: s.count, owner: s.owner }
         };
         let pieces = |of: &[Span]| of.iter().map(piece).collect();
         Cut { output: r.output, count: r.count, spans: pieces(&r.spans), totals: pieces(&r.totals) }
@@ -47,22 +48,19 @@ impl Cut {
 }
 
 /// The columns that cells are, by where they begin.
-struct Columns<'a, F> {
-    /// How far entries of a node's lines are apart.
-    steps: &'a HashMap<NodeId, u64>,
-    owner: &'a F,
+struct Columns<'a> {
     numbers: HashMap<(Line, u64), u32>,
     owners: &'a mut Vec<Option<Member>>,
 }
 
-impl<F: Fn(NodeId, u64) -> Option<Member>> Columns<'_, F> {
-    fn column(&mut self, line: Line, at: u64) -> u32 {
-        *self.numbers.entry((line, at)).or_insert_with(|| {
-            let (node, first) = line;
-            let step = self.steps.get(&node).copied().unwrap_or(1);
-            self.owners.push((self.owner)(node, first + at * step));
+impl Columns<'_> {
+    /// Of the cell of a piece that begins there.
+    fn of(&mut self, p: &Piece, at: u64) -> (u32, Residue) {
+        let column = *self.numbers.entry((p.line, at)).or_insert_with(|| {
+            self.owners.push(p.owner);
             self.owners.len() as u32 - 1
-        })
+        });
+        (column, p.factor)
     }
 }
 
@@ -78,22 +76,13 @@ pub(super) struct Cells {
 impl Cells {
     /// The forms of these rows; nothing if they are too many. Of some outputs each row that is one entry makes it
     /// known.
-    pub(super) fn of(
-        rows: Vec<Rows>,
-        owner: impl Fn(NodeId, u64) -> Option<Member>,
-        known: &BTreeSet<usize>,
-    ) -> Option<Cells> {
+    pub(super) fn of(rows: Vec<Rows>, known: &BTreeSet<usize>) -> Option<Cells> {
         let mut left = TERMS;
         let (rows, steps) = even(rows, &mut left)?;
         let rows: Vec<Cut> = rows.iter().map(|r| Cut::of(r, &steps)).collect();
         let ends = ends(&rows, &mut left)?;
         let mut cells = Cells { owners: Vec::new(), forms: Vec::new(), mixed: false };
-        let mut columns = Columns {
-            steps: &steps,
-            owner: &owner,
-            numbers: HashMap::new(),
-            owners: &mut cells.owners,
-        };
+        let mut columns = Columns { numbers: HashMap::new(), owners: &mut cells.owners };
         for row in &rows {
             let mut parts: BTreeSet<u64> = BTreeSet::from([0]);
             for p in &row.spans {
@@ -102,14 +91,13 @@ impl Cells {
             let parts: Vec<u64> = parts.into_iter().chain([row.count]).collect();
             for part in parts.windows(2) {
                 let (from, n) = (part[0], part[1] - part[0]);
-                let own =
-                    row.spans.iter().map(|p| (columns.column(p.line, p.from + from), p.factor));
+                let own = row.spans.iter().map(|p| columns.of(p, p.from + from));
                 let mut whole: Form = own.collect();
                 let apart = if n > 1 { whole.clone() } else { Form::new() };
                 for p in &row.totals {
                     let firsts = [p.from].into_iter().chain(within(&ends, p));
-                    let factor = p.factor * Residue::whole(n);
-                    whole.extend(firsts.map(|at| (columns.column(p.line, at), factor)));
+                    let all = |(column, factor)| (column, factor * Residue::whole(n));
+                    whole.extend(firsts.map(|at| all(columns.of(p, at))));
                 }
                 cells.mixed |= n > 1 && !row.totals.is_empty();
                 left = left.checked_sub(whole.len() + apart.len())?;
@@ -132,11 +120,11 @@ impl Cells {
     }
 
     /// Of whom some combination of what these outputs reveal tells something, and how much.
-    pub(super) fn exposed(&self, outputs: &BTreeSet<usize>) -> Option<Exposed> {
-        let of = |which: usize| {
+    pub(super) fn exposed(&self, outputs: &BTreeSet<usize>, work: &mut usize) -> Option<Exposed> {
+        let mut of = |which: usize| {
             let forms = self.forms.iter().filter(|(o, _)| outputs.contains(o));
             let forms = forms.map(|(_, f)| &f[which]).filter(|f| !f.is_empty()).collect();
-            System { owners: &self.owners, forms }.exposed()
+            System { owners: &self.owners, forms }.exposed(work)
         };
         let mut all = of(0)?;
         if self.mixed {
