@@ -1,7 +1,7 @@
 //! What several reveals, or several entries of one, say of single clients when they are taken together.
 
 use super::combinations::{Finding, Question, findings};
-use super::findings::{LeakWarning, Level};
+use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
 use super::texts::{self, Said};
 use super::view::View;
@@ -17,6 +17,8 @@ struct Reveals<'a> {
     outputs: Vec<usize>,
     /// Of which it is said already that they tell of single clients.
     flagged: BTreeSet<usize>,
+    /// Of which it is said already that they are several bits of a client.
+    several_bits: BTreeSet<usize>,
     receiver: &'a str,
     line: &'a dyn Fn(&str) -> u32,
 }
@@ -32,10 +34,13 @@ pub(super) fn warnings(
         .filter(|&o| graph.outputs[o].to == view.to)
         .filter(|&o| view.flow(view.output(o)).form != Dependence::Free)
         .collect();
-    let warned = single.iter().filter(|(_, w)| w.level == Level::Warning);
-    let flagged = warned.map(|(o, _)| *o).collect();
+    let said = |of: &dyn Fn(&LeakWarning) -> bool| {
+        single.iter().filter(|(_, w)| of(w)).map(|(o, _)| *o).collect()
+    };
+    let flagged = said(&|w| w.level == Level::Warning);
+    let several_bits = said(&|w| w.kind == LeakKind::SeveralBits);
     let receiver = &graph.parties[view.to as usize].0;
-    Reveals { view, outputs, flagged, receiver, line }.warnings()
+    Reveals { view, outputs, flagged, several_bits, receiver, line }.warnings()
 }
 
 impl Reveals<'_> {
@@ -57,8 +62,9 @@ impl Reveals<'_> {
             None => (Vec::new(), vec![self.say(&self.outputs, texts::not_together())]),
         };
         out.extend(found.iter().map(|f| self.combination(f)));
+        // What one reveal says together with others is no reason to say less of it by itself.
         let mut told = self.flagged.clone();
-        told.extend(found.iter().flat_map(|f| &f.outputs));
+        told.extend(found.iter().filter(|f| f.outputs.len() == 1).flat_map(|f| &f.outputs));
         // Differences of clients are of several clients each, and put these in order.
         let apart = |f: &Flow| f.form == Dependence::Linear && f.side_by_side();
         let beside =
@@ -140,7 +146,7 @@ impl Reveals<'_> {
             (Some(x), Some(y)) => x == y || x.0 == y.0 && (each(a) || each(b)),
             _ => false,
         };
-        let rest: Vec<usize> = bits.difference(&self.flagged).copied().collect();
+        let rest: Vec<usize> = bits.difference(&self.several_bits).copied().collect();
         let other = |&o: &usize| rest.iter().any(|&p| source(o) != source(p) && same(o, p));
         let several: Vec<usize> = rest.iter().copied().filter(other).collect();
         (!several.is_empty()).then(|| self.say(&several, texts::several_bits(&self.of(&several))))

@@ -113,14 +113,40 @@ fn bits(view: &View, node: NodeId, of: &str) -> Said {
     }
 }
 
-/// Whether bits that are revealed select what another reveal to the same receiver adds up.
+/// Whether bits that are revealed select what another reveal to the same receiver adds up: there they are factors of
+/// what is added up, or conditions, by themselves or together with other bits.
 fn selects(view: &View, node: NodeId) -> bool {
-    let moved = |op: &Op| op.is_layout() || *op == Op::ToInt;
-    let bits = behind(&view.graph, node, moved);
+    let graph = &view.graph;
+    let bits = behind(graph, node, |op| op.is_layout() || *op == Op::ToInt);
     let is_masked = |o: &&Output| matches!(view.flow(o.node).form, Dependence::Masked(_));
-    let to_same = view.graph.outputs.iter().filter(|o| o.to == view.to);
-    let sums: BTreeSet<NodeId> = to_same.filter(is_masked).map(|o| o.node).collect();
-    view.graph.ancestors_of(|id| sums.contains(&id))[bits.index()]
+    let to_same = graph.outputs.iter().filter(|o| o.to == view.to);
+    // What is added up, and what selects it.
+    let mut open: Vec<(NodeId, bool)> =
+        to_same.filter(is_masked).map(|o| (o.node, false)).collect();
+    let mut seen = BTreeSet::new();
+    while let Some((id, selects)) = open.pop() {
+        if !seen.insert((id, selects)) {
+            continue;
+        }
+        let args = graph.args(id);
+        match graph.op(id) {
+            op if op.is_layout() => open.push((args[0], selects)),
+            Op::Concat(_) => open.extend(args.iter().map(|&a| (a, selects))),
+            Op::And | Op::Not | Op::ToInt if selects => {
+                open.extend(args.iter().map(|&a| (a, true)))
+            }
+            _ if selects => {}
+            Op::Mul | Op::MatMul { .. } | Op::Select => {
+                open.extend(args.iter().map(|&a| (a, view.flow(a).is_bits())));
+            }
+            Op::Div => open.push((args[0], false)),
+            op if matches!(op, Op::Add | Op::Sub | Op::Sum(_)) || op.factor().is_some() => {
+                open.extend(args.iter().map(|&a| (a, false)));
+            }
+            _ => {}
+        }
+    }
+    seen.contains(&(bits, true))
 }
 
 /// Of a sum over clients behind secret factors; `indirect` where the value is only computed from such a sum.

@@ -1,7 +1,7 @@
 //! An attacker's list: programs that look like statistics and tell of single clients. What each is warned of stands in
 //! `attacks.txt`, and of one program for each kind of warning the text is a snapshot.
 
-use super::{LeakKind, LeakReport, Level, found, leaks_in};
+use super::{LeakKind, LeakReport, LeakWarning, Level, found, leaks_in};
 
 /// A line for each program: what is said of which reveals.
 const SAID: &str = include_str!("attacks.txt");
@@ -27,19 +27,26 @@ pub(super) fn attack(name: &str, m: u64, inputs: &str, body: &str) {
 }
 
 /// The same of a program of which there has to be a note of these kinds.
-pub(super) fn noted(name: &str, m: u64, inputs: &str, body: &str, kinds: &[LeakKind]) {
+pub(super) fn noted(
+    name: &str,
+    m: u64,
+    inputs: &str,
+    body: &str,
+    kinds: &[LeakKind],
+) -> Vec<LeakWarning> {
     let report = said(name, m, inputs, body);
     for kind in kinds {
         let found = report.warnings.iter().any(|w| w.kind == *kind);
         assert!(found, "{name} has no {kind:?}: {body}\n{}", report.text());
     }
+    report.warnings
 }
 
 fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
     let model = inputs.contains("M.") || inputs.contains("weights M");
     let text = format!(
-        "use std::{{abs, argmax, argsort, clamp, cosine, cross_entropy, dot, exp, first_argmin, log, lower_median, max, mean, \
-         median, min, norm, norm_sq, rank, recip, relu, select, sigmoid, smallest, softmax, sort, sqrt, sum, tanh, top_k, trimmed_mean, \
+        "use std::{{abs, argmax, argsort, clamp, concat, cosine, cross_entropy, dot, exp, first_argmax, first_argmin, flat, log, lower_median, max, mean, \
+         median, min, norm, norm_sq, rank, recip, relu, reshape, select, sigmoid, smallest, softmax, sort, sqrt, sum, tanh, top_k, trimmed_mean, \
          variance}};\n\n\
          predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
         if model { ", M: model" } else { "" },

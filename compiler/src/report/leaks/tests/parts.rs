@@ -3,7 +3,7 @@
 
 use super::LeakKind::{MaskedSum, OneClient, OrderStatistic};
 use super::attacks::{attack, noted};
-use super::found;
+use super::{LeakKind, found};
 
 const Y: &str = "input y: secret fix in -8..8 from each Client";
 const X: &str = "input x: secret fix[4] in -8..8 from each Client";
@@ -79,6 +79,58 @@ fn order_statistics_that_are_moved_or_computed_on() {
 #[test]
 fn parts_say_nothing_twice() {
     attack("each_of_two_in_a_list", 5, Y, "reveal [y[i] for i in Client if i < 2] to Server as a");
+}
+
+/// Whose data a value is made of is known wherever they have been moved to.
+#[test]
+fn functions_of_what_was_moved() {
+    let two = "input x: secret fix[2] in -8..8 from each Client";
+    attack(
+        "functions_of_a_flat_list",
+        3,
+        two,
+        "let f = flat([x[i] for i in Client]); let v = [relu(f[k]) for k in 2 * m]; \
+         reveal sum(v) to Server as a; reveal sum(v[k] for k in 2..2 * m) to Server as b",
+    );
+    attack(
+        "functions_backwards",
+        5,
+        Y,
+        "let xs = reshape[m](flat([y[i] for i in Client])); let v = [relu(xs[m - 1 - t]) for t in m]; \
+         reveal sum(v) to Server as a; reveal sum(v[t] for t in 1..m) to Server as b",
+    );
+    attack(
+        "functions_of_two_lists",
+        5,
+        Y,
+        "let z = flat([[y[i]] for i in Client]); let c = concat(z, [z[m - 1 - t] for t in m]); let v = [relu(c[t] - 1) for t in 2 * m]; \
+         reveal sum(v) to Server as a; reveal sum(v[t] for t in 1..2 * m - 1) to Server as b",
+    );
+}
+
+/// Bits that another reveal is only computed of do not select what it adds up.
+#[test]
+fn bits_of_order_in_a_threshold() {
+    attack(
+        "the_smallest_in_a_threshold",
+        7,
+        Y,
+        "let t = first_argmin(y); reveal t to Server as a; \
+         reveal sum((y[i] < sum(t)) * y[i] for i in Client) to Server as b",
+    );
+}
+
+/// What is said of a reveal is no reason to say less of it beside others.
+#[test]
+fn reveals_of_which_something_is_said_beside_others() {
+    let kinds = [LeakKind::SeveralBits, LeakKind::Order];
+    let body =
+        "reveal top_k[2](y) to Server as a; reveal [y[i] < 0 for i in Client] to Server as b";
+    noted("the_largest_and_the_negative", 7, Y, body, &kinds);
+    let body = "let keep = [y[i] < 1 for i in Client]; reveal sum(keep[i] * y[i] for i in Client) to Server as a; \
+                reveal sum(y) to Server as b; reveal sum(y[i] for i in Client if i > 0) to Server as c";
+    let found = noted("kept_beside_all_and_all_but_one", 7, Y, body, &[LeakKind::Determined]);
+    assert!(found.iter().any(|w| w.reveals == ["a", "b"]), "{found:?}");
 }
 
 /// What is put beside itself twenty times is one part, and not a million.
