@@ -182,7 +182,8 @@ pub(super) fn weights(n: u64, m: &Mask, indirect: bool) -> Said {
 }
 
 pub(super) fn more_bits_than_clients(n: u64, members: u64, of: &str) -> Said {
-    let why = format!("there are {n} bits of {members} clients, computed from {of}: {SEVERAL}");
+    let clients = if members == 1 { "one client".into() } else { format!("{members} clients") };
+    let why = format!("there are {n} bits of {clients}, computed from {of}: {SEVERAL}");
     (LeakKind::SeveralBits, why, KEEP_BITS)
 }
 

@@ -4,9 +4,12 @@ use super::findings::LeakWarning;
 use super::flow::{Dependence, Flow, Mask, Ranks, Scope};
 use super::texts::{self, Said};
 use super::view::View;
-use crate::analysis::layout::behind;
-use crate::graph::{Graph, NodeId, Op, Output};
-use std::collections::BTreeSet;
+use crate::analysis::layout::{Layout, aligned, behind, digits};
+use crate::graph::{NodeId, Op, Output};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Bits of which it is looked at one by one whose they are.
+const BITS: u64 = 1 << 20;
 
 /// What kind of function of the secrets a reveal is; `None` if of none.
 pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
@@ -40,8 +43,7 @@ pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, L
     let outputs = view.graph.outputs.iter().enumerate();
     for (i, output) in outputs.filter(|(_, o)| o.to == view.to) {
         let first = out.len();
-        for (kind, why, help) in parts(&view.graph, output.node).iter().flat_map(|&n| part(view, n))
-        {
+        for (kind, why, help) in parts(view, output.node).into_iter().flat_map(|n| part(view, n)) {
             if out[first..].iter().any(|(_, said): &(usize, LeakWarning)| said.kind == kind) {
                 continue;
             }
@@ -60,6 +62,9 @@ fn part(view: &View, node: NodeId) -> impl Iterator<Item = Said> {
     let said = match &f.form {
         Dependence::Free => None,
         Dependence::Linear => (f.clients() <= 1).then(|| texts::equations(of, one)),
+        Dependence::Masked(_) if f.side_by_side() && f.clients() > 1 => {
+            Some(texts::side_by_side(of))
+        }
         Dependence::Masked(m) => masked(view.clients(f), m, of, false),
         Dependence::Other(_) if is_bits(f) => Some(bits(view, node, of)),
         Dependence::Other(_) if f.one_by_order() => Some(texts::by_order(of)),
@@ -75,24 +80,66 @@ fn part(view: &View, node: NodeId) -> impl Iterator<Item = Said> {
     said.into_iter().chain(f.divided.then(texts::divided))
 }
 
+/// Entries of a value that are looked at one by one.
+const ENTRIES: u64 = 1 << 16;
+
 /// A value, and what stands beside each other in it: each part is judged by itself, too, as if it were revealed alone.
-pub(super) fn parts(graph: &Graph, node: NodeId) -> Vec<NodeId> {
-    let moved =
-        |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Trunc(_) | Op::Shift(_));
-    let (mut left, mut seen, mut out) = (vec![node], BTreeSet::new(), vec![node]);
-    while let Some(v) = left.pop() {
+/// Known factors and addends hide nothing.
+pub(super) fn parts(view: &View, node: NodeId) -> Vec<NodeId> {
+    let graph = &view.graph;
+    let all = |v: NodeId| (graph.elements(v) <= ENTRIES).then(|| (0..graph.elements(v)).collect());
+    // Values, and which entries of them, of few.
+    let mut left: Vec<(NodeId, Option<BTreeSet<u64>>)> = vec![(node, all(node))];
+    let (mut seen, mut out) = (BTreeSet::new(), vec![node]);
+    while let Some((v, entries)) = left.pop() {
         // A list that is put beside itself again and again is looked at once.
-        if !seen.insert(v) {
+        if !seen.insert((v, entries.clone())) {
             continue;
         }
-        let at = behind(graph, v, moved);
-        match graph.op(at) {
-            Op::Concat(_) => left.extend(graph.args(at)),
-            _ if v != node => out.push(v),
-            _ => {}
+        let (op, args) = (graph.op(v), graph.args(v));
+        let secret = || args.iter().filter(|a| !view.flow(**a).is_free()).collect::<Vec<_>>();
+        let origins = |layout: &Layout| {
+            let mut of: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+            for (operand, at) in entries.iter().flatten().map(|&at| layout.origin(at)) {
+                of.entry(operand).or_default().insert(at);
+            }
+            of.into_iter().map(|(i, entries)| (args[i], Some(entries))).collect::<Vec<_>>()
+        };
+        let parts = match (op, Layout::of(graph, v)) {
+            (_, Some(layout)) if entries.is_some() => origins(&layout),
+            (Op::Concat(_), _) => args.iter().map(|&a| (a, None)).collect(),
+            (Op::Reshape(_) | Op::Transpose(_), _) => vec![(args[0], None)],
+            _ if is_scaled(op) => match secret()[..] {
+                [&a] => {
+                    let at = |&at: &u64| aligned(graph.shape(a), graph.shape(v), at);
+                    vec![(a, entries.as_ref().map(|of| of.iter().map(at).collect()))]
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        if matches!(op, Op::Concat(_)) {
+            let is_list = |part: NodeId| {
+                matches!(
+                    graph.op(behind(graph, part, |op| matches!(
+                        op,
+                        Op::Reshape(_) | Op::Transpose(_)
+                    ))),
+                    Op::Concat(_)
+                )
+            };
+            out.extend(parts.iter().map(|(part, _)| *part).filter(|part| !is_list(*part)));
         }
+        left.extend(parts);
     }
+    let mut said = BTreeSet::new();
+    out.retain(|v| said.insert(*v));
     out
+}
+
+/// Whether an operation adds what is known to one value, or multiplies it.
+fn is_scaled(op: &Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div) || op.factor().is_some()
 }
 
 /// Bits of single clients, and not of sums over clients.
@@ -103,7 +150,15 @@ pub(super) fn is_bits(f: &Flow) -> bool {
 /// Bits of clients: those that select what another reveal adds up are what a check is for.
 fn bits(view: &View, node: NodeId, of: &str) -> Said {
     let f = view.flow(node);
-    let (n, members) = (view.graph.elements(node), view.members(f));
+    let (n, mut members) = (view.graph.elements(node), view.members(f));
+    let shape = view.graph.shape(node);
+    let whose = |at| f.beside_at(&digits(shape, at));
+    // Whose they are, if that is known of each.
+    if n <= BITS
+        && let Some(whose) = (0..n).map(whose).collect::<Option<BTreeSet<_>>>()
+    {
+        members = whose.len() as u64;
+    }
     if n > members {
         return texts::more_bits_than_clients(n, members, of);
     }

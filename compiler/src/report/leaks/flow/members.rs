@@ -1,6 +1,6 @@
 //! Whose data an entry of a value is made of.
 
-use super::facts::{Chooser, Dependence, Flow};
+use super::facts::{Chooser, Dependence, Flow, Ones};
 use crate::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -58,6 +58,12 @@ const MANY: usize = 4;
 const GROUPS: usize = 256;
 
 impl Picked {
+    /// Whether another one stands at each place.
+    fn is_each(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        self.members.iter().flatten().all(|member| seen.insert(member))
+    }
+
     /// Whether adding up along an axis leaves sums over groups of clients: each of two or more, with two or more that
     /// are not in it, and none that is another one with a client more. So no entry, and no two of them, are about one
     /// client.
@@ -141,6 +147,17 @@ impl Flow {
     /// Whether positions on an axis tell clients apart.
     pub(in super::super) fn on(&self, axis: usize) -> bool {
         self.groups.iter().any(|g| g.axes.contains(&axis))
+    }
+
+    /// Of so many entries along an axis: how many clients' they are. Two may be of one client, unless each position is
+    /// another one.
+    pub(super) fn clients_of(&self, ones: Ones, axis: usize) -> Ones {
+        let each = |g: &Group| {
+            g.axes.len() == 1
+                && (g.members.is_some() || g.picked.as_ref().is_some_and(Picked::is_each))
+        };
+        let all = self.groups.iter().filter(|g| g.axes.contains(&axis)).all(each);
+        Ones { least: if all { ones.least } else { ones.least.min(1) }, ..ones }
     }
 
     /// The data of an entry, together with those of an aligned operand.

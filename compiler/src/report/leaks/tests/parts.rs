@@ -48,6 +48,14 @@ fn values_beside_each_other() {
     let ordered = |name: &str, body: &str| noted(name, 7, Y, body, &[OrderStatistic]);
     ordered("median_beside_mean", "reveal [median(y), mean(y)] to Server as a");
     ordered("smallest_beside_sum", "let s = sort(y); reveal [s[0], sum(s)] to Server as a");
+    ordered(
+        "twice_median_and_mean",
+        "let l = [median(y), mean(y)]; reveal [2 * l[k] for k in 2] to Server as a",
+    );
+    ordered(
+        "median_and_mean_moved",
+        "let l = [mean(y), median(y)]; reveal [l[1 - k] / 4 + 1 for k in 2] to Server as a",
+    );
     let body = "let k = top_k[1]([norm(x[i]) for i in Client]); let t = sum(k[i] * x[i] for i in Client); \
                 reveal [t[0], sum(x)[1]] to Server as a";
     noted("one_client_beside_a_sum", 7, X, body, &[OneClient]);
@@ -133,6 +141,76 @@ fn reveals_of_which_something_is_said_beside_others() {
     assert!(found.iter().any(|w| w.reveals == ["a", "b"]), "{found:?}");
 }
 
+/// A factor for each client is no factor of all of them, even if others' data are in what it multiplies.
+#[test]
+fn bits_times_differences_from_a_statistic() {
+    let list = |name: &str, of: &str, entry: &str| {
+        let body = format!("reveal [{entry} for i in Client] to Server as a");
+        let body = body.replace("K[", "(y[i] < 0)[").replace("K", "(y[i] < 0)");
+        noted(name, 5, of, &body, &[LeakKind::PerClient]);
+    };
+    list("a_bit_times_a_difference", Y, "K * (y[i] - mean(y))");
+    list("a_difference_if", Y, "select(K, y[i] - mean(y), 0)");
+    let g = format!("parties Guide; input g: secret bit from Guide; {Y}");
+    list("a_bit_of_another_times_differences", &g, "g * (y[i] - mean(y))");
+    let body = "reveal sum((y[i] < 0) * (y[i] - mean(y)) for i in Client) to Server as a";
+    noted("sum_of_differences_of_some", 5, Y, body, &[MaskedSum]);
+}
+
+/// Bits are counted by whose they are.
+#[test]
+fn several_bits_of_few_clients() {
+    let bits =
+        |name: &str, of: &str, body: &str| noted(name, 5, of, body, &[LeakKind::SeveralBits]);
+    bits(
+        "thresholds_of_one_client",
+        Y,
+        "let f = sum(y[i] for i in Client if i == 0); reveal [f < 0.1 * v for v in 5] to Server as a",
+    );
+    bits(
+        "two_bits_of_each_in_a_list",
+        &format!("parties Judge[20]; input t: secret fix in -1..1 from each Judge; {Y}"),
+        "let s = sum(t); reveal [[y[i] < s + v for v in 2] for i in Client] to Server as a",
+    );
+}
+
+/// What is computed of one entry of an order, and of bits or what is public, is still one client's.
+#[test]
+fn order_statistics_times_what_hides_nothing() {
+    let ordered = |name: &str, entry: &str| {
+        let body = format!("let t = max(y); reveal {entry} to Server as a");
+        noted(name, 5, Y, &body, &[OrderStatistic]);
+    };
+    ordered("largest_times_a_bit", "(sum(y) > 0) * t");
+    ordered("largest_squared", "t * t");
+    ordered("one_over_the_largest", "1 / t");
+}
+
+/// Two entries that are selected may be one client's.
+#[test]
+fn entries_that_are_selected_are_no_clients() {
+    let two = "input x: secret fix[2] in -8..8 from each Client";
+    let body = |entries: &str| {
+        format!(
+            "let f = {entries}; let t = top_k[2](f); reveal sum(t[j] * f[j] for j in f.len) to Server as a"
+        )
+    };
+    noted("two_largest_entries", 5, two, &body("flat([x[i] for i in Client])"), &[MaskedSum]);
+    // Each entry is another client's.
+    let text = format!(
+        "use std::{{flat, sum, top_k}};\npredicate P[m]() {{ parties Client[m]; parties Server; {two};\nlet used = sum(x);\n{}; }}\n",
+        body("flat([[x[i][0]] for i in Client])")
+    );
+    assert_eq!(found(&text, &[("m", "5")]), []);
+}
+
+/// One number is equal to one of different numbers at most.
+#[test]
+fn a_place_that_selects() {
+    let body = "let b = argmax(y); reveal sum((b == i) * y[i] for i in Client) to Server as a";
+    noted("the_client_at_a_place", 5, Y, body, &[OneClient]);
+}
+
 /// What is put beside itself twenty times is one part, and not a million.
 #[test]
 fn a_list_beside_itself_is_looked_at_once() {
@@ -146,7 +224,8 @@ fn a_list_beside_itself_is_looked_at_once() {
     }
     text += "reveal %20 to Server as a @0\n";
     let graph = crate::graph::text::parse(&text).expect("a graph");
-    assert_eq!(super::super::warn::parts(&graph, graph.outputs[0].node).len(), 2);
+    let view = &super::super::views(&graph)[0];
+    assert_eq!(super::super::warn::parts(view, view.output(0)).len(), 2);
 }
 
 /// A function is what it does, whatever it is called.
