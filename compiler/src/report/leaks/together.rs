@@ -5,10 +5,10 @@ use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
 use super::texts::{self, Said};
 use super::view::View;
-use super::warn::is_bits;
+use super::warn::{is_bits, parts};
 use crate::analysis::layout::behind;
-use crate::graph::Op;
-use std::collections::BTreeSet;
+use crate::graph::{NodeId, Op};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The reveals to one receiver.
 struct Reveals<'a> {
@@ -77,6 +77,7 @@ impl Reveals<'_> {
             }
         }
         out.extend(self.several_bits(&question.bits));
+        out.extend(self.thresholds());
         out
     }
 
@@ -150,5 +151,36 @@ impl Reveals<'_> {
         let other = |&o: &usize| rest.iter().any(|&p| source(o) != source(p) && same(o, p));
         let several: Vec<usize> = rest.iter().copied().filter(other).collect();
         (!several.is_empty()).then(|| self.say(&several, texts::several_bits(&self.of(&several))))
+    }
+
+    /// One client's value that an order picked, held against several public numbers.
+    fn thresholds(&self) -> Vec<LeakWarning> {
+        let graph = &self.view.graph;
+        let moved = |op: &Op| op.is_layout() || matches!(op, Op::Not | Op::ToInt);
+        // By value, the comparisons and where they are revealed.
+        let mut by: BTreeMap<NodeId, (BTreeSet<NodeId>, BTreeSet<usize>)> = BTreeMap::new();
+        for &o in self.outputs.iter().filter(|o| !self.several_bits.contains(o)) {
+            for part in parts(self.view, self.view.output(o)) {
+                let bits = behind(graph, part, moved);
+                let (Op::Lt | Op::Eq, [a, b]) = (graph.op(bits), graph.args(bits)) else {
+                    continue;
+                };
+                let picked = |x: &NodeId, y: &NodeId| {
+                    self.view.flow(*x).one_by_order() && self.view.flow(*y).is_free()
+                };
+                let value = if picked(a, b) { a } else { b };
+                if picked(a, b) || picked(b, a) {
+                    let (of, reveals) = by.entry(behind(graph, *value, Op::is_layout)).or_default();
+                    of.insert(bits);
+                    reveals.insert(o);
+                }
+            }
+        }
+        let several = by.into_values().filter(|(of, _)| of.len() > 1);
+        let said = |(_, reveals): (_, BTreeSet<usize>)| {
+            let reveals: Vec<usize> = reveals.into_iter().collect();
+            self.say(&reveals, texts::several_bits(&self.of(&reveals)))
+        };
+        several.map(said).collect()
     }
 }

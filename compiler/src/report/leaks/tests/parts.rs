@@ -183,6 +183,7 @@ fn order_statistics_times_what_hides_nothing() {
     };
     ordered("largest_times_a_bit", "(sum(y) > 0) * t");
     ordered("largest_squared", "t * t");
+    ordered("largest_times_the_largest", "max(y) * max(y)");
     ordered("one_over_the_largest", "1 / t");
 }
 
