@@ -1,11 +1,11 @@
 //! What several reveals, or several entries of one, say of single clients when they are taken together.
 
-use super::combinations::{Finding, Question, findings};
+use super::combinations::{Finding, Member, Question, findings};
 use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
 use super::texts::{self, Said};
 use super::view::View;
-use super::warn::{is_bits, parts};
+use super::warn::{is_bits, origins, stands_for};
 use crate::analysis::layout::behind;
 use crate::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};
@@ -136,51 +136,57 @@ impl Reveals<'_> {
 
     /// Different bits of the same clients, in several reveals.
     fn several_bits(&self, bits: &BTreeSet<usize>) -> Option<LeakWarning> {
-        let moved = |op: &Op| op.is_layout() || matches!(op, Op::Not | Op::ToInt);
-        let source = |o: usize| behind(&self.view.graph, self.view.output(o), moved);
-        let whose = |o: usize| {
-            let rank = self.view.graph.shape(self.view.output(o)).len();
-            self.flow(o).beside_at(&vec![0; rank])
-        };
-        let each = |o: usize| self.flow(o).side_by_side();
-        let same = |a: usize, b: usize| match (whose(a), whose(b)) {
-            (Some(x), Some(y)) => x == y || x.0 == y.0 && (each(a) || each(b)),
-            _ => false,
-        };
-        let rest: Vec<usize> = bits.difference(&self.several_bits).copied().collect();
-        let other = |&o: &usize| rest.iter().any(|&p| source(o) != source(p) && same(o, p));
-        let several: Vec<usize> = rest.iter().copied().filter(other).collect();
-        (!several.is_empty()).then(|| self.say(&several, texts::several_bits(&self.of(&several))))
+        let mut by: BTreeMap<Member, Origins> = BTreeMap::new();
+        for &o in bits.difference(&self.several_bits) {
+            for (node, at) in origins(self.view, self.view.output(o)) {
+                if let Some(member) = stands_for(self.view, node, at) {
+                    by.entry(member).or_default().add((node, at), o);
+                }
+            }
+        }
+        let several = by.into_values().filter(|of| of.entries.len() > 1);
+        let several: BTreeSet<usize> = several.flat_map(|of| of.outputs).collect();
+        (!several.is_empty()).then(|| self.bits_of_one(&several))
     }
 
     /// One client's value that an order picked, held against several public numbers.
     fn thresholds(&self) -> Vec<LeakWarning> {
         let graph = &self.view.graph;
-        let moved = |op: &Op| op.is_layout() || matches!(op, Op::Not | Op::ToInt);
-        // By value, the comparisons and where they are revealed.
-        let mut by: BTreeMap<NodeId, (BTreeSet<NodeId>, BTreeSet<usize>)> = BTreeMap::new();
+        let mut by: BTreeMap<NodeId, Origins> = BTreeMap::new();
         for &o in self.outputs.iter().filter(|o| !self.several_bits.contains(o)) {
-            for part in parts(self.view, self.view.output(o)) {
-                let bits = behind(graph, part, moved);
-                let (Op::Lt | Op::Eq, [a, b]) = (graph.op(bits), graph.args(bits)) else {
-                    continue;
+            for (bit, at) in origins(self.view, self.view.output(o)) {
+                let (Op::Lt | Op::Eq, [a, b]) = (graph.op(bit), graph.args(bit)) else { continue };
+                let [x, y] = [a, b].map(|v| self.view.flow(*v));
+                let value = match (x.one_by_order() && y.is_free(), y.one_by_order() && x.is_free())
+                {
+                    (true, _) => a,
+                    (_, true) => b,
+                    _ => continue,
                 };
-                let picked = |x: &NodeId, y: &NodeId| {
-                    self.view.flow(*x).one_by_order() && self.view.flow(*y).is_free()
-                };
-                let value = if picked(a, b) { a } else { b };
-                if picked(a, b) || picked(b, a) {
-                    let (of, reveals) = by.entry(behind(graph, *value, Op::is_layout)).or_default();
-                    of.insert(bits);
-                    reveals.insert(o);
-                }
+                let value = behind(graph, *value, Op::is_layout);
+                by.entry(value).or_default().add((bit, at), o);
             }
         }
-        let several = by.into_values().filter(|(of, _)| of.len() > 1);
-        let said = |(_, reveals): (_, BTreeSet<usize>)| {
-            let reveals: Vec<usize> = reveals.into_iter().collect();
-            self.say(&reveals, texts::several_bits(&self.of(&reveals)))
-        };
-        several.map(said).collect()
+        let several = by.into_values().filter(|of| of.entries.len() > 1);
+        several.map(|of| self.bits_of_one(&of.outputs)).collect()
+    }
+
+    fn bits_of_one(&self, outputs: &BTreeSet<usize>) -> LeakWarning {
+        let outputs: Vec<usize> = outputs.iter().copied().collect();
+        self.say(&outputs, texts::several_bits(&self.of(&outputs)))
+    }
+}
+
+/// Different bits, and where they are revealed.
+#[derive(Default)]
+struct Origins {
+    entries: BTreeSet<(NodeId, u64)>,
+    outputs: BTreeSet<usize>,
+}
+
+impl Origins {
+    fn add(&mut self, entry: (NodeId, u64), output: usize) {
+        self.entries.insert(entry);
+        self.outputs.insert(output);
     }
 }

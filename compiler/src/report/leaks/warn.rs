@@ -1,5 +1,6 @@
 //! From flows to words: what a reveal is, and what is to be said against it.
 
+use super::combinations::Member;
 use super::findings::LeakWarning;
 use super::flow::{Dependence, Flow, Mask, Ranks, Scope};
 use super::texts::{self, Said};
@@ -7,9 +8,6 @@ use super::view::View;
 use crate::analysis::layout::{Layout, aligned, behind, digits};
 use crate::graph::{NodeId, Op, Output};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Bits of which it is looked at one by one whose they are.
-const BITS: u64 = 1 << 20;
 
 /// What kind of function of the secrets a reveal is; `None` if of none.
 pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
@@ -139,7 +137,58 @@ pub(super) fn parts(view: &View, node: NodeId) -> Vec<NodeId> {
 
 /// Whether an operation adds what is known to one value, or multiplies it.
 fn is_scaled(op: &Op) -> bool {
-    matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div) || op.factor().is_some()
+    let known = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Not | Op::ToInt);
+    known || op.factor().is_some()
+}
+
+/// The entries that those of a value are, moved, scaled and complemented as may be; nothing if they are many.
+pub(super) fn origins(view: &View, node: NodeId) -> BTreeSet<(NodeId, u64)> {
+    let graph = &view.graph;
+    let n = graph.elements(node);
+    let origin = |at: u64| {
+        let (mut v, mut at) = (node, at);
+        loop {
+            let secret: Vec<NodeId> =
+                graph.args(v).iter().copied().filter(|a| !view.flow(*a).is_free()).collect();
+            match (Layout::of(graph, v), &secret[..]) {
+                (Some(layout), _) => {
+                    let (operand, from) = layout.origin(at);
+                    (v, at) = (graph.arg(v, operand), from);
+                }
+                (None, &[a]) if is_scaled(graph.op(v)) => {
+                    (v, at) = (a, aligned(graph.shape(a), graph.shape(v), at));
+                }
+                _ => return (v, at),
+            }
+        }
+    };
+    let secret = |(v, _): &(NodeId, u64)| !view.flow(*v).is_free();
+    (0..n).filter(|_| n <= ENTRIES).map(origin).filter(secret).collect()
+}
+
+/// Steps back from one entry.
+const STEPS: usize = 64;
+
+/// The member that an entry stands beside others for, where it is found on the way back through what moves entries and
+/// what is computed entry by entry; others' data may be in it.
+pub(super) fn stands_for(view: &View, node: NodeId, at: u64) -> Option<Member> {
+    let graph = &view.graph;
+    let (mut open, mut found) = (vec![(node, at)], BTreeSet::new());
+    for _ in 0..STEPS {
+        let Some((v, at)) = open.pop() else { break };
+        let (shape, flow) = (graph.shape(v), view.flow(v));
+        if let Some(member) = flow.beside_at(&digits(shape, at)) {
+            found.insert(member);
+        } else if let Some(layout) = Layout::of(graph, v) {
+            let (operand, from) = layout.origin(at);
+            open.push((graph.arg(v, operand), from));
+        } else if graph.op(v).is_pointwise() {
+            let secret = graph.args(v).iter().filter(|a| !view.flow(**a).is_free());
+            open.extend(secret.map(|&a| (a, aligned(graph.shape(a), shape, at))));
+        }
+    }
+    let one = found.len() == 1 && open.is_empty();
+    found.first().copied().filter(|_| one)
 }
 
 /// Bits of single clients, and not of sums over clients.
@@ -150,14 +199,12 @@ pub(super) fn is_bits(f: &Flow) -> bool {
 /// Bits of clients: those that select what another reveal adds up are what a check is for.
 fn bits(view: &View, node: NodeId, of: &str) -> Said {
     let f = view.flow(node);
-    let (n, mut members) = (view.graph.elements(node), view.members(f));
-    let shape = view.graph.shape(node);
-    let whose = |at| f.beside_at(&digits(shape, at));
-    // Whose they are, if that is known of each.
-    if n <= BITS
-        && let Some(whose) = (0..n).map(whose).collect::<Option<BTreeSet<_>>>()
-    {
-        members = whose.len() as u64;
+    let (mut n, mut members) = (view.graph.elements(node), view.members(f));
+    // Whose they are, if that is known of each, and how many are not equal by themselves.
+    let all = origins(view, node);
+    let whose = all.iter().map(|(bits, at)| stands_for(view, *bits, *at)).collect::<Option<_>>();
+    if let Some(whose) = whose.filter(|w: &BTreeSet<Member>| !w.is_empty()) {
+        (n, members) = (all.len() as u64, whose.len() as u64);
     }
     if n > members {
         return texts::more_bits_than_clients(n, members, of);

@@ -1,7 +1,9 @@
 //! An attacker's list: programs that look like statistics and tell of single clients. What each is warned of stands in
 //! `attacks.txt`, and of one program for each kind of warning the text is a snapshot.
 
-use super::{LeakKind, LeakReport, LeakWarning, Level, found, leaks_in};
+use super::{LeakKind, LeakReport, LeakWarning, Level, built, found, leaks_in, views};
+use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
 
 /// A line for each program: what is said of which reveals.
 const SAID: &str = include_str!("attacks.txt");
@@ -56,6 +58,14 @@ fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
     let size = m.to_string();
     let bound = [("m", size.as_str()), ("M", "Mlp[9,hidden=4]")];
     let warnings = found(&text, if model { &bound } else { &bound[..1] });
+    let graph = built(&text, if model { &bound } else { &bound[..1] }).1;
+    for (how, rewritten) in REWRITTEN.map(|(how, rewritten)| (how, rewritten(&graph))) {
+        let again = super::super::warnings(&views(&rewritten), &|_| 0);
+        let note = |of: &[LeakWarning]| of.iter().any(|w| w.kind != LeakKind::NotTogether);
+        let same = note(&warnings) <= note(&again)
+            && leaks_in(&warnings).is_empty() >= leaks_in(&again).is_empty();
+        assert!(same, "{name}, {how}: {body}\n{warnings:#?}\n{again:#?}");
+    }
     let report = LeakReport { warnings, ..LeakReport::default() };
     let one = |w: &super::LeakWarning| {
         let level = if w.level == Level::Warning { "warning" } else { "note" };
@@ -73,6 +83,69 @@ fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
         );
     }
     report
+}
+
+/// What receivers get, written otherwise: it tells them as much.
+const REWRITTEN: [(&str, fn(&Graph) -> Graph); 6] = [
+    ("twice", |g| each(g, |g, id| number(g, id).map(|id| g.add(Op::Scale(2.0), &[id], 0)))),
+    ("less one", |g| {
+        each(g, |g, id| {
+            let (id, shape) = (number(g, id)?, g.shape(id).to_vec());
+            let one = g.add(Op::Const(Table::splat(1.0, shape), Elem::Fix, None), &[], 0);
+            Some(g.add(Op::Sub, &[id, one], 0))
+        })
+    }),
+    ("in a list", |g| {
+        each(g, |g, id| {
+            let (id, n) = (number(g, id)?, g.elements(id));
+            let flat = g.add(Op::Reshape(vec![n]), &[id], 0);
+            let one = g.add(Op::Const(Table::splat(1.0, vec![2]), Elem::Fix, None), &[], 0);
+            Some(g.add(Op::Concat(0), &[one, flat], 0))
+        })
+    }),
+    ("backwards", |g| {
+        each(g, |g, id| {
+            let n = g.elements(id);
+            let flat = g.add(Op::Reshape(vec![n]), &[id], 0);
+            let data = (0..n).rev().map(|k| k as f64).collect();
+            let places = Op::Const(Table { shape: vec![n], data }, Elem::Int, None);
+            let places = g.add(places, &[], 0);
+            Some(g.add(Op::Gather { axis: 0, batch: 0 }, &[flat, places], 0))
+        })
+    }),
+    ("as a row", |g| {
+        each(g, |g, id| Some(g.add(Op::Reshape(vec![1, g.elements(id), 1]), &[id], 0)))
+    }),
+    ("entry by entry", |g| {
+        each(g, |g, id| {
+            let n = g.elements(id);
+            if n > 64 {
+                return None;
+            }
+            let flat = g.add(Op::Reshape(vec![n]), &[id], 0);
+            let entry = |start| Op::Slice { axis: 0, start, len: 1, step: 1 };
+            let parts: Vec<NodeId> = (0..n).map(|k| g.add(entry(k), &[flat], 0)).collect();
+            Some(g.add(Op::Concat(0), &parts, 0))
+        })
+    }),
+];
+
+/// A graph with something else in place of what is revealed.
+fn each(graph: &Graph, otherwise: impl Fn(&mut Graph, NodeId) -> Option<NodeId>) -> Graph {
+    let mut new = graph.clone();
+    // What each member of a set gets is a part, by its place.
+    let whole = |at: &usize| graph.parties[graph.outputs[*at].to as usize].1 == 1;
+    for at in (0..graph.outputs.len()).filter(whole) {
+        let node = new.outputs[at].node;
+        new.outputs[at].node = otherwise(&mut new, node).unwrap_or(node);
+    }
+    new
+}
+
+/// A value as numbers.
+fn number(g: &mut Graph, id: NodeId) -> Option<NodeId> {
+    let is_bit = g.ty(id).elem == Elem::Bit;
+    Some(if is_bit { g.add(Op::ToInt, &[id], 0) } else { id })
 }
 
 /// One statement a line, indented.
