@@ -90,8 +90,7 @@ fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
         out.extend(together::warnings(view, &single, line));
         out.extend(single.into_iter().map(|(_, w)| w));
     }
-    // What holds of another member or in the next round as well is said once. One view without rounds says nothing
-    // twice.
+    // What holds of another member, or in the next round, as well is said once.
     let mut said = BTreeSet::new();
     let names = |w: &LeakWarning| -> BTreeSet<String> {
         w.reveals.iter().map(|name| rounds::of_any(name).to_string()).collect()

@@ -75,8 +75,8 @@ pub(super) fn side_by_side(of: &str) -> Said {
     (
         LeakKind::PerClient,
         format!(
-            "there is an entry for each client, computed from {of}: the receiver can tell \
-             clients apart by it, and who is first, even if others' inputs take part in it"
+            "there is an entry for each client, computed from {of}: the receiver can tell clients apart \
+             by it, and sees which client's is the largest, even if others' inputs take part in it"
         ),
         STATISTIC,
     )
@@ -250,8 +250,8 @@ pub(super) fn entry_of_each(receiver: &str, of: &str) -> Said {
     (
         LeakKind::PerClient,
         format!(
-            "there is an entry for each client, of {of}: {receiver} can tell clients apart by it, and \
-             who is first, even if others' inputs take part in it"
+            "there is an entry for each client, of {of}: {receiver} can tell clients apart by it, and sees \
+             which client's is the largest, even if others' inputs take part in it"
         ),
         STATISTIC,
     )

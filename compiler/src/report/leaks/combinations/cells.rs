@@ -1,10 +1,11 @@
 //! Rows as forms in few unknowns: entries that every row treats alike are one.
 //!
-//! Each node's entries are cut into *cells*, so that rows move along whole cells and totals add up whole cells. Entries
-//! of the cells that rows move along together can be exchanged, all at once, and the rows stay the same set. So the
-//! combinations fall into those that add up each cell, in which a cell is one unknown, and those in which the factors
-//! of a cell add up to 0, in which totals are nothing. Both are looked at ([`Cells::exposed`]), and nothing else is
-//! needed.
+//! Each node's entries are cut into *cells*, so that rows move along whole cells and totals add up whole cells. Take the
+//! five sums over i of `x[i][j]`, and beside them the total of the last two: the cells of each client are its first three
+//! entries and its last two. Whoever exchanges entries of a cell, and in the same way those of the cells that rows move
+//! along with it, has the same rows in another order. So every combination is the sum of two: one that treats the rows of
+//! a cell alike, in which the cell is one unknown, and one whose factors for these rows add up to 0, in which totals
+//! vanish. Both are looked at ([`Cells::exposed`]), and nothing else is needed.
 
 use super::elimination::{Exposed, Form, Member, System};
 use super::residue::Residue;
@@ -27,23 +28,28 @@ struct Piece {
 }
 
 /// Rows, of pieces.
-struct Cut {
+struct Pieces {
     output: usize,
     count: u64,
     spans: Vec<Piece>,
     totals: Vec<Piece>,
 }
 
-impl Cut {
+impl Pieces {
     /// Of rows whose spans in a node have one distance between entries.
-    fn of(r: &Rows, steps: &HashMap<NodeId, u64>) -> Cut {
+    fn of(r: &Rows, steps: &HashMap<NodeId, u64>) -> Pieces {
         let piece = |s: &Span| {
             let step = steps.get(&s.node).copied().unwrap_or(1);
             let line = (s.node, s.at % step);
             Piece { factor: s.factor, line, from: s.at / step, count: s.count, owner: s.owner }
         };
         let pieces = |of: &[Span]| of.iter().map(piece).collect();
-        Cut { output: r.output, count: r.count, spans: pieces(&r.spans), totals: pieces(&r.totals) }
+        Pieces {
+            output: r.output,
+            count: r.count,
+            spans: pieces(&r.spans),
+            totals: pieces(&r.totals),
+        }
     }
 }
 
@@ -79,7 +85,7 @@ impl Cells {
     pub(super) fn of(rows: Vec<Rows>, known: &BTreeSet<usize>) -> Option<Cells> {
         let mut left = TERMS;
         let (rows, steps) = even(rows, &mut left)?;
-        let rows: Vec<Cut> = rows.iter().map(|r| Cut::of(r, &steps)).collect();
+        let rows: Vec<Pieces> = rows.iter().map(|r| Pieces::of(r, &steps)).collect();
         let ends = ends(&rows, &mut left)?;
         let mut cells = Cells { owners: Vec::new(), forms: Vec::new(), mixed: false };
         let mut columns = Columns { numbers: HashMap::new(), owners: &mut cells.owners };
@@ -198,7 +204,7 @@ fn within<'a>(
 }
 
 /// Where cells begin, on every line: where pieces begin and end, and where those do that rows move along with them.
-fn ends(rows: &[Cut], left: &mut usize) -> Option<HashMap<Line, BTreeSet<u64>>> {
+fn ends(rows: &[Pieces], left: &mut usize) -> Option<HashMap<Line, BTreeSet<u64>>> {
     let mut ends: HashMap<Line, BTreeSet<u64>> = HashMap::new();
     for p in rows.iter().flat_map(|r| r.spans.iter().chain(&r.totals)) {
         ends.entry(p.line).or_default().extend([p.from, p.from + p.count]);

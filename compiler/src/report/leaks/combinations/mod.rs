@@ -10,8 +10,8 @@
 //! found, at any size; or it is said that the reveals were not looked at together.
 //!
 //! **Not looked at:** how values that are columns of their own depend on each other (the sums of the three and of the
-//! two best; a value that the program computes twice), particular numbers of public inputs, three rounds and more, and
-//! what the receiver knows from elsewhere.
+//! two best; a value that the program computes in two ways), what cancels before another function is computed of it,
+//! particular numbers of public inputs, three rounds and more, and what the receiver knows from elsewhere.
 //!
 //! - `rows` reads revealed entries as rows, many at once, of the `terms` that they are sums of; `known` has the factors
 //!   that are public, and `owners` says whose data an unknown is made of.

@@ -5,7 +5,7 @@ use super::residue::Residue;
 use super::rows::Reader;
 use super::terms::{Cut, How, Lane, Term, even};
 use crate::analysis::lanes;
-use crate::analysis::layout::digits;
+use crate::analysis::layout::{behind, digits};
 use crate::graph::{NodeId, Op};
 use std::collections::HashSet;
 
@@ -123,6 +123,10 @@ impl Reader<'_> {
             (_, true) => (b, a),
             _ => return Ok(vec![a.clone(), b.clone()]),
         };
+        // Any number, so not 0.
+        if let Op::Input(_) = self.g.op(behind(self.g, known.node, Op::is_layout)) {
+            return Ok(vec![other.clone()]);
+        }
         match self.alike(known, |x, y| x.is_zero() == y.is_zero()) {
             Ok(by) if by.is_zero() => Ok(Vec::new()),
             Ok(_) => Ok(vec![other.clone()]),

@@ -23,7 +23,7 @@ const STEP: usize = 8;
 
 /// Entries of a known factor that are held against each other, to see whether it is the same number everywhere. Of
 /// more, the longest lane is cut into its entries, which costs terms.
-const FACTORS: u64 = 1 << 20;
+const ALIKE: u64 = 1 << 20;
 
 pub(super) struct Reader<'a> {
     pub(super) g: &'a Graph,
@@ -256,7 +256,7 @@ impl<'a> Reader<'a> {
         let first = self.values.of(g, t.node, t.at).residue;
         let moving = || t.lanes.iter().enumerate().filter(|(_, lane)| lane.moves());
         let all: u64 = moving().map(|(_, lane)| lane.count).product();
-        if all > FACTORS {
+        if all > ALIKE {
             let longest = moving().max_by_key(|(_, lane)| lane.count);
             return Err((longest.map_or(0, |(lane, _)| lane), How::Each));
         }

@@ -34,8 +34,8 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
     f
 }
 
-/// Members are picked by public numbers: which, along the axes of the index. Of numbers that are constants, their shape
-/// and what they are.
+/// Public numbers pick members along an axis, and the axes of the index take its place. `places` are these numbers and
+/// their shape, where they are constants.
 pub(super) fn gather(
     f: &mut Flow,
     (axis, indexed): (usize, usize),

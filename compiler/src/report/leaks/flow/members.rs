@@ -64,9 +64,9 @@ impl Picked {
         self.members.iter().flatten().all(|member| seen.insert(member))
     }
 
-    /// Whether adding up along an axis leaves sums over groups of clients: each of two or more, with two or more that
-    /// are not in it, and none that is another one with a client more. So no entry, and no two of them, are about one
-    /// client.
+    /// Whether what is left after adding up along an axis are sums over groups of clients, such that no sum, and no
+    /// difference of two, is about one client: each group has two clients or more, at least two are outside of it, and no
+    /// group is another one with one client more.
     fn groups(&self, axis: usize) -> bool {
         let Some(at) = self.axes.iter().position(|&a| a == axis) else { return false };
         let inner: usize = self.shape[at + 1..].iter().map(|&n| n as usize).product();

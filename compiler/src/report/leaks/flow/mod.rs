@@ -1,5 +1,7 @@
 //! What every value depends on: which clients' inputs, how many of them in one entry, whether
-//! linearly, whether behind a secret factor.
+//! linearly, whether behind a secret factor. And what it tells of an order: whether an entry is one
+//! client's that an order picked, whether it says how clients compare, and by whose bit it is chosen
+//! among public numbers.
 //!
 //! One pass over the graph as built from the source. An entry of a value depends on the members that
 //! its positions on *client axes* name, on members named by constants (`update[0]`), and on further
