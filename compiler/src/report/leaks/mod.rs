@@ -21,6 +21,7 @@ mod combinations;
 mod findings;
 mod flow;
 mod learned;
+mod parts;
 mod rounds;
 #[cfg(test)]
 mod tests;

@@ -3,9 +3,10 @@
 use super::combinations::{Finding, Member, Question, findings};
 use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
+use super::parts::{origins, stands_for};
 use super::texts::{self, Said};
 use super::view::View;
-use super::warn::{is_bits, origins, stands_for};
+use super::warn::is_bits;
 use crate::analysis::layout::behind;
 use crate::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};

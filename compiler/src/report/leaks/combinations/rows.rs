@@ -75,7 +75,10 @@ impl<'a> Reader<'a> {
             };
             self.spend(1)?;
             let done = match self.step(&term) {
-                Ok(Some(terms)) => Ok(block.todo.extend(terms)),
+                Ok(Some(terms)) => {
+                    block.todo.extend(terms);
+                    Ok(())
+                }
                 // Each row, and each entry that is added up, has to be of one owner.
                 Ok(None) => self.owner(&term)?.map(|owner| match owner {
                     // What is made of nobody's data is known.

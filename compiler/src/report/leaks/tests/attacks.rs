@@ -85,8 +85,11 @@ fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
     report
 }
 
+/// How a graph is written otherwise.
+type Rewrite = fn(&Graph) -> Graph;
+
 /// What receivers get, written otherwise: it tells them as much.
-const REWRITTEN: [(&str, fn(&Graph) -> Graph); 6] = [
+const REWRITTEN: [(&str, Rewrite); 6] = [
     ("twice", |g| each(g, |g, id| number(g, id).map(|id| g.add(Op::Scale(2.0), &[id], 0)))),
     ("less one", |g| {
         each(g, |g, id| {

@@ -226,7 +226,7 @@ fn a_list_beside_itself_is_looked_at_once() {
     text += "reveal %20 to Server as a @0\n";
     let graph = crate::graph::text::parse(&text).expect("a graph");
     let view = &super::super::views(&graph)[0];
-    assert_eq!(super::super::warn::parts(view, view.output(0)).len(), 2);
+    assert_eq!(super::super::parts::parts(view, view.output(0)).len(), 2);
 }
 
 /// A function is what it does, whatever it is called.
