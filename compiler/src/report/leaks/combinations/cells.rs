@@ -1,11 +1,11 @@
 //! Rows as forms in few unknowns: entries that every row treats alike are one.
 //!
-//! Each node's entries are cut into *cells*, so that rows move along whole cells and totals add up whole cells. Take the
-//! five sums over i of `x[i][j]`, and beside them the total of the last two: the cells of each client are its first three
-//! entries and its last two. Whoever exchanges entries of a cell, and in the same way those of the cells that rows move
-//! along with it, has the same rows in another order. So every combination is the sum of two: one that treats the rows of
-//! a cell alike, in which the cell is one unknown, and one whose factors for these rows add up to 0, in which totals
-//! vanish. Both are looked at ([`Cells::exposed`]), and nothing else is needed.
+//! Each node's entries are cut into *cells*, so that rows move along whole cells and totals add up whole cells. Take
+//! the five sums over i of `x[i][j]`, and beside them the total of the last two: the cells of each client are its
+//! first three entries and its last two. Whoever exchanges entries of a cell, and in the same way those of the cells
+//! that rows move along with it, has the same rows in another order. So every combination is the sum of two: one that
+//! treats the rows of a cell alike, in which the cell is one unknown, and one whose factors for these rows add up to
+//! 0, in which totals vanish. Both are looked at ([`Cells::exposed`]), and nothing else is needed.
 
 use super::elimination::{Exposed, Form, Member, System};
 use super::residue::Residue;

@@ -65,8 +65,8 @@ impl Picked {
     }
 
     /// Whether what is left after adding up along an axis are sums over groups of clients, such that no sum, and no
-    /// difference of two, is about one client: each group has two clients or more, at least two are outside of it, and no
-    /// group is another one with one client more.
+    /// difference of two, is about one client: each group has two clients or more, at least two are outside of it, and
+    /// no group is another one with one client more.
     fn groups(&self, axis: usize) -> bool {
         let Some(at) = self.axes.iter().position(|&a| a == axis) else { return false };
         let inner: usize = self.shape[at + 1..].iter().map(|&n| n as usize).product();
