@@ -230,7 +230,7 @@ fn decisions(
     for d in &errors.run.decisions {
         let row = rows.entry(d.node).or_insert_with(|| row(d));
         row.margin = d.source;
-        row.says_nothing |= d.margin > c.ranges.spread(g, d.node);
+        row.says_nothing = d.margin > c.ranges.spread(g, d.node);
     }
     for d in &errors.rounding.decisions {
         rows.entry(d.node).or_insert_with(|| row(d)).rounding_inputs = d.source;

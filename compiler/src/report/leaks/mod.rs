@@ -21,6 +21,7 @@ mod combinations;
 mod findings;
 mod flow;
 mod learned;
+mod parts;
 mod rounds;
 #[cfg(test)]
 mod tests;
@@ -51,9 +52,12 @@ pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport 
     for learned in &mut report.learned {
         let (span, line) = match learned.what {
             What::Reveal | What::PublicInput | What::Coins | What::Check => lines.of(&learned.name),
-            What::Sizes | What::Timing => (None, learned.line),
+            What::Sizes | What::Timing => (None, 0),
         };
-        (learned.span, learned.line) = (span, line);
+        learned.span = span;
+        if line > 0 {
+            learned.line = line;
+        }
         let of_name = || graph.outputs.iter().position(|o| o.name == learned.name);
         let Some(at) = of_name().filter(|_| learned.what == What::Reveal) else { continue };
         let output = &graph.outputs[at];
@@ -87,10 +91,12 @@ fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
         out.extend(together::warnings(view, &single, line));
         out.extend(single.into_iter().map(|(_, w)| w));
     }
-    // What holds of another member or in the next round as well is said once. One view without rounds says nothing
-    // twice.
+    // What holds of another member, or in the next round, as well is said once.
     let mut said = BTreeSet::new();
-    out.retain(|w| said.insert((BTreeSet::from_iter(w.reveals.clone()), w.kind)));
+    let names = |w: &LeakWarning| -> BTreeSet<String> {
+        w.reveals.iter().map(|name| rounds::of_any(name).to_string()).collect()
+    };
+    out.retain(|w| said.insert((names(w), w.kind)));
     out.sort_by_key(|w| (w.level, w.line));
     out
 }
@@ -104,7 +110,7 @@ struct Lines<'a> {
 impl Lines<'_> {
     /// The expression (of a reveal) and the line of the statement of that name.
     fn of(&self, name: &str) -> (Option<Span>, u32) {
-        let step = name.split('/').next().unwrap_or(name);
+        let step = rounds::of_any(name).split('/').next().unwrap_or(name);
         let var = |v: &crate::types::VarId| {
             let found = self.program.vars.get(v.0 as usize);
             found.filter(|v| v.name == step).map(|v| v.span)

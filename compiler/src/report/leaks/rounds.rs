@@ -5,6 +5,14 @@ use crate::graph::{Giver, Graph, Input, NodeId, Op, Output, Table};
 use crate::passes;
 use std::collections::BTreeMap;
 
+/// What names of the second round end with.
+const NEXT: &str = " of the next round";
+
+/// A name in the program, of one in either round.
+pub(super) fn of_any(name: &str) -> &str {
+    name.strip_suffix(NEXT).unwrap_or(name)
+}
+
 /// Two rounds in a row: the first begins as declared, the second with what the first has kept, and with inputs of its
 /// own. A graph without states is as it was. Nothing is known of three rounds and more.
 pub(super) fn in_a_row(graph: &Graph) -> Graph {
@@ -12,7 +20,7 @@ pub(super) fn in_a_row(graph: &Graph) -> Graph {
         return graph.clone();
     }
     let mut new = graph.empty_like();
-    let again = |i: &Input| Input { name: format!("{} of the next round", i.name), ..i.clone() };
+    let again = |i: &Input| Input { name: format!("{}{NEXT}", i.name), ..i.clone() };
     new.inputs.extend(graph.inputs.iter().map(again));
     let mut kept: BTreeMap<u32, NodeId> = BTreeMap::new();
     let numbers = graph.ids().filter_map(|id| match graph.op(id) {
@@ -50,7 +58,11 @@ pub(super) fn in_a_row(graph: &Graph) -> Graph {
             let node = map[o.node.index()];
             match o.state {
                 Some(input) => drop(kept.insert(input, node)),
-                None => new.outputs.push(Output { node, ..o.clone() }),
+                None => {
+                    let next = if round > 0 { NEXT } else { "" };
+                    let name = format!("{}{next}", o.name);
+                    new.outputs.push(Output { node, name, ..o.clone() });
+                }
             }
         }
     }

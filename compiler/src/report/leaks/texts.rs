@@ -75,8 +75,8 @@ pub(super) fn side_by_side(of: &str) -> Said {
     (
         LeakKind::PerClient,
         format!(
-            "there is an entry for each client, computed from {of}: the receiver can tell \
-             clients apart by it, and who is first, even if others' inputs take part in it"
+            "there is an entry for each client, computed from {of}: the receiver can tell clients apart \
+             by it, and sees which client's is the largest, even if others' inputs take part in it"
         ),
         STATISTIC,
     )
@@ -182,7 +182,8 @@ pub(super) fn weights(n: u64, m: &Mask, indirect: bool) -> Said {
 }
 
 pub(super) fn more_bits_than_clients(n: u64, members: u64, of: &str) -> Said {
-    let why = format!("there are {n} bits of {members} clients, computed from {of}: {SEVERAL}");
+    let clients = if members == 1 { "one client".into() } else { format!("{members} clients") };
+    let why = format!("there are {n} bits of {clients}, computed from {of}: {SEVERAL}");
     (LeakKind::SeveralBits, why, KEEP_BITS)
 }
 
@@ -249,8 +250,8 @@ pub(super) fn entry_of_each(receiver: &str, of: &str) -> Said {
     (
         LeakKind::PerClient,
         format!(
-            "there is an entry for each client, of {of}: {receiver} can tell clients apart by it, and \
-             who is first, even if others' inputs take part in it"
+            "there is an entry for each client, of {of}: {receiver} can tell clients apart by it, and sees \
+             which client's is the largest, even if others' inputs take part in it"
         ),
         STATISTIC,
     )

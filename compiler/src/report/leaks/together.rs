@@ -1,14 +1,15 @@
 //! What several reveals, or several entries of one, say of single clients when they are taken together.
 
-use super::combinations::{Finding, Question, findings};
-use super::findings::{LeakWarning, Level};
+use super::combinations::{Finding, Member, Question, findings};
+use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
+use super::parts::{origins, stands_for};
 use super::texts::{self, Said};
 use super::view::View;
 use super::warn::is_bits;
 use crate::analysis::layout::behind;
-use crate::graph::Op;
-use std::collections::BTreeSet;
+use crate::graph::{NodeId, Op};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The reveals to one receiver.
 struct Reveals<'a> {
@@ -17,6 +18,8 @@ struct Reveals<'a> {
     outputs: Vec<usize>,
     /// Of which it is said already that they tell of single clients.
     flagged: BTreeSet<usize>,
+    /// Of which it is said already that they are several bits of a client.
+    several_bits: BTreeSet<usize>,
     receiver: &'a str,
     line: &'a dyn Fn(&str) -> u32,
 }
@@ -32,10 +35,13 @@ pub(super) fn warnings(
         .filter(|&o| graph.outputs[o].to == view.to)
         .filter(|&o| view.flow(view.output(o)).form != Dependence::Free)
         .collect();
-    let warned = single.iter().filter(|(_, w)| w.level == Level::Warning);
-    let flagged = warned.map(|(o, _)| *o).collect();
+    let said = |of: &dyn Fn(&LeakWarning) -> bool| {
+        single.iter().filter(|(_, w)| of(w)).map(|(o, _)| *o).collect()
+    };
+    let flagged = said(&|w| w.level == Level::Warning);
+    let several_bits = said(&|w| w.kind == LeakKind::SeveralBits);
     let receiver = &graph.parties[view.to as usize].0;
-    Reveals { view, outputs, flagged, receiver, line }.warnings()
+    Reveals { view, outputs, flagged, several_bits, receiver, line }.warnings()
 }
 
 impl Reveals<'_> {
@@ -57,8 +63,9 @@ impl Reveals<'_> {
             None => (Vec::new(), vec![self.say(&self.outputs, texts::not_together())]),
         };
         out.extend(found.iter().map(|f| self.combination(f)));
+        // What one reveal says together with others is no reason to say less of it by itself.
         let mut told = self.flagged.clone();
-        told.extend(found.iter().flat_map(|f| &f.outputs));
+        told.extend(found.iter().filter(|f| f.outputs.len() == 1).flat_map(|f| &f.outputs));
         // Differences of clients are of several clients each, and put these in order.
         let apart = |f: &Flow| f.form == Dependence::Linear && f.side_by_side();
         let beside =
@@ -71,6 +78,7 @@ impl Reveals<'_> {
             }
         }
         out.extend(self.several_bits(&question.bits));
+        out.extend(self.thresholds());
         out
     }
 
@@ -129,20 +137,57 @@ impl Reveals<'_> {
 
     /// Different bits of the same clients, in several reveals.
     fn several_bits(&self, bits: &BTreeSet<usize>) -> Option<LeakWarning> {
-        let moved = |op: &Op| op.is_layout() || matches!(op, Op::Not | Op::ToInt);
-        let source = |o: usize| behind(&self.view.graph, self.view.output(o), moved);
-        let whose = |o: usize| {
-            let rank = self.view.graph.shape(self.view.output(o)).len();
-            self.flow(o).beside_at(&vec![0; rank])
-        };
-        let each = |o: usize| self.flow(o).side_by_side();
-        let same = |a: usize, b: usize| match (whose(a), whose(b)) {
-            (Some(x), Some(y)) => x == y || x.0 == y.0 && (each(a) || each(b)),
-            _ => false,
-        };
-        let rest: Vec<usize> = bits.difference(&self.flagged).copied().collect();
-        let other = |&o: &usize| rest.iter().any(|&p| source(o) != source(p) && same(o, p));
-        let several: Vec<usize> = rest.iter().copied().filter(other).collect();
-        (!several.is_empty()).then(|| self.say(&several, texts::several_bits(&self.of(&several))))
+        let mut by: BTreeMap<Member, Origins> = BTreeMap::new();
+        for &o in bits.difference(&self.several_bits) {
+            for (node, at) in origins(self.view, self.view.output(o)) {
+                if let Some(member) = stands_for(self.view, node, at) {
+                    by.entry(member).or_default().add((node, at), o);
+                }
+            }
+        }
+        let several = by.into_values().filter(|of| of.entries.len() > 1);
+        let several: BTreeSet<usize> = several.flat_map(|of| of.outputs).collect();
+        (!several.is_empty()).then(|| self.bits_of_one(&several))
+    }
+
+    /// One client's value that an order picked, held against several public numbers.
+    fn thresholds(&self) -> Vec<LeakWarning> {
+        let graph = &self.view.graph;
+        let mut by: BTreeMap<NodeId, Origins> = BTreeMap::new();
+        for &o in self.outputs.iter().filter(|o| !self.several_bits.contains(o)) {
+            for (bit, at) in origins(self.view, self.view.output(o)) {
+                let (Op::Lt | Op::Eq, [a, b]) = (graph.op(bit), graph.args(bit)) else { continue };
+                let [x, y] = [a, b].map(|v| self.view.flow(*v));
+                let value = match (x.one_by_order() && y.is_free(), y.one_by_order() && x.is_free())
+                {
+                    (true, _) => a,
+                    (_, true) => b,
+                    _ => continue,
+                };
+                let value = behind(graph, *value, Op::is_layout);
+                by.entry(value).or_default().add((bit, at), o);
+            }
+        }
+        let several = by.into_values().filter(|of| of.entries.len() > 1);
+        several.map(|of| self.bits_of_one(&of.outputs)).collect()
+    }
+
+    fn bits_of_one(&self, outputs: &BTreeSet<usize>) -> LeakWarning {
+        let outputs: Vec<usize> = outputs.iter().copied().collect();
+        self.say(&outputs, texts::several_bits(&self.of(&outputs)))
+    }
+}
+
+/// Different bits, and where they are revealed.
+#[derive(Default)]
+struct Origins {
+    entries: BTreeSet<(NodeId, u64)>,
+    outputs: BTreeSet<usize>,
+}
+
+impl Origins {
+    fn add(&mut self, entry: (NodeId, u64), output: usize) {
+        self.entries.insert(entry);
+        self.outputs.insert(output);
     }
 }

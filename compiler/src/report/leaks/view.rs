@@ -2,8 +2,8 @@
 
 use super::flow::{self, Flow};
 use super::rounds;
-use crate::graph::{Graph, NodeId};
-use std::collections::BTreeSet;
+use crate::graph::{Graph, Key, NodeId, Op};
+use std::collections::{BTreeSet, HashMap};
 
 /// What a receiver sees.
 pub(super) struct View {
@@ -20,6 +20,7 @@ pub(super) struct View {
 
 impl View {
     fn of(graph: Graph, set: u32, (member, to): (Option<u64>, u32)) -> View {
+        let graph = merged(&graph);
         let flows = flow::flows(&graph, &flow::known(&graph, to));
         View { set, member, graph, to, flows }
     }
@@ -64,6 +65,18 @@ impl View {
     pub fn clients(&self, f: &Flow) -> u64 {
         f.clients().min(self.members(f))
     }
+}
+
+/// The graph in which what is computed twice in the same way is one node. Coins of two samples stay apart.
+fn merged(graph: &Graph) -> Graph {
+    let mut known: HashMap<(Key, Vec<NodeId>), NodeId> = HashMap::new();
+    graph.rewrite(|new, id, args| match graph.op(id) {
+        Op::Draw(_) => new.keep(graph, id, args),
+        op => {
+            let key = (op.key(), args.to_vec());
+            *known.entry(key).or_insert_with(|| new.keep(graph, id, args))
+        }
+    })
 }
 
 /// Members of a set that are looked at one by one, and numbers that each of them gets, at most.

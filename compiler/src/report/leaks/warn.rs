@@ -1,11 +1,13 @@
 //! From flows to words: what a reveal is, and what is to be said against it.
 
+use super::combinations::Member;
 use super::findings::LeakWarning;
 use super::flow::{Dependence, Flow, Mask, Ranks, Scope};
+use super::parts::{origins, parts, stands_for};
 use super::texts::{self, Said};
 use super::view::View;
 use crate::analysis::layout::behind;
-use crate::graph::{Graph, NodeId, Op, Output};
+use crate::graph::{NodeId, Op, Output};
 use std::collections::BTreeSet;
 
 /// What kind of function of the secrets a reveal is; `None` if of none.
@@ -40,8 +42,7 @@ pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, L
     let outputs = view.graph.outputs.iter().enumerate();
     for (i, output) in outputs.filter(|(_, o)| o.to == view.to) {
         let first = out.len();
-        for (kind, why, help) in parts(&view.graph, output.node).iter().flat_map(|&n| part(view, n))
-        {
+        for (kind, why, help) in parts(view, output.node).into_iter().flat_map(|n| part(view, n)) {
             if out[first..].iter().any(|(_, said): &(usize, LeakWarning)| said.kind == kind) {
                 continue;
             }
@@ -60,6 +61,9 @@ fn part(view: &View, node: NodeId) -> impl Iterator<Item = Said> {
     let said = match &f.form {
         Dependence::Free => None,
         Dependence::Linear => (f.clients() <= 1).then(|| texts::equations(of, one)),
+        Dependence::Masked(_) if f.side_by_side() && f.clients() > 1 => {
+            Some(texts::side_by_side(of))
+        }
         Dependence::Masked(m) => masked(view.clients(f), m, of, false),
         Dependence::Other(_) if is_bits(f) => Some(bits(view, node, of)),
         Dependence::Other(_) if f.one_by_order() => Some(texts::by_order(of)),
@@ -75,26 +79,6 @@ fn part(view: &View, node: NodeId) -> impl Iterator<Item = Said> {
     said.into_iter().chain(f.divided.then(texts::divided))
 }
 
-/// A value, and what stands beside each other in it: each part is judged by itself, too, as if it were revealed alone.
-pub(super) fn parts(graph: &Graph, node: NodeId) -> Vec<NodeId> {
-    let moved =
-        |op: &Op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Trunc(_) | Op::Shift(_));
-    let (mut left, mut seen, mut out) = (vec![node], BTreeSet::new(), vec![node]);
-    while let Some(v) = left.pop() {
-        // A list that is put beside itself again and again is looked at once.
-        if !seen.insert(v) {
-            continue;
-        }
-        let at = behind(graph, v, moved);
-        match graph.op(at) {
-            Op::Concat(_) => left.extend(graph.args(at)),
-            _ if v != node => out.push(v),
-            _ => {}
-        }
-    }
-    out
-}
-
 /// Bits of single clients, and not of sums over clients.
 pub(super) fn is_bits(f: &Flow) -> bool {
     matches!(f.form, Dependence::Other(_)) && f.is_bits() && (f.per_client() || f.ranks > Ranks::No)
@@ -103,7 +87,13 @@ pub(super) fn is_bits(f: &Flow) -> bool {
 /// Bits of clients: those that select what another reveal adds up are what a check is for.
 fn bits(view: &View, node: NodeId, of: &str) -> Said {
     let f = view.flow(node);
-    let (n, members) = (view.graph.elements(node), view.members(f));
+    let (mut n, mut members) = (view.graph.elements(node), view.members(f));
+    // Whose they are, if that is known of each, and how many are not equal by themselves.
+    let all = origins(view, node);
+    let whose = all.iter().map(|(bits, at)| stands_for(view, *bits, *at)).collect::<Option<_>>();
+    if let Some(whose) = whose.filter(|w: &BTreeSet<Member>| !w.is_empty()) {
+        (n, members) = (all.len() as u64, whose.len() as u64);
+    }
     if n > members {
         return texts::more_bits_than_clients(n, members, of);
     }
@@ -113,14 +103,40 @@ fn bits(view: &View, node: NodeId, of: &str) -> Said {
     }
 }
 
-/// Whether bits that are revealed select what another reveal to the same receiver adds up.
+/// Whether bits that are revealed select what another reveal to the same receiver adds up: there they are factors of
+/// what is added up, or conditions, by themselves or together with other bits.
 fn selects(view: &View, node: NodeId) -> bool {
-    let moved = |op: &Op| op.is_layout() || *op == Op::ToInt;
-    let bits = behind(&view.graph, node, moved);
+    let graph = &view.graph;
+    let bits = behind(graph, node, |op| op.is_layout() || *op == Op::ToInt);
     let is_masked = |o: &&Output| matches!(view.flow(o.node).form, Dependence::Masked(_));
-    let to_same = view.graph.outputs.iter().filter(|o| o.to == view.to);
-    let sums: BTreeSet<NodeId> = to_same.filter(is_masked).map(|o| o.node).collect();
-    view.graph.ancestors_of(|id| sums.contains(&id))[bits.index()]
+    let to_same = graph.outputs.iter().filter(|o| o.to == view.to);
+    // What is added up, and what selects it.
+    let mut open: Vec<(NodeId, bool)> =
+        to_same.filter(is_masked).map(|o| (o.node, false)).collect();
+    let mut seen = BTreeSet::new();
+    while let Some((id, selects)) = open.pop() {
+        if !seen.insert((id, selects)) {
+            continue;
+        }
+        let args = graph.args(id);
+        match graph.op(id) {
+            op if op.is_layout() => open.push((args[0], selects)),
+            Op::Concat(_) => open.extend(args.iter().map(|&a| (a, selects))),
+            Op::And | Op::Not | Op::ToInt if selects => {
+                open.extend(args.iter().map(|&a| (a, true)))
+            }
+            _ if selects => {}
+            Op::Mul | Op::MatMul { .. } | Op::Select => {
+                open.extend(args.iter().map(|&a| (a, view.flow(a).is_bits())));
+            }
+            Op::Div => open.push((args[0], false)),
+            op if matches!(op, Op::Add | Op::Sub | Op::Sum(_)) || op.factor().is_some() => {
+                open.extend(args.iter().map(|&a| (a, false)));
+            }
+            _ => {}
+        }
+    }
+    seen.contains(&(bits, true))
 }
 
 /// Of a sum over clients behind secret factors; `indirect` where the value is only computed from such a sum.

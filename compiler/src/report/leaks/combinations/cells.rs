@@ -1,10 +1,11 @@
 //! Rows as forms in few unknowns: entries that every row treats alike are one.
 //!
-//! Each node's entries are cut into *cells*, so that rows move along whole cells and totals add up whole cells. Entries
-//! of the cells that rows move along together can be exchanged, all at once, and the rows stay the same set. So the
-//! combinations fall into those that add up each cell, in which a cell is one unknown, and those in which the factors
-//! of a cell add up to 0, in which totals are nothing. Both are looked at ([`Cells::exposed`]), and nothing else is
-//! needed.
+//! Each node's entries are cut into *cells*, so that rows move along whole cells and totals add up whole cells. Take
+//! the five sums over i of `x[i][j]`, and beside them the total of the last two: the cells of each client are its
+//! first three entries and its last two. Whoever exchanges entries of a cell, and in the same way those of the cells
+//! that rows move along with it, has the same rows in another order. So every combination is the sum of two: one that
+//! treats the rows of a cell alike, in which the cell is one unknown, and one whose factors for these rows add up to
+//! 0, in which totals vanish. Both are looked at ([`Cells::exposed`]), and nothing else is needed.
 
 use super::elimination::{Exposed, Form, Member, System};
 use super::residue::Residue;
@@ -23,46 +24,49 @@ struct Piece {
     line: Line,
     from: u64,
     count: u64,
+    owner: Option<Member>,
 }
 
 /// Rows, of pieces.
-struct Cut {
+struct Pieces {
     output: usize,
     count: u64,
     spans: Vec<Piece>,
     totals: Vec<Piece>,
 }
 
-impl Cut {
+impl Pieces {
     /// Of rows whose spans in a node have one distance between entries.
-    fn of(r: &Rows, steps: &HashMap<NodeId, u64>) -> Cut {
+    fn of(r: &Rows, steps: &HashMap<NodeId, u64>) -> Pieces {
         let piece = |s: &Span| {
             let step = steps.get(&s.node).copied().unwrap_or(1);
             let line = (s.node, s.at % step);
-            Piece { factor: s.factor, line, from: s.at / step, count: s.count }
+            Piece { factor: s.factor, line, from: s.at / step, count: s.count, owner: s.owner }
         };
         let pieces = |of: &[Span]| of.iter().map(piece).collect();
-        Cut { output: r.output, count: r.count, spans: pieces(&r.spans), totals: pieces(&r.totals) }
+        Pieces {
+            output: r.output,
+            count: r.count,
+            spans: pieces(&r.spans),
+            totals: pieces(&r.totals),
+        }
     }
 }
 
 /// The columns that cells are, by where they begin.
-struct Columns<'a, F> {
-    /// How far entries of a node's lines are apart.
-    steps: &'a HashMap<NodeId, u64>,
-    owner: &'a F,
+struct Columns<'a> {
     numbers: HashMap<(Line, u64), u32>,
     owners: &'a mut Vec<Option<Member>>,
 }
 
-impl<F: Fn(NodeId, u64) -> Option<Member>> Columns<'_, F> {
-    fn column(&mut self, line: Line, at: u64) -> u32 {
-        *self.numbers.entry((line, at)).or_insert_with(|| {
-            let (node, first) = line;
-            let step = self.steps.get(&node).copied().unwrap_or(1);
-            self.owners.push((self.owner)(node, first + at * step));
+impl Columns<'_> {
+    /// Of the cell of a piece that begins there.
+    fn of(&mut self, p: &Piece, at: u64) -> (u32, Residue) {
+        let column = *self.numbers.entry((p.line, at)).or_insert_with(|| {
+            self.owners.push(p.owner);
             self.owners.len() as u32 - 1
-        })
+        });
+        (column, p.factor)
     }
 }
 
@@ -78,22 +82,13 @@ pub(super) struct Cells {
 impl Cells {
     /// The forms of these rows; nothing if they are too many. Of some outputs each row that is one entry makes it
     /// known.
-    pub(super) fn of(
-        rows: Vec<Rows>,
-        owner: impl Fn(NodeId, u64) -> Option<Member>,
-        known: &BTreeSet<usize>,
-    ) -> Option<Cells> {
+    pub(super) fn of(rows: Vec<Rows>, known: &BTreeSet<usize>) -> Option<Cells> {
         let mut left = TERMS;
         let (rows, steps) = even(rows, &mut left)?;
-        let rows: Vec<Cut> = rows.iter().map(|r| Cut::of(r, &steps)).collect();
+        let rows: Vec<Pieces> = rows.iter().map(|r| Pieces::of(r, &steps)).collect();
         let ends = ends(&rows, &mut left)?;
         let mut cells = Cells { owners: Vec::new(), forms: Vec::new(), mixed: false };
-        let mut columns = Columns {
-            steps: &steps,
-            owner: &owner,
-            numbers: HashMap::new(),
-            owners: &mut cells.owners,
-        };
+        let mut columns = Columns { numbers: HashMap::new(), owners: &mut cells.owners };
         for row in &rows {
             let mut parts: BTreeSet<u64> = BTreeSet::from([0]);
             for p in &row.spans {
@@ -102,14 +97,13 @@ impl Cells {
             let parts: Vec<u64> = parts.into_iter().chain([row.count]).collect();
             for part in parts.windows(2) {
                 let (from, n) = (part[0], part[1] - part[0]);
-                let own =
-                    row.spans.iter().map(|p| (columns.column(p.line, p.from + from), p.factor));
+                let own = row.spans.iter().map(|p| columns.of(p, p.from + from));
                 let mut whole: Form = own.collect();
                 let apart = if n > 1 { whole.clone() } else { Form::new() };
                 for p in &row.totals {
                     let firsts = [p.from].into_iter().chain(within(&ends, p));
-                    let factor = p.factor * Residue::whole(n);
-                    whole.extend(firsts.map(|at| (columns.column(p.line, at), factor)));
+                    let all = |(column, factor)| (column, factor * Residue::whole(n));
+                    whole.extend(firsts.map(|at| all(columns.of(p, at))));
                 }
                 cells.mixed |= n > 1 && !row.totals.is_empty();
                 left = left.checked_sub(whole.len() + apart.len())?;
@@ -132,11 +126,11 @@ impl Cells {
     }
 
     /// Of whom some combination of what these outputs reveal tells something, and how much.
-    pub(super) fn exposed(&self, outputs: &BTreeSet<usize>) -> Option<Exposed> {
-        let of = |which: usize| {
+    pub(super) fn exposed(&self, outputs: &BTreeSet<usize>, work: &mut usize) -> Option<Exposed> {
+        let mut of = |which: usize| {
             let forms = self.forms.iter().filter(|(o, _)| outputs.contains(o));
             let forms = forms.map(|(_, f)| &f[which]).filter(|f| !f.is_empty()).collect();
-            System { owners: &self.owners, forms }.exposed()
+            System { owners: &self.owners, forms }.exposed(work)
         };
         let mut all = of(0)?;
         if self.mixed {
@@ -210,7 +204,7 @@ fn within<'a>(
 }
 
 /// Where cells begin, on every line: where pieces begin and end, and where those do that rows move along with them.
-fn ends(rows: &[Cut], left: &mut usize) -> Option<HashMap<Line, BTreeSet<u64>>> {
+fn ends(rows: &[Pieces], left: &mut usize) -> Option<HashMap<Line, BTreeSet<u64>>> {
     let mut ends: HashMap<Line, BTreeSet<u64>> = HashMap::new();
     for p in rows.iter().flat_map(|r| r.spans.iter().chain(&r.totals)) {
         ends.entry(p.line).or_default().extend([p.from, p.from + p.count]);

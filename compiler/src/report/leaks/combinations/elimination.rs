@@ -12,8 +12,8 @@ pub(super) type Form = Vec<(u32, Residue)>;
 /// How many independent combinations are of one member's unknowns alone, by member.
 pub(super) type Exposed = BTreeMap<Member, usize>;
 
-/// Additions of a form to another that are made at most, by factors that are touched.
-const WORK: usize = 1 << 26;
+/// Additions of a form to another that are made at most for one receiver, by factors that are touched.
+pub(super) const WORK: usize = 1 << 27;
 
 /// Forms in unknowns, each of which belongs to one member or to nobody in particular.
 #[derive(Default)]
@@ -24,14 +24,13 @@ pub(super) struct System<'a> {
 
 impl System<'_> {
     /// Of whom some combination of the forms tells something, and how much: all unknowns in it are this member's.
-    /// Nothing is said if it is too much work.
+    /// Nothing is said if there is not enough work left for it.
     ///
     /// In the reduced echelon form a combination has as its factors those of its pivots, so one of a member's unknowns
     /// alone is made of rows with pivots among these.
-    pub(super) fn exposed(&self) -> Option<Exposed> {
+    pub(super) fn exposed(&self, work: &mut usize) -> Option<Exposed> {
         let (forms, owners) = self.joined();
-        let mut work = WORK;
-        let rows = reduced(forms, &mut work)?;
+        let rows = reduced(forms, work)?;
         let mut by: BTreeMap<Member, Vec<Form>> = BTreeMap::new();
         for row in rows {
             if let Some(owner) = row.first().and_then(|t| owners[t.0 as usize]) {
@@ -45,7 +44,7 @@ impl System<'_> {
             let tied = if all == 1 {
                 usize::from(!rows[0].is_empty())
             } else {
-                reduced(rows, &mut work)?.len()
+                reduced(rows, work)?.len()
             };
             if tied < all {
                 out.insert(member, all - tied);

@@ -2,9 +2,9 @@
 
 use super::residue::Residue;
 use crate::analysis::layout::{Layout, aligned, summed};
-use crate::graph::{Graph, NodeId, Op, Table};
+use crate::graph::{Graph, Key, NodeId, Op, Table};
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 
 /// A known number.
 #[derive(Clone, Copy)]
@@ -14,16 +14,50 @@ pub(super) struct Value {
     real: Option<f64>,
 }
 
+/// Bytes to one word, always in the same way: FNV, and what spreads its last bits.
+struct Word(u64);
+
+impl Word {
+    fn new() -> Word {
+        Word(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hasher for Word {
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+
+    fn finish(&self) -> u64 {
+        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    }
+}
+
+/// Why a number is the one that it is. Numbers for different reasons are different.
+#[derive(Hash)]
+enum Reason {
+    /// It is this entry of an input,
+    Input(u32, u64),
+    /// of a node,
+    Entry(NodeId, u64),
+    /// or is computed in this way of other numbers.
+    Computed(Key, Vec<Residue>),
+}
+
 impl Value {
     fn constant(x: f64) -> Value {
         Value { residue: Residue::constant(x), real: Some(x) }
     }
 
     /// Any number, the same for the same reason.
-    fn any(reason: &impl Hash) -> Value {
-        let mut words = DefaultHasher::new();
-        reason.hash(&mut words);
-        Value { residue: Residue::drawn(words.finish()), real: None }
+    fn any(reason: &Reason) -> Value {
+        let mut word = Word::new();
+        reason.hash(&mut word);
+        Value { residue: Residue::drawn(word.finish()), real: None }
     }
 
     /// What is made of both.
@@ -70,7 +104,7 @@ impl Values {
         let value = if self.depth <= DEPTH {
             self.computed(g, id, at).unwrap_or_else(|| self.drawn(g, id, at))
         } else {
-            Value::any(&(id, at))
+            Value::any(&Reason::Entry(id, at))
         };
         self.depth -= 1;
         self.seen.insert((id, at), value);
@@ -78,18 +112,14 @@ impl Values {
     }
 
     fn drawn(&mut self, g: &Graph, id: NodeId, at: u64) -> Value {
-        let mut words = DefaultHasher::new();
-        match g.op(id) {
-            Op::Input(i) => (i, at).hash(&mut words),
+        Value::any(&match g.op(id) {
+            Op::Input(i) => Reason::Input(*i, at),
             op if op.is_pointwise() => {
-                op.key().hash(&mut words);
-                for &x in g.args(id) {
-                    self.of(g, x, aligned(g.shape(x), g.shape(id), at)).residue.hash(&mut words);
-                }
+                let of = |&x| self.of(g, x, aligned(g.shape(x), g.shape(id), at)).residue;
+                Reason::Computed(op.key(), g.args(id).iter().map(of).collect())
             }
-            _ => (id, at).hash(&mut words),
-        }
-        Value { residue: Residue::drawn(words.finish()), real: None }
+            _ => Reason::Entry(id, at),
+        })
     }
 
     /// What is computed by rules that hold of all numbers, or of constants.

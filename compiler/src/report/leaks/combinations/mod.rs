@@ -10,11 +10,11 @@
 //! found, at any size; or it is said that the reveals were not looked at together.
 //!
 //! **Not looked at:** how values that are columns of their own depend on each other (the sums of the three and of the
-//! two best; a value that the program computes twice), particular numbers of public inputs, three rounds and more, and
-//! what the receiver knows from elsewhere.
+//! two best; a value that the program computes in two ways), what cancels before another function is computed of it,
+//! particular numbers of public inputs, three rounds and more, and what the receiver knows from elsewhere.
 //!
 //! - `rows` reads revealed entries as rows, many at once, of the `terms` that they are sums of; `known` has the factors
-//!   that are public.
+//!   that are public, and `owners` says whose data an unknown is made of.
 //! - `cells` makes one column of those that all rows treat alike.
 //! - `elimination` brings a matrix into its reduced echelon form, modulo the prime of `residue`: a combination that is
 //!   none has the chance of 2^-40, or less, to look like one.
@@ -22,6 +22,7 @@
 mod cells;
 mod elimination;
 mod known;
+mod owners;
 mod residue;
 mod rows;
 mod terms;
@@ -31,8 +32,8 @@ mod tests;
 use super::flow::{Dependence, Flow};
 use crate::graph::Graph;
 use cells::Cells;
-use elimination::Exposed;
 pub(super) use elimination::Member;
+use elimination::{Exposed, WORK};
 use rows::Reader;
 use std::collections::BTreeSet;
 
@@ -68,7 +69,8 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
         rows.extend(reader.rows(o)?);
     }
     let linear = |o: usize| q.flows[q.graph.outputs[o].node.index()].form == Dependence::Linear;
-    let cells = Cells::of(rows, |node, at| reader.owner(node, at), &q.bits)?;
+    let cells = Cells::of(rows, &q.bits)?;
+    let mut work = WORK;
     let all: BTreeSet<usize> = q.outputs.iter().copied().filter(|o| !q.bits.contains(o)).collect();
     let mut out: Vec<Finding> = Vec::new();
     let mut found = |outputs: &BTreeSet<usize>, exposed: Exposed| {
@@ -81,7 +83,7 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
     let (mut telling, mut members) = (BTreeSet::new(), BTreeSet::new());
     for &o in &all {
         let one = BTreeSet::from([o]);
-        let exposed = cells.exposed(&one)?;
+        let exposed = cells.exposed(&one, &mut work)?;
         if !exposed.is_empty() {
             telling.insert(o);
             members.extend(exposed.keys().copied());
@@ -91,27 +93,28 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
         }
     }
     // Sets of reveals that say more of somebody than those of which it is said already.
-    let mut known = vec![cells.exposed(&telling)?];
+    let mut known = vec![cells.exposed(&telling, &mut work)?];
     known[0].retain(|m, _| members.contains(m));
-    let more = |outputs: &BTreeSet<usize>, known: &[Exposed]| -> Option<Exposed> {
-        let mut exposed = cells.exposed(outputs)?;
-        exposed.retain(|m, n| known.iter().all(|k| k.get(m).is_none_or(|k| k < n)));
-        Some(exposed)
-    };
+    let more =
+        |outputs: &BTreeSet<usize>, known: &[Exposed], work: &mut usize| -> Option<Exposed> {
+            let mut exposed = cells.exposed(outputs, work)?;
+            exposed.retain(|m, n| known.iter().all(|k| k.get(m).is_none_or(|k| k < n)));
+            Some(exposed)
+        };
     loop {
-        let (mut needed, mut exposed) = (all.clone(), more(&all, &known)?);
+        let (mut needed, mut exposed) = (all.clone(), more(&all, &known, &mut work)?);
         if exposed.is_empty() {
             return Some(out);
         }
         for o in &all {
             let mut fewer = needed.clone();
             fewer.remove(o);
-            let left = more(&fewer, &known)?;
+            let left = more(&fewer, &known, &mut work)?;
             if !left.is_empty() {
                 (needed, exposed) = (fewer, left);
             }
         }
-        known.push(cells.exposed(&needed)?);
+        known.push(cells.exposed(&needed, &mut work)?);
         found(&needed, exposed);
     }
 }

@@ -3,12 +3,12 @@
 //! Entries that lie evenly apart are followed as one, along [lanes](crate::analysis::lanes), through everything that is
 //! linear. Where that does not go on, a lane is cut, in the end to single entries.
 
-use super::elimination::Member;
 use super::known::Values;
+use super::owners::Owner;
 use super::residue::Residue;
 use super::terms::{Block, Cut, How, Lane, Rows, Term, even};
 use crate::analysis::lanes;
-use crate::analysis::layout::{Layout, aligned, digits, flat};
+use crate::analysis::layout::{Layout, digits, flat};
 use crate::graph::{Conv, Graph, NodeId, Op};
 use crate::report::leaks::flow::Flow;
 use std::collections::HashMap;
@@ -17,31 +17,38 @@ use std::collections::HashMap;
 /// ([`LeakKind::NotTogether`](crate::report::leaks::LeakKind::NotTogether)).
 pub(super) const TERMS: usize = 1 << 20;
 
+/// Entries of known factors that are read, likewise; a step back from an unknown to its owner counts as some.
+const READS: usize = 1 << 24;
+const STEP: usize = 8;
+
 /// Entries of a known factor that are held against each other, to see whether it is the same number everywhere. Of
 /// more, the longest lane is cut into its entries, which costs terms.
-const FACTORS: u64 = 1 << 20;
+const ALIKE: u64 = 1 << 20;
 
 pub(super) struct Reader<'a> {
-    g: &'a Graph,
-    flows: &'a [Flow],
+    pub(super) g: &'a Graph,
+    pub(super) flows: &'a [Flow],
     layouts: HashMap<NodeId, Option<Layout<'a>>>,
     values: Values,
     left: usize,
+    reads: usize,
 }
 
 impl<'a> Reader<'a> {
     pub(super) fn new(g: &'a Graph, flows: &'a [Flow]) -> Self {
-        Reader { g, flows, layouts: HashMap::new(), values: Values::default(), left: TERMS }
+        let (layouts, values) = (HashMap::new(), Values::default());
+        Reader { g, flows, layouts, values, left: TERMS, reads: READS }
     }
 
-    /// Whose data an entry is made of, if it is one client's.
-    pub(super) fn owner(&self, node: NodeId, at: u64) -> Option<Member> {
-        self.flows[node.index()].member_at(&digits(self.g.shape(node), at))
-    }
-
-    /// Counts terms; nothing if these are too many.
+    /// Counts terms; nothing if these, or what was read for them, are too many.
     fn spend(&mut self, terms: usize) -> Option<()> {
-        self.left = self.left.checked_sub(terms)?;
+        self.left = self.left.checked_sub(terms).filter(|_| self.reads > 0)?;
+        Some(())
+    }
+
+    /// Counts a step back from an unknown.
+    pub(super) fn spend_step(&mut self) -> Option<()> {
+        self.reads = self.reads.checked_sub(STEP)?;
         Some(())
     }
 
@@ -52,7 +59,7 @@ impl<'a> Reader<'a> {
         let along = |(&count, step)| Lane { count, step };
         let lanes: Vec<Lane> = shape.iter().zip(lanes::strides(shape)).map(along).collect();
         let (rows, factor) = (lanes.len(), Residue::ONE);
-        let first = Term { factor, node, at: 0, lanes };
+        let first = Term { factor, node, at: 0, lanes, owner: None };
         let mut open = vec![Block { output, rows, todo: vec![first], done: Vec::new() }];
         let mut out = Vec::new();
         while let Some(mut block) = open.pop() {
@@ -67,9 +74,24 @@ impl<'a> Reader<'a> {
                 continue;
             };
             self.spend(1)?;
-            match self.step(&term) {
-                Ok(None) => block.done.push(term),
-                Ok(Some(terms)) => block.todo.extend(terms),
+            let done = match self.step(&term) {
+                Ok(Some(terms)) => {
+                    block.todo.extend(terms);
+                    Ok(())
+                }
+                // Each row, and each entry that is added up, has to be of one owner.
+                Ok(None) => self.owner(&term)?.map(|owner| match owner {
+                    // What is made of nobody's data is known.
+                    Owner::Nobody => {}
+                    Owner::One(member) => {
+                        block.done.push(Term { owner: Some(member), ..term.clone() });
+                    }
+                    Owner::Several => block.done.push(term.clone()),
+                }),
+                Err(cut) => Err(cut),
+            };
+            match done {
+                Ok(()) => {}
                 Err((lane, how)) if lane >= block.rows => {
                     let parts = term.cut(lane, how);
                     self.spend(parts.len())?;
@@ -107,15 +129,11 @@ impl<'a> Reader<'a> {
             Op::Scale(by) => one(self.operand(t, 0)?.times(Residue::constant(*by))),
             Op::Mul | Op::And => {
                 let (a, b) = (self.operand(t, 0)?, self.operand(t, 1)?);
-                self.product(t, a, b)
+                self.product(a, b)
             }
             Op::Div if self.is_known(g.arg(id, 1)) => {
                 let by = self.factor(&self.operand(t, 1)?)?;
-                if by.is_zero() {
-                    self.unknown(t)
-                } else {
-                    one(self.operand(t, 0)?.times(by.inverse()))
-                }
+                if by.is_zero() { Ok(None) } else { one(self.operand(t, 0)?.times(by.inverse())) }
             }
             // What is carried is taken to be in its range.
             Op::Select if g.site(id).keeps().is_some() || g.site(id).compares_ends() => {
@@ -126,84 +144,49 @@ impl<'a> Reader<'a> {
                 let first = self.operand(t, 1)?.times(by);
                 Ok(Some(vec![first, self.operand(t, 2)?.times(Residue::ONE - by)]))
             }
-            Op::Sum(axes) => {
-                let shape = g.shape(g.arg(id, 0));
-                let own = lanes::strides(shape);
-                let summed = |d: &usize| axes.contains(&(*d as u64));
-                let kept: Vec<u64> =
-                    (0..shape.len()).filter(|d| !summed(d)).map(|d| own[d]).collect();
-                let mut term = self.read(t, 0, &kept)?;
-                let along = |d: usize| Lane { count: shape[d], step: own[d] };
-                term.lanes.extend((0..shape.len()).filter(summed).map(along));
-                one(term)
-            }
-            Op::MatMul { trans_b } => {
-                let (a, b) = (g.shape(g.arg(id, 0)), g.shape(g.arg(id, 1)));
-                let (inner, columns) = (a[2], g.shape(id)[2]);
-                let batch = |of: &[u64]| if of[0] == 1 { 0 } else { of[1] * of[2] };
-                let (along, across) = if *trans_b { (1, inner) } else { (columns, 1) };
-                let mut left = self.read(t, 0, &[batch(a), inner, 0])?;
-                let mut right = self.read(t, 1, &[batch(b), 0, across])?;
-                left.lanes.push(Lane { count: inner, step: 1 });
-                right.lanes.push(Lane { count: inner, step: along });
-                self.products(t, left, right)
-            }
+            Op::Sum(_) => one(self.operand(t, 0)?),
+            Op::MatMul { .. } => self.products(t, self.operand(t, 0)?, self.operand(t, 1)?),
             Op::Conv2d(conv) if self.is_known(g.arg(id, 1)) => self.window(t, *conv),
-            _ => {
-                let layout = self.layouts.entry(id).or_insert_with(|| Layout::of(g, id));
-                let Some(layout) = layout else { return self.unknown(t) };
-                let lanes = even(t, |sizes, distances| layout.lanes(t.at, sizes, distances))?;
-                let (operand, at) = layout.origin(t.at);
-                one(Term { node: g.arg(id, operand), at, lanes, factor: t.factor })
-            }
+            _ => Ok(self.moved(t)?.map(|term| vec![term])),
         }
     }
 
-    /// Of a term that is an unknown: each row and what is added up has to be of one owner.
-    fn unknown(&self, t: &Term) -> Result<Option<Vec<Term>>, Cut> {
-        let (flow, shape) = (&self.flows[t.node.index()], self.g.shape(t.node));
-        let Some(axis) = flow.axis() else { return Ok(None) };
-        if flow.member_at(&vec![0; shape.len()]).is_none() {
-            return Ok(None);
-        }
-        let inner = shape[axis + 1..].iter().product();
-        let outer = shape[..axis].iter().product();
-        let whose = |sizes: &[u64], distances: &[u64]| {
-            lanes::along(&[outer, shape[axis], inner], &[0, 1, 0], t.at, (sizes, distances))
-        };
-        match even(t, whose)?.iter().position(|lane| lane.moves()) {
-            Some(lane) => Err((lane, How::Each)),
-            None => Ok(None),
-        }
+    /// The entries that those of a term are, if they are only moved.
+    pub(super) fn moved(&mut self, t: &Term) -> Result<Option<Term>, Cut> {
+        let (g, id) = (self.g, t.node);
+        let layout = self.layouts.entry(id).or_insert_with(|| Layout::of(g, id));
+        let Some(layout) = layout else { return Ok(None) };
+        let lanes = even(t, |sizes, distances| layout.lanes(t.at, sizes, distances))?;
+        let (operand, at) = layout.origin(t.at);
+        Ok(Some(Term { node: g.arg(id, operand), at, lanes, ..*t }))
     }
 
-    fn is_known(&self, id: NodeId) -> bool {
+    pub(super) fn is_known(&self, id: NodeId) -> bool {
         self.flows[id.index()].is_free()
     }
 
-    /// Where an operand of an entry-by-entry operation is read.
-    fn operand(&self, t: &Term, i: usize) -> Result<Term, Cut> {
+    /// Where an operand is read: from row to row, and then along the axes of which all entries are.
+    pub(super) fn operand(&self, t: &Term, i: usize) -> Result<Term, Cut> {
         let x = self.g.arg(t.node, i);
         let (from, to) = (self.g.shape(x), self.g.shape(t.node));
-        let lanes = even(t, |sizes, distances| lanes::aligned(from, to, t.at, (sizes, distances)))?;
-        Ok(Term { node: x, at: aligned(from, to, t.at), lanes, factor: t.factor })
-    }
-
-    /// Where an operand is read, by what each axis of the result contributes to the place in it.
-    fn read(&self, t: &Term, i: usize, strides: &[u64]) -> Result<Term, Cut> {
-        let shape = self.g.shape(t.node);
-        let lanes =
-            even(t, |sizes, distances| lanes::along(shape, strides, t.at, (sizes, distances)))?;
-        let at = digits(shape, t.at).iter().zip(strides).map(|(d, s)| d * s).sum();
-        Ok(Term { node: self.g.arg(t.node, i), at, lanes, factor: t.factor })
+        let (axes, own) = (axes(self.g, t.node, i), lanes::strides(from));
+        // One entry stands beside all of the other operand.
+        let stride = |d: &Option<usize>| d.filter(|&d| from[d] > 1).map_or(0, |d| own[d]);
+        let strides: Vec<u64> = axes.iter().map(stride).collect();
+        let mut lanes =
+            even(t, |sizes, distances| lanes::along(to, &strides, t.at, (sizes, distances)))?;
+        let all = (0..from.len()).filter(|d| !axes.contains(&Some(*d)));
+        lanes.extend(all.map(|d| Lane { count: from[d], step: own[d] }));
+        let at = digits(to, t.at).iter().zip(&strides).map(|(d, s)| d * s).sum();
+        Ok(Term { node: x, at, lanes, ..*t })
     }
 
     /// A product, or a sum of products, with a known factor.
-    fn product(&mut self, t: &Term, a: Term, b: Term) -> Result<Option<Vec<Term>>, Cut> {
+    fn product(&mut self, a: Term, b: Term) -> Result<Option<Vec<Term>>, Cut> {
         let (known, other) = match (self.is_known(a.node), self.is_known(b.node)) {
             (true, _) => (a, b),
             (_, true) => (b, a),
-            _ => return self.unknown(t),
+            _ => return Ok(None),
         };
         let by = self.factor(&known)?;
         Ok(Some(if by.is_zero() { Vec::new() } else { vec![other.times(by)] }))
@@ -212,7 +195,7 @@ impl<'a> Reader<'a> {
     /// A sum of products along lanes that the result does not have: where the factor is another along one of these, the
     /// sum is cut, and not the result.
     fn products(&mut self, t: &Term, a: Term, b: Term) -> Result<Option<Vec<Term>>, Cut> {
-        let (lane, how) = match self.product(t, a.clone(), b.clone()) {
+        let (lane, how) = match self.product(a.clone(), b.clone()) {
             Err((lane, how)) if lane >= t.lanes.len() => (lane, how),
             done => return done,
         };
@@ -235,7 +218,7 @@ impl<'a> Reader<'a> {
         let (image, kernel) = (g.arg(t.node, 0), g.arg(t.node, 1));
         let (x, w) = (g.shape(image), g.shape(kernel));
         let [group, n, o, y, z] = digits(g.shape(t.node), t.at)[..] else {
-            return self.unknown(t);
+            return Ok(None);
         };
         let first = o / (w[1] / conv.groups) * w[2];
         let mut out = Vec::new();
@@ -255,31 +238,38 @@ impl<'a> Reader<'a> {
 
     /// The number that a known term is everywhere.
     fn factor(&mut self, t: &Term) -> Result<Residue, Cut> {
+        self.alike(t, |a, b| a == b)
+    }
+
+    /// The first number of a known term, where all are alike.
+    pub(super) fn alike(
+        &mut self,
+        t: &Term,
+        alike: fn(Residue, Residue) -> bool,
+    ) -> Result<Residue, Cut> {
         let g = self.g;
         let mut t = t.clone();
         loop {
             if let Some(x) = g.constant(t.node) {
                 return Ok(Residue::constant(x));
             }
-            let layout = self.layouts.entry(t.node).or_insert_with(|| Layout::of(g, t.node));
-            let Some(layout) = layout else { break };
-            let lanes = even(&t, |sizes, distances| layout.lanes(t.at, sizes, distances))?;
-            let (operand, at) = layout.origin(t.at);
-            t = Term { node: g.arg(t.node, operand), at, lanes, factor: t.factor };
+            let Some(moved) = self.moved(&t)? else { break };
+            t = moved;
         }
         let first = self.values.of(g, t.node, t.at).residue;
         let moving = || t.lanes.iter().enumerate().filter(|(_, lane)| lane.moves());
         let all: u64 = moving().map(|(_, lane)| lane.count).product();
-        if all > FACTORS {
+        if all > ALIKE {
             let longest = moving().max_by_key(|(_, lane)| lane.count);
             return Err((longest.map_or(0, |(lane, _)| lane), How::Each));
         }
         let mut places = vec![t.at];
+        self.reads = self.reads.saturating_sub(all as usize);
         for (lane, &Lane { count, step }) in moving() {
             let mut further = Vec::with_capacity(places.len() * count as usize);
             for k in 0..count {
                 for place in &places {
-                    if self.values.of(g, t.node, place + k * step).residue != first {
+                    if !alike(self.values.of(g, t.node, place + k * step).residue, first) {
                         return Err((lane, How::After(k)));
                     }
                     further.push(place + k * step);
@@ -288,5 +278,41 @@ impl<'a> Reader<'a> {
             places = further;
         }
         Ok(first)
+    }
+}
+
+/// Which axis of an operand an axis of the result goes along; of the others all entries are read.
+fn axes(g: &Graph, id: NodeId, i: usize) -> Vec<Option<usize>> {
+    let rank = g.shape(id).len();
+    let first = |n: usize| (0..rank).map(|d| Some(d).filter(|_| d < n)).collect();
+    match *g.op(id) {
+        Op::Sum(ref summed) => {
+            let kept = |d: &usize| !summed.contains(&(*d as u64));
+            (0..g.shape(g.arg(id, 0)).len()).filter(kept).map(Some).collect()
+        }
+        Op::Max(axis) | Op::Min(axis) => {
+            (0..rank).map(|d| Some(d + usize::from(d >= axis as usize))).collect()
+        }
+        Op::ArgMax | Op::ArgMaxIs | Op::SortSum { .. } => first(rank),
+        Op::Sort | Op::OneHot(_) => first(rank.saturating_sub(1)),
+        Op::MaxPool { .. } => first(rank.saturating_sub(2)),
+        Op::MatMul { .. } if i == 0 => first(2),
+        Op::MatMul { trans_b } => vec![Some(0), None, Some(if trans_b { 1 } else { 2 })],
+        Op::Conv2d(_) if i == 0 => first(2),
+        Op::Conv2d(_) => vec![Some(0), None, Some(1), None, None],
+        Op::Gather { axis, batch } => {
+            let (axis, batch) = (axis as usize, batch as usize);
+            let chosen = g.shape(g.arg(id, 1)).len() - batch;
+            let of = |d: usize| match (i == 0, d) {
+                (true, d) if d < axis => Some(d),
+                (true, d) if d >= axis + chosen => Some(d + 1 - chosen),
+                (false, d) if d < batch => Some(d),
+                (false, d) if (axis..axis + chosen).contains(&d) => Some(d - axis + batch),
+                _ => None,
+            };
+            (0..rank).map(of).collect()
+        }
+        ref op if op.is_pointwise() => first(rank),
+        _ => vec![None; rank],
     }
 }

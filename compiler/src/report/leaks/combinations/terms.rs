@@ -1,12 +1,13 @@
 //! Rows of a reveal as sums of terms, whose entries lie evenly apart along lanes: how they are cut, and what they are in
 //! the end.
 
+use super::elimination::Member;
 use super::residue::Residue;
 use crate::analysis::lanes::Uneven;
 use crate::graph::NodeId;
 
 /// Entries evenly apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Lane {
     pub(super) count: u64,
     /// From an entry to the next.
@@ -39,6 +40,8 @@ pub(super) struct Term {
     pub(super) node: NodeId,
     pub(super) at: u64,
     pub(super) lanes: Vec<Lane>,
+    /// Whose data all these entries are made of, if they are one member's. Known of what is done.
+    pub(super) owner: Option<Member>,
 }
 
 /// Rows of one reveal: sums of terms.
@@ -71,6 +74,7 @@ pub(super) struct Span {
     pub(super) at: u64,
     pub(super) step: u64,
     pub(super) count: u64,
+    pub(super) owner: Option<Member>,
 }
 
 impl Span {
@@ -205,6 +209,7 @@ impl Block {
                 at: t.at,
                 step,
                 count,
+                owner: t.owner,
             };
             match summed {
                 [] if self.rows == 0 || own.moves() => {

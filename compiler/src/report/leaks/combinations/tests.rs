@@ -27,7 +27,7 @@ fn told(text: &str, m: u64) -> Option<BTreeSet<u64>> {
 fn of_five(inputs: &str, body: &str) -> Option<BTreeSet<u64>> {
     let model = "model M(x: fix[9]) -> fix[3] { fc1: linear[9, 4]; fc2: linear[4, 3]; x |> fc1 |> relu |> fc2 }";
     let text = format!(
-        "use std::{{clamp, dot, exp, relu, sum}};\n{model}\n\
+        "use std::{{clamp, concat, dot, exp, flat, relu, reshape, sum}};\n{model}\n\
          predicate P[m]() {{ parties Client[m]; parties Server; parties Other;\n{inputs}\n{body} }}\n"
     );
     told(&text, 5)
@@ -137,6 +137,44 @@ fn values_of_one_client_are_told_from_sums() {
         found(&format!("{keep} reveal sum(keep[i] * y[i] for i in Client) to Server as b;")),
         [].into()
     );
+}
+
+/// Owners are found where axes are merged, where entries change their places, and where parts are put together.
+#[test]
+fn values_of_one_client_are_found_wherever_they_stand() {
+    let inputs = "input x: secret fix[3] in -1..1 from each Client; input y: secret fix in -1..1 from each Client;";
+    let found = |list: &str, n: &str, from: &str, to: &str| {
+        let body = format!(
+            "let f = {list}; let v = [relu(f[k]) for k in {n}]; reveal sum(v) to Server as a;\n\
+             reveal sum(v[k] for k in {from}..{to}) to Server as b; reveal sum(y) + sum(sum(x[i]) for i in Client) to Other as used;"
+        );
+        of_five(inputs, &body).expect("few terms")
+    };
+    let flat = "flat([x[i] for i in Client])";
+    assert_eq!(found(flat, "3 * m", "3", "3 * m"), [0].into());
+    assert_eq!(found(flat, "3 * m", "0", "3 * m - 2"), [4].into());
+    assert_eq!(found(flat, "3 * m", "0", "3 * m - 4"), [].into());
+    assert_eq!(found(&format!("reshape[3 * m]({flat})"), "3 * m", "1", "3 * m"), [0].into());
+    // A row is of one client again.
+    let rows = format!("reshape[m, 3]({flat})");
+    assert_eq!(found(&format!("[sum({rows}[t]) for t in m]"), "m", "1", "m"), [0].into());
+    assert_eq!(found(&format!("[sum({rows}[t]) for t in m]"), "m", "2", "m"), [].into());
+    let flat = "flat([[y[i]] for i in Client])";
+    let backwards = &format!("[{flat}[m - 1 - t] for t in m]");
+    assert_eq!(found(backwards, "m", "1", "m"), [4].into());
+    assert_eq!(found(backwards, "m", "2", "m"), [].into());
+    let both = &format!("concat({flat}, [{flat}[m - 1 - t] for t in m])");
+    assert_eq!(found(both, "2 * m", "0", "2 * m - 1"), [0].into());
+    assert_eq!(found(both, "2 * m", "2", "2 * m - 1"), [].into());
+    assert_eq!(
+        found(&format!("[{flat}[t] + {flat}[m - 1 - t] for t in m]"), "m", "0", "2"),
+        [].into()
+    );
+    // The middle one is added to itself.
+    let body = "let z = flat([[y[i]] for i in Client]); let f = [z[t] + z[m - 1 - t] for t in m]; let v = [relu(f[k]) for k in m]; \
+                reveal sum(v) to Server as a; reveal sum(v[k] for k in m if k != 2) to Server as b; \
+                reveal sum(x) to Other as used;";
+    assert_eq!(of_five(inputs, body), Some([2].into()));
 }
 
 /// Each entry with a factor of its own.
@@ -385,6 +423,185 @@ fn random_linear_programs_agree_with_dense_elimination() {
             rank(rows) < all
         };
         let expected: BTreeSet<u64> = (0..m).filter(|&i| less(i)).collect();
+        *(if expected.is_empty() { &mut silent } else { &mut telling }) += 1;
+        assert_eq!(told(&text, m), Some(expected), "seed {seed}\n{text}");
+    }
+    assert!(
+        programs < 100 || telling > programs / 10 && silent > programs / 10,
+        "{telling} {silent}"
+    );
+}
+
+/// A list of a program with functions: its name, and of each entry how it is made of columns and whose data are in it.
+#[derive(Clone)]
+struct Entries(String, Vec<(Vec<u64>, BTreeSet<u64>)>);
+
+/// A random program of lists, in which each entry that is computed otherwise than linearly is a column of its own. The
+/// reference follows entries one by one.
+struct Functions {
+    m: u64,
+    /// Whose each column is, if it is one client's.
+    owners: Vec<Option<u64>>,
+    text: String,
+    lists: Vec<Entries>,
+}
+
+/// So many columns, at most.
+const COLUMNS: usize = 400;
+
+impl Functions {
+    fn of(m: u64, a: u64) -> Functions {
+        let owners: Vec<Option<u64>> = (0..m * a).map(|at| Some(at / a)).collect();
+        let mut all = Functions { m, owners, text: String::new(), lists: Vec::new() };
+        let entry = |at: u64| {
+            let mut row = vec![0; COLUMNS];
+            row[at as usize] = 1;
+            (row, BTreeSet::from([at / a]))
+        };
+        all.name("flat([x[i] for i in Client])".into(), (0..m * a).map(entry).collect());
+        let first = (0..m).map(|i| entry(i * a)).collect();
+        all.name("flat([[x[i][0]] for i in Client])".into(), first);
+        all
+    }
+
+    fn name(&mut self, text: String, entries: Vec<(Vec<u64>, BTreeSet<u64>)>) {
+        let name = named(&mut self.text, &text);
+        self.lists.push(Entries(name, entries));
+    }
+
+    /// Entries that are computed of the data of these clients, in no linear way.
+    fn columns(&mut self, of: Vec<BTreeSet<u64>>) -> Option<Vec<(Vec<u64>, BTreeSet<u64>)>> {
+        let first = self.owners.len();
+        if first + of.len() > COLUMNS {
+            return None;
+        }
+        let one = |whose: &BTreeSet<u64>| whose.first().copied().filter(|_| whose.len() == 1);
+        self.owners.extend(of.iter().map(one));
+        let entry = |(k, whose): (usize, BTreeSet<u64>)| {
+            let mut row = vec![0; COLUMNS];
+            row[first + k] = u64::from(!whose.is_empty());
+            (row, whose)
+        };
+        Some(of.into_iter().enumerate().map(entry).collect())
+    }
+
+    /// One more list.
+    fn step(&mut self, r: &mut Random) {
+        let Entries(v, x) = r.pick(&self.lists);
+        let Entries(w, y) = r.pick(&self.lists);
+        let n = x.len();
+        let sum = |of: &[(Vec<u64>, BTreeSet<u64>)], by: u64| {
+            let mut all = (vec![0; COLUMNS], BTreeSet::new());
+            for (row, whose) in of {
+                all.0.iter_mut().zip(row).for_each(|(a, b)| *a = (*a + by * b) % Q);
+                all.1.extend(whose);
+            }
+            all
+        };
+        let picked = |at: Vec<usize>| at.into_iter().map(|k| x[k].clone()).collect::<Vec<_>>();
+        let (text, entries) = match r.below(9) {
+            0 | 1 => {
+                // No two are the same.
+                let shift = self.owners.len() as u64 + self.text.len() as u64;
+                let of = x.iter().map(|e| e.1.clone()).collect();
+                let Some(entries) = self.columns(of) else { return };
+                (format!("[relu({v}[k] + {shift}) for k in {n}]"), entries)
+            }
+            2 if y.len() == n => {
+                let of = x.iter().zip(&y).map(|(a, b)| &a.1 | &b.1).collect();
+                let shift = self.text.len() as u64;
+                let Some(entries) = self.columns(of) else { return };
+                (format!("[({v}[k] + {shift}) * ({w}[k] - {shift}) for k in {n}]"), entries)
+            }
+            3 => (format!("[{v}[{} - k] for k in {n}]", n - 1), picked((0..n).rev().collect())),
+            4 if n > 1 => {
+                let (from, step) = (r.below(n as u64) as usize, 1 + r.below(2) as usize);
+                let count = (n - from).div_ceil(step);
+                let at = (0..count).map(|k| from + step * k).collect();
+                (format!("[{v}[{from} + {step} * k] for k in {count}]"), picked(at))
+            }
+            5 if n + y.len() < 40 => {
+                (format!("concat({v}, {w})"), x.iter().chain(&y).cloned().collect())
+            }
+            6 if n > 1 => {
+                // Sums of neighbours.
+                let size = (2..=n).find(|size| n % size == 0).unwrap_or(n);
+                let sums = x.chunks(size).map(|of| sum(of, 1)).collect();
+                let count = n / size;
+                (format!("[sum(reshape[{count}, {size}]({v})[k]) for k in {count}]"), sums)
+            }
+            7 if y.len() == n => {
+                let both = |(a, b): (&(Vec<u64>, _), &(Vec<u64>, _))| {
+                    sum(&[a.clone(), b.clone(), b.clone()], 1)
+                };
+                (
+                    format!("[{v}[k] + 2 * {w}[k] for k in {n}]"),
+                    x.iter().zip(&y).map(both).collect(),
+                )
+            }
+            // Times 0, for some.
+            _ => {
+                let zero = r.below(n as u64) as usize;
+                let none = (vec![0; COLUMNS], BTreeSet::new());
+                let all = x.iter().enumerate();
+                let rest = all.map(|(k, e)| if k < zero { none.clone() } else { e.clone() });
+                (format!("[{v}[k] * (k >= {zero}) for k in {n}]"), rest.collect())
+            }
+        };
+        self.name(text, entries);
+    }
+
+    /// What is revealed of a list, and as which rows.
+    fn reveal(&self, r: &mut Random) -> Written {
+        let Entries(v, x) = r.pick(&self.lists);
+        let (n, from) = (x.len(), r.below(x.len() as u64) as usize);
+        let total = |from: usize| {
+            let mut row = vec![0; COLUMNS];
+            for (other, _) in &x[from..] {
+                row.iter_mut().zip(other).for_each(|(a, b)| *a = (*a + b) % Q);
+            }
+            vec![row]
+        };
+        match r.below(8) {
+            0 => (v, x.into_iter().map(|e| e.0).collect()),
+            1..4 => (format!("sum({v})"), total(0)),
+            _ => (format!("sum({v}[k] for k in {from}..{n})"), total(from)),
+        }
+    }
+}
+
+/// Whose data a value is made of is found wherever its entries come from.
+#[test]
+fn random_programs_with_functions_agree_with_dense_elimination() {
+    let (first, programs) = (setting("SLVR_SEED", 0), setting("SLVR_COUNT", 300));
+    let (mut telling, mut silent) = (0, 0);
+    for seed in first..first + programs {
+        let mut r = Random::of(seed);
+        let (m, a) = (2 + r.below(4), 1 + r.below(3));
+        let mut program = Functions::of(m, a);
+        for _ in 0..2 + r.below(7) {
+            program.step(&mut r);
+        }
+        let (mut body, mut rows) = (program.text.clone(), Vec::new());
+        for o in 0..1 + r.below(3) {
+            let (text, more) = program.reveal(&mut r);
+            let _ = writeln!(body, "reveal {text} to Server as a{o};");
+            rows.extend(more);
+        }
+        let used: Vec<String> = program.lists.iter().map(|l| format!("sum({})", l.0)).collect();
+        let text = format!(
+            "use std::{{concat, flat, relu, reshape, sum}};\npredicate P[m]() {{ parties Client[m]; parties Server; parties Other;\n\
+             input x: secret fix[{a}] in -1..1 from each Client;\n{body}reveal {} to Other as used; }}\n",
+            used.join(" + ")
+        );
+        let all = rank(rows.clone());
+        let less = |i: u64| {
+            let mut rows = rows.clone();
+            let whose = program.owners.iter().enumerate().filter(|(_, o)| **o == Some(i));
+            whose.for_each(|(c, _)| rows.iter_mut().for_each(|row| row[c] = 0));
+            rank(rows) < all
+        };
+        let expected: BTreeSet<u64> = (0..program.m).filter(|&i| less(i)).collect();
         *(if expected.is_empty() { &mut silent } else { &mut telling }) += 1;
         assert_eq!(told(&text, m), Some(expected), "seed {seed}\n{text}");
     }

@@ -25,7 +25,7 @@ pub struct Flow {
     /// and with at most so many more, of whom nothing is known.
     pub(super) extra: u64,
     /// If not set, claims that none of these members were left out by their place, or by a public factor that may be 0.
-    pub(super) part: bool,
+    pub(in super::super) part: bool,
     /// If set, claims that each entry is 0 or a public number, and how many along an axis are not 0.
     pub(super) bits: Option<Bits>,
     /// Claims, unless it is [`Order::No`], that each entry is made of one client's, which its place in an order picked.

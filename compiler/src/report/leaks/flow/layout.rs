@@ -34,8 +34,8 @@ pub(super) fn slice(a: &Flow, axis: usize, start: u64, len: u64, step: u64) -> F
     f
 }
 
-/// Members are picked by public numbers: which, along the axes of the index. Of numbers that are constants, their shape
-/// and what they are.
+/// Public numbers pick members along an axis, and the axes of the index take its place. `places` are these numbers and
+/// their shape, where they are constants.
 pub(super) fn gather(
     f: &mut Flow,
     (axis, indexed): (usize, usize),
@@ -96,10 +96,22 @@ pub(super) fn one_of(of: &[&Flow]) -> Order {
     }
 }
 
+/// Of a product or quotient: one entry, or a bit, or what is public, does not hide another.
+pub(super) fn one_by(a: &Flow, b: &Flow) -> Order {
+    let hides_nothing = |f: &Flow| f.is_free() || f.is_bits();
+    let found = a.order == b.order || hides_nothing(a) || hides_nothing(b);
+    if found && (a.one_by_order() || b.one_by_order()) { Order::Some } else { Order::No }
+}
+
 /// Every entry is an entry of one of the parts.
 pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
     let Some((first, rest)) = of.split_first() else { return Flow::free() };
-    let mut all = rest.iter().fold((*first).clone(), |all, b| add(&all, b));
+    // Who stands where is found below: on the way it is counted, so that many parts take no longer than they are many.
+    let add = |all: Flow, b: &&Flow| {
+        let clients = all.clients().max(b.clients());
+        Flow { groups: Vec::new(), fixed: BTreeSet::new(), extra: clients, ..add(&all, b) }
+    };
+    let mut all = rest.iter().fold((*first).clone(), add);
     all.part = of.iter().any(|f| f.part);
     if of.iter().all(|f| f.is_bits()) {
         all.bits = BITS;
@@ -110,7 +122,7 @@ pub(super) fn concat(of: &[&Flow], axis: usize) -> Flow {
     let mut secret = of.iter().filter(|f| !f.is_free());
     let Some(first) = secret.next() else { return all };
     if secret.all(|f| (&f.groups, &f.fixed) == (&first.groups, &first.fixed)) {
-        all.groups = first.groups.clone();
+        (all.groups, all.fixed) = (first.groups.clone(), first.fixed.clone());
         // Along the axis the count of positions starts anew in each part.
         all.groups.iter_mut().filter(|g| g.axes.contains(&axis)).for_each(|g| {
             (g.members, g.picked) = (None, None);

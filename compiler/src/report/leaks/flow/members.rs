@@ -1,6 +1,6 @@
 //! Whose data an entry of a value is made of.
 
-use super::facts::{Chooser, Dependence, Flow};
+use super::facts::{Chooser, Dependence, Flow, Ones};
 use crate::graph::NodeId;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -58,9 +58,15 @@ const MANY: usize = 4;
 const GROUPS: usize = 256;
 
 impl Picked {
-    /// Whether adding up along an axis leaves sums over groups of clients: each of two or more, with two or more that
-    /// are not in it, and none that is another one with a client more. So no entry, and no two of them, are about one
-    /// client.
+    /// Whether another one stands at each place.
+    fn is_each(&self) -> bool {
+        let mut seen = BTreeSet::new();
+        self.members.iter().flatten().all(|member| seen.insert(member))
+    }
+
+    /// Whether what is left after adding up along an axis are sums over groups of clients, such that no sum, and no
+    /// difference of two, is about one client: each group has two clients or more, at least two are outside of it, and
+    /// no group is another one with one client more.
     fn groups(&self, axis: usize) -> bool {
         let Some(at) = self.axes.iter().position(|&a| a == axis) else { return false };
         let inner: usize = self.shape[at + 1..].iter().map(|&n| n as usize).product();
@@ -143,11 +149,28 @@ impl Flow {
         self.groups.iter().any(|g| g.axes.contains(&axis))
     }
 
+    /// Of so many entries along an axis: how many clients' they are. Two may be of one client, unless each position is
+    /// another one.
+    pub(super) fn clients_of(&self, ones: Ones, axis: usize) -> Ones {
+        let each = |g: &Group| {
+            g.axes.len() == 1
+                && (g.members.is_some() || g.picked.as_ref().is_some_and(Picked::is_each))
+        };
+        let all = self.groups.iter().filter(|g| g.axes.contains(&axis)).all(each);
+        Ones { least: if all { ones.least } else { ones.least.min(1) }, ..ones }
+    }
+
     /// The data of an entry, together with those of an aligned operand.
     pub(super) fn with_clients(&mut self, b: &Flow) {
         for group in &b.groups {
-            if group.members.is_none() || !self.groups.contains(group) {
-                self.groups.push(group.clone());
+            let same = |g: &&mut Group| {
+                g.members.is_some()
+                    && (&g.axes, g.members, g.count) == (&group.axes, group.members, group.count)
+            };
+            match self.groups.iter_mut().find(same) {
+                // Where one has no data of a member the other one may have some.
+                Some(own) => _ = own.picked.take_if(|p| Some(&*p) != group.picked.as_ref()),
+                None => self.groups.push(group.clone()),
             }
         }
         self.fixed.extend(&b.fixed);

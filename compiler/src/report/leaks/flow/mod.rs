@@ -1,5 +1,7 @@
 //! What every value depends on: which clients' inputs, how many of them in one entry, whether
-//! linearly, whether behind a secret factor.
+//! linearly, whether behind a secret factor. And what it tells of an order: whether an entry is one
+//! client's that an order picked, whether it says how clients compare, and by whose bit it is chosen
+//! among public numbers.
 //!
 //! One pass over the graph as built from the source. An entry of a value depends on the members that
 //! its positions on *client axes* name, on members named by constants (`update[0]`), and on further
@@ -108,7 +110,7 @@ fn flow(
         Op::Lt | Op::Eq => compare(g, rankings, id, &of),
         Op::Xor | Op::Gate => both(of[0], of[1]),
         Op::Select => select(g, flows, id, &of),
-        Op::Sum(axes) => sum(g, args[0], axes, flows),
+        Op::Sum(axes) => summed(g, of[0], shape(0), axes),
         Op::Max(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::Last, id))),
         Op::Min(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::First, id))),
         Op::ArgMax => placed(shape(0), of[0]),
@@ -119,12 +121,14 @@ fn flow(
         Op::ArgMaxIs => placed(shape(0), &both(of[0], of[1])),
         Op::OneHot(_) => Flow { bits: BITS, ..first().other() },
         Op::MatMul { trans_b } => {
+            // What is multiplied stands along rows, what is added up, and columns.
             let (mut a, mut b) = (of[0].clone(), of[1].clone());
-            a.absorb(2, shape(0)[2]);
-            let (inner, outer) = if *trans_b { (2, 1) } else { (1, 2) };
-            b.absorb(inner, shape(1)[inner]);
-            b.moved(|axis| Some(if axis == outer { 2 } else { axis }));
-            mul(g, args, &a, &b, true)
+            let columns = if *trans_b { [0, 3, 2] } else { [0, 2, 3] };
+            a.moved(|axis| [0, 1, 2].get(axis).copied());
+            b.moved(|axis| columns.get(axis).copied());
+            let [batch, rows, n] = g.shape(id)[..] else { return both(&a, &b) };
+            let f = mul(g, args, &a, &b, true);
+            summed(g, &f, &[batch, rows, shape(0)[2], n], &[2])
         }
         Op::Conv2d { .. } => {
             let (mut x, mut w) = (of[0].clone(), of[1].clone());
@@ -196,8 +200,7 @@ fn and(g: &Graph, args: &[NodeId], of: &[&Flow]) -> Flow {
     Flow { bits: Some((Ones { most, least }, along)), ..f }
 }
 
-fn sum(g: &Graph, of: NodeId, axes: &[u64], flows: &[Flow]) -> Flow {
-    let (a, shape) = (&flows[of.index()], g.shape(of));
+fn summed(g: &Graph, a: &Flow, shape: &[u64], axes: &[u64]) -> Flow {
     let mut f = a.clone().plain();
     // A sum of one entry is that entry.
     let alone = axes.iter().all(|&axis| shape[axis as usize] == 1);

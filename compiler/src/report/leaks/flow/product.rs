@@ -2,7 +2,7 @@
 
 use super::PLACES;
 use super::facts::{BITS, Dependence, Factor, Flow, Mask, Ones, Ranks, Scope, add, both};
-use super::layout::{one_of, weighed};
+use super::layout::{one_by, one_of, weighed};
 use super::members::Group;
 use super::selection::{
     bits_behind, choice_of, has_one_axis, is_extremum, is_power, is_zero, least_by_gate,
@@ -41,7 +41,7 @@ impl Product {
         let followed = both.map(is_followed);
         let found = match (followed, both.map(Flow::is_bits)) {
             _ if are_single_numbers(g, args, a, b) => None,
-            _ if is_statistic_beside(a, b) || is_statistic_beside(b, a) => None,
+            _ if (0..2).any(|i| is_statistic_beside(g, args[i], both[i], both[1 - i])) => None,
             ([true, false], _) | ([true, true], [false, true]) => Some(0),
             ([false, true], _) | ([true, true], [true, false]) => Some(1),
             (_, [false, true]) => (a.clients() <= 1).then_some(0),
@@ -107,7 +107,7 @@ fn product(g: &Graph, args: &[NodeId], a: &Flow, b: &Flow, contracted: bool) -> 
         }
         Product::Both => both(a, b),
     };
-    Flow { bits: a.bits.and(b.bits).and(BITS), ..f }
+    Flow { bits: a.bits.and(b.bits).and(BITS), order: one_by(a, b), ..f }
 }
 
 /// Whether a factor tells clients apart where the payload does not: entries stand beside each other by it.
@@ -116,9 +116,10 @@ fn tells_more_apart(factor: &Flow, payload: &Flow) -> bool {
     !factor.groups.iter().all(told)
 }
 
-/// Whether a statistic is the factor of a value of each client: it stands beside that of the others.
-fn is_statistic_beside(factor: &Flow, payload: &Flow) -> bool {
-    payload.side_by_side() && !factor.side_by_side() && factor.clients() > 1
+/// Whether a statistic, the same for all, is the factor of a value of each client: it stands beside that of the others.
+fn is_statistic_beside(g: &Graph, id: NodeId, factor: &Flow, payload: &Flow) -> bool {
+    let statistic = !factor.side_by_side() && factor.clients() > 1;
+    statistic && payload.side_by_side() && is_one_for_all(g, id, payload)
 }
 
 /// Whether single numbers, no bits, are multiplied that known clients gave, others in each factor: none of them stands
@@ -147,12 +148,17 @@ fn masked(factor: &Flow, payload: &Flow, for_all: bool, bits: Option<NodeId>) ->
         Dependence::Masked(m) => (Factor::Weight, m.ones.fewer()),
         _ => {
             let kind = if factor.is_bits() { Factor::Bit } else { Factor::Weight };
-            (kind, payload.axis().map_or(Ones::ANY, |axis| factor.ones(axis)))
+            (
+                kind,
+                payload
+                    .axis()
+                    .map_or(Ones::ANY, |axis| payload.clients_of(factor.ones(axis), axis)),
+            )
         }
     };
     let own = Mask {
         factor: kind,
-        scope: if payload.clients() <= 1 && !for_all { Scope::Each } else { Scope::All },
+        scope: if for_all || whole { Scope::All } else { Scope::Each },
         ones,
         computed: matches!(payload.form, Dependence::Other(_)),
         by: bits.filter(|_| kind.selects()),
@@ -200,7 +206,7 @@ pub(super) fn div(a: &Flow, b: &Flow) -> Flow {
             masked(&Flow { bits: None, ..b.clone() }, a, false, None)
         }
         Dependence::Free | Dependence::Linear | Dependence::Masked(_) | Dependence::Other(_) => {
-            both(a, b)
+            Flow { order: one_by(a, b), ..both(a, b) }
         }
     }
 }
@@ -268,7 +274,8 @@ fn selected(g: &Graph, id: NodeId, of: &[&Flow]) -> Flow {
         (true, _) => not(g, args[0], c),
         (false, false) => Flow { bits: BITS, ..c.clone() },
     };
-    let mut f = masked(&c, &f, for_all, None);
+    let payload = f;
+    let mut f = masked(&c, &payload, for_all, None);
     if let Dependence::Masked(mask) = &mut f.form {
         if !zero {
             mask.factor = mask.factor.max(Factor::Choice);
@@ -276,8 +283,8 @@ fn selected(g: &Graph, id: NodeId, of: &[&Flow]) -> Flow {
         // A sum that is taken only where at least so many count.
         let least =
             mask.by.filter(|_| b.is_free()).and_then(|bits| least_by_gate(g, bits, args[0]));
-        if let (Some(least), Ones::ANY) = (least, mask.ones) {
-            mask.ones.least = least;
+        if let (Some(least), Ones::ANY, Some(axis)) = (least, mask.ones, payload.axis()) {
+            mask.ones = payload.clients_of(Ones { least, ..Ones::ANY }, axis);
         }
     }
     f

@@ -6,6 +6,7 @@ use crate::analysis::order::Rankings;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::passes::FRACTION;
 use crate::types::Elem;
+use std::collections::BTreeSet;
 
 /// Factors of a product that are looked at.
 const FACTORS: usize = 64;
@@ -30,7 +31,23 @@ pub(super) fn compare(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flo
         let least = if less && all { most.min(g.shape(args[0])[along]) } else { 0 };
         f.bits = Some((Ones { most, least }, along));
     }
+    if *g.op(id) == Op::Eq
+        && let Some(along) = (0..2).find_map(|i| numbered_axis(g, args[i], args[1 - i]))
+    {
+        f.bits = Some((Ones { most: 1, least: 0 }, along));
+    }
     f
+}
+
+/// The axis along which one value is held against numbers that are all different.
+fn numbered_axis(g: &Graph, value: NodeId, numbers: NodeId) -> Option<usize> {
+    let shape = g.shape(numbers);
+    let axis = shape.iter().position(|n| *n > 1)?;
+    let Op::Const(table, ..) = g.op(entries_behind(g, numbers)) else { return None };
+    let mut seen = BTreeSet::new();
+    let differ = table.data.len() as u64 == g.elements(numbers)
+        && table.data.iter().all(|x| seen.insert((x + 0.0).to_bits()));
+    (has_one_axis(shape) && differ && !varies(g, value, axis)).then_some(axis)
 }
 
 /// The axis along which counts of comparisons are ranks, and equal only if what is compared is equal: each is there

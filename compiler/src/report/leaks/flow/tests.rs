@@ -361,6 +361,47 @@ fn ranks(n: &Node) -> Held {
     Ok(true)
 }
 
+/// Constants may leave out others of the same members in each of two values: an entry is of one client still.
+#[test]
+fn clients_with_other_zeros_are_the_same_clients() {
+    let text = "use std::sum;\npredicate P[m]() { parties Client[m]; parties Server; input x: secret fix[2] in -1..1 from each Client;\n\
+                reveal sum(x) to Server as a; }\n";
+    let (_, mut g) = crate::report::leaks::tests::built(text, &[("m", "3")]);
+    let x = g.ids().find(|&id| matches!(g.op(id), Op::Input(0))).expect("an input");
+    let zeros =
+        crate::graph::Table { shape: vec![3, 2], data: vec![1.0, 0.0, 2.0, 1.0, 0.0, 1.0].into() };
+    let zeros = g.add(Op::Const(zeros, crate::types::Elem::Fix, None), &[], 0);
+    let some = g.add(Op::Mul, &[zeros, x], 0);
+    let sum = g.add(Op::Add, &[some, x], 0);
+    let relu = g.add(Op::Relu, &[sum], 0);
+    let flow = flows(&g, &known(&g, 1))[relu.index()].clone();
+    assert_eq!((flow.clients(), flow.member_at(&[2, 0])), (1, Some((0, 2))), "{flow:#?}");
+}
+
+/// A product of matrices adds up over clients, too.
+#[test]
+fn a_product_of_matrices_is_a_masked_sum() {
+    let text = "use std::sum;\npredicate P[m]() { parties Client[m]; parties Server; input x: secret fix[4] in -1..1 from each Client;\n\
+                input b: secret bit from each Client; reveal sum(b[i] * x[i] for i in Client) to Server as a; }\n";
+    let (_, mut g) = crate::report::leaks::tests::built(text, &[("m", "3")]);
+    let inputs: Vec<NodeId> = g.ids().filter(|&id| matches!(g.op(id), Op::Input(_))).collect();
+    let (x, keep) = (inputs[0], g.add(Op::ToInt, &[inputs[1]], 0));
+    let keep = g.add(Op::Reshape(vec![1, 1, 3]), &[keep], 0);
+    let rows = g.add(Op::Reshape(vec![1, 3, 4]), &[x], 0);
+    let columns = g.add(Op::Transpose(vec![0, 2, 1]), &[rows], 0);
+    let sums = [
+        g.add(Op::MatMul { trans_b: false }, &[keep, rows], 0),
+        g.add(Op::MatMul { trans_b: true }, &[keep, columns], 0),
+        g.add(Op::MatMul { trans_b: true }, &[columns, keep], 0),
+    ];
+    let flows = flows(&g, &known(&g, 1));
+    for sum in sums {
+        let f = &flows[sum.index()];
+        assert!(matches!(f.form, Dependence::Masked(m) if m.scope == Scope::Each), "{f:#?}");
+        assert_eq!(f.clients(), 3);
+    }
+}
+
 #[test]
 fn claims_hold_of_random_graphs() {
     let (seed, count) = (setting("SLVR_SEED", 0), setting("SLVR_COUNT", 200));

@@ -1,7 +1,9 @@
 //! An attacker's list: programs that look like statistics and tell of single clients. What each is warned of stands in
 //! `attacks.txt`, and of one program for each kind of warning the text is a snapshot.
 
-use super::{LeakKind, LeakReport, Level, found, leaks_in};
+use super::{LeakKind, LeakReport, LeakWarning, Level, built, found, leaks_in, views};
+use crate::graph::{Graph, NodeId, Op, Table};
+use crate::types::Elem;
 
 /// A line for each program: what is said of which reveals.
 const SAID: &str = include_str!("attacks.txt");
@@ -27,19 +29,26 @@ pub(super) fn attack(name: &str, m: u64, inputs: &str, body: &str) {
 }
 
 /// The same of a program of which there has to be a note of these kinds.
-pub(super) fn noted(name: &str, m: u64, inputs: &str, body: &str, kinds: &[LeakKind]) {
+pub(super) fn noted(
+    name: &str,
+    m: u64,
+    inputs: &str,
+    body: &str,
+    kinds: &[LeakKind],
+) -> Vec<LeakWarning> {
     let report = said(name, m, inputs, body);
     for kind in kinds {
         let found = report.warnings.iter().any(|w| w.kind == *kind);
         assert!(found, "{name} has no {kind:?}: {body}\n{}", report.text());
     }
+    report.warnings
 }
 
 fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
     let model = inputs.contains("M.") || inputs.contains("weights M");
     let text = format!(
-        "use std::{{abs, argmax, argsort, clamp, cosine, cross_entropy, dot, exp, first_argmin, log, lower_median, max, mean, \
-         median, min, norm, norm_sq, rank, recip, relu, select, sigmoid, smallest, softmax, sort, sqrt, sum, tanh, top_k, trimmed_mean, \
+        "use std::{{abs, argmax, argsort, clamp, concat, cosine, cross_entropy, dot, exp, first_argmax, first_argmin, flat, log, lower_median, max, mean, \
+         median, min, norm, norm_sq, rank, recip, relu, reshape, select, sigmoid, smallest, softmax, sort, sqrt, sum, tanh, top_k, trimmed_mean, \
          variance}};\n\n\
          predicate Attack[m{}]() {{\n    parties Client[m];\n    parties Server;\n{}{}}}\n",
         if model { ", M: model" } else { "" },
@@ -49,6 +58,14 @@ fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
     let size = m.to_string();
     let bound = [("m", size.as_str()), ("M", "Mlp[9,hidden=4]")];
     let warnings = found(&text, if model { &bound } else { &bound[..1] });
+    let graph = built(&text, if model { &bound } else { &bound[..1] }).1;
+    for (how, rewritten) in REWRITTEN.map(|(how, rewritten)| (how, rewritten(&graph))) {
+        let again = super::super::warnings(&views(&rewritten), &|_| 0);
+        let note = |of: &[LeakWarning]| of.iter().any(|w| w.kind != LeakKind::NotTogether);
+        let same = note(&warnings) <= note(&again)
+            && leaks_in(&warnings).is_empty() >= leaks_in(&again).is_empty();
+        assert!(same, "{name}, {how}: {body}\n{warnings:#?}\n{again:#?}");
+    }
     let report = LeakReport { warnings, ..LeakReport::default() };
     let one = |w: &super::LeakWarning| {
         let level = if w.level == Level::Warning { "warning" } else { "note" };
@@ -66,6 +83,72 @@ fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
         );
     }
     report
+}
+
+/// How a graph is written otherwise.
+type Rewrite = fn(&Graph) -> Graph;
+
+/// What receivers get, written otherwise: it tells them as much.
+const REWRITTEN: [(&str, Rewrite); 6] = [
+    ("twice", |g| each(g, |g, id| number(g, id).map(|id| g.add(Op::Scale(2.0), &[id], 0)))),
+    ("less one", |g| {
+        each(g, |g, id| {
+            let (id, shape) = (number(g, id)?, g.shape(id).to_vec());
+            let one = g.add(Op::Const(Table::splat(1.0, shape), Elem::Fix, None), &[], 0);
+            Some(g.add(Op::Sub, &[id, one], 0))
+        })
+    }),
+    ("in a list", |g| {
+        each(g, |g, id| {
+            let (id, n) = (number(g, id)?, g.elements(id));
+            let flat = g.add(Op::Reshape(vec![n]), &[id], 0);
+            let one = g.add(Op::Const(Table::splat(1.0, vec![2]), Elem::Fix, None), &[], 0);
+            Some(g.add(Op::Concat(0), &[one, flat], 0))
+        })
+    }),
+    ("backwards", |g| {
+        each(g, |g, id| {
+            let n = g.elements(id);
+            let flat = g.add(Op::Reshape(vec![n]), &[id], 0);
+            let data = (0..n).rev().map(|k| k as f64).collect();
+            let places = Op::Const(Table { shape: vec![n], data }, Elem::Int, None);
+            let places = g.add(places, &[], 0);
+            Some(g.add(Op::Gather { axis: 0, batch: 0 }, &[flat, places], 0))
+        })
+    }),
+    ("as a row", |g| {
+        each(g, |g, id| Some(g.add(Op::Reshape(vec![1, g.elements(id), 1]), &[id], 0)))
+    }),
+    ("entry by entry", |g| {
+        each(g, |g, id| {
+            let n = g.elements(id);
+            if n > 64 {
+                return None;
+            }
+            let flat = g.add(Op::Reshape(vec![n]), &[id], 0);
+            let entry = |start| Op::Slice { axis: 0, start, len: 1, step: 1 };
+            let parts: Vec<NodeId> = (0..n).map(|k| g.add(entry(k), &[flat], 0)).collect();
+            Some(g.add(Op::Concat(0), &parts, 0))
+        })
+    }),
+];
+
+/// A graph with something else in place of what is revealed.
+fn each(graph: &Graph, otherwise: impl Fn(&mut Graph, NodeId) -> Option<NodeId>) -> Graph {
+    let mut new = graph.clone();
+    // What each member of a set gets is a part, by its place.
+    let whole = |at: &usize| graph.parties[graph.outputs[*at].to as usize].1 == 1;
+    for at in (0..graph.outputs.len()).filter(whole) {
+        let node = new.outputs[at].node;
+        new.outputs[at].node = otherwise(&mut new, node).unwrap_or(node);
+    }
+    new
+}
+
+/// A value as numbers.
+fn number(g: &mut Graph, id: NodeId) -> Option<NodeId> {
+    let is_bit = g.ty(id).elem == Elem::Bit;
+    Some(if is_bit { g.add(Op::ToInt, &[id], 0) } else { id })
 }
 
 /// One statement a line, indented.

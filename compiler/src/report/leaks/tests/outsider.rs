@@ -2,7 +2,7 @@
 
 use super::LeakKind::{MaskedSum, OneClient, Order, PerClient, SecretDivisor};
 use super::attacks::{attack, noted};
-use super::{found, leaks_in};
+use super::{LeakKind, found, leaks_in, report};
 
 const Y: &str = "input y: secret fix in -8..8 from each Client";
 const XY: &str = "input x: secret fix[2] in -8..8 from each Client; input y: secret fix in -8..8 from each Client";
@@ -252,4 +252,16 @@ fn as_many_are_selected_as_is_said() {
     let two = "let s = first_argmin(y); let t = first_argmax(y); \
                reveal sum(t[i] * x[i] for i in Client) + sum(s[i] * x[i] for i in Client) to Server as a;";
     assert_eq!(of(two), [MaskedSum]);
+}
+
+/// What is revealed in one round, and beside it in the next one, has two names.
+#[test]
+fn rounds_are_told_apart() {
+    let text = "use std::sum;\npredicate P[m]() { parties Client[m]; parties Server; input y: secret fix in -1..1 from each Client;\n\
+                state before: secret fix in -64..64 = 0; store sum(y) as before;\n\
+                reveal sum(y[i] for i in Client if i > 0) to Server as a; reveal before to Server as b; }\n";
+    let found = report(text, &[("m", "5")]).warnings;
+    let said: Vec<_> = found.iter().map(|w| (w.kind, w.reveals.join(", "), w.line)).collect();
+    assert_eq!(said, [(LeakKind::Determined, "a, b of the next round".into(), 4)]);
+    assert!(found[0].why.contains("Client 0"), "{}", found[0].why);
 }

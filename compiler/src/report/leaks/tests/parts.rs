@@ -3,7 +3,7 @@
 
 use super::LeakKind::{MaskedSum, OneClient, OrderStatistic};
 use super::attacks::{attack, noted};
-use super::found;
+use super::{LeakKind, found};
 
 const Y: &str = "input y: secret fix in -8..8 from each Client";
 const X: &str = "input x: secret fix[4] in -8..8 from each Client";
@@ -48,6 +48,14 @@ fn values_beside_each_other() {
     let ordered = |name: &str, body: &str| noted(name, 7, Y, body, &[OrderStatistic]);
     ordered("median_beside_mean", "reveal [median(y), mean(y)] to Server as a");
     ordered("smallest_beside_sum", "let s = sort(y); reveal [s[0], sum(s)] to Server as a");
+    ordered(
+        "twice_median_and_mean",
+        "let l = [median(y), mean(y)]; reveal [2 * l[k] for k in 2] to Server as a",
+    );
+    ordered(
+        "median_and_mean_moved",
+        "let l = [mean(y), median(y)]; reveal [l[1 - k] / 4 + 1 for k in 2] to Server as a",
+    );
     let body = "let k = top_k[1]([norm(x[i]) for i in Client]); let t = sum(k[i] * x[i] for i in Client); \
                 reveal [t[0], sum(x)[1]] to Server as a";
     noted("one_client_beside_a_sum", 7, X, body, &[OneClient]);
@@ -81,6 +89,129 @@ fn parts_say_nothing_twice() {
     attack("each_of_two_in_a_list", 5, Y, "reveal [y[i] for i in Client if i < 2] to Server as a");
 }
 
+/// Whose data a value is made of is known wherever they have been moved to.
+#[test]
+fn functions_of_what_was_moved() {
+    let two = "input x: secret fix[2] in -8..8 from each Client";
+    attack(
+        "functions_of_a_flat_list",
+        3,
+        two,
+        "let f = flat([x[i] for i in Client]); let v = [relu(f[k]) for k in 2 * m]; \
+         reveal sum(v) to Server as a; reveal sum(v[k] for k in 2..2 * m) to Server as b",
+    );
+    attack(
+        "functions_backwards",
+        5,
+        Y,
+        "let xs = reshape[m](flat([y[i] for i in Client])); let v = [relu(xs[m - 1 - t]) for t in m]; \
+         reveal sum(v) to Server as a; reveal sum(v[t] for t in 1..m) to Server as b",
+    );
+    attack(
+        "functions_of_two_lists",
+        5,
+        Y,
+        "let z = flat([[y[i]] for i in Client]); let c = concat(z, [z[m - 1 - t] for t in m]); let v = [relu(c[t] - 1) for t in 2 * m]; \
+         reveal sum(v) to Server as a; reveal sum(v[t] for t in 1..2 * m - 1) to Server as b",
+    );
+}
+
+/// Bits that another reveal is only computed of do not select what it adds up.
+#[test]
+fn bits_of_order_in_a_threshold() {
+    attack(
+        "the_smallest_in_a_threshold",
+        7,
+        Y,
+        "let t = first_argmin(y); reveal t to Server as a; \
+         reveal sum((y[i] < sum(t)) * y[i] for i in Client) to Server as b",
+    );
+}
+
+/// What is said of a reveal is no reason to say less of it beside others.
+#[test]
+fn reveals_of_which_something_is_said_beside_others() {
+    let kinds = [LeakKind::SeveralBits, LeakKind::Order];
+    let body =
+        "reveal top_k[2](y) to Server as a; reveal [y[i] < 0 for i in Client] to Server as b";
+    noted("the_largest_and_the_negative", 7, Y, body, &kinds);
+    let body = "let keep = [y[i] < 1 for i in Client]; reveal sum(keep[i] * y[i] for i in Client) to Server as a; \
+                reveal sum(y) to Server as b; reveal sum(y[i] for i in Client if i > 0) to Server as c";
+    let found = noted("kept_beside_all_and_all_but_one", 7, Y, body, &[LeakKind::Determined]);
+    assert!(found.iter().any(|w| w.reveals == ["a", "b"]), "{found:?}");
+}
+
+/// A factor for each client is no factor of all of them, even if others' data are in what it multiplies.
+#[test]
+fn bits_times_differences_from_a_statistic() {
+    let list = |name: &str, of: &str, entry: &str| {
+        let body = format!("reveal [{entry} for i in Client] to Server as a");
+        let body = body.replace("K[", "(y[i] < 0)[").replace("K", "(y[i] < 0)");
+        noted(name, 5, of, &body, &[LeakKind::PerClient]);
+    };
+    list("a_bit_times_a_difference", Y, "K * (y[i] - mean(y))");
+    list("a_difference_if", Y, "select(K, y[i] - mean(y), 0)");
+    let g = format!("parties Guide; input g: secret bit from Guide; {Y}");
+    list("a_bit_of_another_times_differences", &g, "g * (y[i] - mean(y))");
+    let body = "reveal sum((y[i] < 0) * (y[i] - mean(y)) for i in Client) to Server as a";
+    noted("sum_of_differences_of_some", 5, Y, body, &[MaskedSum]);
+}
+
+/// Bits are counted by whose they are.
+#[test]
+fn several_bits_of_few_clients() {
+    let bits =
+        |name: &str, of: &str, body: &str| noted(name, 5, of, body, &[LeakKind::SeveralBits]);
+    bits(
+        "thresholds_of_one_client",
+        Y,
+        "let f = sum(y[i] for i in Client if i == 0); reveal [f < 0.1 * v for v in 5] to Server as a",
+    );
+    bits(
+        "two_bits_of_each_in_a_list",
+        &format!("parties Judge[20]; input t: secret fix in -1..1 from each Judge; {Y}"),
+        "let s = sum(t); reveal [[y[i] < s + v for v in 2] for i in Client] to Server as a",
+    );
+}
+
+/// What is computed of one entry of an order, and of bits or what is public, is still one client's.
+#[test]
+fn order_statistics_times_what_hides_nothing() {
+    let ordered = |name: &str, entry: &str| {
+        let body = format!("let t = max(y); reveal {entry} to Server as a");
+        noted(name, 5, Y, &body, &[OrderStatistic]);
+    };
+    ordered("largest_times_a_bit", "(sum(y) > 0) * t");
+    ordered("largest_squared", "t * t");
+    ordered("largest_times_the_largest", "max(y) * max(y)");
+    ordered("one_over_the_largest", "1 / t");
+}
+
+/// Two entries that are selected may be one client's.
+#[test]
+fn entries_that_are_selected_are_no_clients() {
+    let two = "input x: secret fix[2] in -8..8 from each Client";
+    let body = |entries: &str| {
+        format!(
+            "let f = {entries}; let t = top_k[2](f); reveal sum(t[j] * f[j] for j in f.len) to Server as a"
+        )
+    };
+    noted("two_largest_entries", 5, two, &body("flat([x[i] for i in Client])"), &[MaskedSum]);
+    // Each entry is another client's.
+    let text = format!(
+        "use std::{{flat, sum, top_k}};\npredicate P[m]() {{ parties Client[m]; parties Server; {two};\nlet used = sum(x);\n{}; }}\n",
+        body("flat([[x[i][0]] for i in Client])")
+    );
+    assert_eq!(found(&text, &[("m", "5")]), []);
+}
+
+/// One number is equal to one of different numbers at most.
+#[test]
+fn a_place_that_selects() {
+    let body = "let b = argmax(y); reveal sum((b == i) * y[i] for i in Client) to Server as a";
+    noted("the_client_at_a_place", 5, Y, body, &[OneClient]);
+}
+
 /// What is put beside itself twenty times is one part, and not a million.
 #[test]
 fn a_list_beside_itself_is_looked_at_once() {
@@ -94,7 +225,8 @@ fn a_list_beside_itself_is_looked_at_once() {
     }
     text += "reveal %20 to Server as a @0\n";
     let graph = crate::graph::text::parse(&text).expect("a graph");
-    assert_eq!(super::super::warn::parts(&graph, graph.outputs[0].node).len(), 2);
+    let view = &super::super::views(&graph)[0];
+    assert_eq!(super::super::parts::parts(view, view.output(0)).len(), 2);
 }
 
 /// A function is what it does, whatever it is called.

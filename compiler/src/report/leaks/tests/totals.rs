@@ -58,6 +58,18 @@ fn thresholds_of_one_client_s_value() {
         "reveal [median(x) > 0.25 * v for v in 32] to Server as a",
     );
     attack(
+        "three_thresholds_of_a_median",
+        5,
+        X,
+        "reveal [median(x) > 0.25, median(x) > 0.5, median(x) > 1] to Server as a",
+    );
+    attack(
+        "thresholds_of_a_median_in_two_reveals",
+        5,
+        X,
+        "reveal median(x) > 0.25 to Server as a; reveal median(x) > 0.5 to Server as b",
+    );
+    attack(
         "count_of_thresholds_of_a_maximum",
         5,
         X,

@@ -1,0 +1,116 @@
+//! What stands beside each other in a value, and which entries it is made of: through what moves entries, and what
+//! scales them or adds to them what is known.
+
+use super::combinations::Member;
+use super::view::View;
+use crate::analysis::layout::{Layout, aligned, behind, digits, keeps_entries};
+use crate::graph::{NodeId, Op};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Entries of a value that are looked at one by one.
+const ENTRIES: u64 = 1 << 16;
+
+/// A value, and what stands beside each other in it: each part is judged by itself, too, as if it were revealed alone.
+/// Known factors and addends hide nothing.
+pub(super) fn parts(view: &View, node: NodeId) -> Vec<NodeId> {
+    let graph = &view.graph;
+    let all = |v: NodeId| (graph.elements(v) <= ENTRIES).then(|| (0..graph.elements(v)).collect());
+    // Values, and which entries of them, of few.
+    let mut left: Vec<(NodeId, Option<BTreeSet<u64>>)> = vec![(node, all(node))];
+    let (mut seen, mut out) = (BTreeSet::new(), vec![node]);
+    while let Some((v, entries)) = left.pop() {
+        // A list that is put beside itself again and again is looked at once.
+        if !seen.insert((v, entries.clone())) {
+            continue;
+        }
+        let (op, args) = (graph.op(v), graph.args(v));
+        let secret = || args.iter().filter(|a| !view.flow(**a).is_free()).collect::<Vec<_>>();
+        let origins = |layout: &Layout| {
+            let mut of: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
+            for (operand, at) in entries.iter().flatten().map(|&at| layout.origin(at)) {
+                of.entry(operand).or_default().insert(at);
+            }
+            of.into_iter().map(|(i, entries)| (args[i], Some(entries))).collect::<Vec<_>>()
+        };
+        let parts = match (op, Layout::of(graph, v)) {
+            (_, Some(layout)) if entries.is_some() => origins(&layout),
+            (Op::Concat(_), _) => args.iter().map(|&a| (a, None)).collect(),
+            (Op::Reshape(_) | Op::Transpose(_), _) => vec![(args[0], None)],
+            _ if is_scaled(op) => match secret()[..] {
+                [&a] => {
+                    let at = |&at: &u64| aligned(graph.shape(a), graph.shape(v), at);
+                    vec![(a, entries.as_ref().map(|of| of.iter().map(at).collect()))]
+                }
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        };
+        if matches!(op, Op::Concat(_)) {
+            let is_list = |part: NodeId| {
+                let inner = behind(graph, part, keeps_entries);
+                matches!(graph.op(inner), Op::Concat(_))
+            };
+            out.extend(parts.iter().map(|(part, _)| *part).filter(|part| !is_list(*part)));
+        }
+        left.extend(parts);
+    }
+    let mut said = BTreeSet::new();
+    out.retain(|v| said.insert(*v));
+    out
+}
+
+/// Whether an operation adds what is known to one value, or multiplies it.
+fn is_scaled(op: &Op) -> bool {
+    let known = matches!(op, Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Not | Op::ToInt);
+    known || op.factor().is_some()
+}
+
+/// The entries that those of a value are, moved, scaled and complemented as may be; nothing if they are many.
+pub(super) fn origins(view: &View, node: NodeId) -> BTreeSet<(NodeId, u64)> {
+    let graph = &view.graph;
+    let n = graph.elements(node);
+    let origin = |at: u64| {
+        let (mut v, mut at) = (node, at);
+        loop {
+            let secret: Vec<NodeId> =
+                graph.args(v).iter().copied().filter(|a| !view.flow(*a).is_free()).collect();
+            match (Layout::of(graph, v), &secret[..]) {
+                (Some(layout), _) => {
+                    let (operand, from) = layout.origin(at);
+                    (v, at) = (graph.arg(v, operand), from);
+                }
+                (None, &[a]) if is_scaled(graph.op(v)) => {
+                    (v, at) = (a, aligned(graph.shape(a), graph.shape(v), at));
+                }
+                _ => return (v, at),
+            }
+        }
+    };
+    let secret = |(v, _): &(NodeId, u64)| !view.flow(*v).is_free();
+    (0..n).filter(|_| n <= ENTRIES).map(origin).filter(secret).collect()
+}
+
+/// Steps back from one entry.
+const STEPS: usize = 64;
+
+/// The member that an entry stands beside others for, where it is found on the way back through what moves entries and
+/// what is computed entry by entry; others' data may be in it.
+pub(super) fn stands_for(view: &View, node: NodeId, at: u64) -> Option<Member> {
+    let graph = &view.graph;
+    let (mut open, mut found) = (vec![(node, at)], BTreeSet::new());
+    for _ in 0..STEPS {
+        let Some((v, at)) = open.pop() else { break };
+        let (shape, flow) = (graph.shape(v), view.flow(v));
+        if let Some(member) = flow.beside_at(&digits(shape, at)) {
+            found.insert(member);
+        } else if let Some(layout) = Layout::of(graph, v) {
+            let (operand, from) = layout.origin(at);
+            open.push((graph.arg(v, operand), from));
+        } else if graph.op(v).is_pointwise() {
+            let secret = graph.args(v).iter().filter(|a| !view.flow(**a).is_free());
+            open.extend(secret.map(|&a| (a, aligned(graph.shape(a), shape, at))));
+        }
+    }
+    let one = found.len() == 1 && open.is_empty();
+    found.first().copied().filter(|_| one)
+}
