@@ -234,7 +234,8 @@ struct Known {
 /// The functions that are made by the position of a top bit, of either family.
 fn normalised(of: Of) -> Vec<Macro> {
     let positive = [4096, 5000, 65536, 100_000, (1 << 20) - 1].map(|x| vec![x]);
-    let pairs = [-70_000, 0, 3, 500_000].map(|x| [[x, 65536], [x, 200_000]].map(Vec::from));
+    let divisors = [65536, 200_000, 0, 3, -65536];
+    let pairs = [-70_000, 0, 3, 500_000].map(|x| divisors.map(|y| vec![x, y]));
     let one = |name, f: Function, exact: fn(f64) -> f64| {
         let known = Known { function: Some(f), least: 4096, not_negative: true };
         let emit: Emitter = Box::new(move |e, x| of(e, x, known));
@@ -249,7 +250,7 @@ fn normalised(of: Of) -> Vec<Macro> {
             &pairs.concat(),
             Box::new(move |e, x| of(e, x, known)),
             STATED.div,
-            |x| x[0] / x[1],
+            |x| domain::div(x[0], x[1]),
         ),
         one("root", Function::Sqrt, f64::sqrt),
         one("reciprocal of a root", Function::RecipSqrt, |x| x.sqrt().recip()),
@@ -705,7 +706,7 @@ fn dealer() -> Vec<Macro> {
         of_pair(e, z)
     }));
     out.extend([None, Some(Sign::Cut), Some(Sign::Keep)].map(|sign| highest(2, sign)));
-    out.push(highest(3, None));
+    out.extend([highest(3, None), highest_of_some()]);
     out.extend(functions_of_splits());
     out
 }
@@ -798,6 +799,19 @@ fn highest(w: u32, sign: Option<Sign>) -> Macro {
         of_split(e, &top.hot)
     });
     new("highest bit", size, vec![BYTE], choices(&[inputs]), emit, is(right))
+}
+
+/// The same of numbers of three bits from 2 on, of which 4 to 7 are not told apart.
+fn highest_of_some() -> Macro {
+    let among = Among { lo: 1, hi: 2, top: 3, sign: Sign::Cut };
+    let may = t2::position::May { be_negative: false, be_zero: false };
+    let emit: Emitter = Box::new(move |e, x| {
+        let x = split(e, x[0]);
+        let top = t2::position::top_bit(e, &x, among, may, tuning());
+        of_split(e, &top.hot)
+    });
+    let right = is(|x| bit(signed(x[0]) < 4));
+    new("highest bit", "3 bits, from 2, below 4", vec![BYTE], choices(&[whole(2, 7)]), emit, right)
 }
 
 /// The functions of T2 that have protocols of their own.

@@ -7,7 +7,7 @@
 //!
 //! **The function of u** ([`Arithmetic::smooth`]). In family T1 its Chebyshev series of degree 8 in w = 4 u - 3, in [-1,
 //! 1]; T_2, then T_3 and T_4, then T_5 to T_8 by T_(a+b) = 2 T_a T_b - T_|a-b|: 3 products deep, 29 fraction bits. In
-//! family T2 polynomials on pieces of [1/2, 1], of which the dealer deals the coefficients: one exchange.
+//! family T2 polynomials on pieces of [1/2, 1], of which the dealer deals the coefficients: one exchange, or two.
 //!
 //! | macro, 16 fraction bits, operands of 47 bits | error |
 //! |---|---|
@@ -298,7 +298,7 @@ impl<A: Arithmetic> Normal<A> {
     fn inverse(&self, a: &mut A, scale: u32, ring: u32, to: u32) -> A::Word {
         // 1 / y = power / (u 2^hi)
         let fraction = self.precision(if ring > K { 2 * K - 3 } else { ROOM });
-        debug_assert!(fraction >= 20, "{} to {}", self.lo, self.hi);
+        debug_assert!(fraction >= 22, "{} to {}", self.lo, self.hi);
         let r = a.smooth(self.u, &RECIP, None, Scale { frac: fraction, ring });
         let power = self.power(a, ring);
         let power = match self.at.signed {
@@ -460,7 +460,7 @@ fn recip_sqrt<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Wor
     a.truncate(product, frac + guard, to)
 }
 
-/// The natural logarithm of y, in Z_2^to; that of half a unit for y <= 0. The fraction bits are y's.
+/// The natural logarithm of y, in Z_2^to; that of half a unit for y <= 0. The fraction bits are y's, at most 28.
 fn log<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Word {
     let normal = Normal::new(a, y, y.bits.max(1), Sign::Cut);
     // ln y = ln u + (j + 1 - frac) ln 2

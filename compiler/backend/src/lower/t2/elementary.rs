@@ -1,4 +1,15 @@
 //! The arithmetic of family T2 for [`common::elementary`](crate::lower::common::elementary).
+//!
+//! | step | rounds of the two |
+//! |---|---|
+//! | position of the top bit | of [`top_bit`], and 1 for a table of it as a word |
+//! | u, scaled and truncated to 32 bits | 1 |
+//! | the function of u, by pieces | 1, and 1 where they are of 32 bits and lifted |
+//! | its product with a table, truncated | 1, and 1 where the result has more bits than the truncation leaves |
+//!
+//! With 16 fraction bits, all parties send 9 to 14 thousand bits for an element that may have 47 bits. The bits of each
+//! step are those of its macro ([`super`]); a table costs the dealer a word for each position. Errors are those that
+//! `common::elementary` states.
 
 use super::pieces::{self, Pieces};
 use super::position::{May, top_bit};
@@ -11,7 +22,9 @@ use crate::lower::common::elementary::{
 };
 use crate::lower::common::masked::{self, Pair, Split, linear, settle};
 use crate::lower::common::words::aligned;
-use slvr_circuit::{Op, ValueId, low_mask};
+use slvr_circuit::{Hold, Op, Type, ValueId, low_mask, verify};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 /// Masked values whose part b is known.
 pub struct Masked<'a> {
@@ -20,22 +33,35 @@ pub struct Masked<'a> {
 }
 
 impl Masked<'_> {
-    /// Both operands in the groups of the larger one, and repeated along the axis that shards are parts of.
+    /// Both operands of an elementwise operation, as its result is cut between groups: in those of the larger operand,
+    /// or of the other one, or in one, and repeated along the axis that shards are parts of. Operands in other groups
+    /// are joined and split again, which takes no round.
     fn alike(&mut self, x: Split, y: Split) -> [Split; 2] {
         let e = &mut *self.emit;
-        let (of_x, of_y) = (e.ty(x.own).clone(), e.ty(y.own).clone());
-        let larger = if of_x.elements() >= of_y.elements() { &of_x } else { &of_y };
-        [(x, &of_x), (y, &of_y)].map(|(v, ty)| {
-            let shape = match larger.groups {
-                1 => ty.shape.clone(),
-                _ => aligned(&ty.shape, &larger.shape),
-            };
-            if ty.groups == larger.groups && ty.shape == shape {
+        let of = [x, y].map(|v| e.ty(v.own).clone());
+        let (a, b) = (&of[0].shape, &of[1].shape);
+        let out: Vec<u64> = a.iter().zip(b).map(|(&a, &b)| a.max(b)).collect();
+        let cut = |groups: u32, shape: &[u64]| {
+            let shape = if groups == 1 { shape.to_vec() } else { aligned(shape, &out) };
+            Type::new(Hold::Own, of[0].dom, shape).grouped(groups)
+        };
+        let fits = |groups: u32| {
+            let all = [a, b, &out].map(|shape| cut(groups, shape));
+            a.len() == b.len() && all.iter().all(|ty| verify::check_type(ty).is_ok())
+        };
+        let larger_first = match of[0].elements() >= of[1].elements() {
+            true => [of[0].groups, of[1].groups],
+            false => [of[1].groups, of[0].groups],
+        };
+        let groups = larger_first.into_iter().find(|&groups| fits(groups)).unwrap_or(1);
+        [(x, &of[0]), (y, &of[1])].map(|(v, ty)| {
+            let shape = cut(groups, &ty.shape).shape;
+            if ty.groups == groups && ty.shape == shape {
                 return v;
             }
             let v = masked::join(e, &v);
             let v = e.broadcast(v, &shape);
-            masked::split(e, v, larger.groups)
+            masked::split(e, v, groups)
         })
     }
 
@@ -185,6 +211,15 @@ impl Masked<'_> {
 
 /// A function on [1/2, 1], from [`FRAC`] fraction bits to others.
 pub fn on_unit(f: &Smooth, frac: u32, to: u32) -> Option<Pieces> {
+    type Known = BTreeMap<(u64, u32, u32), Option<Pieces>>;
+    thread_local! {
+        /// By the first coefficient, which tells the few functions apart: they are fitted for every trial.
+        static KNOWN: RefCell<Known> = const { RefCell::new(BTreeMap::new()) };
+    }
+    let key = (f.series[0].to_bits(), frac, to);
+    if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).cloned()) {
+        return known;
+    }
     let (from, into) = (f64::from(FRAC).exp2(), f64::from(frac).exp2());
     // A quarter of a unit is little beside the rounding of the result.
     let tolerance = (f.tolerance * into).max(0.25);
@@ -194,5 +229,7 @@ pub fn on_unit(f: &Smooth, frac: u32, to: u32) -> Option<Pieces> {
         value: &|x| (f.value)(x / from) * into,
         tolerance: &|_| tolerance,
     };
-    Pieces::fit(&smooth, to)
+    let fitted = Pieces::fit(&smooth, to);
+    KNOWN.with_borrow_mut(|known| known.insert(key, fitted.clone()));
+    fitted
 }

@@ -3,7 +3,7 @@
 use super::elementary::Masked;
 use super::pieces::{self, Pieces, Smooth};
 use crate::cost::Tuning;
-use crate::lower::common::elementary::{self, K, Operand};
+use crate::lower::common::elementary::{self, Arithmetic, K, Operand};
 use crate::lower::common::masked::split;
 use crate::lower::emit::{Emit, trial};
 use crate::lower::facts::Facts;
@@ -154,13 +154,17 @@ fn by_pieces(
     fit: impl Fn(u32) -> Option<Pieces>,
 ) -> Option<(f64, Pieces)> {
     let (g, k) = (facts.graph, facts.rings.of(id));
-    let time = |rounds: f64, bits: f64| tuning.time(rounds, bits, g.elements(id));
     // In the largest ring that it is read in, where that costs less than a lift.
     let asked = g.users(id).iter().copied().map(|u| facts.rings.of(u)).fold(k, u32::max).min(64);
-    let ways = [(k, if asked > k { 2.0 } else { 1.0 }), (asked, 1.0)];
-    let fitted = ways.into_iter().filter_map(|(to, rounds)| {
+    let fitted = [k, asked].into_iter().filter_map(|to| {
         let pieces = fit(to)?;
-        let time = time(rounds, pieces.dealt() as f64);
+        let time = time_of(tuning, |e| {
+            let arg = g.arg(id, 0);
+            let x = e.input(true, Dom::Ring(facts.rings.of(arg)), g.shape(arg).to_vec());
+            let x = split(e, x, 1);
+            let y = pieces.eval(e, &x);
+            Masked { emit: e, tuning }.convert(y, asked);
+        });
         Some((time, pieces))
     });
     fitted.min_by(|a, b| a.0.total_cmp(&b.0))

@@ -30,7 +30,8 @@
 //!
 //! A [`Pair`] of a result that is read further costs a [`settle`] on top.
 //!
-//! **Functionality.** Each macro computes exactly what its counterpart in [`super::t1`] does, on any sharing.
+//! **Functionality.** Each macro computes exactly what its counterpart in [`super::t1`] does, on any sharing; functions of
+//! reals are within the same stated errors.
 //!
 //! [`Split`]: super::common::masked::Split
 //! [`Pair`]: super::common::masked::Pair

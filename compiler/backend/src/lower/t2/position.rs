@@ -45,7 +45,7 @@ pub struct Top {
 pub fn top_bit(e: &mut Emit, x: &Split, among: Among, may: May, tuning: Tuning) -> Top {
     let elements = e.ty(x.own).elements();
     let time = |radix: u32| {
-        let (rounds, bits) = cost(e.target, among, may, radix);
+        let (rounds, bits) = cost(among, may, radix);
         tuning.time(rounds, bits, elements)
     };
     let radix = (2..=6).min_by(|&a, &b| time(a).total_cmp(&time(b))).unwrap_or(4);
@@ -53,7 +53,7 @@ pub fn top_bit(e: &mut Emit, x: &Split, among: Among, may: May, tuning: Tuning) 
 }
 
 /// Rounds, and bits for each element.
-fn cost(target: Target, among: Among, may: May, radix: u32) -> (f64, f64) {
+fn cost(among: Among, may: May, radix: u32) -> (f64, f64) {
     thread_local! {
         /// All functions of a model ask for the same few.
         static KNOWN: RefCell<BTreeMap<(Among, May, u32), (f64, f64)>> = const { RefCell::new(BTreeMap::new()) };
@@ -62,7 +62,7 @@ fn cost(target: Target, among: Among, may: May, radix: u32) -> (f64, f64) {
     if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
         return known;
     }
-    let cost = trial(target, |e| {
+    let cost = trial(Target::default(), |e| {
         let x = e.input(true, Dom::Ring(K), vec![1]);
         let x = split(e, x, 1);
         by_radix(e, &x, among, may, radix);
@@ -99,33 +99,24 @@ fn by_radix(e: &mut Emit, x: &Split, among: Among, may: May, radix: u32) -> Top 
         }
         _ => None,
     };
-    let low = (kept && may.be_zero).then_some(sign).flatten();
-    let Prefixes { all, with } = prefixes(e, clear, radix, keep, low);
-    // Two next to each other differ where the top bit is.
-    let above = gather(e, all[..count as usize - 1].iter().copied());
+    let minus_lo = (kept && may.be_zero).then_some(sign).flatten();
+    let Prefixes { all, with } = prefixes(e, clear, radix, keep, minus_lo);
+    // Two next to each other differ where the top bit is. Above the highest one nothing is set.
+    let above = keep.into_iter().chain(all[..count as usize - 1].iter().copied());
+    let above: Vec<Plane> = above.collect();
     let here = gather(e, all.iter().copied());
-    let above = match (keep, count) {
-        (None, 1) => None,
-        (None, _) => Some(above),
-        (Some(keep), 1) => Some(gather(e, [keep])),
-        (Some(keep), _) => {
-            let keep = gather(e, [keep]);
-            Some(e.stack(vec![keep, above]))
-        }
-    };
-    let hot = match (keep, above) {
-        // Above the highest one nothing is set.
-        (None, above) => {
-            let first = gather(e, [(here, 0)]);
-            let first = e.add(Op::Not(first));
-            let rest = above.map(|above| {
-                let here = gather(e, (1..count).map(|i| (here, i)));
-                e.add(Op::Add(above, here))
-            });
-            e.stack(std::iter::once(first).chain(rest).collect())
-        }
-        (_, Some(above)) => e.add(Op::Add(above, here)),
-        (_, None) => here,
+    let hot = if keep.is_some() {
+        let above = gather(e, above);
+        e.add(Op::Add(above, here))
+    } else {
+        let first = e.planes(here, 0, 1, 1);
+        let first = e.add(Op::Not(first));
+        let rest = (count > 1).then(|| {
+            let above = gather(e, above);
+            let here = e.planes(here, 1, 1, count - 1);
+            e.add(Op::Add(above, here))
+        });
+        e.stack(std::iter::once(first).chain(rest).collect())
     };
     let hot = gather(e, (0..hi - lo).map(|i| (hot, count - 1 - i)));
     let last = gather(e, [all[count as usize - 1]]);
@@ -280,7 +271,7 @@ fn prefixes(
     }
 }
 
-/// Sums of products of planes, in one level. The first product of a sum may have any number of factors.
+/// Sums of products of planes, in one level. A product of one plane is not opened.
 fn sums_of_products(e: &mut Emit, sums: &[Vec<Vec<Plane>>]) -> Vec<Plane> {
     let all = || sums.iter().flatten().filter(|product| product.len() > 1);
     let (mut place, mut factors) = (BTreeMap::new(), Vec::new());

@@ -242,12 +242,17 @@ fn functions_of_any_size_of_the_dealer_style_family() {
     let operands = [
         any(16, 47),
         any(16, 20),
+        // Of either sign, or of one that nothing is known of, and not 0.
+        Operand { least: 1 << 12, ..any(16, 20) },
         Operand { not_negative: true, ..any(16, 33) },
         positive(16, 20, 1 << 12),
         positive(16, 47, 1),
         positive(24, 40, 64),
         positive(7, 61, 1),
         positive(16, 17, 65_000),
+        // One position only.
+        positive(16, 17, 1 << 16),
+        Operand { least: 1 << 16, ..any(16, 17) },
         positive(16, 2, 1),
     ];
     for (function, exact) in functions {

@@ -18,7 +18,7 @@ use crate::cost::Tuning;
 use crate::lower::common::elementary::{self, K, Operand};
 use crate::lower::common::masked::{self, Pair, Split};
 use crate::lower::form::{Form, Forms, LowBits, Values};
-use crate::lower::groups::{DIFFERENCE, PRODUCT};
+use crate::lower::groups::DIFFERENCE;
 use crate::lower::instruction::{instruction, is_linear};
 use slvr_circuit::{Op as C, ValueId};
 use slvr_graph::analysis::zeros::vanishes;
@@ -132,20 +132,20 @@ fn function(l: &mut Values<'_>, id: NodeId, f: Function, tuning: Tuning) -> Opti
     Some([Form::Split(narrow), Form::Split(y)].into())
 }
 
+/// Dividend and divisor each in the groups that they have: their product finds those that it needs.
 fn quotient(l: &mut Values<'_>, id: NodeId, tuning: Tuning) -> Option<Forms> {
     let (g, to) = (l.facts.graph, l.facts.rings.of(id));
     let (x, y) = (g.arg(id, 0), g.arg(id, 1));
-    let is_known = l.facts.rings.fixed().is_some() || !l.facts.is_secret(y);
-    if is_known || !functions::divides(&l.facts, id, tuning) {
+    let by_t1 = l.facts.rings.fixed().is_some() || !l.facts.is_secret(y);
+    if by_t1 || !functions::divides(&l.facts, id, tuning) {
         return None;
     }
-    let groups = l.common(id, &[x, y], &PRODUCT)?;
     let dividend = if l.facts.is_secret(x) {
-        l.split_aligned(x, K, groups, g.shape(id))
+        l.split_in(x, K, l.groups_or_default(x))
     } else {
         let x = l.in_ring(x, K);
         let x = l.emit.share_public(x);
-        masked::split(&mut l.emit, x, groups)
+        masked::split(&mut l.emit, x, 1)
     };
     let divisor = l.split_in(y, K, l.groups_or_default(y));
     let vanishes = vanishes(g, x, y);

@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | [`Pieces::eval`], settled | 1 | (degree + 1) 2^n K | K | below 1 ulp and the tolerance of [`Pieces::fit`] |
 //!
-//! K is the ring of the sums: 64 for a result of 32 bits, else 128.
+//! K is the ring of the sums: 64 for a result of 32 bits if these are precise enough, else 128.
 //!
 //! **Functionality.** f on the interval that pieces were fitted to, and any word beyond.
 //!
@@ -96,12 +96,15 @@ impl Pieces {
     fn fit_in(f: &Smooth<'_>, to: u32, ring: u32) -> Option<Pieces> {
         // The truncation is local if what is cut and what is kept fit the ring.
         let cut = (ring - to).min(44);
+        let room = f64::from(ring - 2 - cut).exp2() - 1.0;
         let wide = ((f.hi - f.lo).max(1) as u64).ilog2() + 1;
         let of = |guard: u32, degree: usize| {
             (1..=MOST_PIECES).find_map(|n| {
                 let shift = (wide.saturating_sub(n)..=wide).find(|p| fits(f, n, *p))?;
-                let close = (0..1 << n)
-                    .all(|i| Piece::new(f, i, shift, degree).is_close(f, guard, cut - guard));
+                let close = (0..1 << n).all(|i| {
+                    let piece = Piece::new(f, i, shift, degree);
+                    piece.is_below(f, room) && piece.is_close(f, guard, cut - guard)
+                });
                 close.then_some((n, shift, degree, guard))
             })
         };
@@ -270,6 +273,12 @@ impl Piece {
         }
         piece.coefficients = c;
         piece
+    }
+
+    /// Whether results are smaller, at both ends of the piece.
+    fn is_below(&self, f: &Smooth<'_>, room: f64) -> bool {
+        let at = |u: f64| (f.value)(self.start + u * self.length).abs() < room;
+        self.inside.is_none_or(|(from, to)| at(from) && at(to))
     }
 
     /// Whether all errors but that of the result's rounding are tolerated everywhere.

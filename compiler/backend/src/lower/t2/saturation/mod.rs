@@ -142,7 +142,8 @@ impl Ends {
     pub fn of(e: &mut Emit, x: &Split, (w, top): (u32, u32), tuning: Tuning) -> Ends {
         let ring = e.ty(x.own).bits();
         // From -2^top to 2^top is from 0 to twice that.
-        let up = Split { dup: e.add(Op::Offset(x.dup, (1 << top) & low_mask(ring))), ..*x };
+        let most = 1u128.checked_shl(top).unwrap_or(0) & low_mask(ring);
+        let up = Split { dup: e.add(Op::Offset(x.dup, most)), ..*x };
         let Located { inside, large: high } = locate(e, &up, (w, top + 1), tuning);
         let low = masked::sum(e, &inside, &high, false);
         let low = Split { dup: e.add(Op::Not(low.dup)), mask: None, ..low };
