@@ -8,7 +8,8 @@ use slvr_compiler::lower::stated::STATED;
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::share::encode::{Inputs, RawData, RawTensor};
-use slvr_tests::{Random, compile_with};
+use slvr_tests::long::slice;
+use slvr_tests::{Random, attempt, compile_with};
 
 #[test]
 fn exponential() {
@@ -306,5 +307,60 @@ predicate Z[m]() {
         let report = case.parties(&inputs, 5);
         let parties: Vec<Vec<f64>> = report.outputs.iter().map(|o| o.values.clone()).collect();
         assert_eq!(parties, want, "three parties");
+    }
+}
+
+/// Functions and quotients of operands of any shape and range compile on every network: of few elements and of so many
+/// that shards are cut between clients, repeated along either axis, public or secret, with one position of the top bit
+/// or many.
+#[test]
+fn operands_of_any_shape_and_range_compile() {
+    use slvr_compiler::cost::NetProfile;
+    const RANGES: [(&str, &str); 10] = [
+        ("1", "1.5"),
+        ("0.5", "0.75"),
+        ("-3", "-2"),
+        ("0", "0"),
+        ("3", "3"),
+        ("0", "1"),
+        ("-8", "8"),
+        ("0.001", "1000"),
+        ("-0.0000001", "0.0000001"),
+        ("-100000", "100000"),
+    ];
+    // Entry i of client j: of a client's vector, of one vector for all, of a client's number, and of one number.
+    const ENTRIES: [&str; 6] = ["x[j][i]", "w[i]", "s[j]", "t", "p[i]", "3"];
+    for seed in slice(40) {
+        let mut random = Random::new(seed);
+        let mut pick = |n: usize| random.between(0.0, n as f64) as usize;
+        let (lo, hi) = RANGES[pick(RANGES.len())];
+        let (x, y) = (ENTRIES[pick(6)], ENTRIES[pick(5)]);
+        let value = match pick(6) {
+            0 => format!("recip({y})"),
+            1 => format!("sqrt({y})"),
+            2 => format!("log({y})"),
+            _ => format!("{x} / {y}"),
+        };
+        let d = ["1", "7", "6000"][pick(3)];
+        let net = [NetProfile::loopback(), NetProfile::lan(), NetProfile::wan()][pick(3)];
+        let text = format!(
+            "use std::{{log, recip, sqrt}};
+predicate Any[m, d]() {{
+    parties Client[m];
+    parties Server;
+    input x: secret fix[d] in {lo}..{hi} from each Client;
+    input s: secret fix in {lo}..{hi} from each Client;
+    input w: secret fix[d] in {lo}..{hi} from Server;
+    input t: secret fix in {lo}..{hi} from Server;
+    input p: public fix[d] in 1..2;
+    reveal [[{value} for i in d] for j in Client] to Server as all;
+}}
+"
+        );
+        println!("seed {seed}: d = {d}, {value} in {lo}..{hi}, {}", net.name);
+        let target = Target::SemiHonest(Family::T2(net.tuning()));
+        let how = Options { target, ..Options::default() };
+        // Some are refused; none panics.
+        let _ = attempt(&text, &[("m", "3"), ("d", d)], how);
     }
 }
