@@ -107,7 +107,12 @@ fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
             let largest = size(x) / y.0.max(-y.1).max(0.0);
             let near = y.0 <= 0.0 && y.1 >= 0.0;
             let zero = near && !vanishes(g, g.arg(id, 0), g.arg(id, 1));
-            let beyond = !near && y.0.max(-y.1) < 1.0 && largest > f64::from(end).exp2();
+            let most = f64::from(end).exp2();
+            // Where dividend and divisor are 0 together, the next divisor is a unit.
+            let beyond = match near {
+                true => g.ulp(g.arg(id, 1)) < 1.0 && size(ranges.real(g, id)) >= most,
+                false => y.0.max(-y.1) < 1.0 && largest > most,
+            };
             let what = if zero {
                 "where the divisor is 0 or near to it"
             } else {
@@ -168,6 +173,29 @@ mod tests {
             let expected: &[(&str, u32)] = if function.is_empty() { &[] } else { &[(function, 3)] };
             assert_eq!(found, expected, "{reveal} in {range}: {rows:?}");
             assert!(rows.iter().all(|r| r.said().contains(what)), "{reveal} in {range}: {rows:?}");
+        }
+    }
+
+    /// A mean is as large as what it averages, however small the sum of its weights is.
+    #[test]
+    fn means_that_are_cut_are_said() {
+        let rows = |text: &str, bound: &[(&str, &str)]| {
+            let (program, sources, compiled) = compiled(text, bound);
+            let places = crate::cost::places(&program, &compiled.optimised, &sources);
+            let mut rows = Certificate::of(&compiled, &places).saturations;
+            rows.retain(|row| row.what.contains("where it would be larger"));
+            rows.len()
+        };
+        let large = "use std::{relu, sum};\npredicate P[m]() { parties Client[m]; parties Server;\n\
+                     input u: secret fix in -1000..1000 from each Client; input w: secret fix in -1..1 from each Client;\n\
+                     reveal 10000000 * sum(relu(w[i]) * u[i] for i in Client) / sum(relu(w[i]) for i in Client) \
+                     to Server as y; }\n";
+        assert_eq!(rows(large, &[("m", "3")]), 1);
+        for name in ["norm_ball", "fltrust"] {
+            let all = crate::syntax::embedded::PREDICATES;
+            let (_, text) =
+                all.iter().find(|(n, _)| n.trim_end_matches(".slvr") == name).expect(name);
+            assert_eq!(rows(text, &[("M", "Mlp[9,hidden=4]"), ("m", "6")]), 0, "{name}");
         }
     }
 

@@ -107,7 +107,7 @@ impl<'g> Layout<'g> {
     /// Distances in the operand of the entries that entry `at` and those at some distances from it in each lane
     /// come from, where all come from one operand at such distances.
     pub fn lanes(&self, at: u64, sizes: &[u64], distances: &[u64]) -> Result<Vec<u64>, Uneven> {
-        let last: u64 = sizes.iter().zip(distances).map(|(n, d)| (n - 1) * d).sum();
+        let last: u64 = sizes.iter().zip(distances).map(|(n, d)| n.saturating_sub(1) * d).sum();
         if last == 0 {
             return Ok(vec![0; sizes.len()]);
         }
@@ -151,7 +151,7 @@ impl<'g> Layout<'g> {
                 let before: u64 = parts[..operand.min(parts.len())].iter().sum();
                 let mut within = 0;
                 for (n, d) in sizes.iter().zip(distances) {
-                    within += (n - 1) * (d % all);
+                    within += n.saturating_sub(1) * (d % all);
                 }
                 if at % all - before + within >= part {
                     return Err(Uneven::Different);
@@ -444,6 +444,18 @@ reveal %4 to Server as y @0
         check(&graph, 1, &mut seen);
         let names = ["reshape", "transpose", "slice", "broadcast", "gather", "concat"];
         assert!(names.iter().all(|n| seen.contains_key(n)), "{seen:?}");
+    }
+
+    #[test]
+    fn lanes_without_entries_are_at_no_distance() {
+        let text = "graph T\nparties Client[2]\nparties Server[1]\nfrac 16\n\
+            input 0 x : secret int[4] in 0..9 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret int.0[2,4] @0\n%1 = concat %0 %0 axis=0 : secret int.0[4,4] @0\n\
+            reveal %1 to Server as y @0\n";
+        let g = text::parse(text).expect("a graph");
+        let layout = Layout::of(&g, g.outputs[0].node).expect("moved entries");
+        assert_eq!(layout.lanes(0, &[0], &[4]), Ok(vec![0]));
+        assert_eq!(layout.lanes(0, &[0, 3], &[4, 1]).map(|moved| moved[1]), Ok(1));
     }
 
     #[test]

@@ -39,7 +39,7 @@ use crate::noise::Noise;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
 use slvr_circuit::Circuit;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use view::{View, views};
 
@@ -86,17 +86,27 @@ fn noises(graph: &Graph, id: NodeId) -> Vec<Noise> {
 /// All warnings and notes.
 fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
     let mut out: Vec<LeakWarning> = Vec::new();
-    for view in views {
-        let single = warn::warnings(view, line);
-        out.extend(together::warnings(view, &single, line));
-        out.extend(single.into_iter().map(|(_, w)| w));
-    }
-    // What holds of another member, or in the next round, as well is said once.
-    let mut said = BTreeSet::new();
     let names = |w: &LeakWarning| -> BTreeSet<String> {
         w.reveals.iter().map(|name| rounds::of_any(name).to_string()).collect()
     };
-    out.retain(|w| said.insert((names(w), w.kind)));
+    // What holds of another member, or in the next round, as well is said once: where, and of which view.
+    let mut said = BTreeMap::new();
+    let mut shared = BTreeSet::new();
+    for (number, view) in views.iter().enumerate() {
+        let single = warn::warnings(view, line);
+        let together = together::warnings(view, &single, line);
+        for w in together.into_iter().chain(single.into_iter().map(|(_, w)| w)) {
+            let new = (out.len(), number);
+            let (at, first) = *said.entry((names(&w), w.kind)).or_insert(new);
+            if at == out.len() {
+                out.push(w);
+            } else if first != number && out[at].why != w.why && shared.insert(at) {
+                // Views differ by the member that receives.
+                let set = view.graph.parties.get(view.set as usize).map_or("?", |p| p.0.as_str());
+                out[at].why += &texts::others_learn_the_like(set);
+            }
+        }
+    }
     out.sort_by_key(|w| (w.level, w.line));
     out
 }

@@ -1,7 +1,7 @@
 //! What stands beside each other in a value, and which entries it is made of: through what moves entries, and what
 //! scales them or adds to them what is known.
 
-use super::combinations::Member;
+use super::combinations::{Member, Values};
 use super::view::View;
 use crate::analysis::layout::{Layout, aligned, behind, digits, keeps_entries};
 use crate::graph::{NodeId, Op};
@@ -11,13 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 const ENTRIES: u64 = 1 << 16;
 
 /// A value, and what stands beside each other in it: each part is judged by itself, too, as if it were revealed alone.
-/// Known factors and addends hide nothing.
+/// Known factors and addends hide nothing, and a choice by known bits is what it chooses from.
 pub(super) fn parts(view: &View, node: NodeId) -> Vec<NodeId> {
     let graph = &view.graph;
     let all = |v: NodeId| (graph.elements(v) <= ENTRIES).then(|| (0..graph.elements(v)).collect());
     // Values, and which entries of them, of few.
     let mut left: Vec<(NodeId, Option<BTreeSet<u64>>)> = vec![(node, all(node))];
     let (mut seen, mut out) = (BTreeSet::new(), vec![node]);
+    let mut known = Values::default();
     while let Some((v, entries)) = left.pop() {
         // A list that is put beside itself again and again is looked at once.
         if !seen.insert((v, entries.clone())) {
@@ -43,9 +44,23 @@ pub(super) fn parts(view: &View, node: NodeId) -> Vec<NodeId> {
                 }
                 _ => Vec::new(),
             },
+            (Op::Select, _) if view.flow(args[0]).is_free() => {
+                let at = |a: NodeId, entry: u64| aligned(graph.shape(a), graph.shape(v), entry);
+                let mut side = |a: NodeId, other: f64| {
+                    // Of a bit that a run may set either way, both sides are taken.
+                    let mut taken = |entry: &&u64| {
+                        known.of(graph, args[0], at(args[0], **entry)).real != Some(other)
+                    };
+                    let of: Option<BTreeSet<u64>> = entries.as_ref().map(|of| {
+                        of.iter().filter(&mut taken).map(|&entry| at(a, entry)).collect()
+                    });
+                    of.as_ref().is_none_or(|of| !of.is_empty()).then_some((a, of))
+                };
+                [side(args[1], 0.0), side(args[2], 1.0)].into_iter().flatten().collect()
+            }
             _ => Vec::new(),
         };
-        if matches!(op, Op::Concat(_)) {
+        if matches!(op, Op::Concat(_) | Op::Select) {
             let is_list = |part: NodeId| {
                 let inner = behind(graph, part, keeps_entries);
                 matches!(graph.op(inner), Op::Concat(_))
@@ -93,9 +108,12 @@ pub(super) fn origins(view: &View, node: NodeId) -> BTreeSet<(NodeId, u64)> {
 /// Steps back from one entry.
 const STEPS: usize = 64;
 
+/// The way back was too long to be followed: whose an entry is was not found out.
+pub(super) struct TooFar;
+
 /// The member that an entry stands beside others for, where it is found on the way back through what moves entries and
 /// what is computed entry by entry; others' data may be in it.
-pub(super) fn stands_for(view: &View, node: NodeId, at: u64) -> Option<Member> {
+pub(super) fn stands_for(view: &View, node: NodeId, at: u64) -> Result<Option<Member>, TooFar> {
     let graph = &view.graph;
     let (mut open, mut found) = (vec![(node, at)], BTreeSet::new());
     for _ in 0..STEPS {
@@ -111,6 +129,9 @@ pub(super) fn stands_for(view: &View, node: NodeId, at: u64) -> Option<Member> {
             open.extend(secret.map(|&a| (a, aligned(graph.shape(a), shape, at))));
         }
     }
-    let one = found.len() == 1 && open.is_empty();
-    found.first().copied().filter(|_| one)
+    match found.len() {
+        0 | 1 if !open.is_empty() => Err(TooFar),
+        1 => Ok(found.pop_first()),
+        _ => Ok(None),
+    }
 }

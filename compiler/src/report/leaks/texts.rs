@@ -11,6 +11,9 @@ const STATISTIC: &str =
 const KEEP_BITS: &str =
     "keep the bits secret and reveal what they select, or only how many there are";
 const SEVERAL: &str = "several comparisons of one client say more than whether it was kept, and enough of them its value";
+/// Added of bits that [`super::parts::stands_for`] gave up on.
+pub(super) const NOT_FOUND_OUT: &str =
+    "; whose some of them are was not found out, so these count as one client's";
 const SHIFT: &str = "make every combination of what is revealed a sum over at least two clients, and \
                      beware of a sum and the same sum without one client";
 
@@ -111,7 +114,7 @@ pub(super) fn decided_by_one(of: &str) -> Said {
         LeakKind::Selection,
         format!(
             "a sum over clients is multiplied by what one client's inputs decide (it depends on {of}): \
-             whether it is 0 says so of that client"
+             whether it is 0 says so of that client, and beside the same sum without it how large that is"
         ),
         "leave the factor out, or let it follow from all clients",
     )
@@ -271,4 +274,9 @@ pub(super) fn kept_and_all(receiver: &str, of: &str) -> Said {
 pub(super) fn several_bits(of: &str) -> Said {
     let why = format!("together there are several bits of a client, computed from {of}: {SEVERAL}");
     (LeakKind::SeveralBits, why, KEEP_BITS)
+}
+
+/// What is added where other members of a receiving set learn something of the same kind.
+pub(super) fn others_learn_the_like(set: &str) -> String {
+    format!("; other members of {set} learn the like, of the same client or of another")
 }

@@ -3,7 +3,7 @@
 use super::combinations::{Finding, Member, Question, findings};
 use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
-use super::parts::{origins, stands_for};
+use super::parts::{TooFar, origins, stands_for};
 use super::texts::{self, Said};
 use super::view::View;
 use super::warn::is_bits;
@@ -137,17 +137,25 @@ impl Reveals<'_> {
 
     /// Different bits of the same clients, in several reveals.
     fn several_bits(&self, bits: &BTreeSet<usize>) -> Option<LeakWarning> {
-        let mut by: BTreeMap<Member, Origins> = BTreeMap::new();
+        // By client; those of which it was not found out may all be one client's.
+        let mut by: BTreeMap<Option<Member>, Origins> = BTreeMap::new();
         for &o in bits.difference(&self.several_bits) {
             for (node, at) in origins(self.view, self.view.output(o)) {
-                if let Some(member) = stands_for(self.view, node, at) {
-                    by.entry(member).or_default().add((node, at), o);
-                }
+                let whose = match stands_for(self.view, node, at) {
+                    Ok(None) => continue,
+                    Ok(member) => member,
+                    Err(TooFar) => None,
+                };
+                by.entry(whose).or_default().add((node, at), o);
             }
         }
-        let several = by.into_values().filter(|of| of.entries.len() > 1);
-        let several: BTreeSet<usize> = several.flat_map(|of| of.outputs).collect();
-        (!several.is_empty()).then(|| self.bits_of_one(&several))
+        by.retain(|_, of| of.entries.len() > 1);
+        let added = if by.contains_key(&None) { texts::NOT_FOUND_OUT } else { "" };
+        let several: BTreeSet<usize> = by.into_values().flat_map(|of| of.outputs).collect();
+        (!several.is_empty()).then(|| {
+            let said = self.bits_of_one(&several);
+            LeakWarning { why: said.why + added, ..said }
+        })
     }
 
     /// One client's value that an order picked, held against several public numbers.

@@ -3,7 +3,7 @@
 use super::combinations::Member;
 use super::findings::LeakWarning;
 use super::flow::{Dependence, Flow, Mask, Ranks, Scope};
-use super::parts::{origins, parts, stands_for};
+use super::parts::{TooFar, origins, parts, stands_for};
 use super::texts::{self, Said};
 use super::view::View;
 use crate::analysis::layout::behind;
@@ -90,9 +90,16 @@ fn bits(view: &View, node: NodeId, of: &str) -> Said {
     let (mut n, mut members) = (view.graph.elements(node), view.members(f));
     // Whose they are, if that is known of each, and how many are not equal by themselves.
     let all = origins(view, node);
-    let whose = all.iter().map(|(bits, at)| stands_for(view, *bits, *at)).collect::<Option<_>>();
-    if let Some(whose) = whose.filter(|w: &BTreeSet<Member>| !w.is_empty()) {
-        (n, members) = (all.len() as u64, whose.len() as u64);
+    let whose = all.iter().map(|(bits, at)| stands_for(view, *bits, *at).transpose());
+    match whose.collect::<Option<Result<BTreeSet<Member>, TooFar>>>() {
+        Some(Ok(whose)) if !whose.is_empty() => {
+            (n, members) = (all.len() as u64, whose.len() as u64)
+        }
+        Some(Err(TooFar)) if all.len() > 1 => {
+            let (kind, why, help) = texts::more_bits_than_clients(all.len() as u64, 1, of);
+            return (kind, why + texts::NOT_FOUND_OUT, help);
+        }
+        Some(_) | None => {}
     }
     if n > members {
         return texts::more_bits_than_clients(n, members, of);

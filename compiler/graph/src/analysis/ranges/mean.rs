@@ -1,16 +1,16 @@
 //! Weighted means lie within the values that are averaged ([`crate::analysis::means`]).
 //!
-//! The bound is proven of a run's words, so no quotient is cut for it. A truncated dividend is off by a unit at most, a
-//! divisor that is not 0 is at least one of its own units, and a divisor of 0 has a dividend of 0. Of a divisor that
-//! was truncated to 0 nothing is said.
+//! The bound is proven of a run's words. A truncated dividend is off by a unit at most, a divisor that is not 0 is at
+//! least one of its own units, and a divisor of 0 has a dividend of 0. Of a divisor that was truncated to 0 nothing is
+//! said. Where values are larger than any quotient by less than 1, a mean of them is cut ([`domain::div`]).
 
 use super::{Rule, power};
 use crate::analysis::interval::{Interval, UNBOUNDED, hull, size};
 use crate::analysis::means::Mean;
-use crate::graph::NodeId;
+use crate::graph::{NodeId, domain};
 
 impl Rule<'_> {
-    /// Of the exact quotient of a run's words.
+    /// Of the quotient of a run's words, exact or cut.
     pub(super) fn averaged(&self, x: NodeId, y: NodeId) -> Interval {
         let not_negative = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
         let bound = || {
@@ -18,7 +18,9 @@ impl Rule<'_> {
             let least = self.least(y, &mean)?;
             let off = mean.dividend_off / least;
             let (lo, hi) = self.mean(&mean, &[y], least);
-            Some((lo - off, hi + off))
+            let (lo, hi) = (lo - off, hi + off);
+            let end = power(domain::QUOTIENT_TOP);
+            Some(if least < 1.0 { (lo.min(end), hi.max(-end)) } else { (lo, hi) })
         };
         bound().unwrap_or(UNBOUNDED)
     }
@@ -64,5 +66,37 @@ impl Rule<'_> {
         let (lo, hi) = ((own.0 - wrong) * scale, (own.1 + wrong) * scale);
         let zero = mean.rest || divisors.iter().any(|&y| self.of(y).range.0 <= 0.0);
         if zero { hull((lo, hi), (0.0, 0.0)) } else { (lo, hi) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::analysis::ranges::{Bound, Ranges};
+    use crate::analysis::stated::TESTED;
+
+    /// The interval of a mean of values from 5e9 to 6e9 by three weights in this interval.
+    fn mean(least: f64, most: f64) -> (f64, f64) {
+        let text = "graph T\nparties Client[3]\nparties Server[1]\nfrac 16\n\
+            input 0 u : secret int in 5000000000..6000000000 from each Client\n\
+            input 1 w : secret fix in 0.2..0.6 from each Client\nsite 0 \"x\" line 1\n\
+            %0 = input 0 : secret int.0[3] @0\n%1 = input 1 : secret fix.16[3] @0\n\
+            %2 = mul %1 %0 : secret fix.16[3] @0\n%3 = sum %2 axes=[0] : secret fix.16 @0\n\
+            %4 = sum %1 axes=[0] : secret fix.16 @0\n%5 = div %3 %4 : secret fix.16 @0\n\
+            reveal %5 to Server as y @0\n";
+        let graph = crate::graph::text::parse(text).expect("a graph");
+        let of = |range| Bound { range, norm: f64::INFINITY, total: f64::INFINITY };
+        let bounds = [of((5e9, 6e9)), of((least * 65536.0, most * 65536.0))];
+        Ranges::of(&graph, &bounds, &TESTED).real(&graph, graph.outputs[0].node)
+    }
+
+    /// Quotients by less than 1 are cut, also where they are means.
+    #[test]
+    fn means_of_large_values_may_be_cut() {
+        let end = 2f64.powi(31);
+        let (lo, hi) = mean(0.2, 0.6);
+        assert!(lo <= end && 6e9 <= hi, "{lo} {hi}");
+        // No sum of these weights is less than 1.
+        let (lo, hi) = mean(0.4, 0.6);
+        assert!(4.99e9 < lo && lo <= 5e9 && 6e9 <= hi, "{lo} {hi}");
     }
 }

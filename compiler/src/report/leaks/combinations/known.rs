@@ -2,16 +2,16 @@
 
 use super::residue::Residue;
 use crate::analysis::layout::{Layout, aligned, summed};
-use crate::graph::{Graph, Key, NodeId, Op, Table};
+use crate::graph::{Graph, Key, NodeId, Op, Table, domain};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
 
 /// A known number.
 #[derive(Clone, Copy)]
-pub(super) struct Value {
+pub(in super::super) struct Value {
     pub(super) residue: Residue,
     /// The number itself, if the program says it.
-    real: Option<f64>,
+    pub(in super::super) real: Option<f64>,
 }
 
 /// Bytes to one word, always in the same way: FNV, and what spreads its last bits.
@@ -82,14 +82,14 @@ const DEPTH: usize = 1000;
 /// Entries of public nodes. What is not computed of constants stands for any number: it is one that is drawn, always
 /// the same one for what is computed in the same way.
 #[derive(Default)]
-pub(super) struct Values {
+pub(in super::super) struct Values {
     seen: HashMap<(NodeId, u64), Value>,
     /// Of the chain that is being followed.
     depth: usize,
 }
 
 impl Values {
-    pub(super) fn of(&mut self, g: &Graph, mut id: NodeId, mut at: u64) -> Value {
+    pub(in super::super) fn of(&mut self, g: &Graph, mut id: NodeId, mut at: u64) -> Value {
         while let Some(layout) = Layout::of(g, id) {
             let (operand, from) = layout.origin(at);
             (id, at) = (g.arg(id, operand), from);
@@ -137,7 +137,15 @@ impl Values {
             Op::Add => operand(0).with(operand(1), |a, b| a + b, |a, b| a + b),
             Op::Sub => operand(0).with(operand(1), |a, b| a - b, |a, b| a - b),
             Op::Mul | Op::And => operand(0).times(operand(1)),
-            Op::Div => operand(0).with(operand(1), |a, b| a * b.inverse(), |a, b| a / b),
+            Op::Div => {
+                let (a, b) = (operand(0), operand(1));
+                match a.real.zip(b.real).map(|(a, b)| (domain::div(a, b), a / b)) {
+                    // It is cut, also where it is by 0.
+                    Some((cut, exact)) if cut != exact => Value::constant(cut),
+                    _ if b.residue.is_zero() => return None,
+                    _ => a.with(b, |a, b| a * b.inverse(), domain::div),
+                }
+            }
             Op::Neg => operand(0).times(Value::constant(-1.0)),
             Op::Scale(by) => operand(0).times(Value::constant(*by)),
             Op::Not => Value::constant(1.0).with(operand(0), |a, b| a - b, |a, b| a - b),

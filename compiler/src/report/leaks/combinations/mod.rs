@@ -34,6 +34,7 @@ use crate::graph::Graph;
 use cells::Cells;
 pub(super) use elimination::Member;
 use elimination::{Exposed, WORK};
+pub(super) use known::Values;
 use rows::Reader;
 use std::collections::BTreeSet;
 

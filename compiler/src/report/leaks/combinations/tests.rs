@@ -33,6 +33,21 @@ fn of_five(inputs: &str, body: &str) -> Option<BTreeSet<u64>> {
     told(&text, 5)
 }
 
+/// A quotient by 0 is as large as quotients get, and not 0.
+#[test]
+fn a_quotient_by_zero_is_a_factor() {
+    let told = |factor: &str| {
+        let inputs = "input x: secret fix in -1..1 from each Client; input p: public fix in 1..2;";
+        let one = "sum(x[i] for i in Client if i == 0)";
+        let body = format!(
+            "reveal sum(x) to Server as a; reveal sum(x) + {factor} * {one} to Server as b; reveal p to Other as used;"
+        );
+        of_five(inputs, &body)
+    };
+    assert_eq!(told("(p / (p - p))"), Some(BTreeSet::from([0])));
+    assert_eq!(told("(p - p)"), Some(BTreeSet::new()));
+}
+
 /// Two sums, with one client or without it, however they are written.
 #[test]
 fn a_sum_beside_the_same_sum_without_one_client_is_found_at_any_size() {

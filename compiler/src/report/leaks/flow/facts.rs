@@ -35,8 +35,9 @@ pub struct Flow {
     pub ranks: Ranks,
     /// If not empty, claims that it is one of these public numbers, with the client whose bit chooses it.
     pub(super) choice: Choice,
-    /// If not set, claims that no sum over clients was divided by a secret. If set, `form` is that of the dividend
-    /// where it is linear or masked.
+    /// If not set, claims that no sum over clients that is linear or masked was divided by a secret; it says nothing
+    /// of other dividends, nor of products with a reciprocal. If set, `form` is that of the dividend where it is linear
+    /// or masked.
     pub divided: bool,
 }
 

@@ -95,6 +95,11 @@ impl Flow {
         if self.clients() == 1 { self.fixed.first().copied() } else { None }
     }
 
+    /// Whether all entries are made of the same client's data.
+    pub(super) fn is_of_one_client(&self) -> bool {
+        !self.side_by_side() && self.clients() == 1
+    }
+
     /// The one axis whose positions tell clients apart.
     pub(in super::super) fn axis(&self) -> Option<usize> {
         let mut axes = self.groups.iter().flat_map(|g| g.axes.iter().copied());

@@ -29,7 +29,7 @@ impl Product {
     /// | one is followed | this one |
     /// | bits and numbers | the numbers, if followed or of one client |
     /// | neither is followed | neither |
-    /// | both follow in the same way from the same inputs, as in a square | neither |
+    /// | both follow in the same way from the same inputs, as in a square, and not just one of one client | neither |
     /// | others | the larger tensor, as one weight stands for many entries |
     ///
     /// And neither is where the factor tells clients apart that the weighed one does not: entries stand beside each
@@ -39,6 +39,7 @@ impl Product {
         let size = |i: usize| (g.elements(args[i]), both[i].clients());
         let is_followed = |f: &Flow| matches!(f.form, Dependence::Linear | Dependence::Masked(_));
         let followed = both.map(is_followed);
+        let is_by_one = |a: &Flow, b: &Flow| a.is_of_one_client() != b.is_of_one_client();
         let found = match (followed, both.map(Flow::is_bits)) {
             _ if are_single_numbers(g, args, a, b) => None,
             _ if (0..2).any(|i| is_statistic_beside(g, args[i], both[i], both[1 - i])) => None,
@@ -47,7 +48,7 @@ impl Product {
             (_, [false, true]) => (a.clients() <= 1).then_some(0),
             (_, [true, false]) => (b.clients() <= 1).then_some(1),
             ([false, false], _) => None,
-            _ if a.form == b.form && a.inputs == b.inputs => None,
+            _ if a.form == b.form && a.inputs == b.inputs && !is_by_one(a, b) => None,
             _ => Some(usize::from(size(0) <= size(1))),
         };
         match found {
@@ -177,9 +178,8 @@ fn masked(factor: &Flow, payload: &Flow, for_all: bool, bits: Option<NodeId>) ->
         Dependence::Free | Dependence::Linear | Dependence::Other(_) => own,
     };
     if mask.scope != Scope::Each {
-        let by_one = !factor.side_by_side() && factor.clients() == 1;
-        let alone = whole && by_one && mask.factor.selects();
-        mask.scope = if alone { Scope::AllByOne } else { Scope::All };
+        let scope = if factor.is_of_one_client() { Scope::AllByOne } else { Scope::All };
+        mask.scope = mask.scope.max(scope);
         mask.ones = Ones::ANY;
     } else if payload.part {
         mask.ones = mask.ones.fewer();

@@ -56,6 +56,10 @@ fn values_beside_each_other() {
         "median_and_mean_moved",
         "let l = [mean(y), median(y)]; reveal [l[1 - k] / 4 + 1 for k in 2] to Server as a",
     );
+    ordered(
+        "median_or_mean_by_place",
+        "reveal [select(k == 0, median(y), mean(y)) for k in 2] to Server as a",
+    );
     let body = "let k = top_k[1]([norm(x[i]) for i in Client]); let t = sum(k[i] * x[i] for i in Client); \
                 reveal [t[0], sum(x)[1]] to Server as a";
     noted("one_client_beside_a_sum", 7, X, body, &[OneClient]);
@@ -155,6 +159,61 @@ fn bits_times_differences_from_a_statistic() {
     list("a_bit_of_another_times_differences", &g, "g * (y[i] - mean(y))");
     let body = "reveal sum((y[i] < 0) * (y[i] - mean(y)) for i in Client) to Server as a";
     noted("sum_of_differences_of_some", 5, Y, body, &[MaskedSum]);
+}
+
+/// Where it was not found out whose bits are, they may be one client's.
+#[test]
+fn bits_that_are_computed_in_many_steps() {
+    let text = format!(
+        "use std::{{concat, flat, sum}};\npredicate P[m]() {{ parties Client[m]; parties Server; {Y};\n\
+         let z = flat([[y[i]] for i in Client]); let c = concat([z[t] for t in 3], [z[4 - t] for t in 2]);\n\
+         let v = iterate a = c for t in 40 {{ [a[k] / 2 + 0.1 for k in 5] }};\n\
+         reveal [v[k] < 0 for k in 5] to Server as a; reveal [v[k] < 0.1 for k in 5] to Server as b; }}\n"
+    );
+    let found = found(&text, &[("m", "5")]);
+    assert!(found.iter().any(|w| w.kind == LeakKind::SeveralBits), "{found:#?}");
+}
+
+/// What one client decides of a sum is said wherever its factor stands.
+#[test]
+fn sums_that_one_client_decides() {
+    let text = |body: &str| {
+        format!(
+            "use std::{{flat, reshape, sum}};\npredicate P[m]() {{ parties Client[m]; parties Server; {Y};\n\
+             let ys = reshape[m](flat([y[i] for i in Client])); let b = ys[0] > 0;\n{body} }}\n"
+        )
+    };
+    let kinds =
+        |body: &str| found(&text(body), &[("m", "5")]).iter().map(|w| w.kind).collect::<Vec<_>>();
+    for body in [
+        "reveal sum(y) * b to Server as a;",
+        "reveal sum(b * y[i] for i in Client) to Server as a;",
+        "reveal (sum(y) > 0) * (sum(y) * b) to Server as a;",
+        "reveal sum(y) to Server as a; reveal ys[0] * sum(y) to Server as b;",
+    ] {
+        assert_eq!(kinds(body), [LeakKind::Selection], "{body}");
+    }
+    assert_eq!(kinds("reveal sum(y) * sum(y) + 0 * b to Server as a;"), []);
+}
+
+/// Of members that each learn their neighbour's value one is named, and the others are not kept quiet about.
+#[test]
+fn members_that_learn_the_like_are_told_of() {
+    let why = |others: &str| {
+        let text = format!(
+            "use std::sum;\npredicate P[m]() {{ parties Client[m]; {Y};\n\
+             let z = [sum(y[j] for j in Client if {others}) for i in Client]; let t = [sum(y) for i in Client];\n\
+             reveal z[i] to Client[i] as a; reveal t[i] to Client[i] as b; }}\n"
+        );
+        let found = found(&text, &[("m", "4")]);
+        let both = found.iter().find(|w| w.reveals.len() == 2);
+        both.map(|w| w.why.clone()).unwrap_or_else(|| panic!("{found:#?}"))
+    };
+    let all = why("j != i + 1 && (j != 0 || i != m - 1)");
+    let likewise = "other members of Client learn the like, of the same client or of another";
+    assert!(all.contains("learns values of Client") && all.ends_with(likewise), "{all}");
+    let one = why("i != 3 || j != 0");
+    assert!(!one.contains("other members"), "{one}");
 }
 
 /// Bits are counted by whose they are.
