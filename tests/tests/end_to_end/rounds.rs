@@ -285,7 +285,10 @@ fn what_a_later_round_reveals_of_a_state_counts() {
     assert_eq!(leaks(sum), none);
     // The first client's input of the round before.
     let history = "state s: secret fix[m, d] in -8..8 = 0; store [x[i] for i in Client] as s;";
-    assert_eq!(leaks(&format!("{history} reveal s[0] to Server as old;")), ["old of the next round"]);
+    assert_eq!(
+        leaks(&format!("{history} reveal s[0] to Server as old;")),
+        ["old of the next round"]
+    );
     assert_eq!(leaks(&format!("{history} reveal sum(s[i] for i in m) to Server as old;")), none);
     // Both rounds together: all of the round before, and all but one.
     let both = leaks(&format!("{history} {sum} reveal sum(s[i] for i in 1..m) to Server as old;"));

@@ -54,9 +54,10 @@ pub fn top_bit(e: &mut Emit, x: &Split, among: Among, may: May, tuning: Tuning) 
 
 /// Rounds, and bits for each element.
 fn cost(among: Among, may: May, radix: u32) -> (f64, f64) {
+    type Known = BTreeMap<(Among, May, u32), (f64, f64)>;
     thread_local! {
         /// All functions of a model ask for the same few.
-        static KNOWN: RefCell<BTreeMap<(Among, May, u32), (f64, f64)>> = const { RefCell::new(BTreeMap::new()) };
+        static KNOWN: RefCell<Known> = const { RefCell::new(BTreeMap::new()) };
     }
     let key = (among, may, radix);
     if let Some(known) = KNOWN.with_borrow(|known| known.get(&key).copied()) {
