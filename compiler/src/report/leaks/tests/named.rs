@@ -1,7 +1,7 @@
 //! Everybody of whom something follows is named in a warning, whatever else is said of the same reveals.
 
 use super::super::combinations::tests::rank;
-use super::{LeakKind, LeakWarning, Lines, built, views, warnings};
+use super::{LeakKind, LeakWarning, Lines, built, rounds, views, warnings};
 use crate::report::testing::{Random, setting};
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn said(m: u64, body: &str) -> Vec<LeakWarning> {
     );
     let (program, graph) = built(&text, &[("m", &m.to_string())]);
     let lines = Lines { program: &program, graph: &graph };
-    warnings(&views(&graph), &|name| lines.of(name).1)
+    warnings(&views(&rounds::in_a_row(&graph)), &|name| lines.of(name).1)
 }
 
 /// The warning of that kind and these reveals, if there is one, as the clients that it is of.
@@ -53,6 +53,7 @@ fn what_a_state_adds_hides_nothing_that_one_round_tells() {
                 reveal [sum(x[i] for i in Client if i == 0), s, sum(x[i] for i in Client if i > 1)] to Server as a;";
     let found = said(5, body);
     assert_eq!(of(&found, LeakKind::Determined, &["a"]), ["0"]);
+    assert_eq!(of(&found, LeakKind::Determined, &["a", "a of the next round"]), ["2"]);
 }
 
 #[test]
