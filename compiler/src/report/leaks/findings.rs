@@ -1,5 +1,6 @@
 //! What is found: who learns what, and warnings, as values and as text for people.
 
+use super::texts::Said;
 use crate::source::Sources;
 use crate::syntax::ast::Span;
 use serde::Serialize;
@@ -126,11 +127,20 @@ pub struct LeakWarning {
     pub level: Level,
     /// The reveal; several, if it takes them together.
     pub reveals: Vec<String>,
+    /// All single clients of whom something follows, where it is known who they are. The text names a few.
+    pub clients: Vec<String>,
     /// Line of the (first) reveal.
     pub line: u32,
     pub why: String,
     /// What to do about it.
     pub help: String,
+}
+
+impl LeakWarning {
+    pub(super) fn new((kind, why, help): Said, reveals: Vec<String>, line: u32) -> LeakWarning {
+        let (level, clients) = (kind.level(), Vec::new());
+        LeakWarning { kind, level, reveals, clients, line, why, help: help.into() }
+    }
 }
 
 impl LeakReport {

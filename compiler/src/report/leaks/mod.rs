@@ -9,9 +9,10 @@
 //! - an elimination (`combinations`) finds combinations of all reveals that hold one client's data alone (`together`).
 //!
 //! Each view is of a receiver, or of one member of a receiving set, and of two rounds in a row where the program has
-//! states (`rounds`, `view`). The dataflow works at any size; of reveals of too many terms the elimination says that it
-//! did not look ([`LeakKind::NotTogether`]). No warning does not mean no harm: neither knows what follows over more
-//! runs, or from what somebody knows from elsewhere.
+//! states (`rounds`, `view`). What all views say of the same reveals becomes one warning of each kind, which names
+//! everybody (`told`). The dataflow works at any size; of reveals of too many terms the elimination says that it did not
+//! look ([`LeakKind::NotTogether`]). No warning does not mean no harm: neither knows what follows over more runs, or from
+//! what somebody knows from elsewhere.
 //!
 //! May not live here: what a protocol leaks (nothing but what it opens; see
 //! `slvr_runtime::protocol`), numbers of the run.
@@ -27,6 +28,7 @@ mod rounds;
 mod tests;
 mod texts;
 mod together;
+mod told;
 mod view;
 mod warn;
 
@@ -39,8 +41,9 @@ use crate::noise::Noise;
 use crate::syntax::ast::Span;
 use crate::types::{Program, Stmt};
 use slvr_circuit::Circuit;
-use std::collections::{BTreeMap, BTreeSet};
+use std::cmp::Reverse;
 use std::fmt::Write;
+use told::Warnings;
 use view::{View, views};
 
 /// The leak report of a predicate. `graph` is the one built from the program, before any pass.
@@ -85,29 +88,14 @@ fn noises(graph: &Graph, id: NodeId) -> Vec<Noise> {
 
 /// All warnings and notes.
 fn warnings(views: &[View], line: &dyn Fn(&str) -> u32) -> Vec<LeakWarning> {
-    let mut out: Vec<LeakWarning> = Vec::new();
-    let names = |w: &LeakWarning| -> BTreeSet<String> {
-        w.reveals.iter().map(|name| rounds::of_any(name).to_string()).collect()
-    };
-    // What holds of another member, or in the next round, as well is said once: where, and of which view.
-    let mut said = BTreeMap::new();
-    let mut shared = BTreeSet::new();
-    for (number, view) in views.iter().enumerate() {
+    let mut all = Warnings::default();
+    for view in views {
         let single = warn::warnings(view, line);
         let together = together::warnings(view, &single, line);
-        for w in together.into_iter().chain(single.into_iter().map(|(_, w)| w)) {
-            let new = (out.len(), number);
-            let (at, first) = *said.entry((names(&w), w.kind)).or_insert(new);
-            if at == out.len() {
-                out.push(w);
-            } else if first != number && out[at].why != w.why && shared.insert(at) {
-                // Views differ by the member that receives.
-                let set = view.graph.parties.get(view.set as usize).map_or("?", |p| p.0.as_str());
-                out[at].why += &texts::others_learn_the_like(set);
-            }
-        }
+        single.into_iter().map(|(_, told)| told).chain(together).for_each(|told| all.add(told));
     }
-    out.sort_by_key(|w| (w.level, w.line));
+    let mut out = all.finished();
+    out.sort_by_key(|w| (w.level, w.line, Reverse(w.reveals.len())));
     out
 }
 

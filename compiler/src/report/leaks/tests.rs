@@ -3,6 +3,7 @@
 mod attacks;
 mod choices;
 mod harmless;
+mod named;
 mod outsider;
 mod parts;
 mod totals;

@@ -2,9 +2,24 @@
 
 use super::findings::LeakKind;
 use super::flow::{Factor, Mask};
+use super::told::Named;
 
 /// The kind, why it is one, and what helps.
 pub(super) type Said = (LeakKind, String, &'static str);
+
+/// The names of a few, and how many others there are.
+pub(super) fn few(named: &Named) -> String {
+    let names: Vec<&str> = named.values().map(String::as_str).collect();
+    match names.len() {
+        0..=4 => names.join(", "),
+        n => format!("{} and {} others", names[..3].join(", "), n - 3),
+    }
+}
+
+/// Of whom more, at the end of why.
+pub(super) fn also_of(named: &Named) -> String {
+    format!("; in the same way something follows of {}", few(named))
+}
 
 const STATISTIC: &str =
     "reveal a statistic over clients (a sum, a mean), or compare and keep the result secret";
@@ -17,11 +32,11 @@ pub(super) const NOT_FOUND_OUT: &str =
 const SHIFT: &str = "make every combination of what is revealed a sum over at least two clients, and \
                      beware of a sum and the same sum without one client";
 
-pub(super) fn equations(of: &str, one: &str) -> Said {
+pub(super) fn equations(entries: &str, of: &str, one: &str) -> Said {
     (
         LeakKind::Determined,
         format!(
-            "every entry is a linear function of {of} of {one}, with public \
+            "{entries} is a linear function of {of} of {one}, with public \
              coefficients and no sum over clients: the receiver gets equations in that \
              client's input alone, and the input itself where they are as many as its entries"
         ),
@@ -63,11 +78,11 @@ pub(super) fn compared(of: &str) -> Said {
     )
 }
 
-pub(super) fn of_one(of: &str, one: &str) -> Said {
+pub(super) fn of_one(entries: &str, of: &str, one: &str) -> Said {
     (
         LeakKind::PerClient,
         format!(
-            "every entry is computed from {of} of {one} alone, and from what the receiver knows: \
+            "{entries} is computed from {of} of {one} alone, and from what the receiver knows: \
              with enough entries it may determine that input"
         ),
         STATISTIC,
@@ -97,12 +112,12 @@ pub(super) fn divided() -> Said {
     )
 }
 
-pub(super) fn hidden_by_a_factor(m: &Mask, of: &str) -> Said {
+pub(super) fn hidden_by_a_factor(entries: &str, m: &Mask, of: &str) -> Said {
     let factor = if m.factor.selects() { "a secret bit" } else { "a secret number" };
     (
         LeakKind::PerClient,
         format!(
-            "every entry is one client's input times {factor}, with no sum over clients (it depends \
+            "{entries} is one client's input times {factor}, with no sum over clients (it depends \
              on {of}): where the factor is not 0 the receiver sees that client's input, up to a scale"
         ),
         "reveal the sum over clients",
@@ -243,7 +258,8 @@ pub(super) fn of_several(receiver: &str, of: &str, who: &str) -> Said {
 pub(super) fn not_together() -> Said {
     (
         LeakKind::NotTogether,
-        "so many entries are added up, each in its own way, that each reveal was looked at by itself only"
+        "so many entries are added up, each in its own way, that not every combination of entries of these, and of \
+         these with other reveals, was looked at"
             .into(),
         "look at the same program with fewer clients and a smaller model",
     )
@@ -274,9 +290,4 @@ pub(super) fn kept_and_all(receiver: &str, of: &str) -> Said {
 pub(super) fn several_bits(of: &str) -> Said {
     let why = format!("together there are several bits of a client, computed from {of}: {SEVERAL}");
     (LeakKind::SeveralBits, why, KEEP_BITS)
-}
-
-/// What is added where other members of a receiving set learn something of the same kind.
-pub(super) fn others_learn_the_like(set: &str) -> String {
-    format!("; other members of {set} learn the like, of the same client or of another")
 }

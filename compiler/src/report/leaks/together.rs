@@ -5,6 +5,7 @@ use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
 use super::parts::{TooFar, origins, stands_for};
 use super::texts::{self, Said};
+use super::told::{Named, Told};
 use super::view::View;
 use super::warn::is_bits;
 use crate::analysis::layout::behind;
@@ -18,6 +19,8 @@ struct Reveals<'a> {
     outputs: Vec<usize>,
     /// Of which it is said already that they tell of single clients.
     flagged: BTreeSet<usize>,
+    /// Whom it is said of already, by reveal.
+    named: BTreeSet<(usize, Member)>,
     /// Of which it is said already that they are several bits of a client.
     several_bits: BTreeSet<usize>,
     receiver: &'a str,
@@ -27,21 +30,22 @@ struct Reveals<'a> {
 /// What is said of the reveals to a receiver beyond `single`, which was said of each by itself.
 pub(super) fn warnings(
     view: &View,
-    single: &[(usize, LeakWarning)],
+    single: &[(usize, Told)],
     line: &dyn Fn(&str) -> u32,
-) -> Vec<LeakWarning> {
+) -> Vec<Told> {
     let graph = &view.graph;
     let outputs: Vec<usize> = (0..graph.outputs.len())
         .filter(|&o| graph.outputs[o].to == view.to)
         .filter(|&o| view.flow(view.output(o)).form != Dependence::Free)
         .collect();
     let said = |of: &dyn Fn(&LeakWarning) -> bool| {
-        single.iter().filter(|(_, w)| of(w)).map(|(o, _)| *o).collect()
+        single.iter().filter(|(_, told)| of(&told.warning)).map(|(o, _)| *o).collect()
     };
     let flagged = said(&|w| w.level == Level::Warning);
+    let named = single.iter().flat_map(|(o, told)| told.members().map(|m| (*o, m))).collect();
     let several_bits = said(&|w| w.kind == LeakKind::SeveralBits);
     let receiver = &graph.parties[view.to as usize].0;
-    Reveals { view, outputs, flagged, several_bits, receiver, line }.warnings()
+    Reveals { view, outputs, flagged, named, several_bits, receiver, line }.warnings()
 }
 
 impl Reveals<'_> {
@@ -49,20 +53,20 @@ impl Reveals<'_> {
         self.view.flow(self.view.output(output))
     }
 
-    fn warnings(&self) -> Vec<LeakWarning> {
+    fn warnings(&self) -> Vec<Told> {
         let bits = self.outputs.iter().copied().filter(|&o| is_bits(self.flow(o))).collect();
         let question = Question {
             graph: &self.view.graph,
             flows: &self.view.flows,
             outputs: self.outputs.clone(),
-            flagged: self.flagged.clone(),
             bits,
         };
-        let (found, mut out) = match findings(&question) {
-            Some(found) => (found, Vec::new()),
-            None => (Vec::new(), vec![self.say(&self.outputs, texts::not_together())]),
-        };
-        out.extend(found.iter().map(|f| self.combination(f)));
+        let (found, left_out) = findings(&question);
+        let mut out: Vec<Told> = found.iter().filter_map(|f| self.combination(f)).collect();
+        if !left_out.is_empty() {
+            let left_out: Vec<usize> = left_out.into_iter().collect();
+            out.push(self.say(&left_out, texts::not_together()));
+        }
         // What one reveal says together with others is no reason to say less of it by itself.
         let mut told = self.flagged.clone();
         told.extend(found.iter().filter(|f| f.outputs.len() == 1).flat_map(|f| &f.outputs));
@@ -82,11 +86,11 @@ impl Reveals<'_> {
         out
     }
 
-    fn say(&self, outputs: &[usize], (kind, why, help): Said) -> LeakWarning {
+    fn say(&self, outputs: &[usize], said: Said) -> Told {
         let name = |&o: &usize| self.view.graph.outputs[o].name.clone();
         let reveals: Vec<String> = outputs.iter().map(name).collect();
         let line = reveals.first().map_or(0, |n| (self.line)(n));
-        LeakWarning { kind, level: kind.level(), reveals, line, why, help: help.into() }
+        Told::new(LeakWarning::new(said, reveals, line), Named::new())
     }
 
     /// The inputs that reveals follow from.
@@ -95,21 +99,24 @@ impl Reveals<'_> {
         self.view.inputs(&inputs.collect())
     }
 
-    fn combination(&self, found: &Finding) -> LeakWarning {
-        let (receiver, of) = (self.receiver, &self.of(&found.outputs));
-        let named: Vec<String> = found.members.iter().map(|m| self.view.name(m.0, m.1)).collect();
-        let who = &match named.len() {
-            1..=4 => named.join(", "),
-            n => format!("{} and {} others", named[..3.min(n)].join(", "), n - 3.min(n)),
-        };
+    /// Nothing if the same is said of all these members already.
+    fn combination(&self, found: &Finding) -> Option<Told> {
+        let mut whose = self.view.named(found.members.iter().copied());
+        if let [o] = found.outputs[..] {
+            whose.retain(|member, _| !self.named.contains(&(o, *member)));
+        }
+        if whose.is_empty() {
+            return None;
+        }
+        let (receiver, of, who) = (self.receiver, &self.of(&found.outputs), &texts::few(&whose));
         let said = match found.outputs[..] {
             [_] => texts::within_one(found.linear, receiver, of, who),
             _ => texts::of_several(receiver, of, who),
         };
-        self.say(&found.outputs, said)
+        Some(Told { whose, ..self.say(&found.outputs, said) })
     }
 
-    fn beside(&self, output: usize) -> LeakWarning {
+    fn beside(&self, output: usize) -> Told {
         self.say(&[output], texts::entry_of_each(self.receiver, &self.of(&[output])))
     }
 
@@ -131,12 +138,12 @@ impl Reveals<'_> {
             && !x.inputs.is_disjoint(&y.inputs)
     }
 
-    fn kept_and_all(&self, a: usize, b: usize) -> LeakWarning {
+    fn kept_and_all(&self, a: usize, b: usize) -> Told {
         self.say(&[a, b], texts::kept_and_all(self.receiver, &self.of(&[a, b])))
     }
 
     /// Different bits of the same clients, in several reveals.
-    fn several_bits(&self, bits: &BTreeSet<usize>) -> Option<LeakWarning> {
+    fn several_bits(&self, bits: &BTreeSet<usize>) -> Option<Told> {
         // By client; those of which it was not found out may all be one client's.
         let mut by: BTreeMap<Option<Member>, Origins> = BTreeMap::new();
         for &o in bits.difference(&self.several_bits) {
@@ -153,13 +160,14 @@ impl Reveals<'_> {
         let added = if by.contains_key(&None) { texts::NOT_FOUND_OUT } else { "" };
         let several: BTreeSet<usize> = by.into_values().flat_map(|of| of.outputs).collect();
         (!several.is_empty()).then(|| {
-            let said = self.bits_of_one(&several);
-            LeakWarning { why: said.why + added, ..said }
+            let mut told = self.bits_of_one(&several);
+            told.warning.why.push_str(added);
+            told
         })
     }
 
     /// One client's value that an order picked, held against several public numbers.
-    fn thresholds(&self) -> Vec<LeakWarning> {
+    fn thresholds(&self) -> Vec<Told> {
         let graph = &self.view.graph;
         let mut by: BTreeMap<NodeId, Origins> = BTreeMap::new();
         for &o in self.outputs.iter().filter(|o| !self.several_bits.contains(o)) {
@@ -180,7 +188,7 @@ impl Reveals<'_> {
         several.map(|of| self.bits_of_one(&of.outputs)).collect()
     }
 
-    fn bits_of_one(&self, outputs: &BTreeSet<usize>) -> LeakWarning {
+    fn bits_of_one(&self, outputs: &BTreeSet<usize>) -> Told {
         let outputs: Vec<usize> = outputs.iter().copied().collect();
         self.say(&outputs, texts::several_bits(&self.of(&outputs)))
     }

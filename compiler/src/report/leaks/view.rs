@@ -1,7 +1,9 @@
 //! What a receiver sees: the graph with what it does not know, and names of what is in it.
 
+use super::combinations::Member;
 use super::flow::{self, Flow};
 use super::rounds;
+use super::told::Named;
 use crate::graph::{Graph, Key, NodeId, Op};
 use std::collections::{BTreeSet, HashMap};
 
@@ -34,12 +36,16 @@ impl View {
         self.graph.outputs[i].node
     }
 
-    /// A member of a party set, for people: by its number in the program. In the graph those behind the receiver have
-    /// moved up.
-    pub fn name(&self, set: u32, member: u64) -> String {
-        let name = self.graph.parties.get(set as usize).map_or("?", |p| p.0.as_str());
-        let moved = set == self.set && self.member.is_some_and(|own| own <= member);
-        format!("{name} {}", member + u64::from(moved))
+    /// Members of party sets by their numbers in the program, with names for people. In the graph those behind the
+    /// receiver have moved up.
+    pub fn named(&self, members: impl IntoIterator<Item = Member>) -> Named {
+        let named = |(set, member): Member| {
+            let name = self.graph.parties.get(set as usize).map_or("?", |p| p.0.as_str());
+            let moved = set == self.set && self.member.is_some_and(|own| own <= member);
+            let member = member + u64::from(moved);
+            ((set, member), format!("{name} {member}"))
+        };
+        members.into_iter().map(named).collect()
     }
 
     /// Names of inputs, for people.
@@ -51,7 +57,7 @@ impl View {
 
     /// The client that a value depends on alone.
     pub fn one_client(&self, f: &Flow) -> String {
-        f.member().map_or("one client".into(), |(set, m)| self.name(set, m))
+        self.named(f.member()).into_values().next().unwrap_or("one client".into())
     }
 
     /// Members of the sets that give a value's inputs.

@@ -1,10 +1,11 @@
 //! From flows to words: what a reveal is, and what is to be said against it.
 
 use super::combinations::Member;
-use super::findings::LeakWarning;
+use super::findings::{LeakKind, LeakWarning};
 use super::flow::{Dependence, Flow, Mask, Ranks, Scope};
 use super::parts::{TooFar, origins, parts, stands_for};
 use super::texts::{self, Said};
+use super::told::{Named, Told, Warnings};
 use super::view::View;
 use crate::analysis::layout::behind;
 use crate::graph::{NodeId, Op, Output};
@@ -37,39 +38,53 @@ pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
 }
 
 /// What is said of each reveal to a receiver by itself, with the index of the output.
-pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, LeakWarning)> {
+pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, Told)> {
     let mut out = Vec::new();
     let outputs = view.graph.outputs.iter().enumerate();
     for (i, output) in outputs.filter(|(_, o)| o.to == view.to) {
-        let first = out.len();
-        for (kind, why, help) in parts(view, output.node).into_iter().flat_map(|n| part(view, n)) {
-            if out[first..].iter().any(|(_, said): &(usize, LeakWarning)| said.kind == kind) {
-                continue;
+        let mut all = Warnings::default();
+        for node in parts(view, output.node) {
+            let entries = match node == output.node {
+                true => "every entry",
+                false => "every entry of a part of it",
+            };
+            for said in part(view, node, entries) {
+                let (reveals, line) = (vec![output.name.clone()], line(&output.name));
+                let whose = match said.0 {
+                    LeakKind::Determined | LeakKind::PerClient => {
+                        view.named(view.flow(node).member())
+                    }
+                    _ => Named::new(),
+                };
+                all.add(Told::new(LeakWarning::new(said, reveals, line), whose));
             }
-            let (reveals, line) = (vec![output.name.clone()], line(&output.name));
-            let level = kind.level();
-            out.push((i, LeakWarning { kind, level, reveals, line, why, help: help.into() }));
         }
+        out.extend(all.into_told().into_iter().map(|told| (i, told)));
     }
     out
 }
 
-/// What is to be said against a value, or a part of one.
-fn part(view: &View, node: NodeId) -> impl Iterator<Item = Said> {
+/// What is to be said against a value, or a part of one, and of what it is said.
+fn part(view: &View, node: NodeId, entries: &str) -> impl Iterator<Item = Said> {
     let f = view.flow(node);
     let (of, one) = (&view.inputs(&f.inputs), &view.one_client(f));
     let said = match &f.form {
         Dependence::Free => None,
-        Dependence::Linear => (f.clients() <= 1).then(|| texts::equations(of, one)),
+        Dependence::Linear => (f.clients() <= 1).then(|| texts::equations(entries, of, one)),
         Dependence::Masked(_) if f.side_by_side() && f.clients() > 1 => {
             Some(texts::side_by_side(of))
+        }
+        Dependence::Masked(m) if view.clients(f) <= 1 => {
+            Some(texts::hidden_by_a_factor(entries, m, of))
         }
         Dependence::Masked(m) => masked(view.clients(f), m, of, false),
         Dependence::Other(_) if is_bits(f) => Some(bits(view, node, of)),
         Dependence::Other(_) if f.one_by_order() => Some(texts::by_order(of)),
         Dependence::Other(_) if f.ranks == Ranks::Chosen => Some(texts::chosen(of)),
         Dependence::Other(_) if f.ranks > Ranks::No => Some(texts::compared(of)),
-        Dependence::Other(_) if f.per_client() && f.clients() <= 1 => Some(texts::of_one(of, one)),
+        Dependence::Other(_) if f.per_client() && f.clients() <= 1 => {
+            Some(texts::of_one(entries, of, one))
+        }
         Dependence::Other(_) if f.side_by_side() => Some(texts::side_by_side(of)),
         Dependence::Other(m) => {
             let n = view.clients(f);
@@ -148,9 +163,6 @@ fn selects(view: &View, node: NodeId) -> bool {
 
 /// Of a sum over clients behind secret factors; `indirect` where the value is only computed from such a sum.
 fn masked(n: u64, m: &Mask, of: &str, indirect: bool) -> Option<Said> {
-    if n <= 1 {
-        return Some(texts::hidden_by_a_factor(m, of));
-    }
     match m.scope {
         Scope::All => None,
         Scope::AllByOne => Some(texts::decided_by_one(of)),

@@ -71,6 +71,7 @@ impl Columns<'_> {
 }
 
 /// The forms of all rows.
+#[derive(Default)]
 pub(super) struct Cells {
     owners: Vec<Option<Member>>,
     /// By output: the sums over the cells, and what rows of several entries have besides totals.

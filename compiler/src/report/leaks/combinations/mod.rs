@@ -7,7 +7,7 @@
 //!
 //! **Promise**, up to the chance that `elimination` has to err: if, and only if, some combination of revealed entries,
 //! not 0, has columns of one client alone (entries of its inputs, and entries computed from these alone), this client is
-//! found, at any size; or it is said that the reveals were not looked at together.
+//! found, at any size; or it is said of one of these reveals that it was not looked at with others.
 //!
 //! **Not looked at:** how values that are columns of their own depend on each other (the sums of the three and of the
 //! two best; a value that the program computes in two ways), what cancels before another function is computed of it,
@@ -27,7 +27,7 @@ mod residue;
 mod rows;
 mod terms;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::flow::{Dependence, Flow};
 use crate::graph::Graph;
@@ -49,6 +49,17 @@ pub(super) struct Finding {
     pub(super) linear: bool,
 }
 
+impl Finding {
+    fn new(q: &Question, outputs: &BTreeSet<usize>, exposed: Exposed) -> Finding {
+        let form = |o: &usize| &q.flows[q.graph.outputs[*o].node.index()].form;
+        Finding {
+            linear: outputs.iter().all(|o| *form(o) == Dependence::Linear),
+            outputs: outputs.iter().copied().collect(),
+            members: exposed.into_keys().collect(),
+        }
+    }
+}
+
 /// What is looked at.
 pub(super) struct Question<'a> {
     pub(super) graph: &'a Graph,
@@ -56,45 +67,70 @@ pub(super) struct Question<'a> {
     pub(super) flows: &'a [Flow],
     /// What it gets, by index of output.
     pub(super) outputs: Vec<usize>,
-    /// Of which it is said already that they tell of single clients.
-    pub(super) flagged: BTreeSet<usize>,
     /// Bits of clients: what they are is known, and no combination of them is looked for.
     pub(super) bits: BTreeSet<usize>,
 }
 
-/// All that is found; nothing if the reveals have too many terms.
-pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
-    let mut reader = Reader::new(q.graph, q.flows);
-    let mut rows = Vec::new();
-    for &o in &q.outputs {
-        rows.extend(reader.rows(o)?);
-    }
-    let linear = |o: usize| q.flows[q.graph.outputs[o].node.index()].form == Dependence::Linear;
-    let cells = Cells::of(rows, &q.bits)?;
-    let mut work = WORK;
-    let all: BTreeSet<usize> = q.outputs.iter().copied().filter(|o| !q.bits.contains(o)).collect();
-    let mut out: Vec<Finding> = Vec::new();
-    let mut found = |outputs: &BTreeSet<usize>, exposed: Exposed| {
-        out.push(Finding {
-            linear: outputs.iter().all(|&o| linear(o)),
-            outputs: outputs.iter().copied().collect(),
-            members: exposed.into_keys().collect(),
-        });
-    };
-    let (mut telling, mut members) = (BTreeSet::new(), BTreeSet::new());
-    for &o in &all {
+/// All that is found, and the reveals of which not every combination was looked at, as they have too many terms.
+pub(super) fn findings(q: &Question) -> (Vec<Finding>, BTreeSet<usize>) {
+    let (cells, mut left_out) = cells(q);
+    let (mut work, mut all, mut out) = (WORK, BTreeSet::new(), Vec::new());
+    for &o in q.outputs.iter().filter(|o| !q.bits.contains(o)) {
         let one = BTreeSet::from([o]);
-        let exposed = cells.exposed(&one, &mut work)?;
+        let looked_at = Some(&one).filter(|_| !left_out.contains(&o));
+        let Some(exposed) = looked_at.and_then(|one| cells.exposed(one, &mut work)) else {
+            left_out.insert(o);
+            continue;
+        };
+        all.insert(o);
         if !exposed.is_empty() {
-            telling.insert(o);
-            members.extend(exposed.keys().copied());
-            if !q.flagged.contains(&o) {
-                found(&one, exposed);
-            }
+            out.push(Finding::new(q, &one, exposed));
         }
     }
-    // Sets of reveals that say more of somebody than those of which it is said already.
-    let mut known = vec![cells.exposed(&telling, &mut work)?];
+    if together(q, &cells, &all, &mut work, &mut out).is_none() {
+        left_out.extend(all);
+    }
+    (out, left_out)
+}
+
+/// The cells of all reveals; if they have too many terms, of those that have few, and which are left out.
+fn cells(q: &Question) -> (Cells, BTreeSet<usize>) {
+    let mut reader = Reader::new(q.graph, q.flows);
+    let (mut read, mut left_out) = (Vec::new(), BTreeSet::new());
+    for &o in &q.outputs {
+        match reader.rows(o) {
+            Some(rows) => read.push((o, rows)),
+            None => _ = left_out.insert(o),
+        }
+    }
+    let all = read.iter().flat_map(|(_, rows)| rows.clone()).collect();
+    if let Some(cells) = Cells::of(all, &q.bits) {
+        return (cells, left_out);
+    }
+    read.sort_by_key(|(_, of)| of.iter().map(|r| r.spans.len() + r.totals.len()).sum::<usize>());
+    let (mut cells, mut kept) = (Cells::default(), Vec::new());
+    for (o, rows) in read {
+        let more = [kept.clone(), rows].concat();
+        match Cells::of(more.clone(), &q.bits) {
+            Some(of) => (cells, kept) = (of, more),
+            None => _ = left_out.insert(o),
+        }
+    }
+    (cells, left_out)
+}
+
+/// Adds sets of reveals that say more of somebody than those of which it is said already. Nothing if this takes too much
+/// work: what was found until then stays.
+fn together(
+    q: &Question,
+    cells: &Cells,
+    all: &BTreeSet<usize>,
+    work: &mut usize,
+    out: &mut Vec<Finding>,
+) -> Option<()> {
+    let telling: BTreeSet<usize> = out.iter().flat_map(|f| f.outputs.iter().copied()).collect();
+    let members: BTreeSet<Member> = out.iter().flat_map(|f| f.members.iter().copied()).collect();
+    let mut known = vec![cells.exposed(&telling, work)?];
     known[0].retain(|m, _| members.contains(m));
     let more =
         |outputs: &BTreeSet<usize>, known: &[Exposed], work: &mut usize| -> Option<Exposed> {
@@ -103,19 +139,23 @@ pub(super) fn findings(q: &Question) -> Option<Vec<Finding>> {
             Some(exposed)
         };
     loop {
-        let (mut needed, mut exposed) = (all.clone(), more(&all, &known, &mut work)?);
+        let (mut needed, mut exposed) = (all.clone(), more(all, &known, work)?);
         if exposed.is_empty() {
-            return Some(out);
+            return Some(());
         }
-        for o in &all {
+        for o in all {
             let mut fewer = needed.clone();
             fewer.remove(o);
-            let left = more(&fewer, &known, &mut work)?;
+            let Some(left) = more(&fewer, &known, work) else {
+                // Perhaps of more reveals than it takes.
+                out.push(Finding::new(q, &needed, exposed));
+                return None;
+            };
             if !left.is_empty() {
                 (needed, exposed) = (fewer, left);
             }
         }
-        known.push(cells.exposed(&needed, &mut work)?);
-        found(&needed, exposed);
+        out.push(Finding::new(q, &needed, exposed));
+        known.push(cells.exposed(&needed, work)?);
     }
 }

@@ -52,8 +52,17 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// The rows of a reveal; nothing if they have too many terms.
+    /// The rows of a reveal; nothing if they have too many terms, which then do not count for others.
     pub(super) fn rows(&mut self, output: usize) -> Option<Vec<Rows>> {
+        let before = (self.left, self.reads);
+        let rows = self.counted(output);
+        if rows.is_none() {
+            (self.left, self.reads) = before;
+        }
+        rows
+    }
+
+    fn counted(&mut self, output: usize) -> Option<Vec<Rows>> {
         let node = self.g.outputs[output].node;
         let shape = self.g.shape(node);
         let along = |(&count, step)| Lane { count, step };

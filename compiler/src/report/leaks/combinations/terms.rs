@@ -84,6 +84,7 @@ impl Span {
 }
 
 /// Rows of one reveal: row k is the sum of entry k of each span, and of all of each total.
+#[derive(Clone)]
 pub(super) struct Rows {
     pub(super) output: usize,
     pub(super) count: u64,

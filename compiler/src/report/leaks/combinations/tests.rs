@@ -17,8 +17,10 @@ fn told(text: &str, m: u64) -> Option<BTreeSet<u64>> {
         (0..graph.outputs.len()).filter(|&o| graph.outputs[o].to == to).collect();
     let bits = |o: &usize| is_bits(&flows[graph.outputs[*o].node.index()]);
     let bits = outputs.iter().copied().filter(bits).collect();
-    let flagged = BTreeSet::new();
-    let found = findings(&Question { graph: &graph, flows: &flows, outputs, flagged, bits })?;
+    let (found, left_out) = findings(&Question { graph: &graph, flows: &flows, outputs, bits });
+    if !left_out.is_empty() {
+        return None;
+    }
     let members: BTreeSet<Member> = found.into_iter().flat_map(|f| f.members).collect();
     assert!(members.iter().all(|m| m.0 == 0), "{members:?}");
     Some(members.into_iter().map(|m| m.1).collect())
@@ -230,7 +232,7 @@ fn power(x: u64, mut n: u64) -> u64 {
 }
 
 /// The rank, by elimination of a dense matrix.
-fn rank(mut rows: Vec<Vec<u64>>) -> usize {
+pub(in crate::report::leaks) fn rank(mut rows: Vec<Vec<u64>>) -> usize {
     let (mut rank, columns) = (0, rows.first().map_or(0, Vec::len));
     for c in 0..columns {
         let Some(p) = (rank..rows.len()).find(|&r| rows[r][c] != 0) else { continue };
