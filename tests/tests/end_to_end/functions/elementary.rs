@@ -342,7 +342,7 @@ fn operands_of_any_shape_and_range_compile() {
             _ => format!("{x} / {y}"),
         };
         let d = ["1", "7", "6000"][pick(3)];
-        let net = [NetProfile::loopback(), NetProfile::lan(), NetProfile::wan()][pick(3)];
+        let net = &[NetProfile::loopback(), NetProfile::lan(), NetProfile::wan()][pick(3)];
         let text = format!(
             "use std::{{log, recip, sqrt}};
 predicate Any[m, d]() {{
