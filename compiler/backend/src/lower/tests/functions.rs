@@ -232,7 +232,8 @@ fn any(frac: u32, bits: u32) -> Operand<()> {
 /// allow, at either end of what tuning may choose.
 #[test]
 fn functions_of_any_size_of_the_dealer_style_family() {
-    let functions: [(Function, fn(f64) -> f64); 4] = [
+    type Exact = fn(f64) -> f64;
+    let functions: [(Function, Exact); 4] = [
         (Function::Recip, domain::recip),
         (Function::Sqrt, |x| x.max(0.0).sqrt()),
         (Function::RecipSqrt, |x| x.sqrt().recip()),
