@@ -11,11 +11,11 @@
 //!
 //! | macro, 16 fraction bits, operands of 47 bits | error |
 //! |---|---|
-//! | [`recip`] | 1 ulp and 2^-20 relative |
+//! | `recip` | 1 ulp and 2^-20 relative |
 //! | [`divide`] | 2 ulp and 2^-19 relative |
-//! | [`sqrt`] | 1 ulp and 2^-23 relative; of operands above 46 bits 1.5 ulp and 2^-21 |
-//! | [`recip_sqrt`] | 1.5 ulp and 2^-20 relative |
-//! | [`log`] | 1.5 ulp |
+//! | `sqrt` | 1 ulp and 2^-23 relative; of operands above 46 bits 1.5 ulp and 2^-21 |
+//! | `recip_sqrt` | 1.5 ulp and 2^-20 relative |
+//! | `log` | 1.5 ulp |
 //!
 //! With an operand of fewer bits known by its range, rounds and bits are fewer; every candidate position costs a word.
 //! Where a product needs more than a word of 64 bits, it has 128, and takes more rounds. In family T1 everything is

@@ -2,19 +2,13 @@
 //!
 //! | function, 16 fraction bits, operands of 47 bits | rounds | bits in all |
 //! |---|---|---|
-//! | [`recip`] | 34 | 8545 |
-//! | [`divide`] | 47 | 20489 |
-//! | [`sqrt`], [`recip_sqrt`] | 34 | 8979 |
-//! | [`log`] | 31 | 8691 |
+//! | `recip` | 34 | 8545 |
+//! | `divide` | 47 | 20489 |
+//! | `sqrt`, `recip_sqrt` | 34 | 8979 |
+//! | `log` | 31 | 8691 |
 //!
 //! One round less for the third and fourth if the operand cannot be negative, two for the first. Position and carry
 //! cost ceil(log2) of the number of bits each, and a product of 128 bits four rounds more.
-//!
-//! [`recip`]: crate::lower::common::elementary::recip
-//! [`divide`]: crate::lower::common::elementary::divide
-//! [`sqrt`]: crate::lower::common::elementary::sqrt
-//! [`recip_sqrt`]: crate::lower::common::elementary::recip_sqrt
-//! [`log`]: crate::lower::common::elementary::log
 
 use super::saturation::Ends;
 use super::{bits, comparison, truncation};
