@@ -112,7 +112,7 @@ pub struct Position<W, B> {
     pub hot: B,
     /// The operand's size, or the operand where a negative one counts as 0.
     pub size: W,
-    /// 1 - 2 [y < 0], if y may be negative and its size counts.
+    /// -1 where y is negative and 1 elsewhere, if y may be negative and its size counts.
     pub signed: Option<W>,
 }
 
