@@ -354,7 +354,6 @@ const FUNCTIONS: &[Function] = &[
             (Symmetric, &[(0.25, 1e6)]),
             (Symmetric, &[(0.0001, 1000.0)]),
             (Dealer, &[(0.25, 2e9)]),
-            (Dealer, &[(0.25, 1e6)]),
             (Public, &[(0.25, 2e9)]),
         ],
     },
