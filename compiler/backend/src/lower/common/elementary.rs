@@ -36,12 +36,10 @@ use slvr_graph::analysis::rings::quotient_scale;
 use slvr_graph::graph::{Function, domain};
 use std::f64::consts::{LN_2, SQRT_2};
 
-/// Words and bits of a family, and what it makes of them. Words of one operation have the same ring.
+/// Words and planes of bits as a family holds them, and what it makes of them. Words of one operation have the same ring.
 pub trait Arithmetic {
-    /// A secret number.
-    type Word: Copy;
-    /// Planes of secret bits.
-    type Bits: Copy;
+    /// Numbers, or planes of bits.
+    type Value: Copy;
 
     /// Ring of u.
     const UNIT: u32;
@@ -49,41 +47,37 @@ pub trait Arithmetic {
     const SUM: u32;
 
     /// The same linear operation on all parts.
-    fn linear(&mut self, x: Self::Word, op: impl Fn(ValueId) -> Op) -> Self::Word;
+    fn linear(&mut self, x: Self::Value, op: impl Fn(ValueId) -> Op) -> Self::Value;
     /// The sum with a public word.
-    fn offset(&mut self, x: Self::Word, by: u128) -> Self::Word;
-    fn sum(&mut self, x: Self::Word, y: Self::Word) -> Self::Word;
-    fn multiply(&mut self, x: Self::Word, y: Self::Word) -> Self::Word;
+    fn offset(&mut self, x: Self::Value, by: u128) -> Self::Value;
+    fn sum(&mut self, x: Self::Value, y: Self::Value) -> Self::Value;
+    /// Of words, or of planes.
+    fn multiply(&mut self, x: Self::Value, y: Self::Value) -> Self::Value;
     /// x 2^-by, to one of the integers next to it, in Z_2^ring.
-    fn truncate(&mut self, x: Self::Word, by: u32, ring: u32) -> Self::Word;
+    fn truncate(&mut self, x: Self::Value, by: u32, ring: u32) -> Self::Value;
     /// The same number in Z_2^ring.
-    fn convert(&mut self, x: Self::Word, ring: u32) -> Self::Word;
+    fn convert(&mut self, x: Self::Value, ring: u32) -> Self::Value;
     /// A number of so many bits with its sign, cut at -2^end and 2^end, in Z_2^[`K`].
-    fn cut(&mut self, x: Self::Word, end: u32, bits: u32) -> Self::Word;
+    fn cut(&mut self, x: Self::Value, end: u32, bits: u32) -> Self::Value;
     /// Whether a number of so many bits with its sign is negative.
-    fn negative(&mut self, x: Self::Word, bits: u32) -> Self::Bits;
-    fn and(&mut self, x: Self::Bits, y: Self::Bits) -> Self::Bits;
+    fn negative(&mut self, x: Self::Value, bits: u32) -> Self::Value;
     /// One of the planes.
-    fn plane(&mut self, x: Self::Bits, i: u32) -> Self::Bits;
+    fn plane(&mut self, x: Self::Value, i: u32) -> Self::Value;
     /// Planes of several values, lowest first.
-    fn stack(&mut self, all: Vec<Self::Bits>) -> Self::Bits;
+    fn stack(&mut self, all: Vec<Self::Value>) -> Self::Value;
     /// The sum of weights (modulo 2^ring) of the bits that are set.
-    fn weighted(&mut self, bits: Self::Bits, weights: &[u128], ring: u32) -> Self::Word;
+    fn weighted(&mut self, bits: Self::Value, weights: &[u128], ring: u32) -> Self::Value;
     /// Where the top bit of an operand is.
-    fn position(
-        &mut self,
-        y: &Operand<Self::Word>,
-        among: Among,
-    ) -> Position<Self::Word, Self::Bits>;
+    fn position(&mut self, y: &Operand<Self::Value>, among: Among) -> Position<Self::Value>;
     /// A function of u with `frac` fraction bits, in Z_2^ring; `more`, with [`Arithmetic::SUM`], is added before it
     /// is rounded.
     fn smooth(
         &mut self,
-        u: Self::Word,
+        u: Self::Value,
         f: &Smooth,
-        more: Option<Self::Word>,
+        more: Option<Self::Value>,
         to: Scale,
-    ) -> Self::Word;
+    ) -> Self::Value;
 }
 
 /// Fraction bits of a result, and its ring.
@@ -106,14 +100,14 @@ pub struct Among {
 }
 
 /// What a top bit's position is found as.
-pub struct Position<W, B> {
+pub struct Position<V> {
     /// One-hot: the positions from lo to hi - 1; then 0; then -2^lo, of which the complement is smaller, if an operand
     /// may be negative and its size counts.
-    pub hot: B,
+    pub hot: V,
     /// The operand's size, or the operand where a negative one counts as 0.
-    pub size: W,
+    pub size: V,
     /// -1 where y is negative and 1 elsewhere, if y may be negative and its size counts.
-    pub signed: Option<W>,
+    pub signed: Option<V>,
 }
 
 /// A function on [1/2, 1].
@@ -239,15 +233,15 @@ pub enum Sign {
 /// An operand y with |y| in [2^lo, 2^bits) raw, or 0, in two parts.
 struct Normal<A: Arithmetic> {
     /// In [1/2, 1], with [`FRAC`] fraction bits; 1/2 if |y| is 0 or at least 2^hi.
-    u: A::Word,
-    at: Position<A::Word, A::Bits>,
+    u: A::Value,
+    at: Position<A::Value>,
     lo: u32,
     hi: u32,
 }
 
 impl<A: Arithmetic> Normal<A> {
     /// Normalises y, of which sizes from 2^hi on are not told apart: they count as 0.
-    fn new(a: &mut A, y: &Operand<A::Word>, hi: u32, sign: Sign) -> Normal<A> {
+    fn new(a: &mut A, y: &Operand<A::Value>, hi: u32, sign: Sign) -> Normal<A> {
         let top = y.bits.max(1);
         let (lo, hi) = (y.lowest().min(top - 1), hi.min(top));
         let lo = lo.min(hi - 1);
@@ -275,7 +269,7 @@ impl<A: Arithmetic> Normal<A> {
         entry: &dyn Fn(u32) -> f64,
         (none, low): (f64, f64),
         ring: u32,
-    ) -> A::Word {
+    ) -> A::Value {
         let others = [Some(none), self.at.signed.map(|_| low)].into_iter().flatten();
         let all = (self.lo..self.hi).map(entry).chain(others);
         let all: Vec<u128> = all.map(|x| words::word(x.round(), ring)).collect();
@@ -283,7 +277,7 @@ impl<A: Arithmetic> Normal<A> {
     }
 
     /// 2^(hi-1-j) for the top bit j, for -2^lo twice what it is for 2^lo, so that u is 1; 0 for 0.
-    fn power(&self, a: &mut A, ring: u32) -> A::Word {
+    fn power(&self, a: &mut A, ring: u32) -> A::Value {
         let low = f64::from(self.hi - self.lo).exp2();
         self.table(a, &|j| f64::from(self.hi - 1 - j).exp2(), (0.0, low), ring)
     }
@@ -295,7 +289,7 @@ impl<A: Arithmetic> Normal<A> {
     }
 
     /// 2^scale / y in raw words of a ring, with the sign of y; 0 for 0. In Z_2^to.
-    fn inverse(&self, a: &mut A, scale: u32, ring: u32, to: u32) -> A::Word {
+    fn inverse(&self, a: &mut A, scale: u32, ring: u32, to: u32) -> A::Value {
         // 1 / y = power / (u 2^hi)
         let fraction = self.precision(if ring > K { 2 * K - 3 } else { ROOM });
         debug_assert!(fraction >= 22, "{} to {}", self.lo, self.hi);
@@ -319,7 +313,7 @@ fn word(x: f64) -> u128 {
 }
 
 /// x 2^-by, or with a negative `by` x 2^|by|, in Z_2^to.
-fn shift_down<A: Arithmetic>(a: &mut A, x: A::Word, by: i64, to: u32) -> A::Word {
+fn shift_down<A: Arithmetic>(a: &mut A, x: A::Value, by: i64, to: u32) -> A::Value {
     if by >= 0 {
         return a.truncate(x, by as u32, to);
     }
@@ -331,9 +325,9 @@ fn shift_down<A: Arithmetic>(a: &mut A, x: A::Word, by: i64, to: u32) -> A::Word
 pub fn function<A: Arithmetic>(
     a: &mut A,
     function: Function,
-    y: &Operand<A::Word>,
+    y: &Operand<A::Value>,
     to: u32,
-) -> Option<A::Word> {
+) -> Option<A::Value> {
     Some(match function {
         Function::Recip => recip(a, y, to),
         Function::Sqrt => sqrt(a, y, to),
@@ -344,7 +338,7 @@ pub fn function<A: Arithmetic>(
 }
 
 /// 1 / y, and 2^31 for y = 0. The fraction bits are y's.
-fn recip<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Word {
+fn recip<A: Arithmetic>(a: &mut A, y: &Operand<A::Value>, to: u32) -> A::Value {
     // Reciprocals of more are less than half a unit.
     let normal = Normal::new(a, y, 2 * y.frac + 2, Sign::Keep);
     let quotient = normal.inverse(a, 2 * y.frac, K, to);
@@ -362,10 +356,10 @@ fn recip<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Word {
 /// for every quotient.
 pub fn divide<A: Arithmetic>(
     a: &mut A,
-    x: &Operand<A::Word>,
-    y: &Operand<A::Word>,
+    x: &Operand<A::Value>,
+    y: &Operand<A::Value>,
     to: u32,
-) -> A::Word {
+) -> A::Value {
     // Larger divisors leave less than half a unit.
     let hi = (x.bits + y.frac + 1).min(y.bits.max(1));
     // Bits of |x| / |y| as integers.
@@ -400,27 +394,27 @@ pub fn divide<A: Arithmetic>(
 /// Where the divisor is 0: 2^end with the sign of x, and 0 for 0.
 fn ends<A: Arithmetic>(
     a: &mut A,
-    x: &Operand<A::Word>,
+    x: &Operand<A::Value>,
     divisor: &Normal<A>,
     end: u32,
     to: u32,
-) -> A::Word {
+) -> A::Value {
     let zero = a.plane(divisor.at.hot, divisor.hi - divisor.lo);
     let minus = a.linear(x.value, Op::Neg);
     let above = a.negative(minus, x.bits + 1);
-    let above = a.and(above, zero);
+    let above = a.multiply(above, zero);
     let most = f64::from(end).exp2();
     if x.not_negative {
         return a.weighted(above, &[words::word(most, to)], to);
     }
     let below = a.negative(x.value, x.bits + 1);
-    let below = a.and(below, zero);
+    let below = a.multiply(below, zero);
     let both = a.stack(vec![above, below]);
     a.weighted(both, &[most, -most].map(|end| words::word(end, to)), to)
 }
 
 /// The square root of y, in Z_2^to; 0 for y <= 0. The fraction bits are y's.
-fn sqrt<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Word {
+fn sqrt<A: Arithmetic>(a: &mut A, y: &Operand<A::Value>, to: u32) -> A::Value {
     let hi = y.bits.max(1);
     let normal = Normal::new(a, y, hi, Sign::Cut);
     // The largest root has this many bits; its factor has `guard` more.
@@ -438,7 +432,7 @@ fn sqrt<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Word {
 }
 
 /// 1 / sqrt y for y > 0, in Z_2^to. The fraction bits are y's.
-fn recip_sqrt<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Word {
+fn recip_sqrt<A: Arithmetic>(a: &mut A, y: &Operand<A::Value>, to: u32) -> A::Value {
     let y = Operand { not_negative: true, ..*y };
     let hi = y.bits.max(1);
     let normal = Normal::new(a, &y, hi, Sign::Cut);
@@ -461,7 +455,7 @@ fn recip_sqrt<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Wor
 }
 
 /// The natural logarithm of y, in Z_2^to; that of half a unit for y <= 0. The fraction bits are y's, at most 28.
-fn log<A: Arithmetic>(a: &mut A, y: &Operand<A::Word>, to: u32) -> A::Word {
+fn log<A: Arithmetic>(a: &mut A, y: &Operand<A::Value>, to: u32) -> A::Value {
     let normal = Normal::new(a, y, y.bits.max(1), Sign::Cut);
     // ln y = ln u + (j + 1 - frac) ln 2
     let unit = f64::from(A::SUM).exp2() * LN_2;

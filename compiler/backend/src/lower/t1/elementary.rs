@@ -26,8 +26,7 @@ const COEFFICIENT: u32 = 26;
 pub struct Replicated<'a>(pub &'a mut Emit);
 
 impl Arithmetic for Replicated<'_> {
-    type Word = ValueId;
-    type Bits = ValueId;
+    type Value = ValueId;
 
     const UNIT: u32 = K;
     const SUM: u32 = FRAC + COEFFICIENT;
@@ -67,10 +66,6 @@ impl Arithmetic for Replicated<'_> {
         comparison::negative(self.0, x, bits)
     }
 
-    fn and(&mut self, x: ValueId, y: ValueId) -> ValueId {
-        self.0.multiply(x, y)
-    }
-
     fn plane(&mut self, x: ValueId, i: u32) -> ValueId {
         self.0.planes(x, i, 1, 1)
     }
@@ -83,7 +78,7 @@ impl Arithmetic for Replicated<'_> {
         bits::weighted(self.0, bits, weights, ring)
     }
 
-    fn position(&mut self, y: &Operand<ValueId>, among: Among) -> Position<ValueId, ValueId> {
+    fn position(&mut self, y: &Operand<ValueId>, among: Among) -> Position<ValueId> {
         let Among { lo, hi, top, sign } = among;
         let e = &mut *self.0;
         let all = bits::of_word(e, y.value, if y.not_negative { top } else { top + 1 });

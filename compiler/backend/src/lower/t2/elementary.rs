@@ -21,8 +21,8 @@ use crate::lower::common::elementary::{
     Among, Arithmetic, FRAC, K, Operand, Position, Scale, Smooth,
 };
 use crate::lower::common::masked::{self, Pair, Split, linear, settle};
-use crate::lower::common::words::aligned;
-use slvr_circuit::{Hold, Op, Type, ValueId, low_mask, verify};
+use crate::lower::common::words::{aligned, word};
+use slvr_circuit::{Hold, Op, Type, ValueId, verify};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -64,17 +64,10 @@ impl Masked<'_> {
             masked::split(e, v, groups)
         })
     }
-
-    fn product(&mut self, x: Split, y: Split) -> Split {
-        let [x, y] = self.alike(x, y);
-        let product = product::product(self.emit, &x, &y, Op::Mul);
-        settle(self.emit, product)
-    }
 }
 
 impl Arithmetic for Masked<'_> {
-    type Word = Split;
-    type Bits = Split;
+    type Value = Split;
 
     const UNIT: u32 = 32;
     const SUM: u32 = 28;
@@ -93,7 +86,9 @@ impl Arithmetic for Masked<'_> {
     }
 
     fn multiply(&mut self, x: Split, y: Split) -> Split {
-        self.product(x, y)
+        let [x, y] = self.alike(x, y);
+        let product = product::product(self.emit, &x, &y, Op::Mul);
+        settle(self.emit, product)
     }
 
     fn truncate(&mut self, x: Split, by: u32, ring: u32) -> Split {
@@ -123,10 +118,6 @@ impl Arithmetic for Masked<'_> {
     fn negative(&mut self, x: Split, bits: u32) -> Split {
         let negative = comparison::negative(self.emit, &x, bits, self.tuning);
         settle(self.emit, negative)
-    }
-
-    fn and(&mut self, x: Split, y: Split) -> Split {
-        self.product(x, y)
     }
 
     fn plane(&mut self, x: Split, i: u32) -> Split {
@@ -159,21 +150,18 @@ impl Arithmetic for Masked<'_> {
         masked::split(e, zero, ty.groups)
     }
 
-    fn position(&mut self, y: &Operand<Split>, among: Among) -> Position<Split, Split> {
+    fn position(&mut self, y: &Operand<Split>, among: Among) -> Position<Split> {
         let may = May { be_negative: !y.not_negative, be_zero: y.least == 0 };
         let top = top_bit(self.emit, &y.value, among, may, self.tuning);
-        let e = &mut *self.emit;
         let Some(minus) = top.minus else {
             return Position { hot: top.hot, size: y.value, signed: None };
         };
-        let minus_two = |v| Op::Scale(v, 2u128.wrapping_neg() & low_mask(K));
-        let word = selection::to_word(e, &minus, K);
-        let twice = masked::linear_of_pair(e, word, minus_two);
-        let twice = settle(e, twice);
+        let minus_two = word(-2.0, K);
+        let twice = self.weighted(minus, &[minus_two], K);
         let signed = self.offset(twice, 1);
         let e = &mut *self.emit;
         let less = selection::inject(e, &minus, &y.value);
-        let less = masked::linear_of_pair(e, less, minus_two);
+        let less = masked::linear_of_pair(e, less, |v| Op::Scale(v, minus_two));
         let whole = masked::unsettled(e, &y.value);
         let size = masked::sum_of_pairs(e, whole, less);
         Position { hot: top.hot, size: settle(e, size), signed: Some(signed) }
