@@ -95,7 +95,7 @@ fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
 
 /// The layer of each instruction; `least` is the first layer that it may be in.
 fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
-    let (Emit { instrs, types, target, .. }, blocks) = (&draft.emit, &draft.blocks);
+    let (Emit { instrs, types, .. }, blocks) = (&draft.emit, &draft.blocks);
     let floors = floors(instrs, types, blocks);
     // First layer in which each value can be read.
     let mut ready = vec![0; types.len()];
@@ -108,31 +108,17 @@ fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
         }
         layer.push(at);
     }
-    // Backwards: what a dealer knows before the others waits until it is needed, so that nothing of it is
-    // kept longer than the values of the other two.
-    let inputs =
-        if target.masked().is_some() { of_inputs(draft) } else { vec![false; types.len()] };
-    let mut needed: Vec<Option<usize>> = vec![None; types.len()];
-    for (n, i) in instrs.iter().enumerate().rev() {
-        if let Some(out) = i.out
-            && (runs_ahead(&i.op, &types[out.index()]) || inputs[out.index()])
-            && let Some(user) = needed[out.index()]
-        {
-            layer[n] = (user - usize::from(i.op.is_interactive())).max(layer[n]);
-        }
-        for v in i.op.operands() {
-            let first = needed[v.index()].get_or_insert(layer[n]);
-            *first = layer[n].min(*first);
-        }
-    }
-    late(instrs, types, &mut layer);
+    late(draft, &mut layer);
     layer
 }
 
-/// Local instructions go to the layer of their first user where values take less room then: the
-/// operands that would have to live longer are no larger than the result. Others go to the last layer
-/// in which their operands live anyway.
-fn late(instrs: &[Instr], types: &[Type], layer: &mut [usize]) {
+/// Moves instructions to later layers where less is kept then. What a dealer knows before the others waits until it is
+/// needed. Other local instructions go to the layer of their first user if values take less room then: if the operands
+/// that would have to live longer are no larger than the result and the operands that are made later with it. Otherwise
+/// they go to the last layer in which their operands live anyway.
+fn late(draft: &Draft, layer: &mut [usize]) {
+    let Emit { instrs, types, .. } = &draft.emit;
+    let ahead = known_ahead(draft);
     let size = |v: ValueId| {
         let t = &types[v.index()];
         let components = if matches!(t.hold, Hold::Rep | Hold::Mask) { 2 } else { 1 };
@@ -141,24 +127,37 @@ fn late(instrs: &[Instr], types: &[Type], layer: &mut [usize]) {
     let mut first_use: Vec<Option<usize>> = vec![None; types.len()];
     // Of what has been placed, and of the rest as early as it can be.
     let mut last_use = vec![0; types.len()];
+    let mut uses = vec![0; types.len()];
     for (i, &at) in instrs.iter().zip(layer.iter()) {
         for v in i.op.operands() {
             last_use[v.index()] = at.max(last_use[v.index()]);
+            uses[v.index()] += 1;
         }
     }
     for (n, i) in instrs.iter().enumerate().rev() {
         let operands = i.op.operands();
-        if let (false, Some(out)) = (i.op.is_interactive(), i.out)
+        if let Some(out) = i.out
             && let Some(user) = first_use[out.index()]
         {
-            let mut longer: Vec<ValueId> =
-                operands.iter().copied().filter(|v| last_use[v.index()] < user).collect();
-            longer.sort_unstable();
-            longer.dedup();
-            // Otherwise as late as no operand lives longer.
-            let free = longer.iter().map(|v| last_use[v.index()]).min().unwrap_or(user);
-            let smaller = longer.into_iter().map(size).sum::<u64>() <= size(out);
-            layer[n] = layer[n].max(if smaller { user } else { free });
+            let to = if ahead[out.index()] {
+                user - usize::from(i.op.is_interactive())
+            } else if i.op.is_interactive() {
+                0
+            } else {
+                let mut live: Vec<ValueId> =
+                    operands.iter().copied().filter(|v| last_use[v.index()] < user).collect();
+                live.sort_unstable();
+                live.dedup();
+                // What only this reads, and can be later itself, is made later with it.
+                let (moved, longer): (Vec<ValueId>, Vec<ValueId>) =
+                    live.into_iter().partition(|v| ahead[v.index()] && uses[v.index()] == 1);
+                let sum = |vs: &[ValueId]| vs.iter().copied().map(size).sum::<u64>();
+                let smaller = sum(&longer) <= size(out) + sum(&moved);
+                // Otherwise as late as no operand lives longer.
+                let free = longer.into_iter().map(|v| last_use[v.index()]).min();
+                free.filter(|_| !smaller).unwrap_or(user)
+            };
+            layer[n] = layer[n].max(to);
         }
         for v in operands {
             let first = first_use[v.index()].get_or_insert(layer[n]);
@@ -210,26 +209,23 @@ fn floors(instrs: &[Instr], types: &[Type], blocks: &[u32]) -> BTreeMap<u32, usi
         .collect()
 }
 
-/// Which values are what owners input, or made of nothing else without a message.
-fn of_inputs(draft: &Draft) -> Vec<bool> {
-    let mut found = vec![false; draft.emit.types.len()];
+/// Which values are known from the start: what dealers draw and deal, against a malicious party also what owners input,
+/// and what follows of these without a message.
+fn known_ahead(draft: &Draft) -> Vec<bool> {
+    let inputs = draft.emit.target.masked().is_some();
+    let mut ahead = vec![false; draft.emit.types.len()];
     for i in &draft.emit.instrs {
+        let Some(out) = i.out else { continue };
         let operands = i.op.operands();
-        let known = |v: ValueId| {
-            found[v.index()] || matches!(draft.emit.ty(v).hold, Hold::Own | Hold::Mask)
+        ahead[out.index()] = match i.op {
+            Op::Deal(_) | Op::DealMask(_) => true,
+            Op::Input(_) => inputs,
+            _ if matches!(draft.emit.ty(out).hold, Hold::Own | Hold::Mask) => true,
+            _ if i.op.is_interactive() || operands.is_empty() => false,
+            _ => operands.into_iter().all(|v| ahead[v.index()]),
         };
-        let all = !operands.is_empty() && operands.into_iter().all(known);
-        if let Some(out) = i.out {
-            let local = !i.op.is_interactive() && all;
-            found[out.index()] = local || matches!(i.op, Op::Input(_));
-        }
     }
-    found
-}
-
-/// Whether an instruction is a dealer's, or the message it deals: it depends on masks only.
-fn runs_ahead(op: &Op, out: &Type) -> bool {
-    matches!(op, Op::Deal(_) | Op::DealMask(_)) || matches!(out.hold, Hold::Own | Hold::Mask)
+    ahead
 }
 
 /// Lists, for each layer, the values that nothing later reads. Where layers may be repeated, values
