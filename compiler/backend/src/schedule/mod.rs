@@ -127,11 +127,14 @@ fn late(draft: &Draft, layer: &mut [usize]) {
     let mut first_use: Vec<Option<usize>> = vec![None; types.len()];
     // Of what has been placed, and of the rest as early as it can be.
     let mut last_use = vec![0; types.len()];
-    let mut uses = vec![0; types.len()];
+    // By what cannot be later.
+    let mut fixed_use = vec![usize::MAX; types.len()];
     for (i, &at) in instrs.iter().zip(layer.iter()) {
         for v in i.op.operands() {
             last_use[v.index()] = at.max(last_use[v.index()]);
-            uses[v.index()] += 1;
+            if i.op.is_interactive() && !i.out.is_some_and(|out| ahead[out.index()]) {
+                fixed_use[v.index()] = at.min(fixed_use[v.index()]);
+            }
         }
     }
     for (n, i) in instrs.iter().enumerate().rev() {
@@ -148,9 +151,14 @@ fn late(draft: &Draft, layer: &mut [usize]) {
                     operands.iter().copied().filter(|v| last_use[v.index()] < user).collect();
                 live.sort_unstable();
                 live.dedup();
-                // What only this reads, and can be later itself, is made later with it.
+                // What can be later itself is made later with it. Other local instructions that read it are taken to move
+                // as well.
+                let moves = |v: &ValueId| {
+                    let first = first_use[v.index()].unwrap_or(user).min(fixed_use[v.index()]);
+                    ahead[v.index()] && first >= user
+                };
                 let (moved, longer): (Vec<ValueId>, Vec<ValueId>) =
-                    live.into_iter().partition(|v| ahead[v.index()] && uses[v.index()] == 1);
+                    live.into_iter().partition(moves);
                 let sum = |vs: &[ValueId]| vs.iter().copied().map(size).sum::<u64>();
                 let smaller = sum(&longer) <= size(out) + sum(&moved);
                 // Otherwise as late as no operand lives longer.
