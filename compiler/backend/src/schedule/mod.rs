@@ -147,18 +147,17 @@ fn late(draft: &Draft, layer: &mut [usize]) {
             } else if i.op.is_interactive() {
                 0
             } else {
-                let mut live: Vec<ValueId> =
-                    operands.iter().copied().filter(|v| last_use[v.index()] < user).collect();
-                live.sort_unstable();
-                live.dedup();
+                let mut operands = operands.clone();
+                operands.sort_unstable();
+                operands.dedup();
                 // What can be later itself is made later with it. Other local instructions that read it are taken to move
                 // as well.
-                let moves = |v: &ValueId| {
-                    let first = first_use[v.index()].unwrap_or(user).min(fixed_use[v.index()]);
-                    ahead[v.index()] && first >= user
-                };
-                let (moved, longer): (Vec<ValueId>, Vec<ValueId>) =
-                    live.into_iter().partition(moves);
+                let (moved, mut longer): (Vec<ValueId>, Vec<ValueId>) =
+                    operands.into_iter().partition(|v| {
+                        let first = first_use[v.index()].unwrap_or(user).min(fixed_use[v.index()]);
+                        ahead[v.index()] && first >= user
+                    });
+                longer.retain(|v| last_use[v.index()] < user);
                 let sum = |vs: &[ValueId]| vs.iter().copied().map(size).sum::<u64>();
                 let smaller = sum(&longer) <= size(out) + sum(&moved);
                 // Otherwise as late as no operand lives longer.
