@@ -108,17 +108,19 @@ fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
         }
         layer.push(at);
     }
-    late(draft, &mut layer);
+    let ahead = known_ahead(draft);
+    // What has moved may let what comes after it move, too.
+    while late(&draft.emit, &ahead, &mut layer) {}
     layer
 }
 
 /// Moves instructions to later layers where less is kept then. What a dealer knows before the others waits until it is
 /// needed. Other local instructions go to the layer of their first user if values take less room then: if the operands
 /// that would have to live longer are no larger than the result and the operands that are made later with it. Otherwise
-/// they go to the last layer in which their operands live anyway.
-fn late(draft: &Draft, layer: &mut [usize]) {
-    let Emit { instrs, types, .. } = &draft.emit;
-    let ahead = known_ahead(draft);
+/// they go to the last layer in which their operands live anyway. Returns whether any moved.
+fn late(emit: &Emit, ahead: &[bool], layer: &mut [usize]) -> bool {
+    let Emit { instrs, types, .. } = emit;
+    let mut moved_any = false;
     let size = |v: ValueId| {
         let t = &types[v.index()];
         let components = if matches!(t.hold, Hold::Rep | Hold::Mask) { 2 } else { 1 };
@@ -164,6 +166,7 @@ fn late(draft: &Draft, layer: &mut [usize]) {
                 let free = longer.into_iter().map(|v| last_use[v.index()]).min();
                 free.filter(|_| !smaller).unwrap_or(user)
             };
+            moved_any |= layer[n] < to;
             layer[n] = layer[n].max(to);
         }
         for v in operands {
@@ -172,6 +175,7 @@ fn late(draft: &Draft, layer: &mut [usize]) {
             last_use[v.index()] = layer[n].max(last_use[v.index()]);
         }
     }
+    moved_any
 }
 
 /// The first layer of each block: after the block before it, as far as that is known from depths, and
