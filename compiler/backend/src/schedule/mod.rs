@@ -37,6 +37,10 @@ pub fn schedule(graph: &Graph, mut draft: Draft) -> Circuit {
     layered(graph, draft, &layer_of)
 }
 
+/// How often instructions are moved to later layers: a third time hardly changes the memory of any circuit, and a chain
+/// of which each time moves one more must not take the square of its length.
+const SWEEPS: usize = 4;
+
 /// Placements that are tried: circuits take two to four.
 const TRIES: usize = 16;
 
@@ -110,7 +114,11 @@ fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
     }
     let ahead = known_ahead(draft);
     // What has moved may let what comes after it move, too.
-    while late(&draft.emit, &ahead, &mut layer) {}
+    for _ in 0..SWEEPS {
+        if !late(&draft.emit, &ahead, &mut layer) {
+            break;
+        }
+    }
     layer
 }
 
