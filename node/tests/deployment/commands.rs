@@ -3,6 +3,7 @@
 use crate::attacks::dial;
 use crate::ray::memory;
 use crate::schedules::Draw;
+use crate::strikes::{MEMORY, SMALL};
 use crate::workers::{Case, Crew};
 use crate::world::{LONG, Reader, Shape, number, until};
 use slvr_circuit::Circuit;
@@ -27,7 +28,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 fn case() -> Case {
-    Case::accuracy(("8", "1", "2"), Some(1500 << 10), 1)
+    Case::accuracy(SMALL, MEMORY, 1)
 }
 
 fn heard<T: for<'de> serde::Deserialize<'de>>(tls: &Secure) -> Result<T, FrameError> {

@@ -106,42 +106,53 @@ fn a_value_ends_in_the_layer_of_its_last_use() {
     assert_eq!([x, y, xy, last].map(ends), [Some(0), Some(1), Some(1), Some(1)]);
 }
 
-/// A power x^16 by four messages, and with it, in the layer after them, the product with a mask that was dealt.
-fn dealt_for_later(e: &mut Emit, x: ValueId, len: u64) -> (ValueId, ValueId, ValueId) {
-    let mask = e.fresh_mask(Dom::Ring(64), vec![len], 0);
+/// What a dealer deals of a mask; the sums of its products with all factors, which are smaller; and, after four messages,
+/// the products of these.
+struct DealtForLater {
+    own: ValueId,
+    dealt: ValueId,
+    sums: Vec<ValueId>,
+    ends: Vec<ValueId>,
+}
+
+fn dealt_for_later(e: &mut Emit, factors: usize) -> DealtForLater {
+    let shape = vec![2, 8];
+    let x = e.input(true, Dom::Ring(64), shape.clone());
+    let factors: Vec<ValueId> =
+        (0..factors).map(|_| e.input(true, Dom::Ring(64), shape.clone())).collect();
+    let mask = e.fresh_mask(Dom::Ring(64), shape, 0);
     let own = e.add(Op::Own(mask));
     let dealt = e.add(Op::Deal(own));
     let mut power = x;
     for _ in 0..4 {
         power = e.multiply(power, power);
     }
-    (own, dealt, power)
+    let power = e.add(Op::Sum { x: power, axes: vec![1] });
+    let power = e.add(Op::Dup(power));
+    let dups: Vec<ValueId> = factors.into_iter().map(|x| e.add(Op::Dup(x))).collect();
+    let products: Vec<ValueId> = dups.into_iter().map(|by| e.add(Op::Mul(dealt, by))).collect();
+    let sum = |e: &mut Emit, x| e.add(Op::Sum { x, axes: vec![1] });
+    let sums: Vec<ValueId> = products.into_iter().map(|x| sum(e, x)).collect();
+    let ends = sums.iter().map(|&sum| e.add(Op::Mul(sum, power))).collect();
+    DealtForLater { own, dealt, sums, ends }
 }
 
+/// The sum is smaller than what it is made of. But if it came first, the dealt value would be kept from the start.
 #[test]
 fn what_is_made_of_dealt_values_waits_with_them() {
-    let (mut e, x, _) = emit(8);
-    let (own, dealt, power) = dealt_for_later(&mut e, x, 8);
-    let dup = e.add(Op::Dup(x));
-    let product = e.add(Op::Mul(dealt, dup));
-    let sum = e.add(Op::Sum { x: product, axes: vec![0] });
-    let end = e.add(Op::Dup(power));
-    let end = e.add(Op::Sum { x: end, axes: vec![0] });
-    let end = e.add(Op::Mul(sum, end));
-    // The sum is smaller than what it is made of; but then the dealt value would be kept from the start.
-    assert_eq!(layers(&e, &[power, end, sum, product, dealt, own], |_| 0), [3, 4, 4, 4, 3, 3]);
+    let mut e = Emit::default();
+    let DealtForLater { own, dealt, sums, ends } = dealt_for_later(&mut e, 1);
+    e.add(Op::ReshareTwo(ends[0]));
+    assert_eq!(layers(&e, &[ends[0], sums[0], dealt, own], |_| 0), [4, 4, 3, 3]);
 }
 
 #[test]
 fn a_dealt_value_with_several_readers_waits_for_the_first() {
-    let (mut e, x, _) = emit(8);
-    let (_, dealt, power) = dealt_for_later(&mut e, x, 8);
-    let dup = e.add(Op::Dup(x));
-    let readers = [dup, dup].map(|by| e.add(Op::Mul(dealt, by)));
-    let sums = readers.map(|x| e.add(Op::Sum { x, axes: vec![0] }));
-    let end = e.add(Op::Dup(power));
-    let end = e.add(Op::Sum { x: end, axes: vec![0] });
-    let ends = sums.map(|sum| e.add(Op::Mul(sum, end)));
-    let made = layers(&e, &[ends[0], ends[1], sums[0], sums[1], dealt], |_| 0);
-    assert_eq!(made, [4, 4, 4, 4, 3]);
+    let mut e = Emit::default();
+    let DealtForLater { own, dealt, sums, ends } = dealt_for_later(&mut e, 3);
+    for end in ends {
+        e.add(Op::ReshareTwo(end));
+    }
+    let made = layers(&e, &[sums[0], sums[1], sums[2], dealt, own], |_| 0);
+    assert_eq!(made, [4, 4, 4, 3, 3]);
 }

@@ -126,7 +126,7 @@ fn statistics_of_updates_are_within_median_deviations() {
 }
 
 fn statistics(push: fn(&mut Inputs, &Case)) {
-    let sizes = [MODEL, ("m", "7"), ("factor", "2.9")];
+    let sizes = [MODEL, ("m", "7"), ("factor", "3.2")];
     check("statistics", &sizes, 0.2, push, |inputs| {
         let (all, global) = (updates(inputs), public(inputs, "global"));
         let n = all[0].len() as f64;
@@ -149,7 +149,7 @@ fn statistics(push: fn(&mut Inputs, &Case)) {
             let values: Vector = all.iter().map(statistic).collect();
             let middle = median(&values);
             let off: Vector = values.iter().map(|x| (x - middle).abs()).collect();
-            let bound = 2.9 * median(&off) + middle.abs() / 100.0;
+            let bound = 3.2 * median(&off) + middle.abs() / 100.0;
             keep.iter_mut().zip(&off).for_each(|(k, x)| *k &= *x <= bound);
         }
         mean_of_kept(&all, &keep)
