@@ -64,6 +64,7 @@ pub fn crates() -> String {
         "node",
         "slvr",
         "slvrc",
+        "python",
         "tests",
     ];
     let workspace = read(&root().join("Cargo.toml"));
