@@ -59,7 +59,7 @@ fn json_says_everything() {
 fn workers_and_the_party_share_what_there_is() {
     let place = Place::new();
     let program = "slvr_accuracy M=DigitsNet m=40 c=2 b=10";
-    let how = "--memory 14MiB --no-speculation --workers 2";
+    let how = "--memory 12MiB --no-speculation --workers 2";
     let report = place.slvrc(&format!("explain {program} {how} --json")).ok();
     let workers = &report["workers"];
     let all: Vec<u64> = (0..3)
