@@ -106,53 +106,46 @@ fn a_value_ends_in_the_layer_of_its_last_use() {
     assert_eq!([x, y, xy, last].map(ends), [Some(0), Some(1), Some(1), Some(1)]);
 }
 
-/// What a dealer deals of a mask; the sums of its products with all factors, which are smaller; and, after four messages,
-/// the products of these.
+/// What a dealer deals of a mask, its products with so many factors, and, after four messages, the products of these.
 struct DealtForLater {
     own: ValueId,
     dealt: ValueId,
-    sums: Vec<ValueId>,
+    products: Vec<ValueId>,
     ends: Vec<ValueId>,
 }
 
 fn dealt_for_later(e: &mut Emit, factors: usize) -> DealtForLater {
-    let shape = vec![2, 8];
-    let x = e.input(true, Dom::Ring(64), shape.clone());
+    let mut power = e.input(true, Dom::Ring(64), vec![8]);
     let factors: Vec<ValueId> =
-        (0..factors).map(|_| e.input(true, Dom::Ring(64), shape.clone())).collect();
-    let mask = e.fresh_mask(Dom::Ring(64), shape, 0);
+        (0..factors).map(|_| e.input(true, Dom::Ring(64), vec![8])).collect();
+    let mask = e.fresh_mask(Dom::Ring(64), vec![8], 0);
     let own = e.add(Op::Own(mask));
     let dealt = e.add(Op::Deal(own));
-    let mut power = x;
     for _ in 0..4 {
         power = e.multiply(power, power);
     }
-    let power = e.add(Op::Sum { x: power, axes: vec![1] });
     let power = e.add(Op::Dup(power));
     let dups: Vec<ValueId> = factors.into_iter().map(|x| e.add(Op::Dup(x))).collect();
     let products: Vec<ValueId> = dups.into_iter().map(|by| e.add(Op::Mul(dealt, by))).collect();
-    let sum = |e: &mut Emit, x| e.add(Op::Sum { x, axes: vec![1] });
-    let sums: Vec<ValueId> = products.into_iter().map(|x| sum(e, x)).collect();
-    let ends = sums.iter().map(|&sum| e.add(Op::Mul(sum, power))).collect();
-    DealtForLater { own, dealt, sums, ends }
+    let ends: Vec<ValueId> = products.iter().map(|&x| e.add(Op::Mul(x, power))).collect();
+    ends.iter().for_each(|&end| {
+        e.add(Op::ReshareTwo(end));
+    });
+    DealtForLater { own, dealt, products, ends }
 }
 
-/// The sum is smaller than what it is made of. But if it came first, the dealt value would be kept from the start.
+/// A product takes less room than its factors. But if it came first, the dealt one would be kept from the start.
 #[test]
 fn what_is_made_of_dealt_values_waits_with_them() {
     let mut e = Emit::default();
-    let DealtForLater { own, dealt, sums, ends } = dealt_for_later(&mut e, 1);
-    e.add(Op::ReshareTwo(ends[0]));
-    assert_eq!(layers(&e, &[ends[0], sums[0], dealt, own], |_| 0), [4, 4, 3, 3]);
+    let DealtForLater { own, dealt, products, ends } = dealt_for_later(&mut e, 1);
+    assert_eq!(layers(&e, &[ends[0], products[0], dealt, own], |_| 0), [4, 4, 3, 3]);
 }
 
 #[test]
 fn a_dealt_value_with_several_readers_waits_for_the_first() {
     let mut e = Emit::default();
-    let DealtForLater { own, dealt, sums, ends } = dealt_for_later(&mut e, 3);
-    for end in ends {
-        e.add(Op::ReshareTwo(end));
-    }
-    let made = layers(&e, &[sums[0], sums[1], sums[2], dealt, own], |_| 0);
+    let DealtForLater { own, dealt, products, .. } = dealt_for_later(&mut e, 3);
+    let made = layers(&e, &[products[0], products[1], products[2], dealt, own], |_| 0);
     assert_eq!(made, [4, 4, 4, 3, 3]);
 }
