@@ -15,9 +15,9 @@ use serde_json::Value;
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub const SMALL: (&str, &str, &str) = ("8", "1", "4");
+pub const SMALL: (&str, &str, &str) = ("8", "1", "7");
 /// Bytes with which it has three ranges.
-pub const MEMORY: Option<u64> = Some(1490 << 10);
+pub const MEMORY: Option<u64> = Some(1600 << 10);
 /// Seconds for a message.
 const DEADLINE: u64 = 4;
 
