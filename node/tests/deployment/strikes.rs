@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub const SMALL: (&str, &str, &str) = ("8", "1", "7");
-/// Bytes with which it has three ranges.
+/// Bytes with which it has three ranges. The first loads no input, and reads more at one party than at another.
 pub const MEMORY: Option<u64> = Some(1600 << 10);
 /// Seconds for a message.
 const DEADLINE: u64 = 4;

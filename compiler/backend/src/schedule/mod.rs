@@ -3,8 +3,8 @@
 //! An interactive instruction goes to the earliest layer in which its operands exist, so that
 //! independent multiplications, comparisons and truncations of all clients, pairs and samples share
 //! rounds: the number of rounds is the depth of the circuit. A local instruction may be later: it
-//! waits for its first user where its value takes more room than what it reads takes for longer. A
-//! value ends at its last use.
+//! waits for its first user where its value takes more room than what it reads takes for longer. What
+//! dealers know ahead waits until it is needed, with what is made of it. A value ends at its last use.
 //!
 //! Blocks ([`slvr_graph::passes::blocks`]) run one after another: a block begins in the layer in which the
 //! one before it has ended.
@@ -26,7 +26,7 @@ use crate::lower::{Draft, Emit};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, Hold, Instr, Layer, Op, PartySet, Site, Type, ValueId};
 use slvr_graph::graph::Graph;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Puts a draft into layers, with the interface of the graph it came from. Whatever depends on which
 /// inputs are admitted waits for that.
@@ -36,10 +36,6 @@ pub fn schedule(graph: &Graph, mut draft: Draft) -> Circuit {
     let layer_of = place(&draft, &least);
     layered(graph, draft, &layer_of)
 }
-
-/// How often instructions are moved to later layers: a third time hardly changes the memory of any circuit, and a chain
-/// of which each time moves one more must not take the square of its length.
-const SWEEPS: usize = 4;
 
 /// Placements that are tried: circuits take two to four.
 const TRIES: usize = 16;
@@ -97,6 +93,10 @@ fn layered(graph: &Graph, draft: Draft, layer_of: &[usize]) -> Circuit {
     circuit
 }
 
+/// How often instructions are moved to later layers. Most circuits settle after two or three times; a chain of which each
+/// time moves one more must not take the square of its length.
+const SWEEPS: usize = 4;
+
 /// The layer of each instruction; `least` is the first layer that it may be in.
 fn place(draft: &Draft, least: &[usize]) -> Vec<usize> {
     let (Emit { instrs, types, .. }, blocks) = (&draft.emit, &draft.blocks);
@@ -152,27 +152,28 @@ fn late(emit: &Emit, ahead: &[bool], layer: &mut [usize]) -> bool {
         if let Some(out) = i.out
             && let Some(user) = first_use[out.index()]
         {
-            let to = if ahead[out.index()] {
-                user - usize::from(i.op.is_interactive())
-            } else if i.op.is_interactive() {
-                0
-            } else {
-                let mut operands = operands.clone();
-                operands.sort_unstable();
-                operands.dedup();
-                // What can be later itself is made later with it. Other local instructions that read it are taken to move
-                // as well.
-                let (moved, mut longer): (Vec<ValueId>, Vec<ValueId>) =
-                    operands.into_iter().partition(|v| {
+            let to = match (ahead[out.index()], i.op.is_interactive()) {
+                (true, sent) => user - usize::from(sent),
+                (false, true) => layer[n],
+                (false, false) => {
+                    let read: BTreeSet<ValueId> = operands.iter().copied().collect();
+                    // What can be later itself is made later with it. Other local instructions that read it are taken
+                    // to move as well.
+                    let moves = |v: &ValueId| {
                         let first = first_use[v.index()].unwrap_or(user).min(fixed_use[v.index()]);
                         ahead[v.index()] && first >= user
-                    });
-                longer.retain(|v| last_use[v.index()] < user);
-                let sum = |vs: &[ValueId]| vs.iter().copied().map(size).sum::<u64>();
-                let smaller = sum(&longer) <= size(out) + sum(&moved);
-                // Otherwise as late as no operand lives longer.
-                let free = longer.into_iter().map(|v| last_use[v.index()]).min();
-                free.filter(|_| !smaller).unwrap_or(user)
+                    };
+                    let (moved, mut longer): (Vec<ValueId>, Vec<ValueId>) =
+                        read.into_iter().partition(moves);
+                    longer.retain(|v| last_use[v.index()] < user);
+                    let sum = |vs: &[ValueId]| vs.iter().copied().map(size).sum::<u64>();
+                    if sum(&longer) <= size(out) + sum(&moved) {
+                        user
+                    } else {
+                        // As late as no operand lives longer.
+                        longer.iter().map(|v| last_use[v.index()]).min().unwrap_or(user)
+                    }
+                }
             };
             moved_any |= layer[n] < to;
             layer[n] = layer[n].max(to);
