@@ -162,7 +162,8 @@ impl Caller {
             clients: a.clients,
             minimum: minimum.unwrap_or(a.minimum),
             public: public_hash(public),
-            deadline: (clocks[1] / 1000).saturating_add(seconds),
+            // A second that has begun is no second of the round.
+            deadline: clocks[1].div_ceil(1000).saturating_add(seconds),
             grace,
             after: a.after,
             context,

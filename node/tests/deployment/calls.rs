@@ -136,7 +136,7 @@ fn open_at(world: &World, round: u64, seconds: u64, nodes: &[usize]) -> u64 {
 fn a_round_that_is_open_at_two_nodes_only_ends_at_its_deadline_and_costs_no_number() {
     let world = World::started(Shape { deadline: 5, ..Shape::default() });
     world.open(1, 600);
-    open_at(&world, 2, 1, &[0, 1]);
+    open_at(&world, 2, 3, &[0, 1]);
     let why = world.aborted(2);
     assert!(why.contains("not open at all nodes"), "{why}");
     world.begin(2, &[0, 1, 2, 3, 4]);
