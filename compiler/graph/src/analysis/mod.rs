@@ -20,6 +20,7 @@
 //! | where moved entries come from; that of all rows of a tensor at once | [`layout`]; [`lanes`] |
 //! | which entries a sum of products multiplies | `products` |
 //! | which sums choose by rank, and where a softmax is | [`order`], `softmax` |
+//! | what rules say of operands, followed along chains | `chains` |
 //! | which functions of earlier bits bits are | [`truth_tables`] |
 //! | a graph with what all rules ask of it | `view` |
 //!
@@ -31,6 +32,7 @@
 //! - [`failure`]: that this test, and the proofs against a malicious party, may fail, by the names that reports list;
 //! - `given/masks.rs`: which masks of a truncation are fresh, in both families.
 
+mod chains;
 pub mod cuts;
 pub mod errors;
 pub mod failure;

@@ -1,11 +1,9 @@
 //! Which values are positive, from the way they are computed, and how far above 0 they are.
 
+use super::chains::follow;
 use super::magnitudes::Magnitudes;
 use super::signs::not_negative;
 use crate::graph::{Function as Elementary, Graph, NodeId, Op, domain};
-
-/// Chains longer than this are not followed.
-const DEPTH: usize = 12;
 
 /// Whether a value is positive in real numbers.
 pub fn positive(graph: &Graph, sizes: &Magnitudes, id: NodeId) -> bool {
@@ -14,14 +12,13 @@ pub fn positive(graph: &Graph, sizes: &Magnitudes, id: NodeId) -> bool {
 
 /// No less than this is a value in real numbers, if it is known to be positive; else 0.
 pub fn least(graph: &Graph, sizes: &Magnitudes, id: NodeId) -> f64 {
-    lowest(graph, sizes, id, DEPTH)
+    follow(id, 0.0, &|id, known| lowest(graph, sizes, id, known))
 }
 
-fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
+fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, known: &dyn Fn(NodeId) -> f64) -> f64 {
     use Op::*;
     let args = g.args(id);
-    let Some(depth) = depth.checked_sub(1) else { return 0.0 };
-    let arg = |i: usize| lowest(g, sizes, args[i], depth);
+    let arg = |i: usize| known(args[i]);
     let other = |i: usize| not_negative(g, args[i]);
     let two = |by: u32| f64::from(by).exp2();
     // However small, what is positive stays so.
@@ -39,7 +36,6 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, depth: usize) -> f64 {
             let b = arg(1);
             if b > 0.0 || other(1) { a + b } else { 0.0 }
         }
-        // Each operand is asked once: a chain is followed to its end each time.
         Mul | Div => {
             let (a, b) = (arg(0), arg(1));
             let quotient = || (a / most(1)).min(two(domain::QUOTIENT_TOP));

@@ -1,29 +1,27 @@
 //! Which values are not negative, from the way they are computed.
 
+use super::chains::follow;
 use super::guard::Entries;
 use super::layout::behind;
 use crate::graph::{Class, Graph, NodeId, Op};
 use slvr_language::types::function::NotNegative;
 
-/// Chains longer than this are not followed.
-const DEPTH: usize = 12;
-
 /// Whether a value cannot be negative, in real numbers and in a circuit: truncation rounds to one of
 /// the two next integers, so it keeps the sign. Ranges of inputs are not used.
 pub fn not_negative(graph: &Graph, id: NodeId) -> bool {
-    known(graph, id, DEPTH, None)
+    follow(id, false, &|id, known| rule(graph, id, None, known))
 }
 
 /// Whether a value cannot be negative, with what the entries of inputs keep to.
 pub fn not_negative_of(graph: &Graph, id: NodeId, entries: Entries) -> bool {
-    known(graph, id, DEPTH, Some(entries))
+    follow(id, false, &|id, known| rule(graph, id, Some(entries), known))
 }
 
-fn known(g: &Graph, id: NodeId, depth: usize, entries: Option<Entries>) -> bool {
+/// Whether a value cannot be negative, if that is known of its operands.
+fn rule(g: &Graph, id: NodeId, entries: Option<Entries>, known: &dyn Fn(NodeId) -> bool) -> bool {
     use Op::*;
     let args = g.args(id);
-    let Some(depth) = depth.checked_sub(1) else { return false };
-    let arg = |i: usize| known(g, args[i], depth, entries);
+    let arg = |i: usize| known(args[i]);
     match g.op(id) {
         Function(f) => match f.facts().not_negative {
             NotNegative::Always => true,
@@ -90,5 +88,22 @@ mod tests {
         let other =
             "%2 = neg %0 : secret fix.16[1,4] @0\n%3 = gate %0 %2 : secret fix.16[1,4] @0\n";
         assert!(!known_of(other));
+    }
+
+    #[test]
+    fn lists_of_lists_are_looked_at_once() {
+        let text = "graph T\nparties Client[1]\nparties Server[1]\nfrac 16\n\
+                    input 0 x : secret fix[4] in -8..8 from each Client\nsite 0 \"x\" line 1\n\n\
+                    %0 = input 0 : secret fix.16[1,4] @0\nreveal %0 to Server as z @0\n";
+        let mut graph = text::parse(text).expect("a graph");
+        let mut x = graph.add(Op::Abs, &[NodeId(0)], 0);
+        // Each level is 200 times the one below: followed anew each time, that is a billion steps.
+        for _ in 0..3 {
+            let all = graph.add(Op::Concat(1), &[x; 200], 0);
+            let sum = graph.add(Op::Sum(vec![1]), &[all], 0);
+            x = graph.add_reshape(sum, vec![1, 1], 0);
+        }
+        let all = graph.add(Op::Concat(1), &[x; 200], 0);
+        assert!(not_negative(&graph, all));
     }
 }

@@ -27,7 +27,7 @@
 //! are sums of the operand's masks with public factors, and may be even, or the same for several entries), of values
 //! that were rounded before.
 
-use crate::graph::{Graph, Key, NodeId, Op};
+use crate::graph::{Graph, Key, NodeId, Op, Table};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 use std::collections::HashMap;
@@ -152,6 +152,19 @@ fn first_roundings(g: &Graph) -> Vec<Option<NodeId>> {
     first
 }
 
+/// What a node's instruction is told apart by: of a constant the words, whatever its scale, and of a shift the factor.
+fn instruction(g: &Graph, id: NodeId) -> Key {
+    match g.op(id) {
+        Op::Const(Table { shape, data }, Elem::Int | Elem::Fix, _) => {
+            let unit = f64::from(g.frac_of(id)).exp2();
+            let data = data.iter().map(|x| (x * unit).round() + 0.0).collect();
+            Op::Const(Table { shape: shape.clone(), data }, Elem::Int, None).key()
+        }
+        Op::Shift(by) => Op::Scale(f64::from(*by).exp2()).key(),
+        op => op.key(),
+    }
+}
+
 /// Nodes that another one equals: the circuit has one value for both, and so one mask.
 fn copies(g: &Graph) -> Vec<bool> {
     let mut numbers: HashMap<(Key, Vec<usize>), usize> = HashMap::new();
@@ -169,7 +182,7 @@ fn copies(g: &Graph) -> Vec<bool> {
             continue;
         }
         let of: Vec<usize> = g.args(id).iter().map(|a| number[a.index()]).collect();
-        let n = *numbers.entry((g.op(id).key(), of)).or_insert(id.index());
+        let n = *numbers.entry((instruction(g, id), of)).or_insert(id.index());
         number[id.index()] = n;
         count[n] += 1;
     }
@@ -260,6 +273,20 @@ mod tests {
                       %7 = trunc %4 by=17 : secret fix.16[1,4] @0\n%8 = trunc %6 by=17 : secret fix.16[1,4] @0\n";
         let halves = of(halves);
         assert_eq!((halves[7], halves[8]), (Rounding::Any, Rounding::Any));
+        // Likewise if constants are the same words at another scale, or a shift is written as a factor.
+        let constants = "%3 = mul %0 %1 : secret fix.32[1,4] @0\n%4 = const 1 : public fix.16[1,1] @0\n\
+                         %5 = broadcast %4 : public fix.16[1,4] @0\n%6 = add %0 %5 : secret fix.16[1,4] @0\n\
+                         %7 = div_pow2 %0 by=1 : secret fix.17[1,4] @0\n%8 = const 0.5 : public fix.17[1,1] @0\n\
+                         %9 = broadcast %8 : public fix.17[1,4] @0\n%10 = add %7 %9 : secret fix.17[1,4] @0\n\
+                         %11 = mul %6 %1 : secret fix.32[1,4] @0\n%12 = mul %10 %1 : secret fix.33[1,4] @0\n\
+                         %13 = trunc %11 by=16 : secret fix.16[1,4] @0\n%14 = trunc %12 by=17 : secret fix.16[1,4] @0\n";
+        let constants = of(constants);
+        assert_eq!((constants[13], constants[14]), (Rounding::Any, Rounding::Any));
+        let factors = "%3 = shift %0 by=2 : secret fix.18[1,4] @0\n%4 = mul %3 %1 : secret fix.34[1,4] @0\n\
+                       %5 = scale %0 by=4 : secret fix.16[1,4] @0\n%6 = mul %5 %1 : secret fix.32[1,4] @0\n\
+                       %7 = trunc %4 by=18 : secret fix.16[1,4] @0\n%8 = trunc %6 by=16 : secret fix.16[1,4] @0\n";
+        let factors = of(factors);
+        assert_eq!((factors[7], factors[8]), (Rounding::Any, Rounding::Any));
         // A public factor scales the masks of the input; a raised value has low bits without a mask.
         let public = "%3 = mul %0 %2 : secret fix.32[1,4] @0\n";
         assert_eq!(of(&(public.to_string() + &trunc(3, 4, 16)))[4], Rounding::Any);

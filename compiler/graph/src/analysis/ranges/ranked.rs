@@ -13,9 +13,10 @@ impl Rule<'_> {
         let Some(found) = self.orders.of(self.view, self.id) else { return bound };
         let (lo, hi) = self.of(found.values).range;
         let slack = found.slack(self.view);
-        // Between what is compared and what is summed a truncation may exchange neighbours.
+        // Between what is compared and what is summed a truncation may exchange neighbours; and what is summed is off by
+        // its own from what was put in order.
         let exchanged = match slack > 0.0 {
-            true => above(slack * power(self.view.g.frac_of(found.values))) + 1.0,
+            true => above(2.0 * slack * power(self.view.g.frac_of(found.values))) + 1.0,
             false => 0.0,
         };
         let row = |row: &order::Weights| {

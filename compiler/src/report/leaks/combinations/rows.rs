@@ -140,6 +140,12 @@ impl<'a> Reader<'a> {
                 let (a, b) = (self.operand(t, 0)?, self.operand(t, 1)?);
                 self.product(a, b)
             }
+            // x other than a known k is x (1 - 2 k) + k.
+            Op::Xor if g.args(id).iter().any(|&a| self.is_known(a)) => {
+                let k = usize::from(!self.is_known(g.arg(id, 0)));
+                let by = self.factor(&self.operand(t, k)?)?;
+                one(self.operand(t, 1 - k)?.times(Residue::ONE - by - by))
+            }
             Op::Div if self.is_known(g.arg(id, 1)) => {
                 let by = self.factor(&self.operand(t, 1)?)?;
                 if by.is_zero() { Ok(None) } else { one(self.operand(t, 0)?.times(by.inverse())) }

@@ -125,12 +125,13 @@ pub(super) const BITS: Option<Bits> = Some((Ones::ANY, 0));
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     No,
-    /// Each is an entry of the node's operand for one client, up to a public factor and addend: ascending along this
-    /// axis, as this node has them.
+    /// Each is computed of an entry of the node's operand for one client, alone: ascending along this axis, as this node
+    /// has them.
     Sorted(usize, NodeId),
     /// The one at this place, likewise.
     One(Place, NodeId),
-    /// Each is computed of one such entry, or of a public number, alone.
+    /// Each is computed of one such entry, of which nothing more is known, or of a public number, and may be hidden by
+    /// bits.
     Some,
 }
 
@@ -249,7 +250,7 @@ impl Flow {
 
     /// Computed from it entry by entry.
     pub(super) fn entrywise(self) -> Flow {
-        let order = if self.one_by_order() { Order::Some } else { Order::No };
+        let order = self.order;
         Flow { order, ..self.other() }
     }
 
@@ -265,7 +266,10 @@ impl Flow {
 pub(super) fn both(a: &Flow, b: &Flow) -> Flow {
     let form = match (a.form, b.form) {
         (Dependence::Free, Dependence::Free) => Dependence::Free,
-        _ => Dependence::Other(a.masked_sum().or(b.masked_sum())),
+        _ => Dependence::Other(match (a.masked_sum(), b.masked_sum()) {
+            (Some(m), Some(n)) => Some(m.and(n)),
+            (m, n) => m.or(n),
+        }),
     };
     let mut f = Flow { form, divided: a.divided || b.divided, ..a.clone().plain() };
     f.part |= b.part;

@@ -96,11 +96,15 @@ pub(super) fn one_of(of: &[&Flow]) -> Order {
     }
 }
 
-/// Of a product or quotient: one entry, or a bit, or what is public, does not hide another.
+/// Of a product or quotient: the same entry, or a bit, or what is public, does not hide an entry.
 pub(super) fn one_by(a: &Flow, b: &Flow) -> Order {
-    let hides_nothing = |f: &Flow| f.is_free() || f.is_bits();
-    let found = a.order == b.order || hides_nothing(a) || hides_nothing(b);
-    if found && (a.one_by_order() || b.one_by_order()) { Order::Some } else { Order::No }
+    match (a.order, b.order) {
+        (x, y) if x == y && x != Order::Some => x,
+        (x, _) if b.is_free() => x,
+        (_, y) if a.is_free() => y,
+        (x, y) if (a.is_bits() || b.is_bits()) && (x, y) != (Order::No, Order::No) => Order::Some,
+        _ => Order::No,
+    }
 }
 
 /// Every entry is an entry of one of the parts.

@@ -106,10 +106,10 @@ fn flow(
             Flow { bits: None, ..first() }
         }
         Op::ToInt => first(),
-        Op::Not => not(g, args[0], of[0]),
+        Op::Not => not(g, rankings, args[0], of[0]),
         Op::Lt | Op::Eq => compare(g, rankings, id, &of),
         Op::Xor | Op::Gate => both(of[0], of[1]),
-        Op::Select => select(g, flows, id, &of),
+        Op::Select => select(g, rankings, flows, id, &of),
         Op::Sum(axes) => summed(g, of[0], shape(0), axes),
         Op::Max(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::Last, id))),
         Op::Min(axis) => reduce(shape(0), *axis as usize, of[0], Some((Place::First, id))),

@@ -5,9 +5,10 @@ use super::facts::{BITS, Dependence, Factor, Flow, Mask, Ones, Ranks, Scope, add
 use super::layout::{one_by, one_of, weighed};
 use super::members::Group;
 use super::selection::{
-    bits_behind, choice_of, has_one_axis, is_extremum, is_power, is_zero, least_by_gate,
+    bits_behind, by_rank, choice_of, has_one_axis, is_extremum, is_power, is_zero, least_by_gate,
     least_of_complement, nowhere_zero, tells_who_chose, varies,
 };
+use crate::analysis::order::Rankings;
 use crate::graph::{Graph, NodeId, Op, Table};
 
 /// What a product of two secrets is made of.
@@ -212,15 +213,25 @@ pub(super) fn div(a: &Flow, b: &Flow) -> Flow {
 }
 
 /// The complement of bits.
-pub(super) fn not(g: &Graph, bits: NodeId, f: &Flow) -> Flow {
-    let least = least_of_complement(g, bits).unwrap_or(0);
-    let along = g.shape(bits).iter().position(|n| *n > 1).unwrap_or(0);
-    Flow { bits: Some((Ones { least, ..Ones::ANY }, along)), ..f.clone() }
+pub(super) fn not(g: &Graph, rankings: &Rankings<'_>, bits: NodeId, f: &Flow) -> Flow {
+    let by_place = || {
+        let least = least_of_complement(g, bits).unwrap_or(0);
+        let along = g.shape(bits).iter().position(|n| *n > 1).unwrap_or(0);
+        (Ones { least, ..Ones::ANY }, along)
+    };
+    let found = by_rank(g, rankings, bits, false).unwrap_or_else(by_place);
+    Flow { bits: Some(found), ..f.clone() }
 }
 
 /// A choice. One among public numbers says by whose bit it fell, if these numbers differ from client to client.
-pub(super) fn select(g: &Graph, flows: &[Flow], id: NodeId, of: &[&Flow]) -> Flow {
-    let mut f = selected(g, id, of);
+pub(super) fn select(
+    g: &Graph,
+    rankings: &Rankings<'_>,
+    flows: &[Flow],
+    id: NodeId,
+    of: &[&Flow],
+) -> Flow {
+    let mut f = selected(g, rankings, id, of);
     if let Dependence::Other(_) = f.form {
         f.order = one_of(&of[1..]);
     }
@@ -234,7 +245,7 @@ pub(super) fn select(g: &Graph, flows: &[Flow], id: NodeId, of: &[&Flow]) -> Flo
     Flow { choice, ..f }
 }
 
-fn selected(g: &Graph, id: NodeId, of: &[&Flow]) -> Flow {
+fn selected(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flow]) -> Flow {
     let args = g.args(id);
     let (c, a, b) = (of[0], of[1], of[2]);
     let mut f = add(a, b);
@@ -271,7 +282,7 @@ fn selected(g: &Graph, id: NodeId, of: &[&Flow]) -> Flow {
     // What counts where the bit is 0 does so as often as its complement is 1, and of two values one always does.
     let c = match (a.is_free(), b.is_free()) {
         (false, true) => c.clone(),
-        (true, _) => not(g, args[0], c),
+        (true, _) => not(g, rankings, args[0], c),
         (false, false) => Flow { bits: BITS, ..c.clone() },
     };
     let payload = f;

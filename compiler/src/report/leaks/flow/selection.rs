@@ -1,6 +1,6 @@
 //! Bits that select clients: how many of them are 1.
 
-use super::facts::{BITS, Choice, Chooser, Flow, Number, Ones, Ranks, both};
+use super::facts::{BITS, Bits, Choice, Chooser, Flow, Number, Ones, Ranks, both};
 use crate::analysis::layout::{behind, unshaped};
 use crate::analysis::order::Rankings;
 use crate::graph::{Graph, NodeId, Op, Table};
@@ -13,7 +13,7 @@ const FACTORS: usize = 64;
 /// Products of products that sizes are looked for in.
 const DEPTH: usize = 8;
 
-/// A comparison. Where ranks are held against a constant, so many are below it, or one is equal.
+/// A comparison.
 pub(super) fn compare(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flow]) -> Flow {
     let args = g.args(id);
     let mut f = Flow { bits: BITS, ..both(of[0], of[1]) };
@@ -23,13 +23,8 @@ pub(super) fn compare(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flo
     if compares_clients(of[0], of[1]) || probed {
         f.ranks = f.ranks.max(Ranks::Compared);
     }
-    if let Some(c) = constant(g, args[1])
-        && let Some((along, all)) = ranking_axis(g, rankings, args[0])
-    {
-        let less = *g.op(id) == Op::Lt;
-        let most = if less { c.max(0.0).ceil() as u64 } else { 1 };
-        let least = if less && all { most.min(g.shape(args[0])[along]) } else { 0 };
-        f.bits = Some((Ones { most, least }, along));
+    if let Some(found) = by_rank(g, rankings, id, true) {
+        f.bits = Some(found);
     }
     if *g.op(id) == Op::Eq
         && let Some(along) = (0..2).find_map(|i| numbered_axis(g, args[i], args[1 - i]))
@@ -37,6 +32,35 @@ pub(super) fn compare(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flo
         f.bits = Some((Ones { most: 1, least: 0 }, along));
     }
     f
+}
+
+/// Where ranks are held against a constant: how many are below it, or not, and that one is equal. `holds` asks of the bits
+/// of the comparison itself, else of their complement.
+pub(super) fn by_rank(
+    g: &Graph,
+    rankings: &Rankings<'_>,
+    comparison: NodeId,
+    holds: bool,
+) -> Option<Bits> {
+    let (Op::Lt | Op::Eq) = g.op(comparison) else { return None };
+    let args = g.args(comparison);
+    let (i, c) = (0..2).find_map(|i| Some((i, constant(g, args[1 - i])?)))?;
+    let (along, all) = ranking_axis(g, rankings, args[i])?;
+    if *g.op(comparison) == Op::Eq {
+        return holds.then_some((Ones { most: 1, least: 0 }, along));
+    }
+    let n = g.shape(args[i])[along];
+    // r < c is r < ceil c, and c < r is not r < floor c + 1.
+    let first = if i == 0 { c.ceil() } else { c.floor() + 1.0 };
+    let below = (first.max(0.0) as u64).min(n);
+    let ones = match (holds == (i == 0), all) {
+        (true, true) => Ones { most: below, least: below },
+        (true, false) => Ones { most: below, least: 0 },
+        (false, true) => Ones { most: n - below, least: n - below },
+        // The counts of such comparisons may begin with 1.
+        (false, false) => return None,
+    };
+    Some((ones, along))
 }
 
 /// The axis along which one value is held against numbers that are all different.
@@ -234,8 +258,8 @@ pub(super) fn least_of_complement(g: &Graph, comparison: NodeId) -> Option<u64> 
         let all =
             *g.op(sort) == Op::Sort && entries_behind(g, g.arg(sort, 0)) == entries_behind(g, of);
         let n = g.elements(sort);
-        (all && n == g.elements(entries_behind(g, of)) && g.elements(slice) == 1)
-            .then_some((*start, n))
+        let is_row = n == g.elements(entries_behind(g, of)) && has_one_axis(g.shape(of));
+        (all && is_row && g.elements(slice) == 1).then_some((*start, n))
     };
     let (a, b) = (g.arg(comparison, 0), g.arg(comparison, 1));
     let above = place(a, b).map(|(start, _)| start + 1);

@@ -88,8 +88,14 @@ fn said(name: &str, m: u64, inputs: &str, body: &str) -> LeakReport {
 /// How a graph is written otherwise.
 type Rewrite = fn(&Graph) -> Graph;
 
-/// What receivers get, written otherwise: it tells them as much.
-const REWRITTEN: [(&str, Rewrite); 6] = [
+/// What is computed, or what receivers get of it, written otherwise: it tells them as much.
+const REWRITTEN: [(&str, Rewrite); 7] = [
+    ("the other way round", |g| {
+        g.replace(|new, id, args| {
+            let commutes = matches!(g.op(id), Op::Add | Op::Mul | Op::Eq | Op::And | Op::Xor);
+            commutes.then(|| new.add(g.op(id).clone(), &[args[1], args[0]], g.node(id).site))
+        })
+    }),
     ("twice", |g| each(g, |g, id| number(g, id).map(|id| g.add(Op::Scale(2.0), &[id], 0)))),
     ("less one", |g| {
         each(g, |g, id| {
@@ -164,6 +170,36 @@ const XY: &str = "input x: secret fix[4] in -1..1 from each Client; input y: sec
 fn orders_over_clients() {
     attack("sort", 5, Y, "reveal sort(y) to Server as a");
     attack("rank", 5, Y, "reveal rank(y) to Server as a");
+    for (name, bit) in [
+        ("one_by_rank", "(2 == r[i])"),
+        ("first_by_rank", "(r[i] <= 0)"),
+        ("last_by_rank", "(r[i] >= m - 1)"),
+        ("last_above_a_rank", "(m - 2 < r[i])"),
+    ] {
+        let body =
+            format!("let r = rank(y); reveal sum({bit} * y[i] for i in Client) to Server as a");
+        attack(name, 5, Y, &body);
+    }
+    for (name, of) in [
+        ("power_of_the_largest", "t * t * t"),
+        ("polynomial_of_the_largest", "t * t + t"),
+        ("sum_of_functions_of_the_largest", "exp(t) + exp(t)"),
+    ] {
+        attack(name, 5, Y, &format!("let t = max(y); reveal {of} to Server as a"));
+    }
+    let of_two = "input y: secret fix in -1..1 from each Client; input z: secret fix in -1..1 from each Client";
+    let body = "let s = sum((z[i] < 0) * y[i] for i in Client); let t = top_k[3](y); \
+                let g = sum(t[i] * y[i] for i in Client); reveal relu(g) + relu(s) to Server as a";
+    noted("functions_of_two_masked_sums", 5, of_two, body, &[LeakKind::MaskedSum]);
+    let body = "let t = sort(flat([x[i] for i in Client]))[3]; \
+                let v = [[(x[i][j] <= t) * x[i][j] for j in 2] for i in Client]; \
+                reveal sum(v) to Server as a";
+    let x = "input x: secret fix[2] in -1..1 from each Client";
+    noted("small_entries_of_each_column", 5, x, body, &[LeakKind::MaskedSum]);
+    let b = "input b: secret bit from each Client";
+    let body =
+        "reveal sum(b) to Server as a; reveal sum(b[i] != (i == 0) for i in Client) to Server as c";
+    attack("a_bit_turned_by_place", 5, b, body);
     attack(
         "rank_of_one",
         5,

@@ -25,7 +25,12 @@ const WITH: [(&str, &[(&str, &str)]); 13] = [
 ];
 
 /// Declarations and statements of small programs.
-const SMALL: [(&str, &str, &str); 35] = [
+const SMALL: [(&str, &str, &str); 36] = [
+    (
+        "product_of_functions_of_two_extremes",
+        "input y: secret fix in -1..1 from each Client; input z: secret fix in -1..1 from each Client;",
+        "let a = exp(max(y) / 8); let b = exp(max(z) / 8); reveal a * b to Server as a;",
+    ),
     (
         "bits_of_a_quotient",
         "input x: secret fix[4] in -1..1 from each Client; input y: secret fix in 1..2 from each Client;",
@@ -224,7 +229,7 @@ fn at_most_one_harmless_program_of_twenty_is_warned_of() {
     }
     for (name, inputs, body) in SMALL {
         let text = format!(
-            "use std::{{abs, argmax, clamp, dot, lower_median, mean, norm, norm_sq, relu, select, softmax, sum, \
+            "use std::{{abs, argmax, clamp, dot, exp, lower_median, max, mean, norm, norm_sq, relu, select, softmax, sum, \
              top_k, trimmed_mean, variance}};\n\
              predicate Fine[m]() {{ parties Client[m]; parties Server; {inputs} {body} }}\n"
         );

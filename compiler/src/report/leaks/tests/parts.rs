@@ -11,15 +11,19 @@ const X: &str = "input x: secret fix[4] in -8..8 from each Client";
 /// All but the selected count: it may be one.
 #[test]
 fn what_counts_where_a_bit_is_0() {
-    let some = |name: &str, body: &str| noted(name, 7, Y, body, &[MaskedSum]);
-    some(
+    attack(
         "all_but_the_six_largest",
+        7,
+        Y,
         "let k = top_k[6](y); reveal sum(select(k[i], 0, y[i]) for i in Client) to Server as a",
     );
-    some(
+    noted(
         "all_but_enough",
+        7,
+        Y,
         "let k = [y[i] < 1 for i in Client]; let e = sum(k) >= 3; \
          reveal sum(select(k[i] && e, 0, y[i]) for i in Client) to Server as a",
+        &[MaskedSum],
     );
 }
 
