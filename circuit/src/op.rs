@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// An instruction: one operation, one result.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Instr {
-    /// The value it defines. [`Op::OpenTo`], [`Op::Keep`] and [`Op::Prove`] define none.
+    /// The value it defines. [`Op::OpenTo`], [`Op::Keep`], [`Op::Prove`] and [`Op::BeginProof`] define none.
     pub out: Option<ValueId>,
     pub op: Op,
     /// Index into [`super::Circuit::sites`].
@@ -417,4 +417,9 @@ pub enum Op {
         start: u64,
         len: u64,
     },
+    // ---- local, of proofs ----------------------------------------------------------------------
+    /// As [`Op::Prove`], but nobody waits for the proof: it begins in this layer and takes a round of each layer with an
+    /// exchange from then on. Its last rounds are beside those of the next proof that is waited for, before which it
+    /// ends. Where none comes, it is waited for itself.
+    BeginProof,
 }

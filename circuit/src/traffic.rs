@@ -8,7 +8,7 @@
 use crate::interaction::Counts;
 use crate::plan::operand;
 use crate::plan::{members, receiver};
-use crate::proof::{HASH, Lengths, barriers};
+use crate::proof::{HASH, Proof, proofs};
 use crate::speculation::Speculation;
 use crate::{Circuit, Instr, Op, ValueId, wire_len};
 use std::collections::BTreeMap;
@@ -30,10 +30,11 @@ pub struct Traffic {
 /// Bytes of one layer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayerTraffic {
-    /// Bytes sent by each party, those of a proof before it included.
+    /// Bytes sent by each party, those of a proof that begins before it included.
     pub bytes: [u64; 3],
     /// Of these, bytes of the proof.
     pub proof: [u64; 3],
+    /// Rounds of proofs that the run waits before it.
     pub proof_rounds: usize,
     /// Each instruction of the exchange, in order.
     pub instrs: Vec<InstrTraffic>,
@@ -76,11 +77,11 @@ impl Traffic {
     /// Of all layers, with the proofs before them; some are executed again. Bits that were opened are not opened again.
     fn through(circuit: &Circuit, again: Range<usize>) -> Traffic {
         let proofs = match circuit.security.is_malicious() {
-            true => barriers(circuit).unwrap_or_default(),
+            true => proofs(circuit).unwrap_or_default(),
             false => Vec::new(),
         };
-        let lengths_of: BTreeMap<usize, Lengths> =
-            proofs.iter().map(|b| (b.layer as usize, Lengths::of(circuit, b))).collect();
+        let proofs: BTreeMap<usize, Proof> =
+            proofs.into_iter().map(|p| (p.barrier.layer as usize, p)).collect();
         let part = Speculation::of(circuit).filter(|_| !again.is_empty());
         let known = |i: &Instr| part.as_ref().is_some_and(|p| p.opens(circuit, i));
         let (end, all) = (again.end, circuit.layers.len());
@@ -94,11 +95,11 @@ impl Traffic {
                 layer.exchange.iter().filter(|i| !repeats || !known(i)).collect();
             total.rounds += usize::from(!exchange.is_empty());
             let mut traffic = LayerTraffic::default();
-            if let Some(lengths) = lengths_of.get(&l) {
+            if let Some(Proof { lengths, waits, .. }) = proofs.get(&l) {
                 traffic.proof = lengths.bytes();
-                traffic.proof_rounds = lengths.rounds();
+                traffic.proof_rounds = waits[usize::from(repeats)];
                 traffic.bytes = lengths.bytes();
-                total.rounds += lengths.rounds();
+                total.rounds += traffic.proof_rounds;
             }
             for instr in exchange {
                 let bytes = sent(circuit, instr);

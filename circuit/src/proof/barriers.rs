@@ -8,12 +8,15 @@ use crate::{Circuit, Dom, Instr, Layer, Op, ValueId};
 use std::collections::{BTreeMap, HashMap};
 
 /// A proof of what was sent since the barrier before it, but for what is about values that are made later and that
-/// nothing depends on that the layer opens. It stands before the layer's exchange. In layers that are repeated
-/// ([`Speculation`](crate::speculation::Speculation)) it is the last one's, and is given again with them.
+/// nothing depends on that the layer opens. It stands before the layer's exchange. Where layers are repeated
+/// ([`Speculation`](crate::speculation::Speculation)), their proofs are given again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Barrier {
-    /// The layer that opens something.
+    /// The layer that opens something, or in which a proof was asked for.
     pub layer: u32,
+    /// Whether the parties wait for it, and for all that began before it, before they send what the layer sends. All
+    /// that open something are waited for, and the last one.
+    pub waits: bool,
     /// What is proven, in the order of the instructions.
     pub statements: Vec<Statement>,
     /// The replicated words of whose split statements take carries, ascending.
@@ -40,7 +43,12 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
         }
         _ => {
             let all = proofs.into_iter().zip(statements);
-            Ok(all.map(|(l, statements)| search.barrier(l, statements)).collect())
+            let mut all: Vec<Barrier> =
+                all.map(|(l, statements)| search.barrier(l, statements)).collect();
+            if let Some(last) = all.last_mut() {
+                last.waits = true;
+            }
+            Ok(all)
         }
     }
 }
@@ -53,6 +61,11 @@ struct Assigned {
     sent: HashMap<ValueId, (usize, usize)>,
     /// Of messages that no proof is about, the first layer.
     unproven: Option<u32>,
+}
+
+/// Whether a proof stands before a layer that is waited for.
+fn is_waited_for(layer: &Layer) -> bool {
+    openings(layer).next().is_some() || layer.local.iter().any(|i| i.op == Op::Prove)
 }
 
 /// What a layer opens.
@@ -120,8 +133,9 @@ impl BarrierSearch<'_> {
                 let of = Source::of(circuit, i);
                 return Err(Unproven::Instruction { layer: l, op: i.op.name(), of });
             }
-            if openings(layer).next().is_some() || layer.local.iter().any(|i| i.op == Op::Prove) {
-                if repeated.as_ref().is_some_and(|r| r.covers(l) && l != r.last) {
+            if is_waited_for(layer) || layer.local.iter().any(|i| i.op == Op::BeginProof) {
+                let opens = openings(layer).next().is_some();
+                if opens && repeated.as_ref().is_some_and(|r| r.covers(l) && l != r.last) {
                     return Err(Unproven::Speculation { layer: l });
                 }
                 out.push(l as u32);
@@ -173,8 +187,9 @@ impl BarrierSearch<'_> {
     fn barrier(&self, layer: u32, mut statements: Vec<Statement>) -> Barrier {
         let carries = carries::carries(&mut statements, &|v| self.circuit.ty(v).bits());
         let told = carries.iter().filter(|(_, of)| !of.told.is_empty());
-        let early = self.is_early(layer, told.map(|(cut, _)| cut.x));
-        Barrier { layer, statements, carries, early }
+        let waits = self.circuit.layers.get(layer as usize).is_some_and(is_waited_for);
+        let early = waits && self.is_early(layer, told.map(|(cut, _)| cut.x));
+        Barrier { layer, waits, statements, carries, early }
     }
 
     /// Whether all these values are made before the layer before, and that one sends something, opens nothing but coins

@@ -1,16 +1,18 @@
 //! Which values a party keeps for proofs and openings, and until when.
 
-use super::{Barrier, Claim};
+use super::{Claim, Proof};
+use crate::speculation::Speculation;
 use crate::{Circuit, Hold, Op, ValueId};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// The values that statements or openings are about, almost all of them replicated, each with the number of the barrier
-/// after which nothing asks for it any more. What is opened right after a barrier is kept until the next one, because
-/// both holders of its components vouch for them.
-pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize> {
+/// The values that statements or openings are about, almost all of them replicated, each with the layer before whose
+/// exchange nothing asks for it any more: the last proof about it has folded it. What is opened right after a proof is
+/// kept until the next one, because both holders of its components vouch for them. What layers that may be repeated find
+/// there is kept until it is known whether they are.
+pub fn kept(circuit: &Circuit, proofs: &[Proof]) -> BTreeMap<ValueId, u32> {
     let (mut last, words) = (BTreeMap::new(), words(circuit));
     let picked = picked(circuit);
-    for (n, barrier) in barriers.iter().enumerate() {
+    for (n, Proof { barrier, .. }) in proofs.iter().enumerate() {
         for s in &barrier.statements {
             last.insert(s.out, n);
             let is_product = matches!(s.claim, Claim::Products { .. } | Claim::Exchange { .. });
@@ -29,7 +31,19 @@ pub fn kept(circuit: &Circuit, barriers: &[Barrier]) -> BTreeMap<ValueId, usize>
             }
         }
     }
-    last
+    let part = Speculation::of(circuit);
+    let made: BTreeSet<ValueId> = part.iter().flat_map(|part| part.made(circuit)).collect();
+    let until = |v: ValueId, n: usize| {
+        let folded = proofs.get(n).map_or(u32::MAX, |p| p.folded);
+        match &part {
+            Some(p) if p.covers(folded as usize) => {
+                let is_remade = made.contains(&v) && (folded as usize) < p.last;
+                if is_remade { folded } else { p.last as u32 + 1 }
+            }
+            _ => folded,
+        }
+    };
+    last.into_iter().map(|(v, n)| (v, until(v, n))).collect()
 }
 
 /// Replicated bits that are planes of others, with these and the planes: as factors of a statement they are read there,

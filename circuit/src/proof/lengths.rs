@@ -181,9 +181,23 @@ impl Lengths {
         if self.is_empty() {
             return 0;
         }
-        let carries = usize::from(!self.early && self.carries.iter().any(|&n| n > 0));
         // The last fold needs no coin, and V1, which waits for nobody, ends beside it.
-        carries + OPENING_ROUNDS + 2 * self.steps() - 1
+        self.rounds_of_carries() + OPENING_ROUNDS + 2 * self.steps() - 1
+    }
+
+    /// Rounds in which nothing but carries is told.
+    pub fn rounds_of_carries(&self) -> usize {
+        usize::from(!self.early && self.carries.iter().any(|&n| n > 0))
+    }
+
+    /// Of its rounds the first ones, until nothing reads the values any more that it is about: until the next message
+    /// after the folds that read words.
+    pub fn rounds_of_values(&self) -> usize {
+        if self.is_empty() {
+            return 0;
+        }
+        let before = self.folds.iter().flatten().map(Folds::before).max().unwrap_or(0);
+        self.rounds_of_carries() + 2 + 2 * before
     }
 
     /// Bytes that each party sends.
@@ -216,21 +230,6 @@ fn lifted_error(folds: &Folds) -> f64 {
 /// What [`barriers`] says.
 pub fn error(circuit: &Circuit) -> Result<f64, Unproven> {
     Ok(error_of(circuit, &barriers(circuit)?))
-}
-
-/// Bytes that so many parties in one process take at most for their proofs, beside their values: the vectors of a proof
-/// of each, and what each thread holds. Nothing where nothing is opened.
-///
-/// # Errors
-///
-/// What [`barriers`] says.
-pub fn memory(circuit: &Circuit, parties: usize, threads: usize) -> Result<u64, Unproven> {
-    let of = |barrier: &Barrier| {
-        let lengths = Lengths::of(circuit, barrier);
-        let threads = lengths.of_thread().saturating_mul(threads as u64);
-        lengths.working().saturating_mul(parties as u64).saturating_add(threads)
-    };
-    Ok(barriers(circuit)?.iter().map(of).max().unwrap_or(0))
 }
 
 fn error_of(circuit: &Circuit, all: &[Barrier]) -> f64 {
@@ -291,7 +290,7 @@ mod tests {
                 let lifted = lengths(Kind::Words, 5, n).error();
                 assert!(lifted < (-51f64).exp2(), "{n} lifted elements: 2^{}", lifted.log2());
                 let all = lengths(Kind::Matrices, 7, n).error() + bits + lifted;
-                assert!(4.0 * all < (-45f64).exp2(), "four proofs of {n} elements");
+                assert!(16.0 * all < (-43f64).exp2(), "sixteen proofs of {n} elements");
             }
         }
     }

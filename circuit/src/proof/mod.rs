@@ -5,11 +5,13 @@
 //! hold: a sum of products u v, with u known to P_{i-1} and v to P_{i+1}, equals a word of the one plus a word of the
 //! other ([`Claim`] says which). P_i knows all of it and proves all its statements at once, to both, before anything is
 //! opened: a *barrier* stands before every layer that opens something ([`Barrier`]). More of them stand where the
-//! circuit says so ([`Op::Prove`](crate::Op::Prove)), because values are kept until they are proven.
+//! circuit says so ([`Op::Prove`](crate::Op::Prove), [`Op::BeginProof`](crate::Op::BeginProof)), because values are
+//! kept until they are proven.
 //!
 //! Lives here: which statement belongs to which instruction ([`barriers`], which is also what refuses a circuit that
 //! has an instruction without one), the carries that statements take ([`Carries`]), and the lengths of the messages of
-//! a proof ([`Lengths`]), so that rounds and bytes are known before a run. May not: arithmetic on shares; the runtime's
+//! a proof ([`Lengths`]), so that rounds and bytes are known before a run, and when they
+//! travel ([`proofs`]). May not: arithmetic on shares; the runtime's
 //! `proof` has the proofs.
 //!
 //! # Protocol
@@ -42,6 +44,7 @@ mod owners;
 mod sums;
 #[cfg(test)]
 pub(crate) mod tests;
+mod turns;
 mod unproven;
 
 pub use barriers::{Barrier, barriers};
@@ -55,5 +58,6 @@ pub use index::is_linear;
 pub use input::{Bits, Own, code_bits, steps};
 pub use items::{Item, dots, items, products};
 pub use kept::{kept, opened, picked, words};
-pub use lengths::{HASH, Lengths, OPENING_ROUNDS, check, error, memory};
+pub use lengths::{HASH, Lengths, OPENING_ROUNDS, check, error};
+pub use turns::{Proof, memory, proofs, vectors};
 pub use unproven::{MOST_ERROR_LOG2, Source, Unproven, WIDE_PRODUCT};

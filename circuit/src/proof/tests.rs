@@ -90,8 +90,8 @@ fn a_circuit_may_prove_more_often() {
     let all = barriers(&c).unwrap();
     let at: Vec<(u32, usize)> = all.iter().map(|b| (b.layer, b.statements.len())).collect();
     assert_eq!(at, [(2, 5), (3, 1), (4, 1)]);
-    let until = kept(&c, &all);
-    assert_eq!(until.get(&ValueId(0)), Some(&0), "the operands of the first layer");
+    let until = kept(&c, &proofs(&c).unwrap());
+    assert_eq!(until.get(&ValueId(0)), Some(&2), "the operands of the first layer");
     let few = barriers(&malicious(PROVEN)).unwrap();
     let rounds = |c: &Circuit, all: &[Barrier]| -> usize {
         all.iter().map(|b| Lengths::of(c, b).rounds()).sum()
@@ -246,11 +246,12 @@ fn a_circuit_whose_proofs_fail_too_often_is_refused() {
 #[test]
 fn values_are_kept_until_the_last_proof_about_them() {
     let c = malicious(PROVEN);
-    let all = barriers(&c).unwrap();
-    let until: Vec<(u32, usize)> = kept(&c, &all).into_iter().map(|(v, n)| (v.0, n)).collect();
+    let until: Vec<(u32, u32)> =
+        kept(&c, &proofs(&c).unwrap()).into_iter().map(|(v, n)| (v.0, n)).collect();
     // The check's bits, %18, are opened after the first proof, the output's words, %21, after the second one.
-    let want =
-        [(0, 0), (5, 0), (6, 0), (7, 0), (8, 0), (13, 0), (14, 1), (16, 0), (18, 1), (21, 2)];
+    let mut want = [0, 5, 6, 7, 8, 13, 16].map(|v| (v, 3)).to_vec();
+    want.extend([(14, 4), (18, 4), (21, u32::MAX)]);
+    want.sort_unstable();
     assert_eq!(until, want);
 }
 
@@ -263,7 +264,7 @@ fn picked_planes_are_not_kept() {
         .replace("mul %16 %16", "mul %24 %24");
     let c = malicious(&changed);
     verify(&c).unwrap();
-    let until = kept(&c, &barriers(&c).unwrap());
+    let until = kept(&c, &proofs(&c).unwrap());
     let has = |v: u32| until.contains_key(&ValueId(v));
     assert!(has(16) && !has(23) && !has(24));
     assert_eq!(picked(&c)[&ValueId(24)], (ValueId(16), vec![1]));
@@ -523,4 +524,96 @@ fn lengths_are_counted_and_not_listed() {
     assert!(one.elements * one.cut() >= most(1));
     assert!(many.elements * many.cut() >= most(4000));
     assert!(many.elements * many.cut() < 2 * most(4000));
+}
+
+/// A product in each of so many layers, made of the one before, and the last one is an output; with these proofs.
+fn chain(layers: usize, asked: &[(usize, &str)]) -> Circuit {
+    use std::fmt::Write;
+    let mut text = "circuit \"Chain\"\nparty \"Client\" 2\nparty \"Server\" 1\n\
+        input %0 \"x\" from 0 fixed(0, -1.0, 1.0) [70] : A32[2,70]\n\
+        output 0 \"y\" to 1 [2,70] ring 32 frac 0 factor 1.0 divisor 1.0\nsite 0 \"here\" line 7\n"
+        .to_string();
+    for l in 0..layers {
+        let (x, z) = (2 * l, 2 * l + 1);
+        let _ = writeln!(text, "layer {l}:");
+        for (_, name) in asked.iter().filter(|(at, _)| *at == l) {
+            let _ = writeln!(text, "  {name} @0");
+        }
+        let _ = writeln!(text, "  %{z} = mul %{x} %{x} : add3.A32[2,70] @0\n  exchange:");
+        let _ = writeln!(text, "  %{} = reshare %{z} : A32[2,70] @0", z + 1);
+    }
+    let (x, z) = (2 * layers, 2 * layers + 1);
+    let _ = writeln!(text, "layer {layers}:\n  %{z} = as_add3 %{x} : add3.A32[2,70] @0");
+    let _ = writeln!(text, "  exchange:\n  open_to %{z} output 0 @0");
+    malicious(&text)
+}
+
+/// When proofs take their rounds is what it is if one follows the parties round by round.
+#[test]
+fn proofs_beside_layers_take_a_round_of_each() {
+    let mut seed = 1u64;
+    let mut draw = |below: u64| {
+        seed = seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (seed >> 33) % below
+    };
+    let mut beside = 0;
+    for _ in 0..60 {
+        let layers = 2 + draw(40) as usize;
+        let asked: Vec<(usize, &str)> = (1..layers)
+            .filter_map(|l| match draw(8) {
+                0 => Some((l, "prove")),
+                1 | 2 => Some((l, "begin_proof")),
+                _ => None,
+            })
+            .collect();
+        let c = chain(layers, &asked);
+        verify(&c).unwrap();
+        assert_eq!(crate::artifact::read(&crate::artifact::write(&c)).unwrap(), c);
+        let all = proofs(&c).unwrap();
+        let at: Vec<(usize, bool)> =
+            all.iter().map(|p| (p.barrier.layer as usize, p.barrier.waits)).collect();
+        let mut want: Vec<(usize, bool)> = asked.iter().map(|(l, n)| (*l, *n == "prove")).collect();
+        want.push((layers, true));
+        assert_eq!(at, want);
+        beside += all.iter().filter(|p| !p.barrier.waits).count();
+
+        // Of each proof that is under way its number, and the rounds that it has taken.
+        let mut under_way: Vec<(usize, usize)> = Vec::new();
+        let mut found = vec![(0, 0, 0); all.len()];
+        let turn = |under_way: &mut Vec<(usize, usize)>,
+                    found: &mut Vec<(usize, u32, u32)>,
+                    gone: usize| {
+            for (n, taken) in under_way.iter_mut() {
+                *taken += 1;
+                let lengths = &all[*n].lengths;
+                if *taken == lengths.rounds_of_values() {
+                    found[*n].2 = gone as u32;
+                }
+                if *taken == lengths.rounds() {
+                    found[*n].1 = gone as u32;
+                }
+            }
+            under_way.retain(|(n, taken)| *taken < all[*n].lengths.rounds());
+        };
+        for l in 0..=layers {
+            if let Some(n) = at.iter().position(|(at, _)| *at == l) {
+                under_way.push((n, 0));
+                while at[n].1 && !under_way.is_empty() {
+                    turn(&mut under_way, &mut found, l);
+                    found[n].0 += 1;
+                }
+            }
+            turn(&mut under_way, &mut found, l + 1);
+        }
+        let mut latest = 0;
+        for (_, _, folded) in &mut found {
+            latest = latest.max(*folded);
+            *folded = latest;
+        }
+        let is: Vec<_> = all.iter().map(|p| (p.waits[0], p.ends, p.folded)).collect();
+        assert_eq!(is, found, "{asked:?} among {layers} layers");
+        let rounds: usize = is.iter().map(|(waits, ..)| waits).sum();
+        assert_eq!(crate::traffic::Traffic::of(&c).rounds, layers + 1 + rounds);
+    }
+    assert!(beside > 100, "{beside}");
 }

@@ -27,10 +27,9 @@ pub enum Unproven {
         /// The layer that opens something.
         layer: usize,
     },
-    /// A proof in layers that may be repeated, before the last of them: what it is about would not be there for the
-    /// repetition.
+    /// A proof of what is opened in layers that may be repeated, before the last of them.
     #[error(
-        "layer {layer}: a proof stands among layers that are computed again if a client fails, before the last of them"
+        "layer {layer}: something is opened among layers that are computed again if a client fails, before the last of them"
     )]
     Speculation {
         /// In which layer.

@@ -105,7 +105,8 @@ pub fn first(circuit: &Circuit) -> usize {
 fn is_own(op: &Op) -> bool {
     let opens =
         op.interaction().is_some_and(|i| i.to.is_none() || i.to == Some(crate::Hold::Public));
-    opens || matches!(op, Op::Keep { .. } | Op::Prove | Op::Admitted { .. })
+    let proves = matches!(op, Op::Prove | Op::BeginProof);
+    opens || proves || matches!(op, Op::Keep { .. } | Op::Admitted { .. })
 }
 
 /// Memory of a value at all parties.

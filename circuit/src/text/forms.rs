@@ -166,6 +166,7 @@ forms! {
     "random" Random { tag, dom, shape };
     "xors" Xors { x, "rows" rows };
     "load" Load { x, "start" start, "len" len };
+    "begin_proof" BeginProof {};
 
     interactive:
     "reshare" Reshare(x) RESHARE;

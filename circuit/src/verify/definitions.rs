@@ -221,7 +221,7 @@ impl<'a> Checker<'a> {
             Op::Gather { x, index, axis, .. } => self.indices(place, *x, *index, *axis),
             Op::OpenTo { x, output } => self.open(place, *x, *output),
             Op::Keep { x, input } => self.keep(place, *x, *input),
-            Op::Prove if !self.circuit.security.is_malicious() => {
+            Op::Prove | Op::BeginProof if !self.circuit.security.is_malicious() => {
                 Err(VerifyError::NothingToProve { place })
             }
             Op::Mask { .. } => {

@@ -15,7 +15,7 @@
 //! 6. **Not used after it is dropped.** A layer drops, in ascending order, values that are defined
 //!    and were not dropped before.
 //! 7. **Sections.** Local operations in the local part, interactive ones in the exchange.
-//! 8. **Results.** Every instruction but `open_to`, `keep` and `prove` has a result; these have none.
+//! 8. **Results.** Every instruction but `open_to`, `keep`, `prove` and `begin_proof` has a result; these have none.
 //! 9. **Typing.** A result has the type that [`infer`] gives: holders, domains, shapes and
 //!    parameters as documented at [`Op`](crate::Op).
 //! 10. **Inputs** have distinct names. A public one becomes a `Public` value of the declared shape, and a state a
@@ -42,7 +42,7 @@
 //! 19. **Proofs.** In a circuit against a malicious party every message has a statement that its sender proves, or
 //!     two holders that vouch for it ([`crate::proof`]); a proof stands before every opening, of all that the opened
 //!     values depend on. That a false one passes has probability 2^-40 at most, over all of them. Only there a layer has
-//!     a `prove`, and none has one among layers that may be repeated.
+//!     a `prove` or `begin_proof`.
 //! 20. **States.** Each is kept exactly once, as a value of the type that it is read in.
 //! 21. **Loads.** A `load` reads an input from the members of a party set, and nothing but loads reads that input.
 //!

@@ -221,7 +221,7 @@ impl Run<'_> {
             return Ok(());
         }
         // Nobody has to prove anything to itself.
-        if instr.op == Op::Prove {
+        if matches!(instr.op, Op::Prove | Op::BeginProof) {
             return Ok(());
         }
         let value = match instr.op.interaction() {

@@ -1,7 +1,8 @@
 //! What a party keeps for proofs and for vouching.
 
+use super::barrier::Proving;
 use crate::share::Held;
-use slvr_circuit::proof::{Barrier, Cut, HASH, Lengths, barriers, kept, picked, words};
+use slvr_circuit::proof::{Cut, HASH, Proof, kept, picked, proofs, words};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::{Circuit, ValueId};
 use slvr_ring::{Data, Planes};
@@ -13,21 +14,24 @@ pub(super) type Carries = [BTreeMap<Cut, Planes>; 4];
 
 /// Of a run against a malicious party: what is still to be proven, and the values that this takes.
 pub(super) struct Guard {
-    pub barriers: Vec<Arc<(Barrier, Lengths)>>,
-    /// The next barrier.
+    pub proofs: Vec<Arc<Proof>>,
+    /// The next proof that begins.
     pub next: usize,
-    /// The layers that may be repeated. What is proven before the last of them is kept until it is known whether they are.
+    /// Those that have begun, in order.
+    pub under_way: Vec<Proving>,
+    /// The layers that may be repeated.
     pub speculation: Option<Speculation>,
     /// Values that statements or openings are about.
     pub kept: BTreeMap<ValueId, Held>,
-    /// Shares of the carries of the next barrier, if they are told.
+    /// Shares of the carries of the next proof, if they are told before it begins.
     pub carries: Option<Carries>,
     /// Of bits that are not kept, of what they are planes.
     pub picked: Arc<HashMap<ValueId, (ValueId, Vec<u32>)>>,
     /// Of what outputs are opened from, the replicated values.
     pub words: HashMap<ValueId, ValueId>,
-    /// After which barrier a value is needed no more.
-    last: BTreeMap<ValueId, usize>,
+    /// Before the exchange of which layer a value is needed no more, and all these layers.
+    until: BTreeMap<ValueId, u32>,
+    folds: BTreeSet<u32>,
 }
 
 impl Guard {
@@ -36,51 +40,57 @@ impl Guard {
         if !circuit.security.is_malicious() {
             return None;
         }
-        let barriers = match barriers(circuit) {
-            Ok(barriers) => barriers,
+        let proofs = match proofs(circuit) {
+            Ok(proofs) => proofs,
             Err(_) => unreachable!("the verifier admits only circuits with proofs"),
         };
-        let last = kept(circuit, &barriers);
-        let shaped = barriers.into_iter().map(|b| {
-            let lengths = Lengths::of(circuit, &b);
-            Arc::new((b, lengths))
-        });
-        let barriers = shaped.collect();
+        let until = kept(circuit, &proofs);
         Some(Guard {
-            barriers,
+            proofs: proofs.into_iter().map(Arc::new).collect(),
             next: 0,
+            under_way: Vec::new(),
             speculation: Speculation::of(circuit),
             kept: BTreeMap::new(),
             carries: None,
             picked: Arc::new(picked(circuit)),
             words: words(circuit),
-            last,
+            folds: until.values().copied().collect(),
+            until,
         })
+    }
+
+    /// The next proof, if it begins before a layer.
+    pub fn begins(&self, layer: usize) -> Option<&Arc<Proof>> {
+        self.proofs.get(self.next).filter(|p| p.barrier.layer as usize == layer)
+    }
+
+    /// Whether a proof is under way.
+    pub fn is_proving(&self) -> bool {
+        !self.under_way.is_empty()
     }
 
     /// Remembers a value that is still to be proven something about, and says whether it does.
     pub fn keep(&mut self, v: ValueId, held: &Held) -> bool {
-        self.last.contains_key(&v) && self.kept.insert(v, held.clone()).is_none()
+        self.until.contains_key(&v) && self.kept.insert(v, held.clone()).is_none()
     }
 
-    /// Takes out values that are made again.
-    pub fn forget(&mut self, made: &BTreeSet<ValueId>) -> Vec<Held> {
-        made.iter().filter_map(|v| self.kept.remove(v)).collect()
-    }
-
-    /// After the barrier before layer l, if that is the next one: hands out what no later one needs.
-    pub fn passed(&mut self, l: usize) -> Vec<Held> {
-        let done = self.next;
-        if self.barriers.get(done).is_none_or(|next| next.0.layer as usize != l) {
+    /// Before what layer l sends: hands out what no proof reads from then on.
+    pub fn folded(&mut self, l: usize) -> Vec<Held> {
+        if !self.folds.contains(&(l as u32)) {
             return Vec::new();
         }
-        self.next += 1;
-        let last = &self.last;
+        let until = &self.until;
         let (gone, kept) = std::mem::take(&mut self.kept)
             .into_iter()
-            .partition(|(v, _)| last.get(v).is_none_or(|&n| n <= done));
+            .partition(|(v, _)| until.get(v).is_none_or(|&n| n as usize <= l));
         self.kept = kept;
         BTreeMap::into_values(gone).collect()
+    }
+
+    /// Goes back to a layer, to give its proof and those after it again: takes out values that are made again.
+    pub fn go_back(&mut self, layer: usize, made: &BTreeSet<ValueId>) -> Vec<Held> {
+        self.next = self.proofs.partition_point(|p| (p.barrier.layer as usize) < layer);
+        made.iter().filter_map(|v| self.kept.remove(v)).collect()
     }
 }
 

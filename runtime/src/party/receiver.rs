@@ -7,7 +7,7 @@ use super::told;
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::share::reveal::Revealed;
 use crate::share::{RunId, next};
-use slvr_circuit::proof::{Barrier, Lengths, barriers};
+use slvr_circuit::proof::proofs;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Circuit, plan};
@@ -64,8 +64,11 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
     }
 
     let guarded = circuit.security.is_malicious();
-    let proofs = if guarded { barriers(circuit).map_err(VerifyError::from)? } else { Vec::new() };
-    let rounds = |barrier: &Barrier| Lengths::of(circuit, barrier).rounds() as u32;
+    let proofs = if guarded { proofs(circuit).map_err(VerifyError::from)? } else { Vec::new() };
+    let waits = |l: usize, again: bool| {
+        let here = proofs.iter().filter(|p| p.barrier.layer as usize == l);
+        here.map(|p| p.waits[usize::from(again)] as u32).sum::<u32>()
+    };
     let members = plan::members(circuit, set);
     let mut words = told::zeros(circuit, set);
     let mut waited = 0;
@@ -75,9 +78,9 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
         if let Some(s) = speculation.as_ref().filter(|p| p.last + 1 == l as usize) {
             // The parties may have gone back.
             waited += (s.last + 1 - s.first) as u32;
-            waited += proofs.iter().filter(|b| b.layer as usize == s.last).map(rounds).sum::<u32>();
+            waited += (s.first..=s.last).map(|l| waits(l, true)).sum::<u32>();
         }
-        waited += proofs.iter().filter(|b| b.layer == l).map(rounds).sum::<u32>();
+        waited += waits(l as usize, false);
         let phase = Phase::Layer(l);
         // By output the component that each party sent.
         let mut components: BTreeMap<u32, Vec<Data>> = BTreeMap::new();

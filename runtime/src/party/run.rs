@@ -144,8 +144,13 @@ impl Engine<'_> {
             for (at, &step) in plan.steps.iter().enumerate() {
                 self.step(&walk, l, (&mut before, &mut round), step)?;
                 if sent == Some(at) {
+                    // Proofs that go on beside this layer compute while its messages are under way.
+                    self.tell_proofs()?;
                     self.carry(l + 1)?;
                 }
+            }
+            if sent.is_some() {
+                self.hear_proofs()?;
             }
             if self.guard.is_some() {
                 self.vouch(l, interactive)?;
@@ -164,10 +169,6 @@ impl Engine<'_> {
             }
             l = match &speculation {
                 Some(s) if s.last == l && self.goes_back(s) => s.first,
-                Some(s) if s.last == l => {
-                    self.passed(l);
-                    l + 1
-                }
                 _ => l + 1,
             };
         }

@@ -74,7 +74,7 @@ impl Engine<'_> {
         }
         let made: BTreeSet<_> = speculation.made(self.party.circuit).collect();
         made.iter().for_each(|&v| self.regs.drop(v));
-        for x in self.guard.iter_mut().flat_map(|guard| guard.forget(&made)) {
+        for x in self.guard.iter_mut().flat_map(|guard| guard.go_back(speculation.first, &made)) {
             self.regs.forget(x);
         }
         if let Some(t) = self.party.transcript.as_deref_mut() {

@@ -61,7 +61,7 @@ pub fn notices_every_frame(
             assert!(!truth.is_missed(&outcome, party), "{what}: {rule:?} of {h}");
             let stopped = outcome.receivers[0].1.is_err();
             assert!(stopped, "{what}: {rule:?} of {h} was not noticed");
-            ended_well(&outcome, &log, party, &rule);
+            ended_well(circuit, &outcome, &log, party, &rule);
         }
     }
     flips

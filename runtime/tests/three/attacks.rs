@@ -92,7 +92,7 @@ fn altered_openings_and_coins_are_stopped_and_succeed_where_nothing_is_proven() 
                 assert_eq!(truth.is_missed(&outcome, party), !stops, "party {party}: {what}");
                 if stops {
                     assert!(outcome.receivers[0].1.is_err(), "party {party}: {what}");
-                    ended_well(&outcome, &log, party, &rule);
+                    ended_well(circuit, &outcome, &log, party, &rule);
                 }
             }
         }
@@ -155,7 +155,7 @@ fn wrong_dealings_are_stopped_and_succeed_where_nothing_is_proven() {
             let (outcome, log) = bent(&circuit, &encoded, rule, Some(&other), 1);
             assert!(!truth.is_missed(&outcome, party), "party {party}: {what}");
             assert!(outcome.receivers[0].1.is_err(), "party {party}: {what}");
-            ended_well(&outcome, &log, party, &rule);
+            ended_well(&circuit, &outcome, &log, party, &rule);
             let truth = Truth::of(&plain, &encoded, 1);
             let (outcome, _) = bent(&plain, &encoded, rule, Some(&without), 1);
             missed += usize::from(truth.is_missed(&outcome, party));

@@ -9,6 +9,9 @@ use slvr_circuit::{
 use slvr_ring::Data;
 use slvr_runtime::share::encode::Encoded;
 
+/// The ways to ask for a proof: one that is waited for, and one that goes on beside the layers after it.
+pub const PROVES: [Op; 2] = [Op::Prove, Op::BeginProof];
+
 /// Party set 0 is one client, set 1 the receiver.
 pub struct Builder {
     circuit: Circuit,

@@ -1,7 +1,7 @@
 //! Random circuits whose owners input bits, codes, high parts and single bits of the same words in any order, so that carries of
 //! p + q are told, found or skipped.
 
-use super::build::{Builder, elements, words};
+use super::build::{Builder, PROVES, elements, words};
 use super::draws::Random;
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Op, Security, ValueId};
 use slvr_runtime::share::encode::Encoded;
@@ -353,7 +353,8 @@ pub fn random(seed: u64) -> (Circuit, Encoded) {
     let (mut circuit, encoded) = m.b.finish();
     for l in 1..circuit.layers.len() - 1 {
         if often > 0 && m.dice.below(2) == 0 {
-            circuit.layers[l].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
+            let op = PROVES[m.dice.below(2) as usize].clone();
+            circuit.layers[l].local.insert(0, Instr { out: None, op, site: 0 });
         }
     }
     (Circuit { security: Security::Malicious, ..circuit }, encoded)

@@ -63,7 +63,7 @@ fn altered_frames_are_noticed() {
                 let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
                 assert!(!truth.is_missed(&outcome, party), "{what}: {rule:?} of {h}");
                 assert!(outcome.receivers[0].1.is_err(), "{what}: {rule:?} of {h} was not noticed");
-                ended_well(&outcome, &log, party, &rule);
+                ended_well(&circuit, &outcome, &log, party, &rule);
             }
         }
     }

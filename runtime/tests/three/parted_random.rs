@@ -4,7 +4,7 @@
 //! the last proof is noticed, because the verifier admits no message without a statement in time.
 
 use crate::agreement::{admitted, agrees, notices_every_frame};
-use crate::build::{Builder, elements, words};
+use crate::build::{Builder, PROVES, elements, words};
 use crate::draws::Random;
 use slvr_circuit::proof::barriers;
 use slvr_circuit::{Circuit, Conv, Hold, Instr, Op, Security, ValueId};
@@ -129,7 +129,8 @@ fn random(seed: u64) -> (Circuit, Encoded) {
     let proof = m.random.below(2 * layers as u64) as usize;
     let (mut circuit, encoded) = m.b.finish();
     if (1..layers).contains(&proof) {
-        let prove = Instr { out: None, op: Op::Prove, site: 0 };
+        let op = PROVES[m.random.below(2) as usize].clone();
+        let prove = Instr { out: None, op, site: 0 };
         circuit.layers[proof].local.insert(0, prove);
     }
     (Circuit { security: Security::Malicious, ..circuit }, encoded)

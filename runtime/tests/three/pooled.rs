@@ -142,7 +142,7 @@ fn a_party_that_leaves_products_out_is_noticed() {
             let rule = Rule { party, frame: None };
             let (outcome, log) = bent(&circuit, &encoded, rule, Some(&other), 1);
             assert!(!truth.is_missed(&outcome, party), "party {party}");
-            ended_well(&outcome, &log, party, &rule);
+            ended_well(&circuit, &outcome, &log, party, &rule);
         }
     }
 }

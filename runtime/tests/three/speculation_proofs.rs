@@ -1,14 +1,15 @@
 //! Layers that are computed again if a client fails, against a malicious party: what is sent in both attempts is proven,
 //! each time with another proof.
 
+use crate::build::PROVES;
 use crate::proof_views::uniform_bytes;
 use crate::speculation;
 use crate::views::{LIMIT, chi_squared};
-use slvr_circuit::proof::{Lengths, Unproven, barriers};
+use slvr_circuit::proof::{Lengths, barriers};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::verify;
-use slvr_circuit::{Circuit, Instr, Op, text};
+use slvr_circuit::{Circuit, Instr, text};
 use slvr_runtime::link::memory::Memory;
 use slvr_runtime::link::tap::sending;
 use slvr_runtime::link::{Header, Kind, Link, Peer};
@@ -129,6 +130,67 @@ fn a_client_that_fails_counts_as_zeros_and_all_is_proven_again() {
     }
 }
 
+/// The placements with more proofs, in each way and before each layer: R = 1, and L = 3 or 4.
+fn proven_often() -> Vec<Circuit> {
+    let mut all = Vec::new();
+    for circuit in placements() {
+        for by in 1..3usize.pow(4) {
+            let mut out = circuit.clone();
+            for l in 1..=4 {
+                let op = match by / 3usize.pow(l as u32 - 1) % 3 {
+                    0 => continue,
+                    way => PROVES[way - 1].clone(),
+                };
+                out.layers[l].local.insert(0, Instr { out: None, op, site: 0 });
+            }
+            verify(&out).unwrap_or_else(|e| panic!("{e}"));
+            all.push(out);
+        }
+    }
+    all
+}
+
+/// Proofs among layers that are repeated are given in both attempts, and what they are about is there.
+#[test]
+fn proofs_among_layers_that_are_repeated_are_given_again() {
+    let [want, zeros] = [[true; 3], [true, false, true]].map(|good| {
+        let (outcome, _) = run(&placements()[0], good, 2, None);
+        outcome.report(&placements()[0]).unwrap_or_else(|e| panic!("{e}")).outputs[0].values.clone()
+    });
+    for circuit in proven_often() {
+        let ways: Vec<_> =
+            circuit.layers.iter().map(|l| l.local.first().map(|i| i.op.name())).collect();
+        for (good, want) in [([true; 3], &want), ([true, false, true], &zeros)] {
+            let (outcome, _) = run(&circuit, good, 2, None);
+            let report = outcome.report(&circuit).unwrap_or_else(|e| panic!("{ways:?}: {e}"));
+            assert_eq!(report.outputs[0].values, *want, "{ways:?}");
+            let cost = Traffic::of_run(&circuit, &report.admitted);
+            let counted = (report.rounds, report.bytes_sent);
+            assert_eq!(counted, (cost.rounds, cost.bytes), "{ways:?} {good:?}");
+        }
+    }
+}
+
+/// No altered frame of a proof among them is accepted, in either attempt.
+#[test]
+fn no_altered_proof_among_layers_that_are_repeated_is_accepted() {
+    let good = [true, false, true];
+    let mut stopped = 0;
+    for circuit in proven_often().into_iter().step_by(37) {
+        let (outcome, log) = run(&circuit, good, 3, None);
+        let want = outcome.report(&circuit).unwrap_or_else(|e| panic!("{e}")).outputs;
+        let frames: Vec<Frame> = log.lock().unwrap().keys().copied().collect();
+        for frame in frames.into_iter().filter(|(_, _, h)| h.len > 0 && h.kind == Kind::Proof) {
+            let (outcome, _) = run(&circuit, good, 3, Some(frame));
+            match &outcome.receivers[0].1 {
+                Ok(got) => panic!("{frame:?} is accepted: {}", got[0].values == want[0].values),
+                Err(_) => stopped += 1,
+            }
+        }
+    }
+    assert!(stopped > 100, "{stopped} runs are stopped");
+}
+
 /// Each frame of each party, in both attempts: no wrong output is taken.
 #[test]
 fn no_altered_frame_of_either_attempt_is_accepted() {
@@ -236,14 +298,6 @@ fn what_is_sent_after_the_last_checks_is_proven() {
 /// only proven afterwards.
 #[test]
 fn what_cannot_be_proven_twice_or_in_time_is_refused() {
-    let mut among = parsed(&written());
-    among.layers[2].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
-    assert!(matches!(barriers(&among), Err(Unproven::Speculation { layer: 2 })));
-    for layer in [1, 3, 4, 5] {
-        let mut other = parsed(&written());
-        other.layers[layer].local.insert(0, Instr { out: None, op: Op::Prove, site: 0 });
-        assert_eq!(barriers(&other).is_err(), layer == 1, "layer {layer}");
-    }
     // The output is what was opened under the mask, as two parties know it, and not what is joined in layer 4.
     let text = written()
         .replace("%24 = add %8 %22", "%24 = trivial %21")

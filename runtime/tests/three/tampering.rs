@@ -4,7 +4,7 @@
 //! `SLVR_COUNT=20000` tries so many instead of 500.
 
 use crate::agreement::setting;
-use crate::build::Builder;
+use crate::build::{Builder, PROVES};
 use crate::dealer_proofs::{dealer_claims, held_claims};
 use crate::parted::parted_claims;
 use crate::proofs::{every_claim, options, proven_often};
@@ -242,7 +242,7 @@ pub fn sent(circuit: &Circuit, encoded: &Encoded) -> [Vec<(Header, Peer)>; 3] {
 }
 
 /// Every abort says where, and no honest party has opened anything that no proof covers.
-pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
+pub fn ended_well(circuit: &Circuit, outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
     let errors: Vec<&RunError> = (outcome.parties.iter().enumerate())
         .filter(|(i, _)| *i != deviant)
         .filter_map(|(_, r)| r.as_ref().err())
@@ -264,16 +264,18 @@ pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
             assert!(named.contains(&Some(deviant)), "{rule:?}: {text}");
         }
     }
-    // Where an honest party finds a wrong proof, no honest party opens.
+    // Where an honest party finds a wrong proof, no honest party goes on to the next layer that waits for it.
     let at = errors.iter().find_map(|e| match e {
         // That a proof is not accepted its prover alone may say without reason.
         RunError::Proof { phase: Phase::Layer(l), what: "its proof is wrong", .. } => Some(*l),
         _ => None,
     });
     if let Some(layer) = at {
+        let all = barriers(circuit).unwrap();
+        let waits = all.iter().find(|b| b.waits && b.layer >= layer).unwrap().layer;
         let opened = log
             .iter()
-            .any(|(me, h, _)| *me != deviant && h.kind == Kind::Layer && h.layer >= layer);
+            .any(|(me, h, _)| *me != deviant && h.kind == Kind::Layer && h.layer >= waits);
         assert!(
             !opened,
             "{rule:?}: something was opened in layer {layer} in spite of a wrong proof"
@@ -285,7 +287,9 @@ pub fn ended_well(outcome: &Outcome, log: &Log, deviant: usize, rule: &Rule) {
 #[test]
 fn no_altered_message_is_accepted() {
     // Both families, in turn.
-    let often = |(circuit, encoded): (Circuit, Encoded)| (proven_often(&circuit), encoded);
+    let [often, beside] = PROVES.map(|by| {
+        move |(circuit, encoded): (Circuit, Encoded)| (proven_often(&circuit, &by), encoded)
+    });
     let samples = [
         ("T1", sample()),
         ("T2", dealer_sample()),
@@ -294,6 +298,8 @@ fn no_altered_message_is_accepted() {
         ("products of matrices", parted_sample()),
         ("T1, proven often", often(sample())),
         ("T2, proven often", often(dealer_sample())),
+        ("T1, proven beside layers", beside(sample())),
+        ("T2, proven beside layers", beside(dealer_sample())),
     ];
     let all = samples.iter().map(|(family, (circuit, encoded))| {
         (family, circuit, encoded, Truth::of(circuit, encoded, 1), frames(circuit, encoded))
@@ -317,7 +323,7 @@ fn no_altered_message_is_accepted() {
             !truth.is_missed(&outcome, party),
             "{family}: run {run}, {rule:?} of {what} was not noticed"
         );
-        ended_well(&outcome, &log, party, &rule);
+        ended_well(circuit, &outcome, &log, party, &rule);
         if (how, what.kind) == (How::Drop, Kind::Proof) {
             let waits = |e: &RunError| e.to_string().contains(", in the proof before `");
             let honest = outcome.parties.iter().enumerate().filter(|(i, _)| *i != party);
@@ -364,7 +370,7 @@ fn long_proofs_find_single_errors() {
         let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
         assert!(!truth.is_missed(&outcome, party), "{rule:?}");
         assert!(outcome.receivers[0].1.is_err(), "{rule:?} was not noticed");
-        ended_well(&outcome, &log, party, &rule);
+        ended_well(&circuit, &outcome, &log, party, &rule);
     }
 }
 
@@ -503,7 +509,7 @@ fn no_proof_of_something_else_is_accepted_in(
         let rule = Rule { party: i % 3, frame: None };
         let (outcome, log) = bent(&circuit, &encoded, rule, Some(other), 1);
         assert!(!truth.is_missed(&outcome, i % 3), "party {}: {what}", i % 3);
-        ended_well(&outcome, &log, i % 3, &rule);
+        ended_well(&circuit, &outcome, &log, i % 3, &rule);
         stopped += usize::from(outcome.receivers[0].1.is_err());
         let other = Circuit { security: Security::SemiHonest, ..other.clone() };
         let (outcome, _) = bent(&plain, &encoded, rule, Some(&other), 1);
@@ -518,17 +524,39 @@ fn no_proof_of_something_else_is_accepted_in(
 #[test]
 fn a_wrong_word_is_found_at_the_next_proof() {
     let (circuit, encoded) = sample();
-    let circuit = proven_often(&circuit);
+    let circuit = proven_often(&circuit, &Op::Prove);
     let sent = &frames(&circuit, &encoded)[1];
     let frame = sent.iter().position(|h| h.kind == Kind::Layer && h.layer == 0).unwrap();
     let rule = Rule { party: 1, frame: Some((frame, How::Flip, 3)) };
     let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
-    ended_well(&outcome, &log, 1, &rule);
+    ended_well(&circuit, &outcome, &log, 1, &rule);
     let named =
         |e: &RunError| matches!(e, RunError::Proof { phase: Phase::Layer(1), op: "prove", .. });
     let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).any(named);
     assert!(found, "layer 1 and the proof are named");
     assert!(!log.iter().any(|(me, h, _)| *me != 1 && h.kind == Kind::Layer && h.layer >= 1));
+}
+
+/// Where a proof goes on beside layers, a wrong word of the first layer is found by that proof, too: before anything is
+/// opened, and while later layers are sent.
+#[test]
+fn a_wrong_word_is_found_beside_later_layers() {
+    let (circuit, encoded) = sample();
+    let circuit = proven_often(&circuit, &Op::BeginProof);
+    let opens = barriers(&circuit).unwrap().iter().find(|b| b.waits).unwrap().layer;
+    let sent = &frames(&circuit, &encoded)[1];
+    let frame = sent.iter().position(|h| h.kind == Kind::Layer && h.layer == 0).unwrap();
+    let rule = Rule { party: 1, frame: Some((frame, How::Flip, 3)) };
+    let (outcome, log) = bent(&circuit, &encoded, rule, None, 1);
+    ended_well(&circuit, &outcome, &log, 1, &rule);
+    let named =
+        |e: &RunError| matches!(e, RunError::Proof { phase: Phase::Layer(1), op: "prove", .. });
+    let found = outcome.parties.iter().filter_map(|p| p.as_ref().err()).any(named);
+    assert!(found, "layer 1 and the proof are named");
+    let later = |layers: std::ops::Range<u32>| {
+        log.iter().any(|(me, h, _)| *me != 1 && h.kind == Kind::Layer && layers.contains(&h.layer))
+    };
+    assert!(later(1..opens) && !later(opens..u32::MAX));
 }
 
 /// What the table of claims says is opened stands behind a barrier.

@@ -162,7 +162,7 @@ impl Rounds {
                 kinds
             };
             let proven = layer.proof.as_ref().map_or(0, |p| p.rounds);
-            if let Some(proof) = &layer.proof {
+            if let Some(proof) = layer.proof.as_ref().filter(|proof| proof.rounds > 0) {
                 out.push(Rounds {
                     count: proof.rounds,
                     kinds: kinds(true),
@@ -171,7 +171,9 @@ impl Rounds {
             }
             if layer.rounds > proven {
                 let count = layer.rounds - proven;
-                out.push(Rounds { count, kinds: kinds(false), site: layer.critical });
+                // A proof that nobody waits for is beside what layers send.
+                let kinds = if proven > 0 { kinds(false) } else { layer.kinds };
+                out.push(Rounds { count, kinds, site: layer.critical });
             }
         }
         out

@@ -18,8 +18,8 @@ use crate::{Dom, Hold, Op, Shape, Type, ValueId, lead, low_mask};
 use check::grouped;
 
 /// The type of an operation's result, from the (checked) types of its operands; `None` for
-/// [`Op::OpenTo`], [`Op::Keep`] and [`Op::Prove`], which have no result. That the operand of an `OpenTo` fits the output,
-/// and that public indices are in range, is not a matter of types.
+/// [`Op::OpenTo`], [`Op::Keep`], [`Op::Prove`] and [`Op::BeginProof`], which have no result. That the operand of an
+/// `OpenTo` fits the output, and that public indices are in range, is not a matter of types.
 ///
 /// # Errors
 ///
@@ -288,7 +288,7 @@ impl Rule<'_> {
                 self.one(&[Hold::Rep])?;
                 return Ok(None);
             }
-            Op::Prove => return Ok(None),
+            Op::Prove | Op::BeginProof => return Ok(None),
             Op::Places { n, .. } => {
                 let (x, k) = self.ring(&[Hold::Public])?;
                 let Some((&places, rows)) = x.shape.split_last() else {

@@ -49,15 +49,15 @@ fn accepts() {
     verify(&all_ops()).unwrap();
 }
 
-/// The sample circuit has all operations there are, but for the one that only circuits against a malicious party have.
+/// The sample circuit has all operations there are, but for the two that only circuits against a malicious party have.
 #[test]
 fn the_sample_has_every_operation() {
     let c = all_ops();
     let instrs = c.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange));
     let mut names: BTreeSet<&str> = instrs.map(|i| i.op.name()).collect();
-    assert!(names.insert("prove"), "{names:?}");
+    assert!(names.insert("prove") && names.insert("begin_proof"), "{names:?}");
     assert!(names.iter().eq(NAMES.iter().collect::<BTreeSet<_>>()), "{names:?}");
-    assert_eq!(NAMES.len(), 65, "{names:?}");
+    assert_eq!(NAMES.len(), 66, "{names:?}");
 }
 
 /// Applies a change to the small circuit and returns the error.

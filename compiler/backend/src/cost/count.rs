@@ -4,6 +4,7 @@ use super::critical::critical;
 use super::{links, memory, proofs, work};
 use serde::Serialize;
 use slvr_circuit::plan::operand;
+use slvr_circuit::proof::{Proof, vectors};
 use slvr_circuit::traffic::{Traffic, sent};
 use slvr_circuit::{Circuit, Dom, Hold, Instr, Layer, Op};
 
@@ -39,7 +40,7 @@ pub struct Cost {
 pub struct LayerCost {
     /// 1 if it has an exchange, and the rounds of a proof before it.
     pub rounds: usize,
-    /// Bytes sent by each party, those of a proof included.
+    /// Bytes sent by each party, those of a proof that begins before it included.
     pub bytes: [u64; 3],
     /// Bytes sent by the three parties, by [`Kind`], in the order of [`Kind::ALL`].
     pub kinds: [u64; 5],
@@ -51,12 +52,13 @@ pub struct LayerCost {
     pub peak_memory: [u64; 3],
     /// The site that the round waits for on the longest chain; `None` without an exchange.
     pub critical: Option<u32>,
-    /// The proof before its exchange, if there is one.
+    /// The proof that begins before its exchange, if there is one.
     pub proof: Option<ProofCost>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ProofCost {
+    /// Rounds that the run waits: none if it goes on beside the layers after it.
     pub rounds: usize,
     /// Bytes sent by each party.
     pub bytes: [u64; 3],
@@ -139,7 +141,18 @@ impl Cost {
         let traffic = Traffic::of(circuit);
         let memory = memory::replay(circuit);
         let chain = critical(circuit);
-        let worked = proofs::work_by_layer(circuit);
+        let worked = proofs::with_seconds(circuit);
+        let vectors = vectors(circuit, worked.iter().map(|(p, _)| p));
+        let party =
+            |by_layer: &[[u64; 3]], l: usize| by_layer.get(l).map_or(0, |n| busiest_party(*n));
+        // While a proof is given, and of one that is waited for, before its layer.
+        let held = |p: &Proof| {
+            let (begins, ends) = (p.barrier.layer as usize, p.ends as usize);
+            let waiting = party(&memory.starts, begins).saturating_add(vectors[begins][0]);
+            let beside =
+                (begins..ends).map(|l| party(&memory.layers, l).saturating_add(vectors[l][1]));
+            beside.max().unwrap_or(0).max(waiting)
+        };
         let mut all = Cost {
             rounds: traffic.rounds,
             bytes: traffic.bytes,
@@ -155,15 +168,15 @@ impl Cost {
         let mut after = memory.after.into_iter();
         for (l, layer) in circuit.layers.iter().enumerate() {
             let critical = chain.get(l).copied().flatten();
-            let (seconds, vectors) = worked.get(&l).copied().unwrap_or_default();
-            let proof = traffic.layers.get(l).filter(|t| t.proof_rounds > 0).map(|t| ProofCost {
-                rounds: t.proof_rounds,
-                bytes: t.proof,
-                seconds,
-                memory: vectors
-                    .saturating_add(memory.starts.get(l).map_or(0, |h| busiest_party(*h))),
+            let proof = worked.iter().find(|(p, _)| p.barrier.layer as usize == l);
+            let proof = proof.map(|(p, seconds)| ProofCost {
+                rounds: p.waits[0],
+                bytes: p.lengths.bytes(),
+                seconds: *seconds,
+                memory: held(p),
                 site: waits_for_proof(layer, critical),
             });
+            let proof = proof.filter(|p| p.rounds > 0 || p.bytes != [0; 3]);
             let (proof_rounds, proven) =
                 proof.as_ref().map_or((0, [0; 3]), |p| (p.rounds, p.bytes));
             let mut cost = LayerCost {
@@ -201,7 +214,8 @@ fn waits_for_proof(layer: &Layer, critical: Option<u32>) -> u32 {
     let opens = |i: &&Instr| i.op.interaction().is_some_and(|row| row.reveals());
     let openings = || layer.exchange.iter().filter(opens).map(|i| i.site);
     let chosen = openings().find(|site| Some(*site) == critical).or_else(|| openings().next());
-    let asked = || layer.local.iter().find(|i| i.op == Op::Prove).map(|i| i.site);
+    let asked =
+        || layer.local.iter().find(|i| matches!(i.op, Op::Prove | Op::BeginProof)).map(|i| i.site);
     chosen.or(critical).or_else(asked).unwrap_or(0)
 }
 

@@ -8,11 +8,11 @@
 //! computes while it proves is not counted, as messages are not.
 
 use slvr_circuit::plan::{LayerPlan, Step, instr, plan, starts};
-use slvr_circuit::proof::{barriers, kept};
+use slvr_circuit::proof::{kept, proofs, vectors};
 use slvr_circuit::ranges::{Division, Range};
-use slvr_circuit::speculation::{Gated, Speculation, gated};
+use slvr_circuit::speculation::{Gated, gated};
 use slvr_circuit::{Circuit, Hold, Instr, Op, Security, ValueId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Memory of a run.
 pub(super) struct Memory {
@@ -70,22 +70,27 @@ fn given(circuit: &Circuit) -> Vec<ValueId> {
     inputs.chain(circuit.consts.iter().map(|c| c.value)).collect()
 }
 
-/// Bytes of values in each layer, of the party with most: when it begins, before a proof there, and at its peak.
-pub fn by_layer(circuit: &Circuit) -> Vec<(u64, u64)> {
-    layers([0, 1, 2].map(|me| Replay::new(circuit, me).run(None)))
+/// Most bytes of values, and of the vectors of proofs, while the parties wait before each layer, and in it: at the party
+/// with most.
+pub fn by_layer(circuit: &Circuit) -> Vec<[u64; 2]> {
+    layers(circuit, [0, 1, 2].map(|me| Replay::new(circuit, me).run(None)))
 }
 
 /// The same where a client fails, so that layers are repeated: no product with outcomes of checks shares a factor.
-pub fn by_layer_repeated(circuit: &Circuit) -> Vec<(u64, u64)> {
+pub fn by_layer_repeated(circuit: &Circuit) -> Vec<[u64; 2]> {
     let nothing = vec![None; circuit.types.len()];
     let replay = |me| Replay { gated: nothing.clone(), ..Replay::new(circuit, me) };
-    layers([0, 1, 2].map(|me| replay(me).run(None)))
+    layers(circuit, [0, 1, 2].map(|me| replay(me).run(None)))
 }
 
-fn layers(runs: [Replay<'_>; 3]) -> Vec<(u64, u64)> {
+fn layers(circuit: &Circuit, runs: [Replay<'_>; 3]) -> Vec<[u64; 2]> {
     let most = |of: &dyn Fn(&Replay<'_>) -> u64| runs.iter().map(of).max().unwrap_or(0);
-    let each = |l: usize| (most(&|r| r.starts[l]), most(&|r| r.layers[l]));
-    (0..runs[0].layers.len()).map(each).collect()
+    let of = |(l, [before, within]): (usize, [u64; 2])| {
+        let values = [most(&|r| r.starts[l]), most(&|r| r.layers[l])];
+        [values[0].saturating_add(before), values[1].saturating_add(within)]
+    };
+    let vectors = vectors(circuit, &proofs(circuit).unwrap_or_default());
+    vectors.into_iter().enumerate().map(of).collect()
 }
 
 /// Most bytes of values at one time if the circuit is evaluated in the clear, where a tensor stands for a value.
@@ -132,9 +137,11 @@ struct Replay<'a> {
     /// Once `live` reaches this the holdings are noted.
     stop_at: Option<u64>,
     by_site: Vec<u64>,
-    /// Layers with a proof before their exchange, and the number of the proof after which a value is needed no more.
-    proofs: Vec<u32>,
-    until: BTreeMap<ValueId, usize>,
+    /// Before the exchange of which layer no proof reads a value any more, and all these layers.
+    until: BTreeMap<ValueId, u32>,
+    folds: BTreeSet<u32>,
+    /// Layers before which the parties wait for proofs.
+    waits: BTreeSet<u32>,
     /// What is kept for proofs.
     kept: BTreeMap<ValueId, Vec<Part>>,
 }
@@ -144,11 +151,13 @@ impl<'a> Replay<'a> {
         let proofs = match circuit.security {
             Security::SemiHonest => Vec::new(),
             // What has none is refused elsewhere.
-            Security::Malicious => barriers(circuit).unwrap_or_default(),
+            Security::Malicious => proofs(circuit).unwrap_or_default(),
         };
+        let until = kept(circuit, &proofs);
         Replay {
-            until: kept(circuit, &proofs),
-            proofs: proofs.into_iter().map(|b| b.layer).collect(),
+            folds: until.values().copied().collect(),
+            until,
+            waits: proofs.iter().filter(|p| p.barrier.waits).map(|p| p.barrier.layer).collect(),
             kept: BTreeMap::new(),
             circuit,
             me,
@@ -183,15 +192,15 @@ impl<'a> Replay<'a> {
             self.set(v, parts);
         }
         let starts = starts(self.circuit);
-        let repeated = Speculation::of(self.circuit).map(|part| part.last);
         for (l, plan) in plans.into_iter().enumerate() {
+            let waits = self.waits.contains(&(l as u32));
+            if !waits {
+                self.folded(l as u32);
+            }
             self.layer_peak = self.live;
             self.starts.push(self.live);
-            let proof = self.proofs.binary_search(&(l as u32)).ok();
-            // What is proven in layers that may be repeated is kept until it is known whether they are.
-            let decides = repeated == Some(l);
-            if let Some(number) = proof.filter(|_| !decides) {
-                self.proven(number);
+            if waits {
+                self.folded(l as u32);
             }
             for step in plan.steps {
                 match step {
@@ -217,9 +226,7 @@ impl<'a> Replay<'a> {
                     Step::Send(_) | Step::Give(_) => {}
                 }
             }
-            if let Some(number) = proof.filter(|_| decides) {
-                self.proven(number);
-            }
+
             self.layers.push(self.layer_peak);
         }
         self
@@ -275,12 +282,15 @@ impl<'a> Replay<'a> {
         (first..first + count).collect()
     }
 
-    /// After a proof: forgets what no later one needs.
-    fn proven(&mut self, number: usize) {
+    /// Before what layer l sends: forgets what no proof reads from then on.
+    fn folded(&mut self, l: u32) {
+        if !self.folds.contains(&l) {
+            return;
+        }
         let until = &self.until;
         let (gone, kept) = std::mem::take(&mut self.kept)
             .into_iter()
-            .partition(|(v, _)| until.get(v).is_none_or(|&n| n <= number));
+            .partition(|(v, _)| until.get(v).is_none_or(|&n| n <= l));
         self.kept = kept;
         BTreeMap::into_values(gone).for_each(|parts| self.release(parts));
     }

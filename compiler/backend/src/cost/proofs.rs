@@ -3,8 +3,7 @@
 //! tried in runs with these prices: to change a price is to change circuits, and to try the sizes again.
 
 use slvr_circuit::Circuit;
-use slvr_circuit::proof::{Barrier, Folds, KINDS, Kind, Lengths, barriers};
-use std::collections::BTreeMap;
+use slvr_circuit::proof::{Folds, KINDS, Kind, Lengths, Proof, proofs};
 
 /// Seconds in which a party does its three parts in the proof of one word of 64 bits or less in a Galois ring, of 64
 /// bits, of one word of 128 bits, and of a lifted word. As they are counted here: the columns of all statements of a
@@ -46,19 +45,21 @@ fn worked(lengths: &Lengths) -> f64 {
 
 /// Seconds that a party computes for all proofs of a circuit.
 pub fn proof_work(circuit: &Circuit) -> f64 {
-    let all = barriers(circuit).unwrap_or_default();
-    all.iter().map(|barrier| worked(&Lengths::of(circuit, barrier))).sum()
+    proven(circuit).iter().map(|proof| worked(&proof.lengths)).sum()
 }
 
-/// Seconds of each proof, and bytes of its vectors, by the layer before which it stands; nothing of a circuit for
-/// parties that follow the protocol.
-pub(super) fn work_by_layer(circuit: &Circuit) -> BTreeMap<usize, (f64, u64)> {
-    if !circuit.security.is_malicious() {
-        return BTreeMap::new();
-    }
-    let of = |b: &Barrier| {
-        let lengths = Lengths::of(circuit, b);
-        (b.layer as usize, (worked(&lengths), lengths.working()))
+/// The proofs of a circuit with the seconds of each; none of a circuit for parties that follow the protocol.
+pub(super) fn with_seconds(circuit: &Circuit) -> Vec<(Proof, f64)> {
+    let with = |proof: Proof| {
+        let seconds = worked(&proof.lengths);
+        (proof, seconds)
     };
-    barriers(circuit).unwrap_or_default().iter().map(of).collect()
+    proven(circuit).into_iter().map(with).collect()
+}
+
+fn proven(circuit: &Circuit) -> Vec<Proof> {
+    if !circuit.security.is_malicious() {
+        return Vec::new();
+    }
+    proofs(circuit).unwrap_or_default()
 }

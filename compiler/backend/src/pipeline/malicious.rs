@@ -1,7 +1,7 @@
 //! From a graph to a circuit against a malicious party.
 
 use super::{Options, segments, unproven};
-use crate::cost;
+use crate::cost::{self, Tuning};
 use crate::lower::{Draft, Family, Target, malicious};
 use crate::schedule::{self, Checks};
 use slvr_circuit::traffic::Traffic;
@@ -28,20 +28,29 @@ pub fn circuit(
         })?;
         Ok(placed(graph, draft, options))
     };
+    let circuit = match family {
+        Family::T1 => proven(Family::T1),
+        Family::T2(tuning) => faster(proven(Family::T1), proven(family), tuning),
+    };
+    circuit.map(segments::lightened)
+}
+
+/// Of the circuits of both families the one that takes less time, of those that are proven.
+fn faster(
+    t1: Result<Circuit, Vec<Diagnostic>>,
+    t2: Result<Circuit, Vec<Diagnostic>>,
+    tuning: Tuning,
+) -> Result<Circuit, Vec<Diagnostic>> {
     // Functions that an owner evaluates by itself have no statement, but for the codes of comparisons.
-    let t1 = proven(Family::T1);
-    let Family::T2(tuning) = family else { return t1 };
-    let t2 = match (proven(family), &t1) {
-        (Err(_), Ok(_)) => return t1,
-        (t2, _) => t2?,
+    let (t1, t2) = match (t1, t2) {
+        (Ok(t1), Ok(t2)) => (t1, t2),
+        (t1, Err(_)) if t1.is_ok() => return t1,
+        (_, t2) => return t2,
     };
     // What is on its way before an opening, about what comes after it, has no proof.
     let is_proven = proof::check(&t2).is_ok();
     let seconds = |c: &Circuit| cost::seconds_with_proofs(c, tuning);
-    Ok(match t1 {
-        Ok(t1) if !is_proven || seconds(&t1) < seconds(&t2) => t1,
-        _ => t2,
-    })
+    Ok(if !is_proven || seconds(&t1) < seconds(&t2) { t1 } else { t2 })
 }
 
 /// The circuit of a draft in the layers of fewest rounds.
@@ -58,9 +67,11 @@ fn placed(graph: &Graph, draft: Draft, options: Options) -> Circuit {
     // None of a circuit that is not proven.
     let rounds = |c: &Circuit| proof::check(c).is_ok().then(|| Traffic::of(c).rounds);
     let most = rounds(&waiting);
-    // More proofs, which a budget may ask for, have no place among layers that may be repeated.
-    let fits =
-        |c: &Circuit| options.memory.is_none_or(|budget| segments::held_repeated(c) <= budget);
+    // Proofs that are waited for would be waited for twice.
+    let fits = |c: &Circuit| {
+        let held = || segments::held_repeated(&segments::lightened(c.clone()));
+        options.memory.is_none_or(|budget| held() <= budget)
+    };
     let counted = ahead.into_iter().filter_map(|c| Some((rounds(&c)?, c)));
     let better = counted.filter(|(n, c)| most.is_none_or(|most| *n < most) && fits(c));
     // Of equals the first, which is the early one.

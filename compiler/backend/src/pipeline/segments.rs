@@ -1,14 +1,41 @@
 //! Proofs between openings, so that what is kept until it is proven fits a budget.
 //!
 //! Against a malicious party the words of every message are kept until the next proof, and without more, the next proof
-//! stands before the next opening: of a large network that is all there is. A proof is put in front of the last layer
-//! at which what is kept still fits, together with the vectors that the proof itself takes
-//! ([`Lengths::working`](slvr_circuit::proof::Lengths::working)). It costs the rounds of a proof, and no other bytes than
-//! its own.
+//! stands before the next opening: of a large network that is all there is. So more proofs are put between openings,
+//! with no other bytes than their own. One that goes on beside the layers after it
+//! ([`slvr_circuit::proof::proofs`]) takes no rounds, but what it is about is kept for a few more layers. Where that is
+//! too long, a proof is put in front of the last layer at which what is kept still fits, and is waited for. Without a
+//! budget there are only those that take no rounds.
 
 use crate::cost;
-use slvr_circuit::proof::{self, Barrier, Lengths, barriers};
-use slvr_circuit::{Circuit, Instr, Op};
+use slvr_circuit::proof::{self, proofs};
+use slvr_circuit::{Circuit, Instr, Op, Security};
+
+/// Bytes of a party below which no proof is added that was not asked for: each takes some milliseconds.
+const ENOUGH: u64 = 32 << 20;
+
+/// The circuit, against a malicious party with proofs beside layers, which take no rounds, where what is kept is more
+/// than what the party computes with.
+pub(super) fn lightened(circuit: Circuit) -> Circuit {
+    let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
+    let values = cost::busiest_party(cost::peak_memory(&plain));
+    let mut budget = values.max(ENOUGH);
+    let mut out = circuit.clone();
+    let held = |c: &Circuit| -> Vec<u64> {
+        let layers = cost::memory_by_layer(c).into_iter();
+        layers.map(|[before, within]| before.max(within)).collect()
+    };
+    let mut layers = held(&out);
+    while let Some(end) = layers.iter().position(|held| *held > budget) {
+        let tried = beside(&out, end).map(|tried| (held(&tried), tried));
+        match tried.filter(|(less, _)| less[end] < layers[end] - layers[end] / 10) {
+            Some((less, tried)) => (layers, out) = (less, tried),
+            // No proof makes it less.
+            None => budget = layers[end],
+        }
+    }
+    if proof::check(&out).is_ok() { out } else { circuit }
+}
 
 /// The circuit, against a malicious party with as few more proofs as it takes for what a party holds to fit.
 ///
@@ -27,53 +54,71 @@ pub(super) fn fitting(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
 /// Bytes of values, and of the vectors of proofs, that the party with most of them holds at one time if layers are
 /// repeated.
 pub(super) fn held_repeated(circuit: &Circuit) -> u64 {
-    most(circuit, &cost::memory_by_layer_repeated(circuit))
+    most(&cost::memory_by_layer_repeated(circuit))
 }
 
 /// The same if all clients pass.
 fn held(circuit: &Circuit) -> u64 {
-    most(circuit, &cost::memory_by_layer(circuit))
+    most(&cost::memory_by_layer(circuit))
 }
 
-fn most(circuit: &Circuit, layers: &[(u64, u64)]) -> u64 {
-    let values = layers.iter().map(|(_, peak)| *peak).max().unwrap_or(0);
-    let proofs = proofs(circuit);
-    let at = |b: &Barrier| layers[b.layer as usize].0.saturating_add(working(circuit, b));
-    proofs.iter().map(at).max().unwrap_or(0).max(values)
+fn most(layers: &[[u64; 2]]) -> u64 {
+    layers.iter().flatten().copied().max().unwrap_or(0)
 }
 
 /// The circuit with as few more proofs as it takes for what a party holds to fit; none if no place does.
 fn segmented(circuit: &Circuit, budget: u64) -> Option<Circuit> {
     let mut circuit = circuit.clone();
-    loop {
-        let layers = cost::memory_by_layer(&circuit);
-        let proofs = proofs(&circuit);
-        let fits = |circuit: &Circuit, b: &Barrier| {
-            layers[b.layer as usize].0.saturating_add(working(circuit, b)) <= budget
-        };
-        let values = layers.iter().position(|(_, peak)| *peak > budget);
-        let proof = proofs.iter().find(|b| !fits(&circuit, b)).map(|b| b.layer as usize);
-        let Some(end) = [values, proof].into_iter().flatten().min() else {
-            return proof::check(&circuit).is_ok().then_some(circuit);
-        };
-        // Behind the proof before, and where none is yet.
-        let before = proofs.iter().rev().map(|b| b.layer as usize).find(|&l| l < end).unwrap_or(0);
-        let there = proofs.iter().any(|b| b.layer as usize == end);
-        let (mut low, mut high) = (before, if there { end } else { end + 1 });
-        // Before `low` it fits, or stands already; at `high` it does not fit.
-        let mut best = None;
-        while high - low > 1 {
-            let middle = low.midpoint(high);
-            let tried = with_proof(&circuit, middle);
-            let all = barriers(&tried).ok()?;
-            if all.iter().find(|b| b.layer as usize == middle).is_some_and(|b| fits(&tried, b)) {
-                (low, best) = (middle, Some(tried));
-            } else {
-                high = middle;
-            }
-        }
-        circuit = best?;
+    while let Some(end) = exceeds(&circuit, budget) {
+        let is_later = |c: &Circuit| exceeds(c, budget).is_none_or(|later| later > end);
+        let beside = beside(&circuit, end).filter(is_later);
+        circuit = beside.or_else(|| waiting(&circuit, budget, end))?;
     }
+    proof::check(&circuit).is_ok().then_some(circuit)
+}
+
+/// The first layer in which a party holds more than `budget`.
+fn exceeds(circuit: &Circuit, budget: u64) -> Option<usize> {
+    let fits = |held: &[u64; 2]| held.iter().all(|bytes| *bytes <= budget);
+    cost::memory_by_layer(circuit).iter().position(|held| !fits(held))
+}
+
+/// With one more proof that goes on beside layers and of which nothing is kept any more at the layer `end`: the last one
+/// of these.
+fn beside(circuit: &Circuit, end: usize) -> Option<Circuit> {
+    let first = last_proof(circuit, end) + 1;
+    let begins = (first..end).rev().map(|l| (l, with_proof(circuit, l, Op::BeginProof)));
+    let folded = |layer: usize, tried: &Circuit| {
+        let all = proofs(tried).ok()?;
+        all.iter().find(|p| p.barrier.layer as usize == layer).map(|p| p.folded as usize)
+    };
+    let mut in_time = begins.filter(|(l, tried)| folded(*l, tried).is_some_and(|f| f <= end));
+    in_time.next().map(|(_, tried)| tried)
+}
+
+/// With one more proof that is waited for, before the last layer where a party holds no more than `budget` meanwhile.
+fn waiting(circuit: &Circuit, budget: u64, end: usize) -> Option<Circuit> {
+    let there = proofs(circuit).ok()?.iter().any(|p| p.barrier.layer as usize == end);
+    let (mut low, mut high) = (last_proof(circuit, end), if there { end } else { end + 1 });
+    // Before `low` it fits, or stands already; at `high` it does not fit.
+    let mut best = None;
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        let tried = with_proof(circuit, middle, Op::Prove);
+        let layers = cost::memory_by_layer(&tried);
+        if layers.get(middle).is_some_and(|[before, _]| *before <= budget) {
+            (low, best) = (middle, Some(tried));
+        } else {
+            high = middle;
+        }
+    }
+    best
+}
+
+/// The last layer before `end` with a proof, or the first layer.
+fn last_proof(circuit: &Circuit, end: usize) -> usize {
+    let all = proofs(circuit).unwrap_or_default();
+    all.iter().rev().map(|p| p.barrier.layer as usize).find(|&l| l < end).unwrap_or(0)
 }
 
 /// The fewest bytes, of those tried between `budget` and `most`, for which proofs are found with which a party takes no
@@ -94,29 +139,21 @@ pub(super) fn fewest(circuit: &Circuit, budget: u64, most: u64) -> u64 {
     high
 }
 
-fn proofs(circuit: &Circuit) -> Vec<Barrier> {
-    barriers(circuit).unwrap_or_default()
-}
-
-fn working(circuit: &Circuit, barrier: &Barrier) -> u64 {
-    Lengths::of(circuit, barrier).working()
-}
-
 /// With a proof before every layer but the first.
 fn proven_everywhere(mut circuit: Circuit) -> Circuit {
-    (1..circuit.layers.len()).for_each(|l| prove(&mut circuit, l));
+    (1..circuit.layers.len()).for_each(|l| prove(&mut circuit, l, Op::Prove));
     circuit
 }
 
 /// With a proof before what a layer sends.
-fn with_proof(circuit: &Circuit, layer: usize) -> Circuit {
+fn with_proof(circuit: &Circuit, layer: usize, op: Op) -> Circuit {
     let mut out = circuit.clone();
-    prove(&mut out, layer);
+    prove(&mut out, layer, op);
     out
 }
 
-fn prove(circuit: &mut Circuit, layer: usize) {
+fn prove(circuit: &mut Circuit, layer: usize, op: Op) {
     let at = &mut circuit.layers[layer];
     let site = at.exchange.first().or(at.local.first()).map_or(0, |i| i.site);
-    at.local.insert(0, Instr { out: None, op: Op::Prove, site });
+    at.local.insert(0, Instr { out: None, op, site });
 }

@@ -1,14 +1,17 @@
-//! A barrier: every party proves to the other two that all it has sent since the last one was right.
+//! Proofs: every party proves to the other two that all it has sent since the last one was right.
 //!
-//! The steps and the lengths of their messages are those of [`slvr_circuit::proof::Lengths`]. A party has three parts
-//! in each step: it proves (P), it checks the party after it (V1) and the one before it (V2). Lives here: when there is
-//! one, and what it sends besides its proofs. Their messages are in [`prove`]; what a party computes is in [`sides`], for
-//! lifted statements in [`lifted`], of what it sees ([`scope`]).
+//! The steps and the lengths of their messages are those of [`slvr_circuit::proof::Lengths`], and when they travel says
+//! [`slvr_circuit::proof::proofs`]. A party has three parts in each step: it proves (P), it checks the party after it
+//! (V1) and the one before it (V2). Lives here: when there is one, how those that are under way take their rounds, beside
+//! what layers send or by themselves, and what a party tells besides its proofs. Their messages are in [`prove`]; what a
+//! party computes is in [`sides`], for lifted statements in [`lifted`], of what it sees ([`scope`]).
 
 mod lifted;
 mod prove;
 mod scope;
 mod sides;
+
+pub(super) use prove::Proving;
 
 use super::engine::Engine;
 use super::error::{Phase, RunError};
@@ -18,11 +21,10 @@ use crate::proof::algebra::Draw;
 use crate::proof::{carries, statements};
 use crate::share::{Held, next, prev};
 use sides::Slot;
-use slvr_circuit::proof::{Barrier, HASH, Lengths};
+use slvr_circuit::proof::{Barrier, HASH};
 use slvr_circuit::{Op, ValueId};
 use slvr_ring::Planes;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// What is said of a proof that does not hold.
 const WRONG: &str = "its proof is wrong";
@@ -30,14 +32,13 @@ const WRONG: &str = "its proof is wrong";
 impl Engine<'_> {
     /// Once all of the layer before l is sent: tells its share of the carries to the party after it, where it knows them.
     pub(super) fn carry(&mut self, l: usize) -> Result<(), RunError> {
-        let next = self.guard.as_ref().and_then(|g| g.barriers.get(g.next));
-        let is_early = |next: &&Arc<(Barrier, Lengths)>| {
-            let (barrier, lengths) = &***next;
-            barrier.layer as usize == l && lengths.early && !lengths.is_empty()
-        };
-        let Some(next) = next.filter(is_early).cloned() else { return Ok(()) };
+        let Some(proof) = self.guard.as_ref().and_then(|g| g.begins(l)) else { return Ok(()) };
+        if !proof.lengths.early || proof.lengths.is_empty() {
+            return Ok(());
+        }
+        let proof = proof.clone();
         let phase = std::mem::replace(&mut self.phase, Phase::Layer(l as u32));
-        let carries = self.share_carries(self.barrier_number(), &next.0)?;
+        let carries = self.share_carries(self.proof_number(), &proof.barrier)?;
         self.phase = phase;
         if let Some(guard) = &mut self.guard {
             guard.carries = Some(carries);
@@ -46,61 +47,79 @@ impl Engine<'_> {
     }
 
     /// A proof that is given a second time is another one.
-    fn barrier_number(&self) -> usize {
+    fn proof_number(&self) -> usize {
         let Some(guard) = &self.guard else { return 0 };
-        guard.next + if self.attempt.repeating { guard.barriers.len() } else { 0 }
+        guard.next + if self.attempt.repeating { guard.proofs.len() } else { 0 }
     }
 
     /// Tells shares of carries to the party after this one.
     fn share_carries(&mut self, number: usize, barrier: &Barrier) -> Result<Carries, RunError> {
-        let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
-        let kept = std::mem::take(&mut guard.kept);
-        let (carries, body) = self.carries(number, barrier, &kept);
-        if let Some(guard) = &mut self.guard {
-            guard.kept = kept;
-        }
+        let (carries, body) = self.with_kept(|engine, kept| engine.carries(number, barrier, kept));
         if !body.is_empty() {
             self.tell(next(self.me), 0, body)?;
         }
         Ok(carries)
     }
 
-    /// Proves what was sent before layer l, if it opens something or the circuit says so.
+    /// What is done with the values that are kept, which nothing changes meanwhile.
+    fn with_kept<R>(&mut self, done: impl FnOnce(&mut Self, &BTreeMap<ValueId, Held>) -> R) -> R {
+        let kept = self.guard.as_mut().map(|g| std::mem::take(&mut g.kept)).unwrap_or_default();
+        let out = done(self, &kept);
+        if let Some(guard) = &mut self.guard {
+            guard.kept = kept;
+        }
+        out
+    }
+
+    /// Before what layer l sends: begins its proof, if it has one, and ends all that are under way if it is waited for.
     pub(super) fn barrier(&mut self, l: usize) -> Result<(), RunError> {
         let Some(guard) = &self.guard else { return Ok(()) };
-        let next = guard.barriers.get(guard.next).filter(|next| next.0.layer == l as u32);
-        let Some(next) = next.cloned() else { return Ok(()) };
-        let (barrier, lengths) = &*next;
-        let number = self.barrier_number();
-        let decides = guard.speculation.as_ref().is_some_and(|part| part.last == l);
-        self.phase = Phase::Layer(l as u32);
-        if !lengths.is_empty() {
-            let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
-            let carries = match guard.carries.take() {
-                Some(carries) => carries,
-                None => self.share_carries(number, barrier)?,
-            };
-            let Some(guard) = &mut self.guard else { unreachable!("a guarded run") };
-            // Nothing else needs what is kept as long as this proof lasts.
-            let kept = std::mem::take(&mut guard.kept);
-            self.prove(number, barrier, lengths, &kept, carries)?;
-            if let Some(guard) = &mut self.guard {
-                guard.kept = kept;
+        if let Some(proof) = guard.begins(l).cloned() {
+            self.begin(&proof)?;
+            while proof.barrier.waits && self.guard.as_ref().is_some_and(|g| g.is_proving()) {
+                self.tell_proofs()?;
+                self.hear_proofs()?;
+                self.rounds += 1;
             }
-            self.rounds += lengths.rounds();
+            if let Some(guard) = &mut self.guard {
+                guard.next += 1;
+            }
         }
-        if !decides {
-            self.passed(l);
-        }
+        let gone = self.guard.as_mut().map(|guard| guard.folded(l));
+        gone.into_iter().flatten().for_each(|x| self.regs.forget(x));
         Ok(())
     }
 
-    /// After the proof before layer l, if there is one and it is not given again: forgets what no later one needs.
-    pub(super) fn passed(&mut self, l: usize) {
-        let Some(guard) = &mut self.guard else { return };
-        for x in guard.passed(l) {
-            self.regs.forget(x);
+    /// One round of all proofs under way: what a party tells. Each of these computes before.
+    pub(super) fn tell_proofs(&mut self) -> Result<(), RunError> {
+        self.each_proof(|engine, proving| {
+            engine.with_kept(|engine, kept| engine.tell_turn(proving, kept))
+        })
+    }
+
+    /// What it hears in the same round.
+    pub(super) fn hear_proofs(&mut self) -> Result<(), RunError> {
+        self.each_proof(Self::hear_turn)
+    }
+
+    fn each_proof(
+        &mut self,
+        turn: impl Fn(&mut Self, &mut Proving) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
+        let under_way = self.guard.as_mut().map(|g| std::mem::take(&mut g.under_way));
+        let phase = self.phase;
+        let mut all = under_way.unwrap_or_default();
+        for proving in &mut all {
+            // Frames and errors name the layer before which a proof begins.
+            self.phase = Phase::Layer(proving.layer());
+            turn(self, proving)?;
         }
+        self.phase = phase;
+        all.retain(|proving| !proving.has_ended());
+        if let Some(guard) = &mut self.guard {
+            guard.under_way = all;
+        }
+        Ok(())
     }
 
     fn tell(&mut self, to: usize, part: usize, body: Vec<u8>) -> Result<(), RunError> {
@@ -126,12 +145,6 @@ impl Engine<'_> {
             }
             other => other,
         }
-    }
-
-    /// A coin, or a half of one.
-    fn hear_coin(&mut self, from: usize, part: usize) -> Result<[u8; HASH], RunError> {
-        let body = self.hear(from, part, HASH)?;
-        body.try_into().map_err(|_| self.rejected(from, "a coin of another length"))
     }
 
     /// The name of what is opened in the layer at hand, behind its proof.
@@ -163,20 +176,6 @@ impl Engine<'_> {
             }
             other => other,
         }
-    }
-
-    /// Nobody opens anything before all have accepted.
-    fn verdict(&mut self, part: usize) -> Result<(), RunError> {
-        let (after, before) = (next(self.me), prev(self.me));
-        for peer in [after, before] {
-            self.tell(peer, part, vec![1])?;
-        }
-        for peer in [after, before] {
-            if self.hear(peer, part, 1)? != [1] {
-                return Err(self.rejected(peer, "it does not say that it accepts"));
-            }
-        }
-        Ok(())
     }
 
     /// What this party and the one after it draw at a barrier without talking.

@@ -185,15 +185,6 @@ impl<'a> Scope<'a> {
         View { circuit, me, role, sums, held, picked, carries, stream }
     }
 
-    /// The same with these carries.
-    pub(super) fn with<'b>(&self, carries: &'b Carries) -> Scope<'b>
-    where
-        'a: 'b,
-    {
-        let &Scope { circuit, me, barrier, kept, picked, again, prss, .. } = self;
-        Scope { circuit, me, barrier, kept, picked, carries, again, prss }
-    }
-
     /// A party's shares of all carries in its roles, where the scope has those that are told.
     pub(super) fn all_carries(&self) -> Carries {
         let of = |role| self.view(role, false, &no_stream).all_carries(self.barrier);
