@@ -92,12 +92,11 @@ impl Magnitudes {
             Op::Concat(_) => (0..args.len()).map(arg).fold(0.0, f64::max),
             Op::ToInt | Op::OneHot(_) => 1.0,
             Op::Function(Function::RecipSqrt) => {
-                let end = two(domain::QUOTIENT_TOP);
-                (ROUNDED / self.least_sum(g, args[0]).sqrt()).min(end)
+                (ROUNDED / self.least_sum(g, args[0]).sqrt()).min(domain::QUOTIENT_END)
             }
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
             Op::Div => {
-                let end = two(domain::QUOTIENT_TOP).max(arg(0));
+                let end = domain::largest_quotient(arg(0));
                 let own = (arg(0) / self.least_root(g, args[1]) * ROUNDED).min(end);
                 self.averaged(g, [args[0], args[1]]).map_or(own, |n| n.min(own))
             }

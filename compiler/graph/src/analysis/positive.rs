@@ -38,7 +38,7 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, known: &dyn Fn(NodeId) -> f
         }
         Mul | Div => {
             let (a, b) = (arg(0), arg(1));
-            let quotient = || (a / most(1)).min(two(domain::QUOTIENT_TOP));
+            let quotient = || (a / most(1)).min(domain::QUOTIENT_END);
             if_positive(&[a, b], if *g.op(id) == Mul { a * b } else { quotient() })
         }
         Select => arg(1).min(arg(2)),

@@ -112,17 +112,17 @@ pub(super) fn quotient_compares(
     (x, y): (Option<NodeId>, NodeId),
     other: NodeId,
 ) -> bool {
-    let end = f64::from(domain::QUOTIENT_TOP).exp2();
-    sizes.of(g, other) < end || positive(g, sizes, y) && is_uncut(g, sizes, x, y)
+    sizes.of(g, other) < domain::QUOTIENT_END || positive(g, sizes, y) && is_uncut(g, sizes, x, y)
 }
 
 /// Whether a quotient is everywhere as in the reals.
 fn is_uncut(g: &Graph, sizes: &Magnitudes, x: Option<NodeId>, y: NodeId) -> bool {
-    let end = f64::from(domain::QUOTIENT_TOP).exp2();
     let least = divisor(g, sizes, y);
     // A circuit cuts quotients by 1 or more, too, unless it knows that none is by less.
     let largest = || x.map_or(1.0, |x| sizes.of(g, x));
-    least >= 1.0 || least > 0.0 && (largest() <= end * least || x.is_some_and(|x| is_term(g, x, y)))
+    least >= 1.0
+        || least > 0.0
+            && (largest() <= domain::QUOTIENT_END * least || x.is_some_and(|x| is_term(g, x, y)))
 }
 
 /// The smallest value of a divisor, as far as it is known to be positive.

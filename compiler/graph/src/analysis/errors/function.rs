@@ -29,7 +29,7 @@ pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x:
     let (e, line) = (x.error, x.line);
     let low = x.real.0.min(x.run.0);
     let high = x.real.1.max(x.run.1);
-    let end = f64::from(domain::QUOTIENT_TOP).exp2();
+    let end = domain::QUOTIENT_END;
     let (passed, result) = match function {
         Function::Exp => {
             let most = high.min(f64::from(domain::EXP_TOP) * LN_2).exp();
@@ -118,8 +118,7 @@ pub(super) fn quotient(
     by_zero: bool,
 ) -> Effect {
     let ((ex, line_x), (ey, line_y)) = ((x.error, x.line), (y.error, y.line));
-    // What is not divided by less than 1 is not cut.
-    let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(x.real)).max(size(x.run));
+    let end = domain::largest_quotient(size(x.real).max(size(x.run)));
     // A divisor that is exact comes in steps of `unit`, and is 0 in a run where it is in the program.
     let zero = by_zero && (near(y.real) == 0.0 || near(y.run) == 0.0);
     let program = if ey == 0.0 { near(y.real).max(unit) } else { near(y.real) };
@@ -146,7 +145,7 @@ pub(super) fn quotient(
     // A circuit cuts all quotients of a divisor whose interval reaches below 1, also those by 1 and more.
     let far = y.run.0.abs().max(y.run.1.abs());
     let reaches = near(y.run) < 1.0 && far >= 1.0;
-    let beyond = size(x.run) - f64::from(domain::QUOTIENT_TOP).exp2();
+    let beyond = size(x.run) - domain::QUOTIENT_END;
     let cut = if reaches { beyond.max(0.0) } else { 0.0 };
     let own = stated.div.units * ulp + times(stated.div.relative, most) + cut;
     Effect { own, passed, passed_divisor }

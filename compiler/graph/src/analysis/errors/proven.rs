@@ -301,9 +301,9 @@ impl Rules<'_> {
             Function::Sqrt => Said { program: Some(NOT_NEGATIVE), ..said },
             Function::Recip => {
                 let (lo, _) = of.real;
-                let end = f64::from(domain::QUOTIENT_TOP).exp2();
                 // An end of -0 is no other than 0.
-                let program = (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)));
+                let program =
+                    (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(domain::QUOTIENT_END)));
                 let run = interval::quotient((1.0, 1.0), of.run);
                 Said { program, run: run.map(|run| self.wide(id, run)), ..said }
             }
@@ -375,7 +375,7 @@ impl Rules<'_> {
         if a.0 >= 0.0 && at_most_one(self.view, x, y, &sign) {
             return Some((0.0, 1.0));
         }
-        let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(a));
+        let end = domain::largest_quotient(size(a));
         let cut = if not_negative { NOT_NEGATIVE } else { (-end, end) };
         interval::quotient(a, b).or_else(|| (not_negative || self.view.reals).then_some(cut))
     }

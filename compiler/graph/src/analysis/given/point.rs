@@ -137,7 +137,7 @@ pub(super) fn quotient(
     let stated = view.stated.div;
     let off = |i: usize| {
         let ((x, ex), (y, ey), q) = (x[i], y[i], value[i]);
-        let end = f64::from(domain::QUOTIENT_TOP).exp2().max(x.abs() + ex);
+        let end = domain::largest_quotient(x.abs() + ex);
         let nearest = y.abs() - ey;
         // What floating point has of a value that a run has exactly may be a residue of an exact 0. And 0 by anything
         // is 0.
@@ -156,7 +156,7 @@ pub(super) fn quotient(
         }
         let most = (q.abs() + passed).min(end);
         // Where the divisor's interval reaches below 1, a circuit cuts quotients by 1 and more, too.
-        let cut = (most - f64::from(domain::QUOTIENT_TOP).exp2()).max(0.0);
+        let cut = (most - domain::QUOTIENT_END).max(0.0);
         passed + cut + stated.units * view.ulp(id) + (stated.relative + 4.0 * f64::EPSILON) * most
     };
     let worst = (0..value.len()).map(off).collect();

@@ -55,7 +55,7 @@ impl Rule<'_> {
 /// Quotients ([`domain::div`]) of two intervals, for divisors in steps of `unit`; without `by_zero` a dividend is 0
 /// where the divisor is.
 fn quotients(x: Interval, y: Interval, unit: f64, by_zero: bool) -> Interval {
-    let end = power(domain::QUOTIENT_TOP);
+    let end = domain::QUOTIENT_END;
     let of_zero = if by_zero { end } else { 0.0 };
     let zero = (y.0 <= 0.0 && y.1 >= 0.0)
         .then_some((if x.0 < 0.0 { -of_zero } else { 0.0 }, if x.1 > 0.0 { of_zero } else { 0.0 }));

@@ -19,7 +19,7 @@ impl Rule<'_> {
             let off = mean.dividend_off / least;
             let (lo, hi) = self.mean(&mean, &[y], least);
             let (lo, hi) = (lo - off, hi + off);
-            let end = power(domain::QUOTIENT_TOP);
+            let end = domain::QUOTIENT_END;
             Some(if least < 1.0 { (lo.min(end), hi.max(-end)) } else { (lo, hi) })
         };
         bound().unwrap_or(UNBOUNDED)
