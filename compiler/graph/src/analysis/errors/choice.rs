@@ -11,7 +11,7 @@ use super::bounds::{Decision, Errors};
 use super::linear;
 use super::margin;
 use super::view::View;
-use crate::analysis::interval::{Interval, UNBOUNDED};
+use crate::analysis::interval::Interval;
 use crate::analysis::order;
 use crate::graph::{NodeId, Op};
 use std::collections::BTreeMap;
@@ -108,10 +108,7 @@ pub(super) fn decisions(
             return None;
         }
         // How small the sides may be, in the program and in a run.
-        let least = |s: &NodeId| {
-            let (lo, _) = raw.get(s.index()).copied().unwrap_or(UNBOUNDED);
-            lo * view.ulp(*s) - errors.proven[s.index()]
-        };
+        let least = |s: &NodeId| raw[s.index()].0 * view.ulp(*s) - errors.proven[s.index()];
         let lows = sides.iter().map(least).collect::<Vec<f64>>();
         let node = view.g.node(id);
         let units = view.g.sites.get(node.site as usize).and_then(|s| s.compared.as_ref());

@@ -46,7 +46,7 @@ fn rounding(view: &View<'_>, raw: &[Interval], id: NodeId) -> f64 {
         // The program's factor may be another one.
         Op::Scale(c) => {
             let x = view.args(id)[0];
-            let most = raw.get(x.index()).map_or(f64::INFINITY, |&x| size(x)) * view.ulp(x);
+            let most = size(raw[x.index()]) * view.ulp(x);
             times(1.01 * view.factor_rounding(id, *c), most)
         }
         Op::Trunc(_) => view.truncation(id),

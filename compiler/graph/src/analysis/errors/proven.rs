@@ -12,7 +12,7 @@ use super::function;
 use super::value::{Cause, Known, Line, Said};
 use super::view::{View, times};
 use crate::analysis::cuts::is_at_one;
-use crate::analysis::interval::{self, Interval, UNBOUNDED, size};
+use crate::analysis::interval::{self, Interval, size};
 use crate::analysis::ranges::shares::{at_most_one, column};
 use crate::analysis::softmax::{Softmax, least_sum, softmax_of};
 use crate::analysis::stated::{self, CUT, Function};
@@ -41,8 +41,8 @@ pub(super) fn run(
 ) -> Proven {
     let mut rules = Rules { view, choices, inputs, known: Vec::new() };
     for id in view.g.ids() {
-        let run = raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
-        let known = Known::of(interval::scaled(run, view.ulp(id)), rules.said(id));
+        let run = interval::scaled(raw[id.index()], view.ulp(id));
+        let known = Known::of(run, rules.said(id));
         rules.known.push(known);
     }
     let (errors, causes) = rules.known.into_iter().map(|k| (k.error, k.cause)).unzip();
@@ -84,10 +84,7 @@ impl Rules<'_> {
         let args = view.args(id);
         let same = || self.linear(0.0, args[0], 1.0);
         match view.op(id) {
-            Op::Input(i) => {
-                let own = if view.whole(id) { 0.0 } else { view.ulp(id) / 2.0 };
-                Cause::own(self.inputs.get(*i as usize).copied().unwrap_or(own)).into()
-            }
+            Op::Input(i) => Cause::own(self.inputs[*i as usize]).into(),
             Op::Const(table, _, frac) => {
                 Cause::own(view.table_rounding(&table.data, frac.unwrap_or(0))).into()
             }

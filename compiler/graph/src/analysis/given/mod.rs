@@ -66,7 +66,7 @@ pub use flips::{Flips, MOST, keeping};
 pub use masks::{Rounding, roundings};
 
 use super::guard::Guard;
-use super::interval::{self, Interval, UNBOUNDED};
+use super::interval::{self, Interval};
 use super::layout::behind;
 use super::stated::StatedErrors;
 use super::view::View;
@@ -146,8 +146,7 @@ impl Given<'_> {
             let value = rules.value(id, &given)?;
             let drift = program.node(id, Arc::clone(&value), &drifting, &all[1])?;
             let found = rules.node(id, value, &given, &all[0])?;
-            let run = self.raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
-            let run = interval::scaled(run, view.ulp(id));
+            let run = interval::scaled(self.raw[id.index()], view.ulp(id));
             let found = found.held(run);
             let kept = kept(g, id);
             let drift = match kept {
@@ -210,6 +209,7 @@ fn last_uses(g: &Graph) -> (Vec<bool>, Vec<Vec<NodeId>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::interval::UNBOUNDED;
     use crate::analysis::stated::TESTED;
     use crate::graph::eval::testing::successors;
     use crate::graph::text;
