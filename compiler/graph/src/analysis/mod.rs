@@ -19,7 +19,7 @@
 //! | arithmetic of intervals | [`interval`] |
 //! | where moved entries come from; that of all rows of a tensor at once | [`layout`]; [`lanes`] |
 //! | which entries a sum of products multiplies | `products` |
-//! | which sums choose by rank, and where a softmax is | [`order`], `softmax` |
+//! | which sums choose by rank, and where a softmax is | [`order`], [`softmax`] |
 //! | what rules say of operands, followed along chains | `chains` |
 //! | which functions of earlier bits bits are | [`truth_tables`] |
 //! | a graph with what all rules ask of it | `view` |
@@ -52,7 +52,7 @@ pub mod projection;
 pub mod ranges;
 pub mod rings;
 pub mod signs;
-mod softmax;
+pub mod softmax;
 pub mod stated;
 pub mod truth_tables;
 mod view;

@@ -14,7 +14,7 @@ use super::view::{View, times};
 use crate::analysis::cuts::is_at_one;
 use crate::analysis::interval::{self, Interval, size};
 use crate::analysis::ranges::shares::{at_most_one, column};
-use crate::analysis::softmax::{Softmax, least_sum, softmax_of};
+use crate::analysis::softmax::Softmax;
 use crate::analysis::stated::{self, CUT, Function};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
@@ -220,7 +220,7 @@ impl Rules<'_> {
         let terms = terms as f64;
         let line = (of.real.0 >= 0.0).then_some(Line { fixed: of.line.fixed * terms, ..of.line });
         // One exponential is near 1, whichever was chosen as the largest, and none is negative; in the program it is 1.
-        let least = least_sum(view, id, CUT);
+        let least = Softmax::of(view.g, id, false).map(|softmax| softmax.least(view, CUT));
         let program = match least {
             Some(_) => (1.0, terms),
             None => interval::scaled(of.real, terms),
@@ -283,8 +283,8 @@ impl Rules<'_> {
         let (view, of) = (self.view, self.of(x));
         let cut = stated::cut(function).min(self.cut(of.error));
         let effect = function::one((function, view.stated.of(function), cut), view.ulp(id), of);
-        let cause = match (function, softmax_of(view, x)) {
-            (Function::Recip, Some(of)) => self.largest_softmax(id, of, effect),
+        let cause = match (function, Softmax::of(view.g, x, false)) {
+            (Function::Recip, Some(of)) => self.largest_softmax(id, &of, effect),
             _ => Cause { own: effect.own, parts: vec![(x, effect.passed)] },
         };
         let said = Said::from(cause);
@@ -331,10 +331,11 @@ impl Rules<'_> {
     fn largest_softmax(
         &self,
         id: NodeId,
-        Softmax { exp, x, z, factor }: Softmax,
+        &Softmax { exp, z, factor, .. }: &Softmax,
         effect: function::Effect,
     ) -> Cause {
         let view = self.view;
+        let x = view.args(exp)[0];
         let terms = view.g.elements(exp) / view.g.elements(view.args(id)[0]).max(1);
         // What rounding adds to c (z - max z).
         let rounding = (self.error(x) - 2.0 * times(self.error(z), factor)).max(0.0);

@@ -14,7 +14,7 @@ use crate::analysis::interval::{
 };
 use crate::analysis::means::Means;
 use crate::analysis::order::{Orders, Versions};
-use crate::analysis::softmax;
+use crate::analysis::softmax::{self, Softmax};
 use crate::analysis::stated::StatedErrors;
 use crate::analysis::view::View;
 use crate::graph::{Graph, NodeId, Op};
@@ -318,7 +318,8 @@ impl Rule<'_> {
         let root = terms.sqrt();
         let mut range = scaled(a.range, terms);
         // Intervals leave a unit for rounding and one for what is cut.
-        if let Some(least) = softmax::least_sum(self.view, self.id, 2.0) {
+        if let Some(softmax) = Softmax::of(self.view.g, self.id, false) {
+            let least = softmax.least(self.view, 2.0);
             range.0 = range.0.max(power(self.view.g.frac_of(self.id)) * least);
         }
         self.ranked(Bound { range, norm: norm * root, total: a.total * root })
