@@ -18,6 +18,7 @@
 //! |---|---|
 //! | arithmetic of intervals | [`interval`] |
 //! | where moved entries come from; that of all rows of a tensor at once | [`layout`]; [`lanes`] |
+//! | which parts a slice of a concatenation has | `slices` |
 //! | which entries a sum of products multiplies | `products` |
 //! | which sums choose by rank, and where a softmax is | [`order`], [`softmax`] |
 //! | what rules say of operands, followed along chains | `chains` |
@@ -52,6 +53,7 @@ pub mod projection;
 pub mod ranges;
 pub mod rings;
 pub mod signs;
+mod slices;
 pub mod softmax;
 pub mod stated;
 pub mod truth_tables;

@@ -13,7 +13,8 @@ use super::value::{Cause, Known, Line, Said};
 use super::view::{View, times};
 use crate::analysis::cuts::is_at_one;
 use crate::analysis::interval::{self, Interval, size};
-use crate::analysis::ranges::shares::{at_most_one, column};
+use crate::analysis::ranges::shares::at_most_one;
+use crate::analysis::slices::Slice;
 use crate::analysis::softmax::Softmax;
 use crate::analysis::stated::{self, CUT, Function};
 use crate::analysis::zeros::vanishes;
@@ -125,12 +126,13 @@ impl Rules<'_> {
             }
             Op::Relu | Op::Abs => Said { program: Some(NOT_NEGATIVE), ..same().into() },
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => same().into(),
-            // A column of what is side by side, as of the two that the smaller or the larger is taken of.
-            Op::Slice { axis, start, len: 1, .. } => {
-                let program = self.column(args[0], (*axis, *start)).unwrap_or(self.real(args[0]));
-                Said { program: Some(program), ..self.moved(args[0]) }
+            Op::Slice { .. } => {
+                let part =
+                    Slice::of(view.g, id).and_then(|part| part.interval(false, |x| self.real(x)));
+                let moved = self.moved(args[0]);
+                Said { program: part.or(moved.program), ..moved }
             }
-            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => self.moved(args[0]),
+            Op::Reshape(_) | Op::Transpose(_) => self.moved(args[0]),
             Op::Broadcast(_) | Op::Gather { .. } => self.moved(args[0]),
             Op::Function(f) => self.function(id, *f, args[0]),
             Op::Div => self.quotient(id, args[0], args[1]),
@@ -167,16 +169,6 @@ impl Rules<'_> {
         let Known { real, run, line, .. } = self.of(x);
         let cause = self.linear(0.0, x, 1.0);
         Said { cause, line: Some(*line), program: Some(*real), run: Some(*run) }
-    }
-
-    /// The program's values of a column of an operand that is made of columns, or of their negatives.
-    fn column(&self, joined: NodeId, along: (u64, u64)) -> Option<Interval> {
-        let view = self.view;
-        if *view.op(joined) == Op::Neg {
-            let part = column(view, view.args(joined)[0], along)?;
-            return Some(interval::negated(self.real(part)));
-        }
-        column(view, joined, along).map(|part| self.real(part))
     }
 
     fn sum(&self, x: NodeId, y: NodeId) -> Said {

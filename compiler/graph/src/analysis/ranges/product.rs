@@ -1,10 +1,14 @@
 //! Products: of entries, of matrices and of images with windows. A sum of products is bounded by the better of "terms
 //! times the largest product" and Cauchy and Schwarz.
 
-use super::{Bound, Rule, STEPS, loose, slices};
+use super::{Bound, Rule, loose, slices};
 use crate::analysis::interval::{enlarged, hull, meet, product, scaled, size};
 use crate::analysis::layout::{keeps_entries, same_entries};
 use crate::graph::{Conv, NodeId, Op};
+
+/// How many operations back the norm of some entries of a product's operand is looked for, where both operands of a sum
+/// are followed, so that these are at most 2^8 nodes. Beyond, a bound is that of the whole.
+const STEPS: u32 = 8;
 
 impl Rule<'_> {
     pub(super) fn elementwise(&self, x: NodeId, y: NodeId) -> Bound {
