@@ -8,11 +8,11 @@ pub use slvr_language::types::function::Function;
 
 /// Units that exponentials are off by where they are cut at the lower end of their domain, whatever protocol computes
 /// them: e^x is below 2^-17 there, and they have 16 fraction bits ([`crate::passes`]), whatever is wanted of the result.
-pub(in crate::analysis) const CUT: f64 = 0.5;
+pub(in crate::analysis) const LOW_END: f64 = 0.5;
 
-/// The same of any function: only exponentials are cut.
-pub(in crate::analysis) fn cut(of: Function) -> f64 {
-    if matches!(of, Function::Exp | Function::ExpNonPositive) { CUT } else { 0.0 }
+/// The same of any function: only exponentials have such an end.
+pub(in crate::analysis) fn low_end(of: Function) -> f64 {
+    if matches!(of, Function::Exp | Function::ExpNonPositive) { LOW_END } else { 0.0 }
 }
 
 /// The largest difference between what a protocol computes and the exact function of its operand,

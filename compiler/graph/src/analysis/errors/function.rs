@@ -24,8 +24,12 @@ pub(super) struct Effect {
 }
 
 /// A function of one number, with what its protocol states and how many units more it
-/// is off by where it is cut to 0.
-pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x: &Known) -> Effect {
+/// is off by at the lower end of its domain.
+pub(super) fn one(
+    (function, stated, low_end): (Function, Stated, f64),
+    ulp: f64,
+    x: &Known,
+) -> Effect {
     let (e, line) = (x.error, x.line);
     let low = x.real.0.min(x.run.0);
     let high = x.real.1.max(x.run.1);
@@ -93,7 +97,7 @@ pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x:
             (times(e, 1.0 - nearest * nearest).min(2.0), size((low, high)).tanh())
         }
     };
-    let own = (stated.units + cut) * ulp + times(stated.relative, result);
+    let own = (stated.units + low_end) * ulp + times(stated.relative, result);
     Effect { own, passed, passed_divisor: 0.0 }
 }
 
@@ -155,7 +159,7 @@ pub(super) fn quotient(
 mod tests {
     use super::*;
     use crate::analysis::errors::value::{Cause, Line};
-    use crate::analysis::stated::cut;
+    use crate::analysis::stated::low_end;
     use proptest::prelude::*;
 
     const NOTHING: Stated = Stated { units: 0.0, relative: 0.0 };
@@ -201,8 +205,8 @@ mod tests {
             for &function in Function::ALL {
                 let (real, run, line) = ((lo, hi), (lo, hi), Line::flat(e));
                 let operand = Known { real, run, error: e, line, cause: Cause::own(e) };
-                let cut = if e > 0.0 { cut(function) } else { 0.0 };
-                let effect = one((function, NOTHING, cut), ulp, &operand);
+                let low_end = if e > 0.0 { low_end(function) } else { 0.0 };
+                let effect = one((function, NOTHING, low_end), ulp, &operand);
                 let bound = effect.own + effect.passed;
                 for &x in &start {
                     for y in [x + e, x - e, x + at * e, x - at * e].into_iter().filter(within) {

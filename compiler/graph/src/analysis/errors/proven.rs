@@ -16,7 +16,7 @@ use crate::analysis::interval::{self, Interval, size};
 use crate::analysis::ranges::shares::at_most_one;
 use crate::analysis::slices::Slice;
 use crate::analysis::softmax::Softmax;
-use crate::analysis::stated::{self, CUT, Function};
+use crate::analysis::stated::{self, Function, LOW_END};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
 
@@ -212,7 +212,7 @@ impl Rules<'_> {
         let terms = terms as f64;
         let line = (of.real.0 >= 0.0).then_some(Line { fixed: of.line.fixed * terms, ..of.line });
         // One exponential is near 1, whichever was chosen as the largest, and none is negative; in the program it is 1.
-        let least = Softmax::of(view.g, id, false).map(|softmax| softmax.least(view, CUT));
+        let least = Softmax::of(view.g, id, false).map(|softmax| softmax.least(view, LOW_END));
         let program = match least {
             Some(_) => (1.0, terms),
             None => interval::scaled(of.real, terms),
@@ -265,16 +265,16 @@ impl Rules<'_> {
         Said { program, run, ..self.largest(0.0, sides).into() }
     }
 
-    /// What exponentials are cut by, of an operand with the error `off`. In real numbers, too, it is on the other side
+    /// What exponentials are off by at the lower end of their domain, of an operand with the error `off`. In real numbers, too, it is on the other side
     /// of the lower end of their domain only if it is off.
-    fn cut(&self, off: f64) -> f64 {
-        if self.view.reals && off == 0.0 { 0.0 } else { CUT }
+    fn low_end(&self, off: f64) -> f64 {
+        if self.view.reals && off == 0.0 { 0.0 } else { LOW_END }
     }
 
     fn function(&self, id: NodeId, function: Function, x: NodeId) -> Said {
         let (view, of) = (self.view, self.of(x));
-        let cut = stated::cut(function).min(self.cut(of.error));
-        let effect = function::one((function, view.stated.of(function), cut), view.ulp(id), of);
+        let low_end = stated::low_end(function).min(self.low_end(of.error));
+        let effect = function::one((function, view.stated.of(function), low_end), view.ulp(id), of);
         let cause = match (function, Softmax::of(view.g, x, false)) {
             (Function::Recip, Some(of)) => self.largest_softmax(id, &of, effect),
             _ => Cause { own: effect.own, parts: vec![(x, effect.passed)] },
@@ -312,7 +312,7 @@ impl Rules<'_> {
             (view.stated.of(Function::Exp), view.stated.of(Function::ExpNonPositive));
         let relative = any.relative.max(small.relative);
         Line {
-            fixed: (any.units.max(small.units) + self.cut(off)) * view.ulp(id),
+            fixed: (any.units.max(small.units) + self.low_end(off)) * view.ulp(id),
             relative: growth + times(1.0 + growth, relative),
         }
     }
@@ -334,7 +334,7 @@ impl Rules<'_> {
         // Twice what is stated is more than it and what is cut; no exponential is above 1, so that its relative error is
         // at most as much.
         let stated = view.stated.of(Function::ExpNonPositive);
-        let units = 2.0 * stated.units.max(self.cut(self.error(x)));
+        let units = 2.0 * stated.units.max(self.low_end(self.error(x)));
         let exponentials = (units * view.ulp(exp) + stated.relative + rounding) * terms as f64;
         // The sum is at least 1 less a few units, and so its square above 1 / 1.01.
         let own = effect.own + 1.01 * exponentials;

@@ -147,10 +147,10 @@ impl Given<'_> {
             let drift = program.node(id, Arc::clone(&value), &drifting, &all[1])?;
             let found = rules.node(id, value, &given, &all[0])?;
             let run = interval::scaled(self.raw[id.index()], view.ulp(id));
-            let found = found.held(run);
+            let found = found.narrowed(run);
             let kept = kept(g, id);
             let drift = match kept {
-                Some(range) => drift.held(range),
+                Some(range) => drift.narrowed(range),
                 None => drift,
             };
             if drift.off.is_none() && drifting.iter().all(|x| x.off.is_none()) {

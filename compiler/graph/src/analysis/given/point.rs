@@ -4,7 +4,7 @@ use super::context::{Context, Whose};
 use super::deviation::{Deviation, Noise, Running};
 use super::linear::pair;
 use crate::analysis::interval::size;
-use crate::analysis::stated::{Function, cut};
+use crate::analysis::stated::{Function, low_end};
 use crate::graph::{NodeId, domain};
 use std::sync::Arc;
 
@@ -119,7 +119,9 @@ pub(super) fn function(
         let (low, high) = (facts.interval)(low, high);
         let passed = if x.bound(i) == 0.0 { 0.0 } else { (high - value[i]).max(value[i] - low) };
         let largest = size((low, high)).max(value[i].abs());
-        passed + (stated.units + cut(f)) * ulp + (stated.relative + 4.0 * f64::EPSILON) * largest
+        passed
+            + (stated.units + low_end(f)) * ulp
+            + (stated.relative + 4.0 * f64::EPSILON) * largest
     };
     let worst = (0..value.len()).map(off).collect();
     Running::within(value, worst)

@@ -6,7 +6,7 @@
 //! masked sum then is a weighted sum of the row in ascending order, whatever made the mask. All of it is
 //! said of many rows at once ([`lanes`]).
 
-use super::ranked::{Between, Truncations, note};
+use super::ranked::{Between, Truncations, Weights, note};
 use crate::analysis::lanes::{self, Distances, Place, Uneven};
 use crate::analysis::layout::{aligned, summed};
 use crate::analysis::truth_tables::sums::{self, Shape, merged};
@@ -48,15 +48,6 @@ impl From<Uneven> for Refused {
     fn from(why: Uneven) -> Refused {
         Refused::Lanes(why)
     }
-}
-
-/// What is known of a mask that goes by rank.
-pub(super) struct ByRank {
-    /// The mask's entry by ascending rank.
-    pub weights: Vec<i64>,
-    /// The node that each value is computed by.
-    pub nodes: Vec<NodeId>,
-    pub between: Between,
 }
 
 /// Reads entries of a graph.
@@ -310,12 +301,18 @@ impl<'a> Reader<'a> {
     }
 
     /// A row of a mask that depends on the ranks of the values beside it only.
-    pub(super) fn by_rank(&self, masks: &[Place], values: &[Place]) -> Result<ByRank, Refused> {
-        self.held(&self.values(masks)?, values)
+    pub(super) fn by_rank(
+        &self,
+        masks: &[Place],
+        values: &[Place],
+    ) -> Result<(Weights, Between), Refused> {
+        let (weights, between) = self.weights(&self.values(masks)?, values)?;
+        let nodes = values.iter().map(|&v| Ok(self.origin(v)?.0));
+        Ok((Weights { nodes: nodes.collect::<Result<_, Refused>>()?, ..weights }, between))
     }
 
     /// A row of a mask that depends on the ranks of any values, one for each entry.
-    pub(super) fn by_some_rank(&self, masks: &[Place]) -> Result<ByRank, Refused> {
+    pub(super) fn by_some_rank(&self, masks: &[Place]) -> Result<(Weights, Between), Refused> {
         let found = self.values(masks)?;
         // Of each entry's comparisons one side is always the same: its own.
         let own = |value: &Value| {
@@ -343,14 +340,14 @@ impl<'a> Reader<'a> {
         if places.len() != masks.len() {
             return Err(Refused::No);
         }
-        self.held(&found, &places)
+        self.weights(&found, &places)
     }
 
-    /// Holds a mask against the places that it is to go by the ranks of.
-    fn held(&self, found: &[Value], values: &[Place]) -> Result<ByRank, Refused> {
+    /// The weight of each rank, if a mask goes by the ranks of the values at these places.
+    fn weights(&self, masks: &[Value], values: &[Place]) -> Result<(Weights, Between), Refused> {
         let mut row = Row::new(self, values)?;
         let mut weights: Option<Vec<i64>> = None;
-        for (i, value) in found.iter().enumerate() {
+        for (i, value) in masks.iter().enumerate() {
             row.entry(self, i, value)?;
             let table = value.table().ok_or(Refused::No)?;
             match &weights {
@@ -366,9 +363,8 @@ impl<'a> Reader<'a> {
         if growing == Some(true) {
             weights.reverse();
         }
-        let nodes = values.iter().map(|&v| Ok(self.origin(v)?.0));
-        let nodes = nodes.collect::<Result<_, Refused>>()?;
-        Ok(ByRank { weights, nodes, between })
+        let weights = weights.into_iter().map(|w| w as f64).collect();
+        Ok((Weights { weights, nodes: Vec::new() }, between))
     }
 }
 
