@@ -17,6 +17,7 @@
 //! | what | where |
 //! |---|---|
 //! | arithmetic of intervals | [`interval`] |
+//! | what is behind steps that change little | [`behind`] |
 //! | where moved entries come from; that of all rows of a tensor at once | [`layout`]; [`lanes`] |
 //! | which parts a slice of a concatenation has | `slices` |
 //! | which entries a sum of products multiplies | `products` |
@@ -33,6 +34,7 @@
 //! - [`failure`]: that this test, and the proofs against a malicious party, may fail, by the names that reports list;
 //! - `given/masks.rs`: which masks of a truncation are fresh, in both families.
 
+pub mod behind;
 mod chains;
 pub mod cuts;
 pub mod errors;

@@ -1,8 +1,8 @@
 //! Slices of concatenations: which parts they have entries of. Of a choice between two values, passes put both side by
 //! side and cut them apart again.
 
+use super::behind::path;
 use super::interval::{Interval, hull, scaled};
-use super::layout::path;
 use crate::graph::{Graph, NodeId, Op};
 
 /// So many changes of sign or scale between a slice and a concatenation are looked through.

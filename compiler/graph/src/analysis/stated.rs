@@ -4,6 +4,8 @@
 //! They belong to the protocols: a family gives its table (`slvr_backend::lower`), the analyses of errors take
 //! it as an argument, and tests of the protocols measure against the same table.
 
+use super::interval::Interval;
+use super::view::times;
 pub use slvr_language::types::function::Function;
 
 /// Units that exponentials are off by where they are cut at the lower end of their domain, whatever protocol computes
@@ -28,7 +30,12 @@ pub struct Stated {
 impl Stated {
     /// The error that is allowed of a result, in units in its last place.
     pub fn of(self, result: f64) -> f64 {
-        self.units + self.relative * result.abs()
+        self.units + times(self.relative, result.abs())
+    }
+
+    /// Where results are that are exact within an interval, in units in the last place.
+    pub(in crate::analysis) fn around(self, (lo, hi): Interval) -> Interval {
+        (lo - self.of(lo), hi + self.of(hi))
     }
 
     /// What intervals allow for ([`super::ranges`]): this and a unit for a truncation, and no less than

@@ -17,10 +17,10 @@
 //! than what is declared.
 
 use crate::analysis::guard::Entries;
-use crate::analysis::layout::{self, unshaped};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::{least, positive};
 use crate::analysis::signs::not_negative;
+use crate::analysis::{self, behind::unshaped};
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use slvr_language::types::Elem;
 use slvr_language::types::function::Rises;
@@ -156,7 +156,7 @@ fn is_term(g: &Graph, x: NodeId, y: NodeId) -> bool {
 
 /// The value behind positive factors.
 pub(super) fn unscaled(g: &Graph, id: NodeId) -> NodeId {
-    layout::behind(g, id, |op| matches!(op, Op::Scale(c) if *c > 0.0))
+    analysis::behind::behind(g, id, |op| matches!(op, Op::Scale(c) if *c > 0.0))
 }
 
 /// Whether a value is x - max x.

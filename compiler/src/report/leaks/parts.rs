@@ -3,7 +3,8 @@
 
 use super::combinations::{Member, Values};
 use super::view::View;
-use crate::analysis::layout::{Layout, aligned, behind, digits, keeps_entries};
+use crate::analysis::behind::{behind, keeps_entries};
+use crate::analysis::layout::{Layout, aligned, digits};
 use crate::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};
 

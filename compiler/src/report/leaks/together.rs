@@ -8,7 +8,7 @@ use super::texts::{self, Said};
 use super::told::{Named, Told};
 use super::view::View;
 use super::warn::is_bits;
-use crate::analysis::layout::behind;
+use crate::analysis::behind::behind;
 use crate::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,7 +7,7 @@ use super::parts::{TooFar, origins, parts, stands_for};
 use super::texts::{self, Said};
 use super::told::{Named, Told, Warnings};
 use super::view::View;
-use crate::analysis::layout::behind;
+use crate::analysis::behind::behind;
 use crate::graph::{NodeId, Op, Output};
 use std::collections::BTreeSet;
 

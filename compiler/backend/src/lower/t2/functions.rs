@@ -10,7 +10,7 @@ use crate::lower::facts::Facts;
 use crate::lower::t1::{self, elementary::Replicated};
 use crate::lower::{Family, Target};
 use slvr_circuit::{Dom, Hold};
-use slvr_graph::analysis::layout::unshaped;
+use slvr_graph::analysis::behind::unshaped;
 use slvr_graph::analysis::softmax::Softmax;
 use slvr_graph::analysis::zeros::vanishes;
 use slvr_graph::graph::{Function, NodeId};

@@ -52,10 +52,10 @@ pub use bounds::{Decision, Dominant, Errors};
 use super::cuts;
 use super::guard::Guard;
 use super::interval::Interval;
+use super::order::Ranked;
 use super::stated::StatedErrors;
 use super::view::{self, View};
 use crate::graph::{Graph, Input, NodeId};
-use choice::Choice;
 use slvr_language::types::Elem;
 use std::collections::BTreeMap;
 
@@ -118,7 +118,7 @@ fn bounded(
     view: &View<'_>,
     raw: &[Interval],
     inputs: &[f64],
-    ranked: BTreeMap<NodeId, Choice>,
+    ranked: BTreeMap<NodeId, Ranked>,
 ) -> Errors {
     let choices = choice::find(view, raw, &ranked);
     let proven = proven::run(view, raw, inputs, &choices);

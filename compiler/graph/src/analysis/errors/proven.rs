@@ -16,7 +16,7 @@ use crate::analysis::interval::{self, Interval, size};
 use crate::analysis::ranges::shares::at_most_one;
 use crate::analysis::slices::Slice;
 use crate::analysis::softmax::Softmax;
-use crate::analysis::stated::{self, Function, LOW_END};
+use crate::analysis::stated::{self, Function, LOW_END, Stated};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
 
@@ -94,16 +94,9 @@ impl Rules<'_> {
             Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Said::exact(),
             Op::Add => self.sum(args[0], args[1]),
             Op::Sub => self.difference(args[0], args[1]),
-            Op::Mul => self.product(args[0], args[1]),
-            Op::MatMul { .. } => {
-                let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
-                self.products(args[0], args[1], terms).into()
-            }
-            Op::Conv2d { .. } => {
-                let terms: u64 = view.shape(args[1]).iter().skip(2).product();
-                self.products(args[0], args[1], terms as f64).into()
-            }
-            Op::Sum(axes) => self.summed(id, args[0], axes),
+            Op::Mul => self.product(id, args[0], args[1]),
+            Op::MatMul { .. } | Op::Conv2d { .. } => self.products(id, args[0], args[1]).into(),
+            Op::Sum(_) => self.summed(id, args[0]),
             Op::SortSum { lo, hi } => self.linear(0.0, args[0], (hi - lo) as f64).into(),
             Op::Scale(c) => self.scaled(id, args[0], *c),
             Op::Trunc(_) => self.multiplied(id, view.truncation(id)),
@@ -153,8 +146,9 @@ impl Rules<'_> {
         worst.map_or(Cause::own(own), |x| self.linear(own, x, 1.0))
     }
 
-    /// a b - a' b' = a (b - b') + b' (a - a') for `terms` terms.
-    fn products(&self, a: NodeId, b: NodeId, terms: f64) -> Cause {
+    /// a b - a' b' = a (b - b') + b' (a - a'), for each term.
+    fn products(&self, id: NodeId, a: NodeId, b: NodeId) -> Cause {
+        let terms = self.view.g.terms(id) as f64;
         let (ea, eb) = (self.error(a), self.error(b));
         let (va, vb) = (self.of(a), self.of(b));
         // Either side may be the program's.
@@ -193,7 +187,7 @@ impl Rules<'_> {
         Said { program, ..Cause { own: 0.0, parts: vec![(x, a.error), (y, b.error)] }.into() }
     }
 
-    fn product(&self, x: NodeId, y: NodeId) -> Said {
+    fn product(&self, id: NodeId, x: NodeId, y: NodeId) -> Said {
         let (a, b) = (self.of(x).line, self.of(y).line);
         let (va, vb) = (self.real(x), self.real(y));
         let fixed = times(size(va), b.fixed * (1.0 + a.relative))
@@ -203,13 +197,12 @@ impl Rules<'_> {
         // In real numbers nothing is added to a product.
         let program = self.view.reals.then(|| interval::product(va, vb));
         let line = Some(Line { fixed, relative });
-        Said { line, program, ..self.products(x, y, 1.0).into() }
+        Said { line, program, ..self.products(id, x, y).into() }
     }
 
-    fn summed(&self, id: NodeId, x: NodeId, axes: &[u64]) -> Said {
+    fn summed(&self, id: NodeId, x: NodeId) -> Said {
         let (view, of) = (self.view, self.of(x));
-        let terms: u64 = axes.iter().map(|&d| view.shape(x)[d as usize]).product();
-        let terms = terms as f64;
+        let terms = view.g.terms(id) as f64;
         let line = (of.real.0 >= 0.0).then_some(Line { fixed: of.line.fixed * terms, ..of.line });
         // One exponential is near 1, whichever was chosen as the largest, and none is negative; in the program it is 1.
         let least = Softmax::of(view.g, id, false).map(|softmax| softmax.least(view, LOW_END));
@@ -281,11 +274,10 @@ impl Rules<'_> {
         };
         let said = Said::from(cause);
         match function {
-            Function::Exp => {
-                Said { line: Some(self.growing(id, of.error)), program: Some(NOT_NEGATIVE), ..said }
-            }
-            Function::ExpNonPositive => {
-                Said { line: Some(self.growing(id, of.error)), program: Some((0.0, 1.0)), ..said }
+            Function::Exp | Function::ExpNonPositive => {
+                let most = if function == Function::Exp { f64::INFINITY } else { 1.0 };
+                let line = Some(self.growing(id, of.error));
+                Said { line, program: Some((0.0, most)), ..said }
             }
             Function::Sqrt => Said { program: Some(NOT_NEGATIVE), ..said },
             Function::Recip => {
@@ -372,12 +364,11 @@ impl Rules<'_> {
 
     /// A run's quotients, by those of its operands: protocols are off by less, as these are twice and four times what
     /// they state.
-    fn wide(&self, id: NodeId, (lo, hi): Interval) -> Interval {
-        let stated = self.view.stated;
-        let (recip, div) = (stated.of(Function::Recip), stated.div);
-        let relative = 4.0 * recip.relative.max(div.relative);
-        let units = 2.0 * recip.units.max(div.units);
-        let slack = |x: f64| units * self.view.ulp(id) + times(x.abs(), relative);
-        (lo - slack(lo), hi + slack(hi))
+    fn wide(&self, id: NodeId, run: Interval) -> Interval {
+        let (recip, div) = (self.view.stated.of(Function::Recip), self.view.stated.div);
+        let (units, relative) =
+            (2.0 * recip.units.max(div.units), 4.0 * recip.relative.max(div.relative));
+        let ulp = self.view.ulp(id);
+        interval::scaled(Stated { units, relative }.around(interval::scaled(run, 1.0 / ulp)), ulp)
     }
 }

@@ -65,9 +65,9 @@ pub use deviation::{Deviation, Noise, Running};
 pub use flips::{Flips, MOST, keeping};
 pub use masks::{Rounding, roundings};
 
+use super::behind::{behind, moves_or_rounds};
 use super::guard::Guard;
 use super::interval::{self, Interval};
-use super::layout::behind;
 use super::stated::StatedErrors;
 use super::view::View;
 use crate::graph::eval::{self, Coin, EvalError, Inputs};
@@ -178,8 +178,7 @@ impl Given<'_> {
 /// The declared range that a value is kept in, by the program, too.
 fn kept(g: &Graph, id: NodeId) -> Option<Interval> {
     // The program rounds nothing on the way.
-    let same = |op: &Op| op.is_layout() || matches!(op, Op::Trunc(_) | Op::Shift(_));
-    let choice = behind(g, id, same);
+    let choice = behind(g, id, moves_or_rounds);
     let keeps = || g.site(choice).keeps().map(|(_, range)| range);
     if *g.op(choice) == Op::Select { keeps() } else { None }
 }

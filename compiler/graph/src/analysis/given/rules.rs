@@ -74,23 +74,7 @@ impl Context<'_> {
             Op::Div => point::quotient(self, id, given, value),
 
             // From here on nothing rounds.
-            Op::Lt
-            | Op::Eq
-            | Op::And
-            | Op::Xor
-            | Op::Select
-            | Op::ArgMax
-            | Op::OneHot(_)
-            | Op::ArgMaxIs
-            | Op::Max(_)
-            | Op::Min(_)
-            | Op::Sort
-            | Op::SortSum { .. }
-            | Op::MaxPool { .. }
-                if exact =>
-            {
-                Running::exact(value)
-            }
+            _ if exact => Running::exact(value),
             Op::Lt | Op::Eq => decide::comparison(self, id, given, value),
             Op::And | Op::Xor => decide::bits(self, id, given, value),
             Op::Select => decide::select(self, id, given, value)?,

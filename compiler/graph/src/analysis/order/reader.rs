@@ -97,11 +97,20 @@ impl<'a> Reader<'a> {
         let Some(layout) = self.view.layout(id) else { return Ok(None) };
         let (operand, from) = layout.origin(at);
         let Some(&operand) = self.view.args(id).get(operand) else { return Ok(None) };
+        let moved = self.along(number, |lanes| layout.lanes(at, self.sizes, lanes))?;
+        Ok(Some((operand, from, moved)))
+    }
+
+    /// The number of the distances that `moved` makes of those of another number. A row by itself moves nowhere.
+    fn along(
+        &self,
+        number: u32,
+        moved: impl FnOnce(&[u64]) -> Result<Vec<u64>, Uneven>,
+    ) -> Result<u32, Refused> {
         if self.sizes.is_empty() {
-            return Ok(Some((operand, from, number)));
+            return Ok(number);
         }
-        let moved = layout.lanes(at, self.sizes, &self.distances.of(number))?;
-        Ok(Some((operand, from, self.distances.number(moved))))
+        Ok(self.distances.number(moved(&self.distances.of(number))?))
     }
 
     /// Where a value is computed.
@@ -130,34 +139,22 @@ impl<'a> Reader<'a> {
     fn operand(&self, (id, at, number): Place, i: usize) -> Result<Place, Refused> {
         let x = self.view.args(id)[i];
         let (from, to) = (self.view.shape(x), self.view.shape(id));
-        let entry = aligned(from, to, at);
-        if self.sizes.is_empty() {
-            return Ok((x, entry, number));
-        }
-        let lanes = self.distances.of(number);
-        let moved = lanes::aligned(from, to, at, (self.sizes, &lanes))?;
-        Ok((x, entry, self.distances.number(moved)))
+        let moved =
+            self.along(number, |lanes| lanes::aligned(from, to, at, (self.sizes, lanes)))?;
+        Ok((x, aligned(from, to, at), moved))
     }
 
     /// The places of an operand that a sum over axes adds into a place.
     fn parts(&self, (id, at, number): Place, axes: &[u64]) -> Result<Vec<Place>, Refused> {
         let x = self.view.args(id)[0];
         let from = self.view.shape(x);
-        let places = summed(from, axes, at);
-        let moved = match self.sizes.is_empty() {
-            true => number,
-            false => {
-                let lanes = self.distances.of(number);
-                let own = lanes::strides(from);
-                let kept: Vec<u64> = (0..from.len() as u64)
-                    .filter(|d| !axes.contains(d))
-                    .map(|d| own[d as usize])
-                    .collect();
-                let to = self.view.shape(id);
-                self.distances.number(lanes::along(to, &kept, at, (self.sizes, &lanes))?)
-            }
-        };
-        Ok(places.into_iter().map(|p| (x, p, moved)).collect())
+        let moved = self.along(number, |lanes| {
+            let kept = |(d, _): &(u64, u64)| !axes.contains(d);
+            let kept: Vec<u64> =
+                (0..).zip(lanes::strides(from)).filter(kept).map(|(_, stride)| stride).collect();
+            lanes::along(self.view.shape(id), &kept, at, (self.sizes, lanes))
+        })?;
+        Ok(summed(from, axes, at).into_iter().map(|p| (x, p, moved)).collect())
     }
 
     /// A table's entry, if it is the same in all rows.

@@ -2,7 +2,7 @@
 
 use super::RanksOf;
 use super::ranked::{Between, Ranked, Truncations, Weights};
-use crate::analysis::layout::{behind, path};
+use crate::analysis::behind::{behind, path};
 use crate::analysis::view::View;
 use crate::graph::ranks::{First, Ranks};
 use crate::graph::{NodeId, Op};
@@ -20,6 +20,13 @@ struct ByRank {
 /// and a conversion or two.
 const STEPS: u32 = 16;
 
+impl ByRank {
+    fn map(mut self, f: impl Fn(f64) -> f64) -> ByRank {
+        self.at.iter_mut().for_each(|x| *x = f(*x));
+        self
+    }
+}
+
 fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
     let steps = steps.checked_sub(1)?;
     if !view.whole(id) {
@@ -31,20 +38,13 @@ fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
     }
     let args = view.args(id);
     let first = || by_rank(view, *args.first()?, steps);
-    let each = |f: &dyn Fn(f64) -> f64| {
-        let found = first()?;
-        Some(ByRank { at: found.at.iter().map(|&x| f(x)).collect(), ..found })
-    };
     let pair = |f: fn(f64, f64) -> f64| {
         let &[a, b] = args else { return None };
         let own = |x: NodeId| by_rank(view, x, steps);
-        if let Some(c) = view.g.constant(b) {
-            let found = own(a)?;
-            return Some(ByRank { at: found.at.iter().map(|&x| f(x, c)).collect(), ..found });
-        }
-        if let Some(c) = view.g.constant(a) {
-            let found = own(b)?;
-            return Some(ByRank { at: found.at.iter().map(|&x| f(c, x)).collect(), ..found });
+        match (view.g.constant(a), view.g.constant(b)) {
+            (_, Some(c)) => return Some(own(a)?.map(|x| f(x, c))),
+            (Some(c), _) => return Some(own(b)?.map(|x| f(c, x))),
+            (None, None) => {}
         }
         let (x, y) = (own(a)?, own(b)?);
         let at = x.at.iter().zip(&y.at).map(|(&x, &y)| f(x, y)).collect();
@@ -52,9 +52,9 @@ fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
     };
     let found = match view.op(id) {
         Op::Reshape(_) | Op::ToInt => first(),
-        Op::Not => each(&|x| 1.0 - x),
-        Op::Neg => each(&|x| -x),
-        Op::Scale(c) => each(&|x| c * x),
+        Op::Not => Some(first()?.map(|x| 1.0 - x)),
+        Op::Neg => Some(first()?.map(|x| -x)),
+        Op::Scale(c) => Some(first()?.map(|x| c * x)),
         Op::Lt => pair(|x, y| f64::from(x < y)),
         Op::Eq => pair(|x, y| f64::from(x == y)),
         Op::Xor => pair(|x, y| f64::from(x != y)),

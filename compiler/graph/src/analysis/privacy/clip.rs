@@ -7,7 +7,7 @@
 //! divisor is that of u itself. What the parties compute is off by what is stated of quotients, roots and truncations,
 //! and all of it is added to the length.
 
-use crate::analysis::layout::{behind, path};
+use crate::analysis::behind::{behind, path, unshifted};
 use crate::analysis::ranges::Ranges;
 use crate::analysis::stated::StatedErrors;
 use crate::graph::{Function, Graph, NodeId, Op};
@@ -251,12 +251,11 @@ impl Words<'_> {
             }
             _ => return None,
         };
-        let entries = |x| behind(g, x, |op| matches!(op, Op::Reshape(_) | Op::Shift(_)));
-        let u = entries(x);
+        let u = unshifted(g, x);
         let of = self.multiple(u, false);
         let rows = g.shape(u).first()?;
         let same = [x, y, of.node].iter().all(|&x| g.shape(x).first() == Some(rows));
-        (by_row && same && entries(y) == u).then_some((found, of))
+        (by_row && same && unshifted(g, y) == u).then_some((found, of))
     }
 }
 

@@ -307,9 +307,7 @@ impl Rule<'_> {
     }
 
     fn summed(&self, axes: &[u64], x: NodeId) -> Bound {
-        let shape = self.view.g.shape(x);
-        let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
-        let a = self.of(x);
+        let (a, terms) = (self.of(x), self.view.g.terms(self.id) as f64);
         let norm = if axes.contains(&0) { a.total } else { a.norm };
         let root = terms.sqrt();
         let mut range = scaled(a.range, terms);

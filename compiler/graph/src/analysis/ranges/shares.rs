@@ -5,8 +5,8 @@
 //! quotient whose divisor is the larger of something and the dividend, as a cap leaves it. Nothing is said of a divisor
 //! that was rounded afterwards.
 
+use crate::analysis::behind::rescaled;
 use crate::analysis::interval::Interval;
-use crate::analysis::layout::rescaled;
 use crate::analysis::slices::Slice;
 use crate::analysis::view::View;
 use crate::analysis::zeros::is_share;

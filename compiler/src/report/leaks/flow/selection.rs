@@ -1,7 +1,7 @@
 //! Bits that select clients: how many of them are 1.
 
 use super::facts::{BITS, Bits, Choice, Chooser, Flow, Number, Ones, Ranks, both};
-use crate::analysis::layout::{behind, unshaped};
+use crate::analysis::behind::{behind, unshaped};
 use crate::analysis::order::Rankings;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::passes::FRACTION;
