@@ -5,6 +5,7 @@
 //! | other shapes | [`unshaped`] |
 //! | other shapes, and more fraction bits | [`unshifted`] |
 //! | each entry kept, once, in any order | [`keeps_entries`] |
+//! | each entry kept, once or more, under any shape | [`uncopied`] |
 //! | the same entries in the same order, whatever shapes and axes of one entry | [`same_entries`] |
 //! | entries moved, repeated or left out | [`Op::is_layout`] |
 //! | the same, and roundings | [`moves_or_rounds`] |
@@ -31,6 +32,11 @@ pub fn behind(g: &Graph, mut id: NodeId, through: impl Fn(&Op) -> bool) -> NodeI
 /// The node behind reshapes: the same entries in the same order.
 pub fn unshaped(g: &Graph, id: NodeId) -> NodeId {
     behind(g, id, |op| matches!(op, Op::Reshape(_)))
+}
+
+/// The node that has the same entries, under any shape and repeated as may be.
+pub fn uncopied(g: &Graph, id: NodeId) -> NodeId {
+    behind(g, id, |op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Broadcast(_)))
 }
 
 /// The node behind reshapes and shifts: the same numbers in the same order.
