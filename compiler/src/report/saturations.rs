@@ -1,7 +1,7 @@
 //! Where a program's values are cut: functions that saturate, values that loops keep in a range, and the cuts that
 //! errors rest on.
 
-use crate::analysis::interval::{hull, size};
+use crate::analysis::interval::{hull, nearest, size};
 use crate::analysis::ranges::Ranges;
 use crate::analysis::zeros::vanishes;
 use crate::graph::{Giver, Graph, Input, NodeId, Op, domain};
@@ -104,14 +104,15 @@ fn saturates(g: &Graph, ranges: &Ranges, id: NodeId) -> Option<String> {
     match g.op(id) {
         Op::Div => {
             let (x, y) = (real(0), real(1));
-            let largest = size(x) / y.0.max(-y.1).max(0.0);
+            let largest = size(x) / nearest(y);
             let near = y.0 <= 0.0 && y.1 >= 0.0;
             let zero = near && !vanishes(g, g.arg(id, 0), g.arg(id, 1));
-            let most = f64::from(end).exp2();
             // Where dividend and divisor are 0 together, the next divisor is a unit.
             let beyond = match near {
-                true => g.ulp(g.arg(id, 1)) < 1.0 && size(ranges.real(g, id)) >= most,
-                false => y.0.max(-y.1) < 1.0 && largest > most,
+                true => {
+                    g.ulp(g.arg(id, 1)) < 1.0 && size(ranges.real(g, id)) >= domain::QUOTIENT_END
+                }
+                false => y.0.max(-y.1) < 1.0 && largest > domain::QUOTIENT_END,
             };
             let what = if zero {
                 "where the divisor is 0 or near to it"

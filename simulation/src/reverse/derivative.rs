@@ -182,7 +182,7 @@ pub(super) fn back<T: Number>(
         // Where a quotient saturates it is constant; at a divisor of 0 it is.
         Op::Div => pass.pair(|d, a, b| {
             let q = a / b;
-            let beyond = q.real().abs() >= f64::from(domain::QUOTIENT_TOP).exp2();
+            let beyond = q.real().abs() >= domain::QUOTIENT_END;
             let constant = b == T::ZERO || b.real().abs() < 1.0 && beyond;
             if constant { (T::ZERO, T::ZERO) } else { (d / b, -d * q / b) }
         }),

@@ -5,7 +5,7 @@
 //! Each predicate is evaluated on 80 random inputs, with `SLVR_EFFORT=full` on 300, or as many as `SLVR_COUNT` says.
 
 use slvr_circuit::{Encoding, From};
-use slvr_compiler::analysis::errors::{Decision, Errors, errors};
+use slvr_compiler::analysis::errors::{Decision, Errors, errors, rounded_errors};
 use slvr_compiler::analysis::ranges::Ranges;
 use slvr_compiler::cost;
 use slvr_compiler::diagnostic::render::render;
@@ -23,7 +23,8 @@ const ULP: f64 = 1.0 / 65536.0;
 
 fn bounds(case: &Case) -> Errors {
     let compiled = &case.compiled;
-    errors(&compiled.optimised, &compiled.ranges.raw, &[], &compiled.stated)
+    let graph = &compiled.optimised;
+    errors(graph, &compiled.ranges.raw, &rounded_errors(graph), &compiled.stated)
 }
 
 /// A program of secret vectors x and y in their ranges, which reveals one expression of x[i] and
@@ -252,7 +253,7 @@ fn bounds_within(case: &Case, spread: f64) -> Errors {
         }
     }
     let stated = &case.compiled.stated;
-    errors(graph, &Ranges::of(graph, &inputs, stated).raw, &[], stated)
+    errors(graph, &Ranges::of(graph, &inputs, stated).raw, &rounded_errors(graph), stated)
 }
 
 /// No run of a predicate is further from floating point than is proven, unless a comparison is closer

@@ -18,8 +18,8 @@ pub fn reached(graph: &Graph, raw: &[Interval]) -> Vec<NodeId> {
         Op::Saturate(_) if is_harmless(graph, *id) => false,
         Op::Saturate(top) => {
             let most = f64::from(top + graph.frac_of(*id)).exp2();
-            let operand = raw.get(graph.arg(*id, 0).index());
-            operand.is_none_or(|&(lo, hi)| !(lo >= -most && hi <= most))
+            let (lo, hi) = raw[graph.arg(*id, 0).index()];
+            !(lo >= -most && hi <= most)
         }
         _ => false,
     };

@@ -94,12 +94,7 @@ pub enum Guard {
 pub fn norm_limit(input: &Input) -> Option<f64> {
     let weights = !input.fields.is_empty() && input.elem == Elem::Fix && input.from.set().is_some();
     let elements = input.shape.iter().product::<u64>().min(NORM_ELEMENTS);
-    weights.then(|| largest(input) * (elements as f64).sqrt())
-}
-
-/// The largest absolute value in the range.
-fn largest(input: &Input) -> f64 {
-    size(input.range)
+    weights.then(|| size(input.range) * (elements as f64).sqrt())
 }
 
 /// How each input of a graph with scales is enforced. `long: None` switches enforcement off.
@@ -135,7 +130,7 @@ fn guard(graph: &Graph, input: &Input, long: Option<Long>) -> Guard {
         }
         Long::Lift => {
             // The largest element is at most 2^30 in the upload ring: the lift is exact below.
-            let room = f64::from(UPLOAD - 2) - (largest(input) * unit).max(1.0).log2();
+            let room = f64::from(UPLOAD - 2) - (size(input.range) * unit).max(1.0).log2();
             match room.floor() as u32 {
                 0 => within,
                 shift => Guard::Lift { shift },

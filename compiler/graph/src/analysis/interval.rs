@@ -13,6 +13,11 @@ pub fn size((lo, hi): Interval) -> f64 {
     lo.abs().max(hi.abs())
 }
 
+/// The smallest absolute value. An end of -0 is no other than 0.
+pub fn nearest((lo, hi): Interval) -> f64 {
+    lo.max(-hi).max(0.0).abs()
+}
+
 /// The interval from the smaller to the larger of two numbers.
 pub fn between(a: f64, b: f64) -> Interval {
     (a.min(b), a.max(b))

@@ -4,9 +4,9 @@
 //! absolute value in real numbers, infinite where nothing is known. Rounding is left out: who uses a
 //! bound leaves room.
 
+use super::behind::{behind, moves_or_rounds};
 use super::guard::Entries;
 use super::interval::size;
-use super::layout::behind;
 use super::means::{Mean, Means};
 use super::norms;
 use super::signs::not_negative_of;
@@ -71,19 +71,13 @@ impl Magnitudes {
             Op::Add | Op::Sub => arg(0) + arg(1),
             Op::Mul => arg(0) * arg(1),
             op @ Op::MatMul { .. } => {
-                let own = arg(0) * arg(1) * g.shape(args[0])[2] as f64;
+                let own = arg(0) * arg(1) * g.terms(id) as f64;
                 let known = self.normalised(g, op, [args[0], args[1]]);
                 let known = known.or_else(|| self.blended(g, id));
                 known.map_or(own, |n| n.min(own))
             }
-            Op::Conv2d { .. } => {
-                let terms: u64 = g.shape(args[1])[2..].iter().product();
-                arg(0) * arg(1) * terms as f64
-            }
-            Op::Sum(axes) => {
-                let terms: u64 = axes.iter().map(|&a| g.shape(args[0])[a as usize]).product();
-                arg(0) * terms as f64
-            }
+            Op::Conv2d { .. } => arg(0) * arg(1) * g.terms(id) as f64,
+            Op::Sum(_) => arg(0) * g.terms(id) as f64,
             Op::SortSum { lo, hi } => arg(0) * (hi - lo) as f64,
             Op::Scale(c) => arg(0) * c.abs(),
             Op::DivPow2(by) => arg(0) / two(*by),
@@ -92,12 +86,11 @@ impl Magnitudes {
             Op::Concat(_) => (0..args.len()).map(arg).fold(0.0, f64::max),
             Op::ToInt | Op::OneHot(_) => 1.0,
             Op::Function(Function::RecipSqrt) => {
-                let end = two(domain::QUOTIENT_TOP);
-                (ROUNDED / self.least_sum(g, args[0]).sqrt()).min(end)
+                (ROUNDED / self.least_sum(g, args[0]).sqrt()).min(domain::QUOTIENT_END)
             }
             Op::Function(f) => (f.facts().magnitude)(arg(0)),
             Op::Div => {
-                let end = two(domain::QUOTIENT_TOP).max(arg(0));
+                let end = domain::largest_quotient(arg(0));
                 let own = (arg(0) / self.least_root(g, args[1]) * ROUNDED).min(end);
                 self.averaged(g, [args[0], args[1]]).map_or(own, |n| n.min(own))
             }
@@ -162,8 +155,7 @@ impl Magnitudes {
         while let Some((id, factor)) = open.pop() {
             let args = g.args(id);
             match g.op(id) {
-                op if op.is_layout() => open.push((args[0], factor)),
-                Op::Trunc(_) | Op::Shift(_) => open.push((args[0], factor)),
+                op if moves_or_rounds(op) => open.push((args[0], factor)),
                 Op::MulPow2(by) => open.push((args[0], factor * f64::from(*by).exp2())),
                 Op::Const(t, ..) => {
                     let own = t.data.iter().copied().fold(f64::INFINITY, f64::min).max(0.0);
@@ -183,11 +175,8 @@ impl Magnitudes {
 
     /// Whether a value is not negative, however it is scaled: also a product of rows with themselves.
     fn not_negative_rescaled(&self, g: &Graph, id: NodeId) -> bool {
-        let through = |op: &Op| {
-            op.is_layout()
-                || matches!(op, Op::Trunc(_) | Op::Shift(_) | Op::DivPow2(_))
-                || matches!(op, Op::Scale(c) if *c >= 0.0)
-        };
+        let through =
+            |op: &Op| moves_or_rounds(op) || matches!(op, Op::DivPow2(_) | Op::Scale(0.0..));
         let id = behind(g, id, through);
         let args = g.args(id);
         match g.op(id) {

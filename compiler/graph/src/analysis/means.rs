@@ -13,11 +13,12 @@
 //! are, and the dividend is 0 as well. Of a divisor that was truncated the last is not true: [`Mean::divisor_off`] says
 //! so.
 
-use super::layout::{Layout, aligned, digits, doubled, operand_blocks, rescaled, summed};
+use super::behind::{doubled, rescaled};
+use super::layout::{Layout, aligned, digits, operand_blocks, summed};
 use super::products::Products;
 use crate::graph::{Graph, NodeId, Op};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::rc::Rc;
 
 /// Entries of weights that are read for one mean: one for each pair of 128 clients. Of each its word is looked up, that
@@ -287,18 +288,8 @@ impl<'g> Reader<'g> {
         if !is_sum || all > ENTRIES as u64 {
             return None;
         }
-        let (mut mean, mut power) = (self.empty(None, 0.0), None);
-        for at in 0..all {
-            let word = self.word((x, at, 0))?;
-            let divisor = self.divisor((y, aligned(from, to, at), 0))?;
-            let (by, rest) = matched(vec![word], &divisor.0)?;
-            if *power.get_or_insert(by) != by {
-                return None;
-            }
-            mean.see(&divisor.0, rest, divisor.1);
-        }
-        mean.power = power?;
-        Some(mean)
+        let rows = (0..all).map(|at| (vec![(x, at, 0)], (y, aligned(from, to, at), 0)));
+        self.averaged(self.empty(None, 0.0), rows)
     }
 
     fn mean(&self, p: &Weighted, x: &Base, y: NodeId, shape: &[u64]) -> Option<Mean> {
@@ -306,12 +297,23 @@ impl<'g> Reader<'g> {
         if own != 1 || blocks.len() != p.rows.len() {
             return None;
         }
-        let mut mean = self.empty(Some(p.values), x.off);
+        let weights = |row: &Vec<u64>| row.iter().map(|&k| (p.weights, k, x.power)).collect();
+        let rows = p.rows.iter().zip(&blocks);
+        let rows = rows.map(|(row, &at)| (weights(row), (y, u64::from(at), 0)));
+        self.averaged(self.empty(Some(p.values), x.off), rows)
+    }
+
+    /// A mean of which each row has these weights and this divisor, if all are multiplied by the same power of two.
+    fn averaged(
+        &self,
+        mut mean: Mean,
+        rows: impl Iterator<Item = (Vec<Word>, Word)>,
+    ) -> Option<Mean> {
         let mut power = None;
-        for (row, &at) in p.rows.iter().zip(&blocks) {
-            let words = row.iter().map(|&k| self.word((p.weights, k, x.power)));
-            let words: Vec<Word> = words.collect::<Option<_>>()?;
-            let divisor = self.divisor((y, u64::from(at), 0))?;
+        for (weights, divisor) in rows {
+            let words: Vec<Word> =
+                weights.into_iter().map(|at| self.word(at)).collect::<Option<_>>()?;
+            let divisor = self.divisor(divisor)?;
             let (by, rest) = matched(words, &divisor.0)?;
             if *power.get_or_insert(by) != by {
                 return None;
@@ -323,45 +325,35 @@ impl<'g> Reader<'g> {
     }
 
     fn blend(&self, p: &Weighted) -> Option<Blend> {
-        let mut mean = self.empty(Some(p.values), 0.0);
-        let (mut shares, mut divisors, mut off) = (Vec::new(), Vec::new(), 0.0f64);
-        let mut power = None;
+        let (mut shares, mut divisors) = (BTreeSet::new(), BTreeSet::new());
+        let (mut rows, mut power, mut off) = (Vec::new(), None, 0.0f64);
         for row in &p.rows {
-            let (mut words, mut divisor, mut by_share) = (Vec::new(), None, None);
+            let (mut weights, mut divisor) = (Vec::new(), None);
             for &k in row {
-                let ((id, at, outer), own) = self.untruncated((p.weights, k, 0))?;
-                if *self.g.op(id) != Op::Div || *by_share.get_or_insert(outer) != outer {
+                let ((id, at, own_power), own_off) = self.untruncated((p.weights, k, 0))?;
+                if *self.g.op(id) != Op::Div || *power.get_or_insert(own_power) != own_power {
                     return None;
                 }
-                off = off.max(own);
-                let side = |i: usize| {
+                off = off.max(own_off);
+                let [x, y] = [0, 1].map(|i| {
                     let part = self.g.arg(id, i);
                     (part, aligned(self.g.shape(part), self.g.shape(id), at), 0)
-                };
-                words.push(self.word(side(0))?);
-                let (y, of, by) = side(1);
-                let same = self.word((y, of, by))?;
-                if divisor.get_or_insert((same, (y, of, by))).0 != same {
+                });
+                weights.push(x);
+                let same = self.word(y)?;
+                if divisor.get_or_insert((same, y)).0 != same {
                     return None;
                 }
-                shares.push(id);
-                divisors.push(y);
+                shares.insert(id);
+                divisors.insert(y.0);
             }
-            let divisor = self.divisor(divisor?.1)?;
-            let (by, rest) = matched(words, &divisor.0)?;
-            let (all, outer) = (by + by_share?, by_share?);
-            if *power.get_or_insert((all, outer)) != (all, outer) {
-                return None;
-            }
-            mean.see(&divisor.0, rest, divisor.1);
+            rows.push((weights, divisor?.1));
         }
-        for all in [&mut shares, &mut divisors] {
-            all.sort_unstable();
-            all.dedup();
-        }
-        let (all, power) = power?;
-        mean.power = all;
+        let power = power?;
+        let mut mean = self.averaged(self.empty(Some(p.values), 0.0), rows.into_iter())?;
+        mean.power += power;
         let terms = p.rows.first()?.len() as u64;
+        let [shares, divisors] = [shares, divisors].map(|all| all.into_iter().collect());
         Some(Blend { mean, shares, terms, power, off, divisors })
     }
 

@@ -17,9 +17,11 @@
 //! | what | where |
 //! |---|---|
 //! | arithmetic of intervals | [`interval`] |
+//! | what is behind steps that change little | [`behind`] |
 //! | where moved entries come from; that of all rows of a tensor at once | [`layout`]; [`lanes`] |
+//! | which parts a slice of a concatenation has | `slices` |
 //! | which entries a sum of products multiplies | `products` |
-//! | which sums choose by rank, and where a softmax is | [`order`], `softmax` |
+//! | which sums choose by rank, and where a softmax is | [`order`], [`softmax`] |
 //! | what rules say of operands, followed along chains | `chains` |
 //! | which functions of earlier bits bits are | [`truth_tables`] |
 //! | a graph with what all rules ask of it | `view` |
@@ -32,6 +34,7 @@
 //! - [`failure`]: that this test, and the proofs against a malicious party, may fail, by the names that reports list;
 //! - `given/masks.rs`: which masks of a truncation are fresh, in both families.
 
+pub mod behind;
 mod chains;
 pub mod cuts;
 pub mod errors;
@@ -52,7 +55,8 @@ pub mod projection;
 pub mod ranges;
 pub mod rings;
 pub mod signs;
-mod softmax;
+mod slices;
+pub mod softmax;
 pub mod stated;
 pub mod truth_tables;
 mod view;

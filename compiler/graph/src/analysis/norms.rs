@@ -4,7 +4,7 @@
 //! and change values by powers of two. Cosines need no proof here: a pass has cut them at 1 before scales are known
 //! ([`crate::passes`]).
 
-use super::layout::{rescaled, unshaped};
+use super::behind::{rescaled, unshaped};
 use crate::graph::{Function, Graph, NodeId, Op};
 
 /// Rows of a value: its entries in order, so many at a time.

@@ -38,7 +38,7 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, known: &dyn Fn(NodeId) -> f
         }
         Mul | Div => {
             let (a, b) = (arg(0), arg(1));
-            let quotient = || (a / most(1)).min(two(domain::QUOTIENT_TOP));
+            let quotient = || (a / most(1)).min(domain::QUOTIENT_END);
             if_positive(&[a, b], if *g.op(id) == Mul { a * b } else { quotient() })
         }
         Select => arg(1).min(arg(2)),
@@ -54,10 +54,8 @@ fn lowest(g: &Graph, sizes: &Magnitudes, id: NodeId, known: &dyn Fn(NodeId) -> f
         },
         Abs | Relu | Max(_) | Min(_) | Sort | MaxPool { .. } => arg(0),
         Saturate(top) => arg(0).min(two(*top)),
-        Sum(axes) => {
-            let terms: u64 = axes.iter().map(|&a| g.shape(args[0])[a as usize]).product();
-            if terms > 0 { arg(0) * terms as f64 } else { 0.0 }
-        }
+        Sum(_) if g.terms(id) > 0 => arg(0) * g.terms(id) as f64,
+        Sum(_) => 0.0,
         Concat(_) => (0..args.len()).map(arg).fold(f64::INFINITY, f64::min),
         op if op.is_layout() => arg(0),
         op => match op.factor() {

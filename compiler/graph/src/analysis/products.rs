@@ -4,7 +4,7 @@
 //! are those of the factors themselves; what moved them there is [`super::layout`]'s.
 
 use super::lanes::repeated;
-use super::layout::{digits, flat, summed};
+use super::layout::{aligned, summed};
 use crate::graph::{Graph, NodeId, Op};
 
 /// A factor of a sum of products: the entries of it that take part in the first entry of the result, and how far they
@@ -68,7 +68,7 @@ impl Products {
                 [0, 1].map(|i| {
                     let node = g.arg(args[0], i);
                     let (own, steps) = (g.shape(node), repeated(g.shape(node)));
-                    let place = |&p: &u64| flat(own, &digits(shape, p));
+                    let place = |&p: &u64| aligned(own, shape, p);
                     let distances: Vec<u64> = rest.iter().map(|&d| steps[d]).collect();
                     factor(node, places.iter().map(place).collect(), &distances)
                 })
@@ -84,6 +84,7 @@ impl Products {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::layout::digits;
     use crate::graph::eval;
     use crate::graph::eval::testing::{Kind, random_graph, random_inputs, successors};
     use std::collections::BTreeMap;

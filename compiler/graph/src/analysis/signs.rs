@@ -1,8 +1,8 @@
 //! Which values are not negative, from the way they are computed.
 
+use super::behind::behind;
 use super::chains::follow;
 use super::guard::Entries;
-use super::layout::behind;
 use crate::graph::{Class, Graph, NodeId, Op};
 use slvr_language::types::function::NotNegative;
 

@@ -1,4 +1,9 @@
-//! Sums of e^(c (x - max x)) with a positive factor c, of which one term is 1.
+//! Sums of e^(c (z - max z)) with a positive factor c.
+//!
+//! A [`Function::ExpNonPositive`] is made of a difference z - max z, or of a positive multiple of it, and of nothing
+//! else (`passes/functions/softmax.rs`). So no operand is above 0, and where all entries of z are that the maximum was
+//! taken of, one operand is 0, up to what truncations have taken off. What is 0 stays so where it is cut: the choice of
+//! protocols looks through cuts, intervals and errors do not, since circuits of deep models would change with them.
 
 use super::view::View;
 use crate::graph::{Function, Graph, NodeId, Op};
@@ -6,63 +11,54 @@ use crate::graph::{Function, Graph, NodeId, Op};
 /// So many truncations are allowed for between a maximum and the entry that it is.
 const TRUNCATIONS: f64 = 6.0;
 
-/// What the recognition of a softmax finds.
-pub(in crate::analysis) struct Softmax {
+/// A sum of e^(c (z - max z)) over the axis of the maximum: one term is e^0, and none is negative.
+pub struct Softmax {
+    sum: NodeId,
     /// e^(c (z - max z)).
     pub exp: NodeId,
-    /// c (z - max z).
-    pub x: NodeId,
     pub z: NodeId,
     /// c, which is positive.
     pub factor: f64,
 }
 
-/// The parts of a sum of e^(c (z - max z)).
-pub(in crate::analysis) fn softmax_of(view: &View<'_>, sum: NodeId) -> Option<Softmax> {
-    let Op::Sum(axes) = view.op(sum) else { return None };
-    let exp = view.args(sum)[0];
-    let (difference, factor) = below_largest(view, exp, axes)?;
-    Some(Softmax { exp, x: view.args(exp)[0], z: view.args(difference)[0], factor })
+impl Softmax {
+    /// Of a sum; `through_cuts`, also where operands were cut on the way.
+    pub fn of(g: &Graph, sum: NodeId, through_cuts: bool) -> Option<Softmax> {
+        let Op::Sum(axes) = g.op(sum) else { return None };
+        let exp = g.arg(sum, 0);
+        let &(difference, factor) = down_to_difference(g, exp, through_cuts)?.last()?;
+        let (z, most) = (g.arg(difference, 0), g.shape(g.arg(difference, 1)));
+        // The maximum is repeated along the one axis that it was taken over.
+        let all = g.shape(z);
+        let repeated =
+            |(d, (&n, &m)): (usize, (&u64, &u64))| n == m || m == 1 && axes.contains(&(d as u64));
+        let along = all.len() == most.len() && all.iter().zip(most).enumerate().all(repeated);
+        (along && all == g.shape(exp)).then_some(Softmax { sum, exp, z, factor })
+    }
+
+    /// The least sum that a run has, in real units: the largest term is e^0 up to what is stated, `more` units of the
+    /// last place, and what truncations take off its operand, by which it changes less than they do.
+    pub(in crate::analysis) fn least(&self, view: &View<'_>, more: f64) -> f64 {
+        // What a difference is off by is multiplied, and the product may be truncated again.
+        let truncations = match self.factor == 1.0 {
+            true => TRUNCATIONS,
+            false => TRUNCATIONS * (1.0 + self.factor),
+        };
+        let stated = view.stated.of(Function::ExpNonPositive);
+        let units = stated.units + more + truncations * view.stated.truncation;
+        1.0 - stated.relative - units * view.ulp(self.sum)
+    }
 }
 
-/// Whether a value is e^(c (x - max x)) and the axes contain the one of the maximum: by how many truncations the
-/// operand of the largest entry may be off.
-pub(in crate::analysis) fn has_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> Option<f64> {
-    // What a difference is off by is multiplied, and the product may be truncated again.
-    let truncations = |factor: f64| match factor == 1.0 {
-        true => TRUNCATIONS,
-        false => TRUNCATIONS * (1.0 + factor),
-    };
-    below_largest(view, id, axes).map(|(_, factor)| truncations(factor))
-}
-
-/// The least sum that a run has for sum e^(c (z - max z)), in real units: the largest term is e^0 up to what is stated,
-/// `cut` more units of the last place, and what truncations take off its operand, by which it changes less than they do.
-/// No other term is negative.
-pub(in crate::analysis) fn least_sum(view: &View<'_>, sum: NodeId, cut: f64) -> Option<f64> {
-    let Op::Sum(axes) = view.op(sum) else { return None };
-    let truncations = has_largest(view, view.args(sum)[0], axes)?;
-    let stated = view.stated.of(Function::ExpNonPositive);
-    let units = stated.units + cut + truncations * view.stated.truncation;
-    Some(1.0 - stated.relative - units * view.ulp(sum))
-}
-
-/// Upper ends of the operands of exponentials of x - max x, and of what they are made of down to this difference: by
+/// Upper ends of the operands of exponentials of z - max z, and of what they are made of down to this difference: by
 /// index, in real units, where one is known. 0, but for truncations.
 pub(in crate::analysis) fn tops(g: &Graph) -> Vec<Option<f64>> {
     let mut tops: Vec<Option<f64>> = vec![None; g.len()];
-    for exp in g.ids().filter(|&id| *g.op(id) == Op::Function(Function::ExpNonPositive)) {
-        let (mut x, mut factor) = (g.arg(exp, 0), 1.0);
-        let unit = g.ulp(x);
-        let mut path = vec![(x, factor)];
-        let reshape = |op: &Op| matches!(op, Op::Reshape(_)).then_some(1.0);
-        while let Some(by) = positive_factor(g.op(x)).or(reshape(g.op(x))) {
-            (x, factor) = (g.arg(x, 0), factor * by);
-            path.push((x, factor));
-        }
-        // An exponential of this kind is made of such a difference only.
-        let off = TRUNCATIONS * (2.0 + factor) * unit;
-        for (id, before) in path.into_iter().filter(|_| *g.op(x) == Op::Sub) {
+    for exp in g.ids() {
+        let Some(path) = down_to_difference(g, exp, false) else { continue };
+        let factor = path.last().map_or(1.0, |(_, factor)| *factor);
+        let off = TRUNCATIONS * (2.0 + factor) * g.ulp(g.arg(exp, 0));
+        for (id, before) in path {
             let top = off / before.min(1.0);
             tops[id.index()] = Some(tops[id.index()].map_or(top, |known| known.min(top)));
         }
@@ -70,32 +66,22 @@ pub(in crate::analysis) fn tops(g: &Graph) -> Vec<Option<f64>> {
     tops
 }
 
-/// The number that an operation multiplies its operand by, if it is positive.
-fn positive_factor(op: &Op) -> Option<f64> {
-    op.factor().filter(|c| *c > 0.0)
-}
-
-/// The difference x - max x of an exponential, and the positive factor that stands before it.
-fn below_largest(view: &View<'_>, id: NodeId, axes: &[u64]) -> Option<(NodeId, f64)> {
-    if *view.op(id) != Op::Function(Function::ExpNonPositive) {
+/// What the operand of an exponential of this kind is made of, from the operand itself down to the difference z - max z:
+/// each with the factor that is between it and the operand.
+fn down_to_difference(g: &Graph, exp: NodeId, through_cuts: bool) -> Option<Vec<(NodeId, f64)>> {
+    if *g.op(exp) != Op::Function(Function::ExpNonPositive) {
         return None;
     }
-    let (mut x, mut factor) = (view.args(id)[0], 1.0);
-    // Factors common to x and max x are taken out of the difference.
-    while let Some(by) = positive_factor(view.op(x)) {
-        (x, factor) = (view.args(x)[0], factor * by);
+    let mut path = Vec::new();
+    let (mut x, mut factor) = (g.arg(exp, 0), 1.0);
+    loop {
+        path.push((x, factor));
+        factor *= match g.op(x) {
+            Op::Sub => return Some(path),
+            Op::Reshape(_) => 1.0,
+            Op::Saturate(_) if through_cuts => 1.0,
+            op => op.factor().filter(|c| *c > 0.0)?,
+        };
+        x = g.arg(x, 0);
     }
-    if *view.op(x) != Op::Sub {
-        return None;
-    }
-    // An exponential of this kind is made of x - max x only, and the maximum is repeated along
-    // the one axis that it was taken over.
-    let (all, most) = (view.shape(view.args(x)[0]), view.shape(view.args(x)[1]));
-    let repeated = all.len() == most.len()
-        && all
-            .iter()
-            .zip(most)
-            .enumerate()
-            .all(|(d, (&n, &m))| n == m || (m == 1 && axes.contains(&(d as u64))));
-    repeated.then_some((x, factor))
 }

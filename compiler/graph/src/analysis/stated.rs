@@ -4,15 +4,17 @@
 //! They belong to the protocols: a family gives its table (`slvr_backend::lower`), the analyses of errors take
 //! it as an argument, and tests of the protocols measure against the same table.
 
+use super::interval::Interval;
+use super::view::times;
 pub use slvr_language::types::function::Function;
 
 /// Units that exponentials are off by where they are cut at the lower end of their domain, whatever protocol computes
 /// them: e^x is below 2^-17 there, and they have 16 fraction bits ([`crate::passes`]), whatever is wanted of the result.
-pub(in crate::analysis) const CUT: f64 = 0.5;
+pub(in crate::analysis) const LOW_END: f64 = 0.5;
 
-/// The same of any function: only exponentials are cut.
-pub(in crate::analysis) fn cut(of: Function) -> f64 {
-    if matches!(of, Function::Exp | Function::ExpNonPositive) { CUT } else { 0.0 }
+/// The same of any function: only exponentials have such an end.
+pub(in crate::analysis) fn low_end(of: Function) -> f64 {
+    if matches!(of, Function::Exp | Function::ExpNonPositive) { LOW_END } else { 0.0 }
 }
 
 /// The largest difference between what a protocol computes and the exact function of its operand,
@@ -28,7 +30,12 @@ pub struct Stated {
 impl Stated {
     /// The error that is allowed of a result, in units in its last place.
     pub fn of(self, result: f64) -> f64 {
-        self.units + self.relative * result.abs()
+        self.units + times(self.relative, result.abs())
+    }
+
+    /// Where results are that are exact within an interval, in units in the last place.
+    pub(in crate::analysis) fn around(self, (lo, hi): Interval) -> Interval {
+        (lo - self.of(lo), hi + self.of(hi))
     }
 
     /// What intervals allow for ([`super::ranges`]): this and a unit for a truncation, and no less than

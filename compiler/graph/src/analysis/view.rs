@@ -28,7 +28,7 @@ impl<'a> View<'a> {
 
     /// How far the entries of a constant are from those that a circuit has.
     pub fn table_rounding(&self, data: &[f64], frac: u32) -> f64 {
-        let most = || data.iter().map(|&x| rounding(x, frac)).fold(0.0, f64::max);
+        let most = || data.iter().map(|&x| off_grid(x, frac)).fold(0.0, f64::max);
         if self.reals { 0.0 } else { most() }
     }
 
@@ -108,7 +108,7 @@ pub(in crate::analysis) fn times(a: f64, b: f64) -> f64 {
 }
 
 /// How far a circuit's constant of so many fraction bits is from the number.
-pub(in crate::analysis) fn rounding(x: f64, frac: u32) -> f64 {
+pub(in crate::analysis) fn off_grid(x: f64, frac: u32) -> f64 {
     let unit = f64::from(frac).exp2();
     (x * unit - (x * unit).round()).abs() / unit
 }

@@ -6,7 +6,7 @@
 //! moves, choices among such values, and quotients: the quotient of 0 by anything is exactly 0, by every protocol
 //! (`slvr_backend::lower`).
 
-use super::layout::{behind, keeps_entries};
+use super::behind::{behind, keeps_entries, unshifted};
 use super::signs::not_negative;
 use crate::graph::{Class, Graph, NodeId, Op};
 
@@ -29,7 +29,7 @@ pub fn vanishes(graph: &Graph, dividend: NodeId, divisor: NodeId) -> bool {
 
 /// The sum that a divisor is, and its axes.
 fn total(g: &Graph, divisor: NodeId) -> Option<(NodeId, &[u64])> {
-    let sum = behind(g, divisor, |op| matches!(op, Op::Reshape(_) | Op::Shift(_)));
+    let sum = unshifted(g, divisor);
     let Op::Sum(axes) = g.op(sum) else { return None };
     Some((sum, axes))
 }
@@ -37,14 +37,15 @@ fn total(g: &Graph, divisor: NodeId) -> Option<(NodeId, &[u64])> {
 /// Whether the dividend's entries are those that are added up for the divisor that each meets.
 pub(in crate::analysis) fn is_share(g: &Graph, x: NodeId, divisor: NodeId) -> bool {
     let Some((sum, axes)) = total(g, divisor) else { return false };
-    let unshifted = |id: NodeId| behind(g, id, |op| matches!(op, Op::Shift(_)));
+    // Shapes are compared below.
+    let in_shape = |id: NodeId| behind(g, id, |op| matches!(op, Op::Shift(_)));
     let mut kept = g.shape(x).to_vec();
     for &axis in axes {
         if let Some(size) = kept.get_mut(axis as usize) {
             *size = 1;
         }
     }
-    unshifted(x) == unshifted(g.arg(sum, 0)) && kept == g.shape(divisor)
+    in_shape(x) == in_shape(g.arg(sum, 0)) && kept == g.shape(divisor)
 }
 
 /// Whether x is exactly 0 where all of `parts` is.

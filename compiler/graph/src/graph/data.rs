@@ -455,6 +455,17 @@ impl Graph {
         self.shape(id).iter().product()
     }
 
+    /// How many products, or entries, are added up for an entry of a node: 1 of what is no sum.
+    pub fn terms(&self, id: NodeId) -> u64 {
+        let shape = |i: usize| self.shape(self.arg(id, i));
+        match self.op(id) {
+            Op::MatMul { .. } => shape(0).last().copied().unwrap_or(1),
+            Op::Conv2d { .. } => shape(1).iter().skip(2).product(),
+            Op::Sum(axes) => axes.iter().map(|&axis| shape(0)[axis as usize]).product(),
+            _ => 1,
+        }
+    }
+
     /// The index of the site in the source that a node is attributed to.
     pub fn home(&self, id: NodeId) -> u32 {
         let site = self.node(id).site;

@@ -10,7 +10,7 @@
 //! ```
 
 use super::promise::{Kept, none};
-use crate::analysis::layout::behind;
+use crate::analysis::behind::behind;
 use crate::graph::{Graph, NodeId, Op};
 
 pub(super) fn run(graph: &Graph) -> Graph {

@@ -6,8 +6,8 @@
 //! every input, so it is refused where the constant stands. One that is only rounded by much is warned of.
 
 use super::promise::live;
+use crate::analysis::behind::behind;
 use crate::analysis::guard::Entries;
-use crate::analysis::layout::behind;
 use crate::analysis::magnitudes::Magnitudes;
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::diagnostic::{Diagnostic, codes};

@@ -12,7 +12,7 @@
 //! ```
 
 use super::cse::dead_code;
-use crate::analysis::layout::unshaped;
+use crate::analysis::behind::unshaped;
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::PairTable;
 

@@ -19,7 +19,7 @@
 //! - what is **multiplied** by it, and what that makes, is truncated to [`FACTOR`] fraction bits before it is a factor.
 
 use super::promise::{Kept, none};
-use crate::analysis::layout::{behind, path};
+use crate::analysis::behind::{behind, path};
 use crate::graph::{Function, Graph, NodeId, Op};
 use std::collections::BTreeSet;
 

@@ -13,7 +13,8 @@
 //! ```
 
 use super::promise::{Kept, none};
-use crate::analysis::layout::{Layout, aligned, behind};
+use crate::analysis::behind::behind;
+use crate::analysis::layout::{Layout, aligned};
 use crate::graph::{Graph, NodeId, Op, Table};
 use slvr_language::types::Elem;
 use std::collections::BTreeMap;

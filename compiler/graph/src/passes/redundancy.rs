@@ -18,7 +18,7 @@ use super::cse::dead_code;
 use super::distances;
 use super::promise::{Kept, none};
 use super::value_numbering::{LIMIT, Numbered, ValueNumbers, operand_blocks, sources};
-use crate::analysis::layout::behind;
+use crate::analysis::behind::behind;
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;

@@ -17,10 +17,10 @@
 //! than what is declared.
 
 use crate::analysis::guard::Entries;
-use crate::analysis::layout::{self, unshaped};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::{least, positive};
 use crate::analysis::signs::not_negative;
+use crate::analysis::{self, behind::unshaped};
 use crate::graph::{Function, Graph, NodeId, Op, domain};
 use slvr_language::types::Elem;
 use slvr_language::types::function::Rises;
@@ -112,17 +112,17 @@ pub(super) fn quotient_compares(
     (x, y): (Option<NodeId>, NodeId),
     other: NodeId,
 ) -> bool {
-    let end = f64::from(domain::QUOTIENT_TOP).exp2();
-    sizes.of(g, other) < end || positive(g, sizes, y) && is_uncut(g, sizes, x, y)
+    sizes.of(g, other) < domain::QUOTIENT_END || positive(g, sizes, y) && is_uncut(g, sizes, x, y)
 }
 
 /// Whether a quotient is everywhere as in the reals.
 fn is_uncut(g: &Graph, sizes: &Magnitudes, x: Option<NodeId>, y: NodeId) -> bool {
-    let end = f64::from(domain::QUOTIENT_TOP).exp2();
     let least = divisor(g, sizes, y);
     // A circuit cuts quotients by 1 or more, too, unless it knows that none is by less.
     let largest = || x.map_or(1.0, |x| sizes.of(g, x));
-    least >= 1.0 || least > 0.0 && (largest() <= end * least || x.is_some_and(|x| is_term(g, x, y)))
+    least >= 1.0
+        || least > 0.0
+            && (largest() <= domain::QUOTIENT_END * least || x.is_some_and(|x| is_term(g, x, y)))
 }
 
 /// The smallest value of a divisor, as far as it is known to be positive.
@@ -156,7 +156,7 @@ fn is_term(g: &Graph, x: NodeId, y: NodeId) -> bool {
 
 /// The value behind positive factors.
 pub(super) fn unscaled(g: &Graph, id: NodeId) -> NodeId {
-    layout::behind(g, id, |op| matches!(op, Op::Scale(c) if *c > 0.0))
+    analysis::behind::behind(g, id, |op| matches!(op, Op::Scale(c) if *c > 0.0))
 }
 
 /// Whether a value is x - max x.

@@ -9,10 +9,10 @@
 //! refused.
 
 use super::partial_products;
+use crate::analysis::behind::behind;
 use crate::analysis::cuts;
 use crate::analysis::guard::{self, Guard};
 use crate::analysis::interval::size;
-use crate::analysis::layout::behind;
 use crate::analysis::ranges::{Basis, Bound, Ranges};
 use crate::analysis::rings::{Rings, size_bits};
 use crate::graph::{Class, Function, Graph, NodeId, Op};

@@ -7,8 +7,9 @@
 //! Entries are numbered in *blocks* of trailing axes (a squared distance of vectors of 10^5 entries
 //! needs one number per vector): a block's number stands for all of its entries, in order.
 
+use crate::analysis::behind::behind;
 pub(super) use crate::analysis::layout::operand_blocks;
-use crate::analysis::layout::{aligned, behind, blocks, leading};
+use crate::analysis::layout::{aligned, blocks, leading};
 use crate::graph::{Class, Graph, Key, NodeId, Op, Table};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};

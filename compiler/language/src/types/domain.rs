@@ -29,6 +29,14 @@ pub const EXP_HIGH: f64 = EXP_TOP as f64 * LN_2;
 pub const LOG_LOW: f64 = 1.0 / 65536.0;
 /// Quotients saturate at 2^QUOTIENT_TOP.
 pub const QUOTIENT_TOP: u32 = 31;
+/// 2^QUOTIENT_TOP as a number.
+pub const QUOTIENT_END: f64 = (1u64 << QUOTIENT_TOP) as f64;
+
+/// The largest quotient of dividends up to this size, whatever the divisor: one by less than 1 is cut, and one by 1 or
+/// more is no larger than the dividend.
+pub fn largest_quotient(dividend: f64) -> f64 {
+    QUOTIENT_END.max(dividend)
+}
 
 /// e^x, saturated.
 pub fn exp(x: f64) -> f64 {
@@ -63,15 +71,13 @@ pub fn log(x: f64) -> f64 {
 
 /// x / y, saturated.
 pub fn div(x: f64, y: f64) -> f64 {
-    let end = f64::from(QUOTIENT_TOP).exp2();
     if x == 0.0 {
         0.0
     } else if y == 0.0 {
-        end.copysign(x)
+        QUOTIENT_END.copysign(x)
     } else if y.abs() < 1.0 {
-        (x / y).clamp(-end, end)
+        (x / y).clamp(-QUOTIENT_END, QUOTIENT_END)
     } else {
-        // Not larger than x, which may be above the end.
         x / y
     }
 }
@@ -82,7 +88,7 @@ mod tests {
 
     #[test]
     fn saturation() {
-        let end = f64::from(QUOTIENT_TOP).exp2();
+        let end = QUOTIENT_END;
         assert_eq!(
             (exp(-12.1), exp(0.0), exp(21.0), exp(1e9)),
             (0.0, 1.0, 2f64.powi(29), 2f64.powi(29))

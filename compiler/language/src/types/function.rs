@@ -121,7 +121,7 @@ functions! {
         not_negative: NotNegative::WithOperand,
         zero_at_zero: false,
         interval: |lo, hi| {
-            let end = power(domain::QUOTIENT_TOP);
+            let end = domain::QUOTIENT_END;
             if lo > 0.0 || hi < 0.0 {
                 (domain::recip(hi), domain::recip(lo))
             } else {
@@ -129,7 +129,7 @@ functions! {
                 (if lo < 0.0 { -end } else { domain::recip(hi) }, end)
             }
         },
-        magnitude: |_| power(domain::QUOTIENT_TOP),
+        magnitude: |_| domain::QUOTIENT_END,
         relative: true,
         beyond: |lo, hi| {
             let end = domain::QUOTIENT_TOP;
@@ -161,7 +161,7 @@ functions! {
         not_negative: NotNegative::Always,
         zero_at_zero: false,
         interval: |lo, hi| (domain::recip_sqrt(hi), domain::recip_sqrt(lo)),
-        magnitude: |_| power(domain::QUOTIENT_TOP),
+        magnitude: |_| domain::QUOTIENT_END,
         relative: true,
         beyond: |lo, _| {
             let end = domain::QUOTIENT_TOP;

@@ -3,7 +3,8 @@
 
 use super::combinations::{Member, Values};
 use super::view::View;
-use crate::analysis::layout::{Layout, aligned, behind, digits, keeps_entries};
+use crate::analysis::behind::{behind, keeps_entries};
+use crate::analysis::layout::{Layout, aligned, digits, moved_from};
 use crate::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +26,6 @@ pub(super) fn parts(view: &View, node: NodeId) -> Vec<NodeId> {
             continue;
         }
         let (op, args) = (graph.op(v), graph.args(v));
-        let secret = || args.iter().filter(|a| !view.flow(**a).is_free()).collect::<Vec<_>>();
         let origins = |layout: &Layout| {
             let mut of: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
             for (operand, at) in entries.iter().flatten().map(|&at| layout.origin(at)) {
@@ -37,8 +37,8 @@ pub(super) fn parts(view: &View, node: NodeId) -> Vec<NodeId> {
             (_, Some(layout)) if entries.is_some() => origins(&layout),
             (Op::Concat(_), _) => args.iter().map(|&a| (a, None)).collect(),
             (Op::Reshape(_) | Op::Transpose(_), _) => vec![(args[0], None)],
-            _ if is_scaled(op) => match secret()[..] {
-                [&a] => {
+            _ if is_scaled(op) => match view.secret_args(v)[..] {
+                [a] => {
                     let at = |&at: &u64| aligned(graph.shape(a), graph.shape(v), at);
                     vec![(a, entries.as_ref().map(|of| of.iter().map(at).collect()))]
                 }
@@ -87,13 +87,8 @@ pub(super) fn origins(view: &View, node: NodeId) -> BTreeSet<(NodeId, u64)> {
     let origin = |at: u64| {
         let (mut v, mut at) = (node, at);
         loop {
-            let secret: Vec<NodeId> =
-                graph.args(v).iter().copied().filter(|a| !view.flow(*a).is_free()).collect();
-            match (Layout::of(graph, v), &secret[..]) {
-                (Some(layout), _) => {
-                    let (operand, from) = layout.origin(at);
-                    (v, at) = (graph.arg(v, operand), from);
-                }
+            match (moved_from(graph, v, at), &view.secret_args(v)[..]) {
+                (Some(from), _) => (v, at) = from,
                 (None, &[a]) if is_scaled(graph.op(v)) => {
                     (v, at) = (a, aligned(graph.shape(a), graph.shape(v), at));
                 }
@@ -121,12 +116,11 @@ pub(super) fn stands_for(view: &View, node: NodeId, at: u64) -> Result<Option<Me
         let (shape, flow) = (graph.shape(v), view.flow(v));
         if let Some(member) = flow.beside_at(&digits(shape, at)) {
             found.insert(member);
-        } else if let Some(layout) = Layout::of(graph, v) {
-            let (operand, from) = layout.origin(at);
-            open.push((graph.arg(v, operand), from));
+        } else if let Some(from) = moved_from(graph, v, at) {
+            open.push(from);
         } else if graph.op(v).is_pointwise() {
-            let secret = graph.args(v).iter().filter(|a| !view.flow(**a).is_free());
-            open.extend(secret.map(|&a| (a, aligned(graph.shape(a), shape, at))));
+            let secret = view.secret_args(v).into_iter();
+            open.extend(secret.map(|a| (a, aligned(graph.shape(a), shape, at))));
         }
     }
     match found.len() {

@@ -69,7 +69,7 @@ pub(super) fn in_a_row(graph: &Graph) -> Graph {
     new
 }
 
-/// The graph in which one member of a set is a set of its own, the last one, and gets its part of what is revealed to
+/// The graph, without states, in which one member of a set is a set of its own, the last one, and gets its part of what is revealed to
 /// each member. Those behind it move up by one.
 pub(super) fn seen_by(graph: &Graph, set: u32, member: u64) -> Graph {
     let mut new = graph.empty_like();
@@ -112,11 +112,11 @@ pub(super) fn seen_by(graph: &Graph, set: u32, member: u64) -> Graph {
     }
     for o in &graph.outputs {
         let mut node = map[o.node.index()];
-        let to_each = o.to == set && o.state.is_none();
-        if to_each {
-            node = passes::entry(&mut new, node, member);
+        let mut to = o.to;
+        if to == set {
+            (node, to) = (passes::entry(&mut new, node, member), own);
         }
-        new.outputs.push(Output { node, to: if to_each { own } else { o.to }, ..o.clone() });
+        new.outputs.push(Output { node, to, ..o.clone() });
     }
     new
 }

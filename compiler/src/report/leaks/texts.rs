@@ -89,12 +89,13 @@ pub(super) fn of_one(entries: &str, of: &str, one: &str) -> Said {
     )
 }
 
-pub(super) fn side_by_side(of: &str) -> Said {
+/// `made` says of which inputs, and how.
+pub(super) fn side_by_side(receiver: &str, made: &str) -> Said {
     (
         LeakKind::PerClient,
         format!(
-            "there is an entry for each client, computed from {of}: the receiver can tell clients apart \
-             by it, and sees which client's is the largest, even if others' inputs take part in it"
+            "there is an entry for each client, {made}: {receiver} can tell clients apart by it, and sees \
+             which client's is the largest, even if others' inputs take part in it"
         ),
         STATISTIC,
     )
@@ -135,8 +136,19 @@ pub(super) fn decided_by_one(of: &str) -> Said {
     )
 }
 
+/// What is behind a factor, of one client.
+fn data(m: &Mask) -> &'static str {
+    if m.computed { "value" } else { "input" }
+}
+
+/// Of a sum over clients, or of what is computed from one only.
+fn adds_up(m: &Mask, whose: &str, indirect: bool) -> String {
+    let sum = if indirect { "it is computed from what adds up" } else { "it adds up" };
+    format!("{sum} the {}s of {whose}", data(m))
+}
+
 pub(super) fn exactly_one(n: u64, m: &Mask, of: &str) -> Said {
-    let input = if m.computed { "value" } else { "input" };
+    let input = data(m);
     (
         LeakKind::OneClient,
         format!(
@@ -149,13 +161,8 @@ pub(super) fn exactly_one(n: u64, m: &Mask, of: &str) -> Said {
 }
 
 pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
-    let input = if m.computed { "value" } else { "input" };
-    let sum = match indirect {
-        false => format!("it adds up the {input}s of those of {n} clients whose secret bit is 1"),
-        true => format!(
-            "it is computed from what adds up the {input}s of those of {n} clients whose secret bit is 1"
-        ),
-    };
+    let input = data(m);
+    let sum = adds_up(m, &format!("those of {n} clients whose secret bit is 1"), indirect);
     let few = match m.ones.most {
         most if most < n => {
             format!("nothing keeps the number of such bits at two or more (at most {most} are)")
@@ -181,13 +188,8 @@ pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
 }
 
 pub(super) fn weights(n: u64, m: &Mask, indirect: bool) -> Said {
-    let input = if m.computed { "value" } else { "input" };
-    let sum = match indirect {
-        false => format!("it adds up the {input}s of {n} clients, each times a secret weight"),
-        true => format!(
-            "it is computed from what adds up the {input}s of {n} clients, each times a secret weight"
-        ),
-    };
+    let input = data(m);
+    let sum = adds_up(m, &format!("{n} clients, each times a secret weight"), indirect);
     (
         LeakKind::MaskedSum,
         format!(
@@ -262,17 +264,6 @@ pub(super) fn not_together() -> Said {
          these with other reveals, was looked at"
             .into(),
         "look at the same program with fewer clients and a smaller model",
-    )
-}
-
-pub(super) fn entry_of_each(receiver: &str, of: &str) -> Said {
-    (
-        LeakKind::PerClient,
-        format!(
-            "there is an entry for each client, of {of}: {receiver} can tell clients apart by it, and sees \
-             which client's is the largest, even if others' inputs take part in it"
-        ),
-        STATISTIC,
     )
 }
 

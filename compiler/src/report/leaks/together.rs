@@ -8,7 +8,7 @@ use super::texts::{self, Said};
 use super::told::{Named, Told};
 use super::view::View;
 use super::warn::is_bits;
-use crate::analysis::layout::behind;
+use crate::analysis::behind::behind;
 use crate::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -117,7 +117,8 @@ impl Reveals<'_> {
     }
 
     fn beside(&self, output: usize) -> Told {
-        self.say(&[output], texts::entry_of_each(self.receiver, &self.of(&[output])))
+        let made = format!("of {}", self.of(&[output]));
+        self.say(&[output], texts::side_by_side(self.receiver, &made))
     }
 
     /// Whether the first of two sums keeps some of the clients that the other one has, and it may be all but one.

@@ -31,6 +31,12 @@ impl View {
         &self.flows[node.index()]
     }
 
+    /// The operands of a node that the receiver does not know.
+    pub fn secret_args(&self, node: NodeId) -> Vec<NodeId> {
+        let args = self.graph.args(node).iter().copied();
+        args.filter(|&a| !self.flow(a).is_free()).collect()
+    }
+
     /// What output number i is.
     pub fn output(&self, i: usize) -> NodeId {
         self.graph.outputs[i].node
@@ -57,7 +63,7 @@ impl View {
 
     /// The client that a value depends on alone.
     pub fn one_client(&self, f: &Flow) -> String {
-        self.named(f.member()).into_values().next().unwrap_or("one client".into())
+        self.named(f.member_at(&[])).into_values().next().unwrap_or("one client".into())
     }
 
     /// Members of the sets that give a value's inputs.
@@ -89,7 +95,7 @@ fn merged(graph: &Graph) -> Graph {
 const MEMBERS: u64 = 8;
 const NUMBERS: u64 = 64;
 
-/// What each receiver sees. Of a set of several members these are the last and the first, and others if what each gets
+/// What each receiver sees of a graph without states. Of a set of several members these are the last and the first, and others if what each gets
 /// is small: where a program treats members apart, as in sums over all before the receiver, some other may learn more.
 pub(super) fn views(graph: &Graph) -> Vec<View> {
     let receivers: BTreeSet<u32> = graph.outputs.iter().map(|o| o.to).collect();
@@ -100,7 +106,7 @@ pub(super) fn views(graph: &Graph) -> Vec<View> {
             out.push(View::of(graph.clone(), set, (None, set)));
             continue;
         }
-        let to_each = graph.outputs.iter().filter(|o| o.to == set && o.state.is_none());
+        let to_each = graph.outputs.iter().filter(|o| o.to == set);
         let numbers: u64 = to_each.map(|o| graph.elements(o.node)).sum();
         let between: Vec<u64> = if numbers > NUMBERS * members {
             Vec::new()

@@ -7,7 +7,7 @@ use super::parts::{TooFar, origins, parts, stands_for};
 use super::texts::{self, Said};
 use super::told::{Named, Told, Warnings};
 use super::view::View;
-use crate::analysis::layout::behind;
+use crate::analysis::behind::behind;
 use crate::graph::{NodeId, Op, Output};
 use std::collections::BTreeSet;
 
@@ -52,7 +52,7 @@ pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, T
                 let (reveals, line) = (vec![output.name.clone()], line(&output.name));
                 let whose = match said.0 {
                     LeakKind::Determined | LeakKind::PerClient => {
-                        view.named(view.flow(node).member())
+                        view.named(view.flow(node).member_at(&[]))
                     }
                     _ => Named::new(),
                 };
@@ -64,34 +64,57 @@ pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, T
     out
 }
 
-/// What is to be said against a value, or a part of one, and of what it is said.
+/// What is to be said against a value, or a part of one.
 fn part(view: &View, node: NodeId, entries: &str) -> impl Iterator<Item = Said> {
     let f = view.flow(node);
-    let (of, one) = (&view.inputs(&f.inputs), &view.one_client(f));
+    let of = &view.inputs(&f.inputs);
     let said = match &f.form {
         Dependence::Free => None,
-        Dependence::Linear => (f.clients() <= 1).then(|| texts::equations(entries, of, one)),
-        Dependence::Masked(_) if f.side_by_side() && f.clients() > 1 => {
-            Some(texts::side_by_side(of))
+        Dependence::Linear => {
+            (f.clients() <= 1).then(|| texts::equations(entries, of, &view.one_client(f)))
         }
-        Dependence::Masked(m) if view.clients(f) <= 1 => {
-            Some(texts::hidden_by_a_factor(entries, m, of))
-        }
-        Dependence::Masked(m) => masked(view.clients(f), m, of, false),
-        Dependence::Other(_) if is_bits(f) => Some(bits(view, node, of)),
-        Dependence::Other(_) if f.one_by_order() => Some(texts::by_order(of)),
-        Dependence::Other(_) if f.ranks == Ranks::Chosen => Some(texts::chosen(of)),
-        Dependence::Other(_) if f.ranks > Ranks::No => Some(texts::compared(of)),
-        Dependence::Other(_) if f.per_client() && f.clients() <= 1 => {
-            Some(texts::of_one(entries, of, one))
-        }
-        Dependence::Other(_) if f.side_by_side() => Some(texts::side_by_side(of)),
-        Dependence::Other(m) => {
-            let n = view.clients(f);
-            m.as_ref().filter(|_| n >= 2).and_then(|m| masked(n, m, of, true))
-        }
+        Dependence::Masked(m) => masked(view, f, m, entries),
+        Dependence::Other(m) => computed(view, node, m.as_ref(), entries),
     };
     said.into_iter().chain(f.divided.then(texts::divided))
+}
+
+/// Of a value for each client, of one client's, and else of a sum over clients behind secret factors.
+fn masked(view: &View, f: &Flow, m: &Mask, entries: &str) -> Option<Said> {
+    let of = &view.inputs(&f.inputs);
+    if f.side_by_side() && f.clients() > 1 {
+        return Some(texts::side_by_side("the receiver", &format!("computed from {of}")));
+    }
+    match view.clients(f) {
+        0 | 1 => Some(texts::hidden_by_a_factor(entries, m, of)),
+        n => masked_sum(n, m, of, false),
+    }
+}
+
+/// Of a value that follows in no way that the flow tells. What kind of value it is says more than whose it is, and
+/// this more than the sum that it may be computed from: the first that holds is said.
+fn computed(view: &View, node: NodeId, m: Option<&Mask>, entries: &str) -> Option<Said> {
+    let f = view.flow(node);
+    let of = &view.inputs(&f.inputs);
+    if is_bits(f) {
+        return Some(bits(view, node, of));
+    }
+    if f.one_by_order() {
+        return Some(texts::by_order(of));
+    }
+    match f.ranks {
+        Ranks::Chosen => return Some(texts::chosen(of)),
+        Ranks::Compared | Ranks::Named => return Some(texts::compared(of)),
+        Ranks::No => {}
+    }
+    if f.per_client() && f.clients() <= 1 {
+        return Some(texts::of_one(entries, of, &view.one_client(f)));
+    }
+    if f.side_by_side() {
+        return Some(texts::side_by_side("the receiver", &format!("computed from {of}")));
+    }
+    let n = view.clients(f);
+    m.filter(|_| n >= 2).and_then(|m| masked_sum(n, m, of, true))
 }
 
 /// Bits of single clients, and not of sums over clients.
@@ -162,7 +185,7 @@ fn selects(view: &View, node: NodeId) -> bool {
 }
 
 /// Of a sum over clients behind secret factors; `indirect` where the value is only computed from such a sum.
-fn masked(n: u64, m: &Mask, of: &str, indirect: bool) -> Option<Said> {
+fn masked_sum(n: u64, m: &Mask, of: &str, indirect: bool) -> Option<Said> {
     match m.scope {
         Scope::All => None,
         Scope::AllByOne => Some(texts::decided_by_one(of)),

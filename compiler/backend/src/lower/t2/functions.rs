@@ -10,8 +10,10 @@ use crate::lower::facts::Facts;
 use crate::lower::t1::{self, elementary::Replicated};
 use crate::lower::{Family, Target};
 use slvr_circuit::{Dom, Hold};
+use slvr_graph::analysis::behind::unshaped;
+use slvr_graph::analysis::softmax::Softmax;
 use slvr_graph::analysis::zeros::vanishes;
-use slvr_graph::graph::{Function, Graph, NodeId, Op};
+use slvr_graph::graph::{Function, NodeId};
 
 /// A protocol for a function of one node's operand.
 #[derive(Clone, Debug)]
@@ -120,7 +122,10 @@ fn reciprocal(facts: &Facts<'_>, id: NodeId, tuning: Tuning) -> Option<(f64, Pie
     let frac = facts.graph.frac_of(arg);
     let one = f64::from(frac).exp2();
     let (lo, hi) = facts.ranges.raw[arg.index()];
-    let lo = if has_largest(g, arg) { lo.max(one - 8.0) } else { lo };
+    // One term is 1, less the error of an exponential. A factor before its operand enlarges the error.
+    let has_one =
+        Softmax::of(g, unshaped(g, arg), true).is_some_and(|softmax| softmax.factor == 1.0);
+    let lo = if has_one { lo.max(one - 8.0) } else { lo };
     // Beyond, pieces are not the way.
     if lo < one / 16.0 || hi > 256.0 * lo {
         return None;
@@ -168,32 +173,4 @@ fn by_pieces(
         Some((time, pieces))
     });
     fitted.min_by(|a, b| a.0.total_cmp(&b.0))
-}
-
-/// Whether a value is a sum of e^(x - max x) over the axis of the maximum: then it is at least 1, less the
-/// error of an exponential.
-fn has_largest(g: &Graph, sum: NodeId) -> bool {
-    let mut sum = sum;
-    while let Op::Reshape(_) = g.op(sum) {
-        sum = g.arg(sum, 0);
-    }
-    let Op::Sum(axes) = g.op(sum) else { return false };
-    let exp = g.arg(sum, 0);
-    if *g.op(exp) != Op::Function(Function::ExpNonPositive) {
-        return false;
-    }
-    let mut x = g.arg(exp, 0);
-    // What is 0 stays so where it is cut.
-    while let Op::Trunc(_) | Op::Shift(_) | Op::Saturate(_) = g.op(x) {
-        x = g.arg(x, 0);
-    }
-    if *g.op(x) != Op::Sub {
-        return false;
-    }
-    // An exponential of this kind is made of x - max x only, and the maximum is repeated along the one axis
-    // that it was taken over.
-    let (all, most) = (g.shape(g.arg(x, 0)), g.shape(g.arg(x, 1)));
-    let repeated =
-        |(d, (&n, &m)): (usize, (&u64, &u64))| n == m || m == 1 && axes.contains(&(d as u64));
-    all.len() == most.len() && all.iter().zip(most).enumerate().all(repeated)
 }

@@ -1,8 +1,8 @@
 //! Error bounds of a graph's nodes, and where they come from.
 
-use super::choice::Choice;
 use super::value::Cause;
 use super::view::times;
+use crate::analysis::order::Ranked;
 use crate::graph::{Graph, NodeId};
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ pub struct Errors {
     pub assumed: Vec<NodeId>,
     pub(super) causes: Vec<Cause>,
     /// Sums of values by their rank, which are found once.
-    pub(super) ranked: BTreeMap<NodeId, Choice>,
+    pub(super) ranked: BTreeMap<NodeId, Ranked>,
 }
 
 impl Errors {

@@ -11,8 +11,8 @@ use super::bounds::{Decision, Errors};
 use super::linear;
 use super::margin;
 use super::view::View;
-use crate::analysis::interval::{Interval, UNBOUNDED};
-use crate::analysis::order;
+use crate::analysis::interval::Interval;
+use crate::analysis::order::{self, Ranked};
 use crate::graph::{NodeId, Op};
 use std::collections::BTreeMap;
 
@@ -35,27 +35,22 @@ pub(super) enum Choice {
 }
 
 /// The sums of values by their rank of a graph.
-pub(super) fn ranked(view: &View<'_>) -> BTreeMap<NodeId, Choice> {
-    let of = |id: NodeId| match view.op(id) {
-        Op::MatMul { .. } | Op::Sum(_) => order::of_values(view, id).map(|found| {
-            let (entries, slack) = (found.entries(), found.slack(view));
-            (id, Choice::Ranked { values: found.values, entries, slack })
-        }),
-        _ => None,
-    };
+pub(super) fn ranked(view: &View<'_>) -> BTreeMap<NodeId, Ranked> {
+    let of = |id: NodeId| order::of_values(view, id).map(|found| (id, found));
     view.g.ids().filter_map(of).collect()
 }
 
-/// The choices of a graph, by node, with its [`ranked`] sums. In real numbers nothing is truncated.
+/// The choices of a graph, by node, with its [`ranked`] sums.
 pub(super) fn find(
     view: &View<'_>,
     raw: &[Interval],
-    ranked: &BTreeMap<NodeId, Choice>,
+    ranked: &BTreeMap<NodeId, Ranked>,
 ) -> Vec<Option<Choice>> {
     let choice = |id: NodeId| match (view.op(id), ranked.get(&id)) {
         (Op::Select, _) => linear::continuous(view, raw, id).map(|slack| Choice::Larger { slack }),
-        (_, Some(&Choice::Ranked { values, entries, slack })) => {
-            Some(Choice::Ranked { values, entries, slack: if view.reals { 0.0 } else { slack } })
+        (_, Some(found)) => {
+            let (values, entries) = (found.values, found.entries());
+            Some(Choice::Ranked { values, entries, slack: found.slack(view) })
         }
         _ => None,
     };
@@ -108,10 +103,7 @@ pub(super) fn decisions(
             return None;
         }
         // How small the sides may be, in the program and in a run.
-        let least = |s: &NodeId| {
-            let (lo, _) = raw.get(s.index()).copied().unwrap_or(UNBOUNDED);
-            lo * view.ulp(*s) - errors.proven[s.index()]
-        };
+        let least = |s: &NodeId| raw[s.index()].0 * view.ulp(*s) - errors.proven[s.index()];
         let lows = sides.iter().map(least).collect::<Vec<f64>>();
         let node = view.g.node(id);
         let units = view.g.sites.get(node.site as usize).and_then(|s| s.compared.as_ref());

@@ -8,7 +8,7 @@
 
 use super::value::Known;
 use super::view::times;
-use crate::analysis::interval::{Interval, size};
+use crate::analysis::interval::{nearest, size};
 use crate::analysis::stated::{Function, Stated, StatedErrors};
 use crate::graph::domain;
 use std::f64::consts::LN_2;
@@ -24,12 +24,16 @@ pub(super) struct Effect {
 }
 
 /// A function of one number, with what its protocol states and how many units more it
-/// is off by where it is cut to 0.
-pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x: &Known) -> Effect {
+/// is off by at the lower end of its domain.
+pub(super) fn one(
+    (function, stated, low_end): (Function, Stated, f64),
+    ulp: f64,
+    x: &Known,
+) -> Effect {
     let (e, line) = (x.error, x.line);
     let low = x.real.0.min(x.run.0);
     let high = x.real.1.max(x.run.1);
-    let end = f64::from(domain::QUOTIENT_TOP).exp2();
+    let end = domain::QUOTIENT_END;
     let (passed, result) = match function {
         Function::Exp => {
             let most = high.min(f64::from(domain::EXP_TOP) * LN_2).exp();
@@ -42,7 +46,7 @@ pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x:
         }
         Function::Recip => {
             // The operand nearest to 0.
-            let l = near((low, high));
+            let l = nearest((low, high));
             let passed = match (e == 0.0, l > 0.0) {
                 (true, _) => 0.0,
                 (_, true) => (1.0 / l).min(end) - (1.0 / (l + e)).min(end),
@@ -51,7 +55,7 @@ pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x:
                 _ => end,
             };
             // 1 / x' - 1 / x = (x / x' - 1) / x.
-            let program = near(x.real);
+            let program = nearest(x.real);
             let by_ratio = if program > 0.0 {
                 times(quotient_of(line.ratio(program)), 1.0 / program)
             } else {
@@ -89,17 +93,12 @@ pub(super) fn one((function, stated, cut): (Function, Stated, f64), ulp: f64, x:
             (passed.min(by_ratio), 0.0)
         }
         Function::Tanh => {
-            let nearest = near((low, high)).tanh();
-            (times(e, 1.0 - nearest * nearest).min(2.0), size((low, high)).tanh())
+            let least = nearest((low, high)).tanh();
+            (times(e, 1.0 - least * least).min(2.0), size((low, high)).tanh())
         }
     };
-    let own = (stated.units + cut) * ulp + times(stated.relative, result);
+    let own = (stated.units + low_end) * ulp + times(stated.relative, result);
     Effect { own, passed, passed_divisor: 0.0 }
-}
-
-/// The smallest absolute value in an interval. An end of -0 is no other than 0.
-fn near((lo, hi): Interval) -> f64 {
-    lo.max(-hi).max(0.0).abs()
 }
 
 /// The largest |x / x' - 1| for a relative error of x'.
@@ -118,12 +117,11 @@ pub(super) fn quotient(
     by_zero: bool,
 ) -> Effect {
     let ((ex, line_x), (ey, line_y)) = ((x.error, x.line), (y.error, y.line));
-    // What is not divided by less than 1 is not cut.
-    let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(x.real)).max(size(x.run));
+    let end = domain::largest_quotient(size(x.real).max(size(x.run)));
     // A divisor that is exact comes in steps of `unit`, and is 0 in a run where it is in the program.
-    let zero = by_zero && (near(y.real) == 0.0 || near(y.run) == 0.0);
-    let program = if ey == 0.0 { near(y.real).max(unit) } else { near(y.real) };
-    let run = if ey == 0.0 { program } else { near(y.run).max(program - ey) };
+    let zero = by_zero && (nearest(y.real) == 0.0 || nearest(y.run) == 0.0);
+    let program = if ey == 0.0 { nearest(y.real).max(unit) } else { nearest(y.real) };
+    let run = if ey == 0.0 { program } else { nearest(y.run).max(program - ey) };
     let result = (size(x.real) / program).min(end);
     let negative = x.real.0.min(x.run.0) < 0.0;
     // From one end to the other: signs of dividends differ, or those of divisors.
@@ -145,8 +143,8 @@ pub(super) fn quotient(
     let most = (result + passed + passed_divisor).min(end);
     // A circuit cuts all quotients of a divisor whose interval reaches below 1, also those by 1 and more.
     let far = y.run.0.abs().max(y.run.1.abs());
-    let reaches = near(y.run) < 1.0 && far >= 1.0;
-    let beyond = size(x.run) - f64::from(domain::QUOTIENT_TOP).exp2();
+    let reaches = nearest(y.run) < 1.0 && far >= 1.0;
+    let beyond = size(x.run) - domain::QUOTIENT_END;
     let cut = if reaches { beyond.max(0.0) } else { 0.0 };
     let own = stated.div.units * ulp + times(stated.div.relative, most) + cut;
     Effect { own, passed, passed_divisor }
@@ -156,7 +154,7 @@ pub(super) fn quotient(
 mod tests {
     use super::*;
     use crate::analysis::errors::value::{Cause, Line};
-    use crate::analysis::stated::cut;
+    use crate::analysis::stated::low_end;
     use proptest::prelude::*;
 
     const NOTHING: Stated = Stated { units: 0.0, relative: 0.0 };
@@ -202,8 +200,8 @@ mod tests {
             for &function in Function::ALL {
                 let (real, run, line) = ((lo, hi), (lo, hi), Line::flat(e));
                 let operand = Known { real, run, error: e, line, cause: Cause::own(e) };
-                let cut = if e > 0.0 { cut(function) } else { 0.0 };
-                let effect = one((function, NOTHING, cut), ulp, &operand);
+                let low_end = if e > 0.0 { low_end(function) } else { 0.0 };
+                let effect = one((function, NOTHING, low_end), ulp, &operand);
                 let bound = effect.own + effect.passed;
                 for &x in &start {
                     for y in [x + e, x - e, x + at * e, x - at * e].into_iter().filter(within) {

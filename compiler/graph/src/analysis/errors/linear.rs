@@ -41,12 +41,12 @@ impl Form {
 }
 
 /// How far a node that multiplies its operand by a number may be from this multiple.
-fn rounding(view: &View<'_>, raw: &[Interval], id: NodeId) -> f64 {
+fn off_multiple(view: &View<'_>, raw: &[Interval], id: NodeId) -> f64 {
     match view.op(id) {
         // The program's factor may be another one.
         Op::Scale(c) => {
             let x = view.args(id)[0];
-            let most = raw.get(x.index()).map_or(f64::INFINITY, |&x| size(x)) * view.ulp(x);
+            let most = size(raw[x.index()]) * view.ulp(x);
             times(1.01 * view.factor_rounding(id, *c), most)
         }
         Op::Trunc(_) => view.truncation(id),
@@ -71,7 +71,7 @@ fn form(view: &View<'_>, raw: &[Interval], id: NodeId, depth: u32) -> Form {
         op => match op.factor() {
             Some(c) => {
                 let mut form = arg(0).scaled(c);
-                form.slack += rounding(view, raw, id);
+                form.slack += off_multiple(view, raw, id);
                 form
             }
             None => alone(),

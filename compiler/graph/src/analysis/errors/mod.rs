@@ -52,10 +52,10 @@ pub use bounds::{Decision, Dominant, Errors};
 use super::cuts;
 use super::guard::Guard;
 use super::interval::Interval;
+use super::order::Ranked;
 use super::stated::StatedErrors;
 use super::view::{self, View};
 use crate::graph::{Graph, Input, NodeId};
-use choice::Choice;
 use slvr_language::types::Elem;
 use std::collections::BTreeMap;
 
@@ -63,11 +63,15 @@ use std::collections::BTreeMap;
 /// its range if it is lifted from a small ring.
 pub fn input_errors(graph: &Graph, guards: &[Guard]) -> Vec<f64> {
     let lifted = encoded_errors(graph, guards);
-    lifted.into_iter().zip(rounded(graph)).map(|(lifted, rounded)| lifted.max(rounded)).collect()
+    lifted
+        .into_iter()
+        .zip(rounded_errors(graph))
+        .map(|(lifted, rounded)| lifted.max(rounded))
+        .collect()
 }
 
-/// How far each input is off that is rounded to the nearest.
-fn rounded(graph: &Graph) -> Vec<f64> {
+/// The error of each input that is rounded to the nearest.
+pub fn rounded_errors(graph: &Graph) -> Vec<f64> {
     let half = |i: &Input| if i.elem == Elem::Fix { unit(graph, i) / 2.0 } else { 0.0 };
     graph.inputs.iter().map(half).collect()
 }
@@ -94,16 +98,16 @@ pub fn rounding_inputs(graph: &Graph, raw: &[Interval], encoded: &Errors) -> Err
     let view = View::of_reals(graph, &stated);
     // The program's values on the encoded inputs are where a run's are, up to its error.
     let real = graph.ids().map(|id| {
-        let (lo, hi) = raw.get(id.index()).copied().unwrap_or(super::interval::UNBOUNDED);
+        let (lo, hi) = raw[id.index()];
         let off = encoded.proven[id.index()] / view.ulp(id);
         (lo - off, hi + off)
     });
-    bounded(&view, &real.collect::<Vec<_>>(), &rounded(graph), encoded.ranked.clone())
+    bounded(&view, &real.collect::<Vec<_>>(), &rounded_errors(graph), encoded.ranked.clone())
 }
 
 /// Errors of a graph with scales, from the smallest and largest raw value of every node (raw = real
-/// times 2^frac) by index. `inputs` has the error of each input ([`input_errors`]; half a unit is taken
-/// where there is none), `stated` what the protocols state of what they compute.
+/// times 2^frac) by index. `inputs` has the error of each input, such as [`input_errors`], `stated` what the protocols
+/// state of what they compute.
 pub fn errors(graph: &Graph, raw: &[Interval], inputs: &[f64], stated: &StatedErrors) -> Errors {
     let view = View::new(graph, stated);
     let ranked = choice::ranked(&view);
@@ -114,7 +118,7 @@ fn bounded(
     view: &View<'_>,
     raw: &[Interval],
     inputs: &[f64],
-    ranked: BTreeMap<NodeId, Choice>,
+    ranked: BTreeMap<NodeId, Ranked>,
 ) -> Errors {
     let choices = choice::find(view, raw, &ranked);
     let proven = proven::run(view, raw, inputs, &choices);

@@ -12,10 +12,11 @@ use super::function;
 use super::value::{Cause, Known, Line, Said};
 use super::view::{View, times};
 use crate::analysis::cuts::is_at_one;
-use crate::analysis::interval::{self, Interval, UNBOUNDED, size};
-use crate::analysis::ranges::shares::{at_most_one, column};
-use crate::analysis::softmax::{Softmax, least_sum, softmax_of};
-use crate::analysis::stated::{self, CUT, Function};
+use crate::analysis::interval::{self, Interval, size};
+use crate::analysis::ranges::shares::at_most_one;
+use crate::analysis::slices::Slice;
+use crate::analysis::softmax::Softmax;
+use crate::analysis::stated::{self, Function, LOW_END, Stated};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, Op, domain};
 
@@ -41,8 +42,8 @@ pub(super) fn run(
 ) -> Proven {
     let mut rules = Rules { view, choices, inputs, known: Vec::new() };
     for id in view.g.ids() {
-        let run = raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
-        let known = Known::of(interval::scaled(run, view.ulp(id)), rules.said(id));
+        let run = interval::scaled(raw[id.index()], view.ulp(id));
+        let known = Known::of(run, rules.said(id));
         rules.known.push(known);
     }
     let (errors, causes) = rules.known.into_iter().map(|k| (k.error, k.cause)).unzip();
@@ -84,10 +85,7 @@ impl Rules<'_> {
         let args = view.args(id);
         let same = || self.linear(0.0, args[0], 1.0);
         match view.op(id) {
-            Op::Input(i) => {
-                let own = if view.whole(id) { 0.0 } else { view.ulp(id) / 2.0 };
-                Cause::own(self.inputs.get(*i as usize).copied().unwrap_or(own)).into()
-            }
+            Op::Input(i) => Cause::own(self.inputs[*i as usize]).into(),
             Op::Const(table, _, frac) => {
                 Cause::own(view.table_rounding(&table.data, frac.unwrap_or(0))).into()
             }
@@ -96,16 +94,9 @@ impl Rules<'_> {
             Op::ArgMax | Op::OneHot(_) | Op::ArgMaxIs => Said::exact(),
             Op::Add => self.sum(args[0], args[1]),
             Op::Sub => self.difference(args[0], args[1]),
-            Op::Mul => self.product(args[0], args[1]),
-            Op::MatMul { .. } => {
-                let terms = view.shape(args[0]).last().map_or(1.0, |&k| k as f64);
-                self.products(args[0], args[1], terms).into()
-            }
-            Op::Conv2d { .. } => {
-                let terms: u64 = view.shape(args[1]).iter().skip(2).product();
-                self.products(args[0], args[1], terms as f64).into()
-            }
-            Op::Sum(axes) => self.summed(id, args[0], axes),
+            Op::Mul => self.product(id, args[0], args[1]),
+            Op::MatMul { .. } | Op::Conv2d { .. } => self.products(id, args[0], args[1]).into(),
+            Op::Sum(_) => self.summed(id, args[0]),
             Op::SortSum { lo, hi } => self.linear(0.0, args[0], (hi - lo) as f64).into(),
             Op::Scale(c) => self.scaled(id, args[0], *c),
             Op::Trunc(_) => self.multiplied(id, view.truncation(id)),
@@ -128,12 +119,13 @@ impl Rules<'_> {
             }
             Op::Relu | Op::Abs => Said { program: Some(NOT_NEGATIVE), ..same().into() },
             Op::Max(_) | Op::Min(_) | Op::Sort | Op::MaxPool { .. } => same().into(),
-            // A column of what is side by side, as of the two that the smaller or the larger is taken of.
-            Op::Slice { axis, start, len: 1, .. } => {
-                let program = self.column(args[0], (*axis, *start)).unwrap_or(self.real(args[0]));
-                Said { program: Some(program), ..self.moved(args[0]) }
+            Op::Slice { .. } => {
+                let part =
+                    Slice::of(view.g, id).and_then(|part| part.interval(false, |x| self.real(x)));
+                let moved = self.moved(args[0]);
+                Said { program: part.or(moved.program), ..moved }
             }
-            Op::Reshape(_) | Op::Transpose(_) | Op::Slice { .. } => self.moved(args[0]),
+            Op::Reshape(_) | Op::Transpose(_) => self.moved(args[0]),
             Op::Broadcast(_) | Op::Gather { .. } => self.moved(args[0]),
             Op::Function(f) => self.function(id, *f, args[0]),
             Op::Div => self.quotient(id, args[0], args[1]),
@@ -154,8 +146,9 @@ impl Rules<'_> {
         worst.map_or(Cause::own(own), |x| self.linear(own, x, 1.0))
     }
 
-    /// a b - a' b' = a (b - b') + b' (a - a') for `terms` terms.
-    fn products(&self, a: NodeId, b: NodeId, terms: f64) -> Cause {
+    /// a b - a' b' = a (b - b') + b' (a - a'), for each term.
+    fn products(&self, id: NodeId, a: NodeId, b: NodeId) -> Cause {
+        let terms = self.view.g.terms(id) as f64;
         let (ea, eb) = (self.error(a), self.error(b));
         let (va, vb) = (self.of(a), self.of(b));
         // Either side may be the program's.
@@ -170,16 +163,6 @@ impl Rules<'_> {
         let Known { real, run, line, .. } = self.of(x);
         let cause = self.linear(0.0, x, 1.0);
         Said { cause, line: Some(*line), program: Some(*real), run: Some(*run) }
-    }
-
-    /// The program's values of a column of an operand that is made of columns, or of their negatives.
-    fn column(&self, joined: NodeId, along: (u64, u64)) -> Option<Interval> {
-        let view = self.view;
-        if *view.op(joined) == Op::Neg {
-            let part = column(view, view.args(joined)[0], along)?;
-            return Some(interval::negated(self.real(part)));
-        }
-        column(view, joined, along).map(|part| self.real(part))
     }
 
     fn sum(&self, x: NodeId, y: NodeId) -> Said {
@@ -204,7 +187,7 @@ impl Rules<'_> {
         Said { program, ..Cause { own: 0.0, parts: vec![(x, a.error), (y, b.error)] }.into() }
     }
 
-    fn product(&self, x: NodeId, y: NodeId) -> Said {
+    fn product(&self, id: NodeId, x: NodeId, y: NodeId) -> Said {
         let (a, b) = (self.of(x).line, self.of(y).line);
         let (va, vb) = (self.real(x), self.real(y));
         let fixed = times(size(va), b.fixed * (1.0 + a.relative))
@@ -214,16 +197,15 @@ impl Rules<'_> {
         // In real numbers nothing is added to a product.
         let program = self.view.reals.then(|| interval::product(va, vb));
         let line = Some(Line { fixed, relative });
-        Said { line, program, ..self.products(x, y, 1.0).into() }
+        Said { line, program, ..self.products(id, x, y).into() }
     }
 
-    fn summed(&self, id: NodeId, x: NodeId, axes: &[u64]) -> Said {
+    fn summed(&self, id: NodeId, x: NodeId) -> Said {
         let (view, of) = (self.view, self.of(x));
-        let terms: u64 = axes.iter().map(|&d| view.shape(x)[d as usize]).product();
-        let terms = terms as f64;
+        let terms = view.g.terms(id) as f64;
         let line = (of.real.0 >= 0.0).then_some(Line { fixed: of.line.fixed * terms, ..of.line });
         // One exponential is near 1, whichever was chosen as the largest, and none is negative; in the program it is 1.
-        let least = least_sum(view, id, CUT);
+        let least = Softmax::of(view.g, id, false).map(|softmax| softmax.least(view, LOW_END));
         let program = match least {
             Some(_) => (1.0, terms),
             None => interval::scaled(of.real, terms),
@@ -276,34 +258,33 @@ impl Rules<'_> {
         Said { program, run, ..self.largest(0.0, sides).into() }
     }
 
-    /// What exponentials are cut by, of an operand with the error `off`. In real numbers, too, it is on the other side
+    /// What exponentials are off by at the lower end of their domain, of an operand with the error `off`. In real numbers, too, it is on the other side
     /// of the lower end of their domain only if it is off.
-    fn cut(&self, off: f64) -> f64 {
-        if self.view.reals && off == 0.0 { 0.0 } else { CUT }
+    fn low_end(&self, off: f64) -> f64 {
+        if self.view.reals && off == 0.0 { 0.0 } else { LOW_END }
     }
 
     fn function(&self, id: NodeId, function: Function, x: NodeId) -> Said {
         let (view, of) = (self.view, self.of(x));
-        let cut = stated::cut(function).min(self.cut(of.error));
-        let effect = function::one((function, view.stated.of(function), cut), view.ulp(id), of);
-        let cause = match (function, softmax_of(view, x)) {
-            (Function::Recip, Some(of)) => self.largest_softmax(id, of, effect),
+        let low_end = stated::low_end(function).min(self.low_end(of.error));
+        let effect = function::one((function, view.stated.of(function), low_end), view.ulp(id), of);
+        let cause = match (function, Softmax::of(view.g, x, false)) {
+            (Function::Recip, Some(of)) => self.largest_softmax(id, &of, effect),
             _ => Cause { own: effect.own, parts: vec![(x, effect.passed)] },
         };
         let said = Said::from(cause);
         match function {
-            Function::Exp => {
-                Said { line: Some(self.growing(id, of.error)), program: Some(NOT_NEGATIVE), ..said }
-            }
-            Function::ExpNonPositive => {
-                Said { line: Some(self.growing(id, of.error)), program: Some((0.0, 1.0)), ..said }
+            Function::Exp | Function::ExpNonPositive => {
+                let most = if function == Function::Exp { f64::INFINITY } else { 1.0 };
+                let line = Some(self.growing(id, of.error));
+                Said { line, program: Some((0.0, most)), ..said }
             }
             Function::Sqrt => Said { program: Some(NOT_NEGATIVE), ..said },
             Function::Recip => {
                 let (lo, _) = of.real;
-                let end = f64::from(domain::QUOTIENT_TOP).exp2();
                 // An end of -0 is no other than 0.
-                let program = (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(end)));
+                let program =
+                    (lo >= 0.0).then_some((0.0, (1.0 / lo.abs()).min(domain::QUOTIENT_END)));
                 let run = interval::quotient((1.0, 1.0), of.run);
                 Said { program, run: run.map(|run| self.wide(id, run)), ..said }
             }
@@ -323,7 +304,7 @@ impl Rules<'_> {
             (view.stated.of(Function::Exp), view.stated.of(Function::ExpNonPositive));
         let relative = any.relative.max(small.relative);
         Line {
-            fixed: (any.units.max(small.units) + self.cut(off)) * view.ulp(id),
+            fixed: (any.units.max(small.units) + self.low_end(off)) * view.ulp(id),
             relative: growth + times(1.0 + growth, relative),
         }
     }
@@ -334,17 +315,18 @@ impl Rules<'_> {
     fn largest_softmax(
         &self,
         id: NodeId,
-        Softmax { exp, x, z, factor }: Softmax,
+        &Softmax { exp, z, factor, .. }: &Softmax,
         effect: function::Effect,
     ) -> Cause {
         let view = self.view;
+        let x = view.args(exp)[0];
         let terms = view.g.elements(exp) / view.g.elements(view.args(id)[0]).max(1);
         // What rounding adds to c (z - max z).
         let rounding = (self.error(x) - 2.0 * times(self.error(z), factor)).max(0.0);
         // Twice what is stated is more than it and what is cut; no exponential is above 1, so that its relative error is
         // at most as much.
         let stated = view.stated.of(Function::ExpNonPositive);
-        let units = 2.0 * stated.units.max(self.cut(self.error(x)));
+        let units = 2.0 * stated.units.max(self.low_end(self.error(x)));
         let exponentials = (units * view.ulp(exp) + stated.relative + rounding) * terms as f64;
         // The sum is at least 1 less a few units, and so its square above 1 / 1.01.
         let own = effect.own + 1.01 * exponentials;
@@ -375,19 +357,18 @@ impl Rules<'_> {
         if a.0 >= 0.0 && at_most_one(self.view, x, y, &sign) {
             return Some((0.0, 1.0));
         }
-        let end = f64::from(domain::QUOTIENT_TOP).exp2().max(size(a));
+        let end = domain::largest_quotient(size(a));
         let cut = if not_negative { NOT_NEGATIVE } else { (-end, end) };
         interval::quotient(a, b).or_else(|| (not_negative || self.view.reals).then_some(cut))
     }
 
     /// A run's quotients, by those of its operands: protocols are off by less, as these are twice and four times what
     /// they state.
-    fn wide(&self, id: NodeId, (lo, hi): Interval) -> Interval {
-        let stated = self.view.stated;
-        let (recip, div) = (stated.of(Function::Recip), stated.div);
-        let relative = 4.0 * recip.relative.max(div.relative);
-        let units = 2.0 * recip.units.max(div.units);
-        let slack = |x: f64| units * self.view.ulp(id) + times(x.abs(), relative);
-        (lo - slack(lo), hi + slack(hi))
+    fn wide(&self, id: NodeId, run: Interval) -> Interval {
+        let (recip, div) = (self.view.stated.of(Function::Recip), self.view.stated.div);
+        let (units, relative) =
+            (2.0 * recip.units.max(div.units), 4.0 * recip.relative.max(div.relative));
+        let ulp = self.view.ulp(id);
+        interval::scaled(Stated { units, relative }.around(interval::scaled(run, 1.0 / ulp)), ulp)
     }
 }

@@ -31,7 +31,12 @@ fn input_bounds(graph: &Graph) -> Vec<Bound> {
 }
 
 fn of_ranges(graph: &Graph) -> Errors {
-    errors(graph, &Ranges::of(graph, &input_bounds(graph), &TESTED).raw, &[], &TESTED)
+    errors(
+        graph,
+        &Ranges::of(graph, &input_bounds(graph), &TESTED).raw,
+        &rounded_errors(graph),
+        &TESTED,
+    )
 }
 
 /// Proven error of node 1 in units of 2^-16.
@@ -150,7 +155,7 @@ fn outputs() {
 fn silent(graph: &Graph, raw: &[Interval], exact: &[Vec<i64>], real: &[Vec<f64>]) -> Vec<bool> {
     let view = View::new(graph, &TESTED);
     let choices = choice::find(&view, raw, &choice::ranked(&view));
-    let all = errors(graph, raw, &[], &TESTED);
+    let all = errors(graph, raw, &rounded_errors(graph), &TESTED);
     let mut silent = vec![false; graph.len()];
     // Passes make such exponentials of what is below its own maximum, and intervals rest on it. Random graphs need not.
     let misused = graph.ids().any(|id| {
@@ -207,7 +212,7 @@ fn stated_errors_count() {
         let mut stated = TESTED;
         change(&mut stated);
         let raw = Ranges::of(&graph, &input_bounds(&graph), &TESTED).raw;
-        let after = errors(&graph, &raw, &[], &stated);
+        let after = errors(&graph, &raw, &rounded_errors(&graph), &stated);
         let cause = |all: &Errors| all.causes[1].own;
         assert!(cause(&after) > cause(&before), "{op}: {} {}", cause(&before), cause(&after));
         assert!(op == "exp_non_positive %0" || after.proven[1] > before.proven[1], "{op}");
@@ -241,7 +246,7 @@ fn random_graphs_stay_within_their_bounds() {
         let exact: Vec<Vec<i64>> = exact.values.iter().flatten().map(|v| v.to_vec()).collect();
         let real: Vec<Vec<f64>> = real.values.iter().flatten().map(|v| v.to_vec()).collect();
         assert_eq!((exact.len(), real.len()), (graph.len(), graph.len()));
-        let all = errors(&graph, &raw, &[], &TESTED);
+        let all = errors(&graph, &raw, &rounded_errors(&graph), &TESTED);
         let silent = silent(&graph, &raw, &exact, &real);
         for id in graph.ids().filter(|id| !silent[id.index()]) {
             let ulp = (-f64::from(graph.ty(id).frac.unwrap_or(0))).exp2();

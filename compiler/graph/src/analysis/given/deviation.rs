@@ -91,7 +91,7 @@ impl Running {
     }
 
     /// The same of what is known to be in an interval: it is no further off than the interval's ends are.
-    pub fn held(self, (lo, hi): Interval) -> Running {
+    pub fn narrowed(self, (lo, hi): Interval) -> Running {
         let value = Arc::clone(&self.value);
         self.at_most(|i| (hi - value[i]).max(value[i] - lo).max(0.0))
     }

@@ -148,7 +148,6 @@ pub(super) fn arithmetic(
 ) -> Result<Running, EvalError> {
     let view = rules.view;
     let node = Bilinear { rules, id, given };
-    let args = view.args(id);
     // The sizes of what is added up, for the roundings of floating point.
     let sizes: Vec<Numbers> = given.iter().map(|x| each(&x.value, f64::abs)).collect();
     let sizes: Numbers = match (view.op(id), &sizes[..]) {
@@ -157,12 +156,6 @@ pub(super) fn arithmetic(
         (_, [a]) => each(&rules.apply(id, &[a])?, f64::abs),
         _ => each(&value, f64::abs),
     };
-    let terms = match view.op(id) {
-        Op::MatMul { .. } => view.shape(args[0]).last().copied().unwrap_or(1),
-        Op::Conv2d { .. } => view.shape(args[1]).iter().skip(2).product(),
-        Op::Sum(_) => view.g.elements(args[0]) / view.g.elements(id).max(1),
-        _ => 1,
-    };
     let mut own = vec![0.0; value.len()];
     if let Op::Scale(c) = view.op(id) {
         let rounded = rules.factor(id, *c);
@@ -170,7 +163,7 @@ pub(super) fn arithmetic(
     }
     let mut off = node.deviation(own)?;
     for (i, worst) in off.worst.iter_mut().enumerate() {
-        let float = rules.float(id, *worst == 0.0, sizes[i], terms + 1);
+        let float = rules.float(id, *worst == 0.0, sizes[i], view.g.terms(id) + 1);
         *worst += float;
         if let Some(noise) = &mut off.noise {
             noise.rest[i] += float;

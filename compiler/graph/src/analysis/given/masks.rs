@@ -168,23 +168,21 @@ fn instruction(g: &Graph, id: NodeId) -> Key {
 /// Nodes that another one equals: the circuit has one value for both, and so one mask.
 fn copies(g: &Graph) -> Vec<bool> {
     let mut numbers: HashMap<(Key, Vec<usize>), usize> = HashMap::new();
-    let mut number = vec![0; g.len()];
+    let mut number: Vec<usize> = Vec::with_capacity(g.len());
     let mut count = vec![0u32; g.len()];
     for id in g.ids() {
-        // The same words, read at another scale.
-        if let Op::DivPow2(_) | Op::MulPow2(_) = g.op(id) {
-            number[id.index()] = number[g.arg(id, 0).index()];
-            continue;
-        }
-        // Samples of one shape have coins of their own.
-        if let Op::Draw(_) = g.op(id) {
-            number[id.index()] = id.index();
-            continue;
-        }
-        let of: Vec<usize> = g.args(id).iter().map(|a| number[a.index()]).collect();
-        let n = *numbers.entry((instruction(g, id), of)).or_insert(id.index());
-        number[id.index()] = n;
-        count[n] += 1;
+        number.push(match g.op(id) {
+            // The same words, read at another scale.
+            Op::DivPow2(_) | Op::MulPow2(_) => number[g.arg(id, 0).index()],
+            // Samples of one shape have coins of their own.
+            Op::Draw(_) => id.index(),
+            _ => {
+                let of = g.args(id).iter().map(|a| number[a.index()]).collect();
+                let n = *numbers.entry((instruction(g, id), of)).or_insert(id.index());
+                count[n] += 1;
+                n
+            }
+        });
     }
     number.into_iter().map(|n| count[n] > 1).collect()
 }

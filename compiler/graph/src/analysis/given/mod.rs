@@ -65,9 +65,9 @@ pub use deviation::{Deviation, Noise, Running};
 pub use flips::{Flips, MOST, keeping};
 pub use masks::{Rounding, roundings};
 
+use super::behind::{behind, moves_or_rounds};
 use super::guard::Guard;
-use super::interval::{self, Interval, UNBOUNDED};
-use super::layout::behind;
+use super::interval::{self, Interval};
 use super::stated::StatedErrors;
 use super::view::View;
 use crate::graph::eval::{self, Coin, EvalError, Inputs};
@@ -146,12 +146,11 @@ impl Given<'_> {
             let value = rules.value(id, &given)?;
             let drift = program.node(id, Arc::clone(&value), &drifting, &all[1])?;
             let found = rules.node(id, value, &given, &all[0])?;
-            let run = self.raw.get(id.index()).copied().unwrap_or(UNBOUNDED);
-            let run = interval::scaled(run, view.ulp(id));
-            let found = found.held(run);
+            let run = interval::scaled(self.raw[id.index()], view.ulp(id));
+            let found = found.narrowed(run);
             let kept = kept(g, id);
             let drift = match kept {
-                Some(range) => drift.held(range),
+                Some(range) => drift.narrowed(range),
                 None => drift,
             };
             if drift.off.is_none() && drifting.iter().all(|x| x.off.is_none()) {
@@ -179,8 +178,7 @@ impl Given<'_> {
 /// The declared range that a value is kept in, by the program, too.
 fn kept(g: &Graph, id: NodeId) -> Option<Interval> {
     // The program rounds nothing on the way.
-    let same = |op: &Op| op.is_layout() || matches!(op, Op::Trunc(_) | Op::Shift(_));
-    let choice = behind(g, id, same);
+    let choice = behind(g, id, moves_or_rounds);
     let keeps = || g.site(choice).keeps().map(|(_, range)| range);
     if *g.op(choice) == Op::Select { keeps() } else { None }
 }
@@ -210,6 +208,7 @@ fn last_uses(g: &Graph) -> (Vec<bool>, Vec<Vec<NodeId>>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::interval::UNBOUNDED;
     use crate::analysis::stated::TESTED;
     use crate::graph::eval::testing::successors;
     use crate::graph::text;

@@ -4,7 +4,7 @@ use super::context::{Context, Whose};
 use super::deviation::{Deviation, Noise, Running};
 use super::linear::pair;
 use crate::analysis::interval::size;
-use crate::analysis::stated::{Function, cut};
+use crate::analysis::stated::{Function, low_end};
 use crate::graph::{NodeId, domain};
 use std::sync::Arc;
 
@@ -119,7 +119,9 @@ pub(super) fn function(
         let (low, high) = (facts.interval)(low, high);
         let passed = if x.bound(i) == 0.0 { 0.0 } else { (high - value[i]).max(value[i] - low) };
         let largest = size((low, high)).max(value[i].abs());
-        passed + (stated.units + cut(f)) * ulp + (stated.relative + 4.0 * f64::EPSILON) * largest
+        passed
+            + (stated.units + low_end(f)) * ulp
+            + (stated.relative + 4.0 * f64::EPSILON) * largest
     };
     let worst = (0..value.len()).map(off).collect();
     Running::within(value, worst)
@@ -137,7 +139,7 @@ pub(super) fn quotient(
     let stated = view.stated.div;
     let off = |i: usize| {
         let ((x, ex), (y, ey), q) = (x[i], y[i], value[i]);
-        let end = f64::from(domain::QUOTIENT_TOP).exp2().max(x.abs() + ex);
+        let end = domain::largest_quotient(x.abs() + ex);
         let nearest = y.abs() - ey;
         // What floating point has of a value that a run has exactly may be a residue of an exact 0. And 0 by anything
         // is 0.
@@ -156,7 +158,7 @@ pub(super) fn quotient(
         }
         let most = (q.abs() + passed).min(end);
         // Where the divisor's interval reaches below 1, a circuit cuts quotients by 1 and more, too.
-        let cut = (most - f64::from(domain::QUOTIENT_TOP).exp2()).max(0.0);
+        let cut = (most - domain::QUOTIENT_END).max(0.0);
         passed + cut + stated.units * view.ulp(id) + (stated.relative + 4.0 * f64::EPSILON) * most
     };
     let worst = (0..value.len()).map(off).collect();

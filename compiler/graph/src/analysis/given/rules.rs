@@ -6,7 +6,7 @@ use super::masks::Rounding;
 use super::{decide, linear, point};
 use crate::analysis::guard::{Guard, UPLOAD};
 use crate::analysis::order;
-use crate::analysis::view::rounding;
+use crate::analysis::view::off_grid;
 use crate::graph::eval::EvalError;
 use crate::graph::{NodeId, Op, Table};
 use std::sync::Arc;
@@ -74,23 +74,7 @@ impl Context<'_> {
             Op::Div => point::quotient(self, id, given, value),
 
             // From here on nothing rounds.
-            Op::Lt
-            | Op::Eq
-            | Op::And
-            | Op::Xor
-            | Op::Select
-            | Op::ArgMax
-            | Op::OneHot(_)
-            | Op::ArgMaxIs
-            | Op::Max(_)
-            | Op::Min(_)
-            | Op::Sort
-            | Op::SortSum { .. }
-            | Op::MaxPool { .. }
-                if exact =>
-            {
-                Running::exact(value)
-            }
+            _ if exact => Running::exact(value),
             Op::Lt | Op::Eq => decide::comparison(self, id, given, value),
             Op::And | Op::Xor => decide::bits(self, id, given, value),
             Op::Select => decide::select(self, id, given, value)?,
@@ -116,7 +100,7 @@ impl Context<'_> {
 
     /// The circuit's constants are rounded to their scale.
     fn constant(&self, value: Arc<Vec<f64>>, table: &Table, frac: u32) -> Running {
-        let worst = (0..table.len()).map(|i| rounding(table.at(i), frac)).collect();
+        let worst = (0..table.len()).map(|i| off_grid(table.at(i), frac)).collect();
         Running::within(value, worst)
     }
 

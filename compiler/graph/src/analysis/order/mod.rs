@@ -22,9 +22,9 @@ use super::view::View;
 use crate::graph::ranks::Ranks;
 use crate::graph::{Graph, NodeId, Op};
 pub(in crate::analysis) use memo::{Orders, Versions};
-use ranked::note;
+use ranked::{Between, note};
 pub(in crate::analysis) use ranked::{Ranked, Weights};
-use reader::{ByRank, Reader, Refused};
+use reader::{Reader, Refused};
 
 /// Rows that are computed differently are looked at one by one up to so many comparisons: 256 rows of 32 entries, or
 /// one of 512.
@@ -36,15 +36,50 @@ const LONGEST: u64 = 1 << 10;
 /// comparisons.
 const CUTS: usize = 16;
 
+/// What the ranks are of that a mask goes by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RanksOf {
+    /// The values that it multiplies.
+    Values,
+    /// Anything, one number for each entry.
+    Anything,
+}
+
+impl RanksOf {
+    fn fits(self, view: &View<'_>, mask: NodeId, values: NodeId) -> bool {
+        let other = match self {
+            RanksOf::Values => !view.whole(values),
+            RanksOf::Anything => !matches!(view.op(mask), Op::Const(..)),
+        };
+        view.whole(mask) && other
+    }
+}
+
 /// A sum of products of a mask and of values, where the mask goes by the ranks of the values.
 pub(in crate::analysis) fn of_values(view: &View<'_>, id: NodeId) -> Option<Ranked> {
-    sum(view, id, |mask, values| view.whole(mask) && !view.whole(values), true)
+    sum(view, id, RanksOf::Values)
 }
 
 /// A sum of products of a mask and of values, where the mask goes by the ranks of anything.
 fn of_any(view: &View<'_>, id: NodeId) -> Option<Ranked> {
-    let mask = |x: NodeId| view.whole(x) && !matches!(view.op(x), Op::Const(..));
-    sum(view, id, |x, _| mask(x), false)
+    sum(view, id, RanksOf::Anything)
+}
+
+/// Either factor may be the mask. Ranks that are told by rules are known without looking at entries.
+fn sum(view: &View<'_>, id: NodeId, of: RanksOf) -> Option<Ranked> {
+    let product = match view.op(id) {
+        Op::MatMul { .. } => id,
+        Op::Sum(_) if *view.op(view.args(id)[0]) == Op::Mul => view.args(id)[0],
+        _ => return None,
+    };
+    let &[a, b] = view.args(product) else { return None };
+    let mut ruled = [(a, b), (b, a)].into_iter().filter(|m| of.fits(view, m.0, m.1));
+    if let Some(found) = ruled.find_map(|m| ruled::sum(view, id, m, of)) {
+        return Some(found);
+    }
+    let Products { sizes, factors: [a, b] } = Products::of(view.g, id, LONGEST)?;
+    let mut listed = [(&a, &b), (&b, &a)].into_iter().filter(|m| of.fits(view, m.0.node, m.1.node));
+    listed.find_map(|(mask, values)| rows(view, &sizes, mask, values, of))
 }
 
 /// Which values of a graph are ranks.
@@ -68,56 +103,20 @@ impl<'a> Rankings<'a> {
             return false;
         };
         let own = strides(shape);
-        let rows: Vec<usize> = (0..axis).filter(|&d| shape[d] > 1).collect();
-        let sizes: Vec<u64> = rows.iter().map(|&d| shape[d]).collect();
+        let outer: Vec<usize> = (0..axis).filter(|&d| shape[d] > 1).collect();
+        let sizes: Vec<u64> = outer.iter().map(|&d| shape[d]).collect();
         let row = Factor {
             node: id,
             places: (0..shape[axis]).map(|k| k * own[axis]).collect(),
-            distances: rows.iter().map(|&d| own[d]).collect(),
+            distances: outer.iter().map(|&d| own[d]).collect(),
         };
         let numbers = || (0..shape[axis]).map(|r| r as f64);
         let all = |Weights { weights: w, .. }: &Weights| {
             w.iter().copied().eq(numbers()) || w.iter().rev().copied().eq(numbers())
         };
-        held(view, &sizes, &row, &row, false).is_some_and(|found| found.rows.iter().all(all))
+        rows(view, &sizes, &row, &row, RanksOf::Anything)
+            .is_some_and(|found| found.rows.iter().all(all))
     }
-}
-
-fn sum(
-    view: &View<'_>,
-    id: NodeId,
-    fits: impl Fn(NodeId, NodeId) -> bool,
-    own: bool,
-) -> Option<Ranked> {
-    if let Some(found) = of_rules(view, id, &fits, own) {
-        return Some(found);
-    }
-    // A product by itself has no rows of ranks.
-    let is_sum = matches!(view.op(id), Op::MatMul { .. } | Op::Sum(_));
-    let found = is_sum.then(|| Products::of(view.g, id, LONGEST))?;
-    let Products { sizes, factors: [a, b] } = found?;
-    let found = |mask: &Factor, values: &Factor| {
-        fits(mask.node, values.node).then(|| held(view, &sizes, mask, values, own)).flatten()
-    };
-    found(&a, &b).or_else(|| found(&b, &a))
-}
-
-/// A sum of products of a mask and of values, where the ranks that the mask goes by are told by rules.
-fn of_rules(
-    view: &View<'_>,
-    id: NodeId,
-    fits: impl Fn(NodeId, NodeId) -> bool,
-    own: bool,
-) -> Option<Ranked> {
-    let product = match view.op(id) {
-        Op::MatMul { .. } => id,
-        Op::Sum(_) => view.args(id)[0],
-        _ => return None,
-    };
-    let &[a, b] = view.args(product) else { return None };
-    let found =
-        |mask, values| fits(mask, values).then(|| ruled::held(view, id, mask, values, own))?;
-    found(a, b).or_else(|| found(b, a))
 }
 
 /// Whether rows of so many entries are looked at.
@@ -125,29 +124,26 @@ fn looked_at(n: u64) -> bool {
     (1..=LONGEST).contains(&n)
 }
 
-/// Holds all rows of a mask against the ranks of the values, or of anything.
-fn held(
+/// What each row of a mask is by the ranks of its entries.
+fn rows(
     view: &View<'_>,
     sizes: &[u64],
     mask: &Factor,
     values: &Factor,
-    own: bool,
+    of: RanksOf,
 ) -> Option<Ranked> {
     let n = mask.places.len() as u64;
-    let read = |sizes: &[u64], moved: &[Vec<u64>; 2], from: [u64; 2]| -> Result<ByRank, Refused> {
+    type Row = (Weights, Between);
+    let read = |sizes: &[u64], moved: &[Vec<u64>; 2], from: [u64; 2]| -> Result<Row, Refused> {
         let reader = Reader::new(view, sizes, mask.places.len());
         let places = |f: &Factor, moved: &Vec<u64>, from: u64| -> Vec<_> {
             f.places.iter().map(|p| reader.place(f.node, p + from, moved.clone())).collect()
         };
         let masks = places(mask, &moved[0], from[0]);
-        match own {
-            true => reader.by_rank(&masks, &places(values, &moved[1], from[1])),
-            false => reader.by_some_rank(&masks),
+        match of {
+            RanksOf::Values => reader.by_rank(&masks, &places(values, &moved[1], from[1])),
+            RanksOf::Anything => reader.by_some_rank(&masks),
         }
-    };
-    let row = |found: ByRank| Weights {
-        weights: found.weights.iter().map(|&w| w as f64).collect(),
-        nodes: if own { found.nodes } else { Vec::new() },
     };
     let ranked = |rows, between| Ranked { values: values.node, rows, between };
     // All at once.
@@ -155,10 +151,7 @@ fn held(
     let mut moved = [mask.distances.clone(), values.distances.clone()];
     for _ in 0..CUTS {
         match read(&lanes, &moved, [0; 2]) {
-            Ok(found) => {
-                let between = vec![found.between.clone()];
-                return Some(ranked(vec![row(found)], between));
-            }
+            Ok((weights, between)) => return Some(ranked(vec![weights], vec![between])),
             Err(Refused::No) => return None,
             Err(Refused::Lanes(Uneven::Different)) => break,
             Err(Refused::Lanes(Uneven::Split { lane, inner })) => {
@@ -181,9 +174,9 @@ fn held(
     for number in 0..rows {
         let at = digits(sizes, number);
         let from = [mask.moved(&at), values.moved(&at)];
-        let found = read(&[], &[Vec::new(), Vec::new()], from).ok()?;
-        note(&mut between, found.between.clone());
-        note(&mut kinds, row(found));
+        let (weights, own) = read(&[], &[Vec::new(), Vec::new()], from).ok()?;
+        note(&mut between, own);
+        note(&mut kinds, weights);
     }
     Some(ranked(kinds, between))
 }

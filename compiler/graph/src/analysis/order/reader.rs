@@ -6,7 +6,7 @@
 //! masked sum then is a weighted sum of the row in ascending order, whatever made the mask. All of it is
 //! said of many rows at once ([`lanes`]).
 
-use super::ranked::{Between, Truncations, note};
+use super::ranked::{Between, Truncations, Weights, note};
 use crate::analysis::lanes::{self, Distances, Place, Uneven};
 use crate::analysis::layout::{aligned, summed};
 use crate::analysis::truth_tables::sums::{self, Shape, merged};
@@ -48,15 +48,6 @@ impl From<Uneven> for Refused {
     fn from(why: Uneven) -> Refused {
         Refused::Lanes(why)
     }
-}
-
-/// What is known of a mask that goes by rank.
-pub(super) struct ByRank {
-    /// The mask's entry by ascending rank.
-    pub weights: Vec<i64>,
-    /// The node that each value is computed by.
-    pub nodes: Vec<NodeId>,
-    pub between: Between,
 }
 
 /// Reads entries of a graph.
@@ -106,11 +97,20 @@ impl<'a> Reader<'a> {
         let Some(layout) = self.view.layout(id) else { return Ok(None) };
         let (operand, from) = layout.origin(at);
         let Some(&operand) = self.view.args(id).get(operand) else { return Ok(None) };
+        let moved = self.along(number, |lanes| layout.lanes(at, self.sizes, lanes))?;
+        Ok(Some((operand, from, moved)))
+    }
+
+    /// The number of the distances that `moved` makes of those of another number. A row by itself moves nowhere.
+    fn along(
+        &self,
+        number: u32,
+        moved: impl FnOnce(&[u64]) -> Result<Vec<u64>, Uneven>,
+    ) -> Result<u32, Refused> {
         if self.sizes.is_empty() {
-            return Ok(Some((operand, from, number)));
+            return Ok(number);
         }
-        let moved = layout.lanes(at, self.sizes, &self.distances.of(number))?;
-        Ok(Some((operand, from, self.distances.number(moved))))
+        Ok(self.distances.number(moved(&self.distances.of(number))?))
     }
 
     /// Where a value is computed.
@@ -139,34 +139,22 @@ impl<'a> Reader<'a> {
     fn operand(&self, (id, at, number): Place, i: usize) -> Result<Place, Refused> {
         let x = self.view.args(id)[i];
         let (from, to) = (self.view.shape(x), self.view.shape(id));
-        let entry = aligned(from, to, at);
-        if self.sizes.is_empty() {
-            return Ok((x, entry, number));
-        }
-        let lanes = self.distances.of(number);
-        let moved = lanes::aligned(from, to, at, (self.sizes, &lanes))?;
-        Ok((x, entry, self.distances.number(moved)))
+        let moved =
+            self.along(number, |lanes| lanes::aligned(from, to, at, (self.sizes, lanes)))?;
+        Ok((x, aligned(from, to, at), moved))
     }
 
     /// The places of an operand that a sum over axes adds into a place.
     fn parts(&self, (id, at, number): Place, axes: &[u64]) -> Result<Vec<Place>, Refused> {
         let x = self.view.args(id)[0];
         let from = self.view.shape(x);
-        let places = summed(from, axes, at);
-        let moved = match self.sizes.is_empty() {
-            true => number,
-            false => {
-                let lanes = self.distances.of(number);
-                let own = lanes::strides(from);
-                let kept: Vec<u64> = (0..from.len() as u64)
-                    .filter(|d| !axes.contains(d))
-                    .map(|d| own[d as usize])
-                    .collect();
-                let to = self.view.shape(id);
-                self.distances.number(lanes::along(to, &kept, at, (self.sizes, &lanes))?)
-            }
-        };
-        Ok(places.into_iter().map(|p| (x, p, moved)).collect())
+        let moved = self.along(number, |lanes| {
+            let kept = |(d, _): &(u64, u64)| !axes.contains(d);
+            let kept: Vec<u64> =
+                (0..).zip(lanes::strides(from)).filter(kept).map(|(_, stride)| stride).collect();
+            lanes::along(self.view.shape(id), &kept, at, (self.sizes, lanes))
+        })?;
+        Ok(summed(from, axes, at).into_iter().map(|p| (x, p, moved)).collect())
     }
 
     /// A table's entry, if it is the same in all rows.
@@ -310,12 +298,18 @@ impl<'a> Reader<'a> {
     }
 
     /// A row of a mask that depends on the ranks of the values beside it only.
-    pub(super) fn by_rank(&self, masks: &[Place], values: &[Place]) -> Result<ByRank, Refused> {
-        self.held(&self.values(masks)?, values)
+    pub(super) fn by_rank(
+        &self,
+        masks: &[Place],
+        values: &[Place],
+    ) -> Result<(Weights, Between), Refused> {
+        let (weights, between) = self.weights(&self.values(masks)?, values)?;
+        let nodes = values.iter().map(|&v| Ok(self.origin(v)?.0));
+        Ok((Weights { nodes: nodes.collect::<Result<_, Refused>>()?, ..weights }, between))
     }
 
     /// A row of a mask that depends on the ranks of any values, one for each entry.
-    pub(super) fn by_some_rank(&self, masks: &[Place]) -> Result<ByRank, Refused> {
+    pub(super) fn by_some_rank(&self, masks: &[Place]) -> Result<(Weights, Between), Refused> {
         let found = self.values(masks)?;
         // Of each entry's comparisons one side is always the same: its own.
         let own = |value: &Value| {
@@ -343,14 +337,14 @@ impl<'a> Reader<'a> {
         if places.len() != masks.len() {
             return Err(Refused::No);
         }
-        self.held(&found, &places)
+        self.weights(&found, &places)
     }
 
-    /// Holds a mask against the places that it is to go by the ranks of.
-    fn held(&self, found: &[Value], values: &[Place]) -> Result<ByRank, Refused> {
+    /// The weight of each rank, if a mask goes by the ranks of the values at these places.
+    fn weights(&self, masks: &[Value], values: &[Place]) -> Result<(Weights, Between), Refused> {
         let mut row = Row::new(self, values)?;
         let mut weights: Option<Vec<i64>> = None;
-        for (i, value) in found.iter().enumerate() {
+        for (i, value) in masks.iter().enumerate() {
             row.entry(self, i, value)?;
             let table = value.table().ok_or(Refused::No)?;
             match &weights {
@@ -366,9 +360,8 @@ impl<'a> Reader<'a> {
         if growing == Some(true) {
             weights.reverse();
         }
-        let nodes = values.iter().map(|&v| Ok(self.origin(v)?.0));
-        let nodes = nodes.collect::<Result<_, Refused>>()?;
-        Ok(ByRank { weights, nodes, between })
+        let weights = weights.into_iter().map(|w| w as f64).collect();
+        Ok((Weights { weights, nodes: Vec::new() }, between))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Masks that go by ranks which are told by rules: their structure says so, and no entry is looked at.
 
+use super::RanksOf;
 use super::ranked::{Between, Ranked, Truncations, Weights};
-use crate::analysis::layout::{behind, path};
+use crate::analysis::behind::{behind, path};
 use crate::analysis::view::View;
 use crate::graph::ranks::{First, Ranks};
 use crate::graph::{NodeId, Op};
@@ -19,6 +20,13 @@ struct ByRank {
 /// and a conversion or two.
 const STEPS: u32 = 16;
 
+impl ByRank {
+    fn map(mut self, f: impl Fn(f64) -> f64) -> ByRank {
+        self.at.iter_mut().for_each(|x| *x = f(*x));
+        self
+    }
+}
+
 fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
     let steps = steps.checked_sub(1)?;
     if !view.whole(id) {
@@ -30,20 +38,13 @@ fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
     }
     let args = view.args(id);
     let first = || by_rank(view, *args.first()?, steps);
-    let each = |f: &dyn Fn(f64) -> f64| {
-        let found = first()?;
-        Some(ByRank { at: found.at.iter().map(|&x| f(x)).collect(), ..found })
-    };
     let pair = |f: fn(f64, f64) -> f64| {
         let &[a, b] = args else { return None };
         let own = |x: NodeId| by_rank(view, x, steps);
-        if let Some(c) = view.g.constant(b) {
-            let found = own(a)?;
-            return Some(ByRank { at: found.at.iter().map(|&x| f(x, c)).collect(), ..found });
-        }
-        if let Some(c) = view.g.constant(a) {
-            let found = own(b)?;
-            return Some(ByRank { at: found.at.iter().map(|&x| f(c, x)).collect(), ..found });
+        match (view.g.constant(a), view.g.constant(b)) {
+            (_, Some(c)) => return Some(own(a)?.map(|x| f(x, c))),
+            (Some(c), _) => return Some(own(b)?.map(|x| f(c, x))),
+            (None, None) => {}
         }
         let (x, y) = (own(a)?, own(b)?);
         let at = x.at.iter().zip(&y.at).map(|(&x, &y)| f(x, y)).collect();
@@ -51,9 +52,9 @@ fn by_rank(view: &View<'_>, id: NodeId, steps: u32) -> Option<ByRank> {
     };
     let found = match view.op(id) {
         Op::Reshape(_) | Op::ToInt => first(),
-        Op::Not => each(&|x| 1.0 - x),
-        Op::Neg => each(&|x| -x),
-        Op::Scale(c) => each(&|x| c * x),
+        Op::Not => Some(first()?.map(|x| 1.0 - x)),
+        Op::Neg => Some(first()?.map(|x| -x)),
+        Op::Scale(c) => Some(first()?.map(|x| c * x)),
         Op::Lt => pair(|x, y| f64::from(x < y)),
         Op::Eq => pair(|x, y| f64::from(x == y)),
         Op::Xor => pair(|x, y| f64::from(x != y)),
@@ -74,38 +75,29 @@ fn untruncated(view: &View<'_>, id: NodeId) -> (NodeId, Truncations) {
     (behind(view.g, id, through), truncations)
 }
 
-/// A sum of products of a mask and of values along rows of the ranks, one for each entry of the result; `own` if the
-/// mask goes by the ranks of these values.
-pub(super) fn held(
+/// A sum of products of a mask and of values along rows of the ranks, one for each entry of the result.
+pub(super) fn sum(
     view: &View<'_>,
     id: NodeId,
-    mask: NodeId,
-    values: NodeId,
-    own: bool,
+    (mask, values): (NodeId, NodeId),
+    of: RanksOf,
 ) -> Option<Ranked> {
     let found = by_rank(view, mask, STEPS)?;
     let n = found.at.len() as u64;
     // The sum is over rows of the mask, whole.
-    let rows = view.g.elements(mask) / n;
+    let (shape, rows) = (view.shape(mask), view.g.elements(mask) / n);
     let whole = match view.op(id) {
         Op::MatMul { trans_b } => {
-            let (a, b) = (view.args(id)[0], view.args(id)[1]);
-            let shape = view.shape(mask);
-            let along = if mask == a || *trans_b { 2 } else { 1 };
-            let across = if along == 2 { 1 } else { 2 };
-            (mask == a || mask == b)
-                && shape.get(along) == Some(&n)
-                && shape.get(across) == Some(&1)
+            let (along, across) =
+                if mask == view.args(id)[0] || *trans_b { (2, 1) } else { (1, 2) };
+            shape.get(along) == Some(&n) && shape.get(across) == Some(&1)
         }
         Op::Sum(axes) => {
-            let shape = view.shape(mask);
-            let product = view.shape(view.args(id)[0]).len();
+            let product = view.shape(view.args(id)[0]);
             let last = shape.iter().rposition(|&d| d != 1)?;
-            shape[last] == n && product == shape.len() && axes.contains(&(last as u64)) && {
-                // Of the others that are summed the mask has one entry.
-                axes.iter()
-                    .all(|&a| a as usize == last || view.shape(view.args(id)[0])[a as usize] == 1)
-            }
+            let alone = |&a: &u64| a as usize == last || product[a as usize] == 1;
+            let summed = axes.contains(&(last as u64)) && axes.iter().all(alone);
+            shape[last] == n && product.len() == shape.len() && summed
         }
         _ => false,
     };
@@ -116,7 +108,7 @@ pub(super) fn held(
         (untruncated(view, values), untruncated(view, found.ranks.of));
     // Each row of the result is of one row of the mask and the same row of the values.
     let same = summed == compared && view.g.elements(id) == rows;
-    if own && !same {
+    if of == RanksOf::Values && !same {
         return None;
     }
     let mut weights = found.at;
@@ -124,10 +116,11 @@ pub(super) fn held(
     if found.ranks.first == First::Largest {
         weights.reverse();
     }
-    let between = match own {
-        true => Between { compared: vec![early], summed: vec![late] },
-        false => Between::default(),
+    let (between, nodes) = match of {
+        RanksOf::Values => {
+            (Between { compared: vec![early], summed: vec![late] }, vec![values; weights.len()])
+        }
+        RanksOf::Anything => Default::default(),
     };
-    let nodes = if own { vec![values; weights.len()] } else { Vec::new() };
     Some(Ranked { values, rows: vec![Weights { weights, nodes }], between: vec![between] })
 }

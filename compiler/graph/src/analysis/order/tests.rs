@@ -3,7 +3,8 @@
 use super::*;
 use crate::analysis::stated::TESTED;
 use crate::graph::eval::testing::{random_inputs, successors};
-use crate::graph::{Table, eval, text};
+use crate::graph::ranks::First;
+use crate::graph::{Table, eval, ranks, text};
 use slvr_language::types::Elem;
 
 /// A graph of n values, which are node 0.
@@ -136,6 +137,26 @@ fn other_masks_are_refused() {
         refused(&ties),
         "the second is after the first if they are equal, and the first after the second"
     );
+}
+
+/// Ranks by rules are the factor of a product, or there is no sum of products: not what is added to something.
+#[test]
+fn sums_of_sums_are_no_sums_by_rank() {
+    let text = "graph T\nparties Client[1]\nparties Server[1]\n\
+        input 0 x : secret int[130] in 0..30 from each Client\nsite 0 \"t\" line 1\n\
+        %0 = input 0 : secret int[1,130] @0\nreveal %0 to Server as y @0\n";
+    let found = |op: Op| {
+        let mut g = text::parse(text).expect("a graph");
+        let rank = ranks::ranks(&mut g, NodeId(0), First::Smallest, 0);
+        let three = Op::Const(Table::splat(3.0, vec![1, 1]), Elem::Int, None);
+        let three = g.add(three, &[], 0);
+        let first = g.add(Op::Lt, &[rank, three], 0);
+        let mask = g.add(Op::ToInt, &[first], 0);
+        let both = g.add(op, &[mask, NodeId(0)], 0);
+        let sum = g.add(Op::Sum(vec![1]), &[both], 0);
+        of_any(&View::new(&g, &TESTED), sum).is_some()
+    };
+    assert!(found(Op::Mul) && !found(Op::Add));
 }
 
 /// Counts may be longer chains than a stack is deep.

@@ -7,7 +7,7 @@
 //! divisor is that of u itself. What the parties compute is off by what is stated of quotients, roots and truncations,
 //! and all of it is added to the length.
 
-use crate::analysis::layout::{behind, path};
+use crate::analysis::behind::{behind, path, unshifted};
 use crate::analysis::ranges::Ranges;
 use crate::analysis::stated::StatedErrors;
 use crate::graph::{Function, Graph, NodeId, Op};
@@ -65,7 +65,7 @@ impl AtLeast {
 impl Words<'_> {
     /// How long the rows of a product of a factor for each client with the client's vector are at most, in real
     /// units. No vector is longer than `most`.
-    pub(super) fn cut(&self, factor: NodeId, vector: NodeId, most: f64) -> Option<f64> {
+    pub(super) fn clipped(&self, factor: NodeId, vector: NodeId, most: f64) -> Option<f64> {
         let g = self.graph;
         let quotient = self.bounded(factor, true, &|op| *op == Op::Div)?;
         let (dividend, divisor) = (g.arg(quotient.node, 0), g.arg(quotient.node, 1));
@@ -251,12 +251,11 @@ impl Words<'_> {
             }
             _ => return None,
         };
-        let entries = |x| behind(g, x, |op| matches!(op, Op::Reshape(_) | Op::Shift(_)));
-        let u = entries(x);
+        let u = unshifted(g, x);
         let of = self.multiple(u, false);
         let rows = g.shape(u).first()?;
         let same = [x, y, of.node].iter().all(|&x| g.shape(x).first() == Some(rows));
-        (by_row && same && entries(y) == u).then_some((found, of))
+        (by_row && same && unshifted(g, y) == u).then_some((found, of))
     }
 }
 
@@ -309,7 +308,7 @@ mod tests {
             )
         };
         let body: String = (0..60).map(step).collect();
-        assert_eq!(with(&body, |words, factor| words.cut(factor, NodeId(0), 8.0)), None);
+        assert_eq!(with(&body, |words, factor| words.clipped(factor, NodeId(0), 8.0)), None);
     }
 
     #[test]
@@ -321,7 +320,7 @@ mod tests {
             };
             (2..60_002).map(line).collect()
         };
-        assert_eq!(with(&chain("3", 1), |words, x| words.cut(x, NodeId(0), 8.0)), None);
+        assert_eq!(with(&chain("3", 1), |words, x| words.clipped(x, NodeId(0), 8.0)), None);
         let found = with(&chain("3,4", 0), |words, x| words.multiple(x, true));
         assert_eq!((found.node, found.scale, found.slack), (NodeId(0), 1.0, 0.0));
     }
@@ -352,7 +351,7 @@ mod tests {
             lengths.fold(0.0, f64::max)
         };
         let cut = with(&format!("{norm}{factor}"), |words, _| {
-            (words.cut(NodeId(12), NodeId(0), 16.0).expect("a length"), longest(words.graph))
+            (words.clipped(NodeId(12), NodeId(0), 16.0).expect("a length"), longest(words.graph))
         });
         let divided = with(&format!("{norm}{divisor}"), |words, quotient| {
             (words.divided(quotient).expect("a length").0, longest(words.graph))

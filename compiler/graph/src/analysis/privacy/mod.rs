@@ -29,7 +29,7 @@ mod sensitivity;
 
 pub use accountant::Loss;
 
-use crate::analysis::layout::{behind, keeps_entries};
+use crate::analysis::behind::{behind, keeps_entries};
 use crate::graph::{Graph, NodeId, Op, Output};
 pub use clip::Words;
 pub use sensitivity::Obstacle;

@@ -1,7 +1,7 @@
 //! Elementary functions and quotients, off by what is stated of them.
 
 use super::{Rule, power, shares};
-use crate::analysis::interval::{self, Interval, hull, meet};
+use crate::analysis::interval::{Interval, hull, meet, scaled};
 use crate::analysis::stated::{Function, Stated};
 use crate::analysis::zeros::vanishes;
 use crate::graph::{NodeId, domain};
@@ -14,10 +14,8 @@ impl Rule<'_> {
     }
 
     /// A result between two real numbers, off by what is stated of it, and by what intervals allow for.
-    fn wide(&self, (lo, hi): Interval, stated: Stated) -> Interval {
-        let (one, room) = (power(self.view.g.frac_of(self.id)), stated.with_room());
-        let slack = |v: f64| room.units + v.abs() * one * room.relative;
-        (lo * one - slack(lo), hi * one + slack(hi))
+    fn wide(&self, real: Interval, stated: Stated) -> Interval {
+        stated.with_room().around(scaled(real, power(self.view.g.frac_of(self.id))))
     }
 
     /// Elementary functions: their saturated values on the interval of the operand; a few units for the
@@ -39,9 +37,9 @@ impl Rule<'_> {
     pub(super) fn quotient(&self, x: NodeId, y: NodeId) -> Interval {
         let unit = self.view.g.ulp(y);
         let by_zero = !vanishes(self.view.g, x, y);
-        let known = shares::quotient(self.view, &self.all.raw, x, y);
-        let known = meet(known.unwrap_or(interval::UNBOUNDED), self.averaged(x, y));
-        let (lo, hi) = meet(quotients(self.reals(x), self.reals(y), unit, by_zero), known);
+        let known = [shares::quotient(self.view, &self.all.raw, x, y), self.averaged(x, y)];
+        let any = quotients(self.reals(x), self.reals(y), unit, by_zero);
+        let (lo, hi) = known.into_iter().flatten().fold(any, meet);
         let lo = lo.min(hi);
         let (least, most) = self.wide((lo, hi), self.view.stated.div);
         // The sign is right.
@@ -55,7 +53,7 @@ impl Rule<'_> {
 /// Quotients ([`domain::div`]) of two intervals, for divisors in steps of `unit`; without `by_zero` a dividend is 0
 /// where the divisor is.
 fn quotients(x: Interval, y: Interval, unit: f64, by_zero: bool) -> Interval {
-    let end = power(domain::QUOTIENT_TOP);
+    let end = domain::QUOTIENT_END;
     let of_zero = if by_zero { end } else { 0.0 };
     let zero = (y.0 <= 0.0 && y.1 >= 0.0)
         .then_some((if x.0 < 0.0 { -of_zero } else { 0.0 }, if x.1 > 0.0 { of_zero } else { 0.0 }));

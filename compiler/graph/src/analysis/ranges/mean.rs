@@ -5,47 +5,43 @@
 //! said. Where values are larger than any quotient by less than 1, a mean of them is cut ([`domain::div`]).
 
 use super::{Rule, power};
-use crate::analysis::interval::{Interval, UNBOUNDED, hull, size};
+use crate::analysis::interval::{Interval, hull, size};
 use crate::analysis::means::Mean;
 use crate::graph::{NodeId, domain};
 
 impl Rule<'_> {
     /// Of the quotient of a run's words, exact or cut.
-    pub(super) fn averaged(&self, x: NodeId, y: NodeId) -> Interval {
-        let not_negative = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
-        let bound = || {
-            let mean = self.means.quotient(self.view.g, x, y, not_negative)?;
-            let least = self.least(y, &mean)?;
-            let off = mean.dividend_off / least;
-            let (lo, hi) = self.mean(&mean, &[y], least);
-            let (lo, hi) = (lo - off, hi + off);
-            let end = power(domain::QUOTIENT_TOP);
-            Some(if least < 1.0 { (lo.min(end), hi.max(-end)) } else { (lo, hi) })
-        };
-        bound().unwrap_or(UNBOUNDED)
+    pub(super) fn averaged(&self, x: NodeId, y: NodeId) -> Option<Interval> {
+        let mean = self.means.quotient(self.view.g, x, y, |id| self.not_negative(id))?;
+        let least = self.least(y, &mean)?;
+        let off = mean.dividend_off / least;
+        let (lo, hi) = self.mean(&mean, &[y], least);
+        let (lo, hi) = (lo - off, hi + off);
+        let end = domain::QUOTIENT_END;
+        Some(if least < 1.0 { (lo.min(end), hi.max(-end)) } else { (lo, hi) })
     }
 
     /// Of a matrix product by shares of sums, raw.
-    pub(super) fn blended(&self) -> Interval {
-        let not_negative = |id: NodeId| self.all.raw[id.index()].0 >= 0.0;
-        let bound = || {
-            let blend = self.means.blend(self.view.g, self.id, not_negative)?;
-            let least = blend.divisors.iter().map(|&y| self.least(y, &blend.mean));
-            let least = least.reduce(|a, b| Some(a?.min(b?)))??;
-            let (lo, hi) = self.mean(&blend.mean, &blend.divisors, least);
-            let div = self.view.stated.div.with_room();
-            let unit = |&id: &NodeId| self.view.g.ulp(id);
-            let unit = blend.shares.iter().map(unit).fold(0.0, f64::max);
-            let [whole, outer] = [blend.mean.power, blend.power].map(|n| (n as f64).exp2());
-            let each = div.units * unit * outer + blend.off;
-            let most = size(self.averaged_values(&blend.mean));
-            // Shares are at most 1 together, up to a divisor that was truncated.
-            let whole = whole * (1.0 + blend.mean.divisor_off / least);
-            let off = (blend.terms as f64 * each + whole * div.relative) * most;
-            let one = power(self.view.g.frac_of(self.id));
-            Some(((lo - off) * one, (hi + off) * one))
-        };
-        bound().unwrap_or(UNBOUNDED)
+    pub(super) fn blended(&self) -> Option<Interval> {
+        let blend = self.means.blend(self.view.g, self.id, |id| self.not_negative(id))?;
+        let least = blend.divisors.iter().map(|&y| self.least(y, &blend.mean));
+        let least = least.reduce(|a, b| Some(a?.min(b?)))??;
+        let (lo, hi) = self.mean(&blend.mean, &blend.divisors, least);
+        let div = self.view.stated.div.with_room();
+        let unit = |&id: &NodeId| self.view.g.ulp(id);
+        let unit = blend.shares.iter().map(unit).fold(0.0, f64::max);
+        let [whole, outer] = [blend.mean.power, blend.power].map(|n| (n as f64).exp2());
+        let each = div.units * unit * outer + blend.off;
+        let most = size(self.averaged_values(&blend.mean));
+        // Shares are at most 1 together, up to a divisor that was truncated.
+        let whole = whole * (1.0 + blend.mean.divisor_off / least);
+        let off = (blend.terms as f64 * each + whole * div.relative) * most;
+        let one = power(self.view.g.frac_of(self.id));
+        Some(((lo - off) * one, (hi + off) * one))
+    }
+
+    fn not_negative(&self, id: NodeId) -> bool {
+        self.of(id).range.0 >= 0.0
     }
 
     fn averaged_values(&self, mean: &Mean) -> Interval {

@@ -14,7 +14,8 @@ use crate::analysis::interval::{
 };
 use crate::analysis::means::Means;
 use crate::analysis::order::{Orders, Versions};
-use crate::analysis::softmax;
+use crate::analysis::slices::Slice;
+use crate::analysis::softmax::{self, Softmax};
 use crate::analysis::stated::StatedErrors;
 use crate::analysis::view::View;
 use crate::graph::{Graph, NodeId, Op};
@@ -179,11 +180,6 @@ fn settle(b: Bound, shape: &[u64]) -> Bound {
     Bound { range: (lo.max(below(-norm)).min(hi), hi.min(above(norm)).max(lo)), norm, total }
 }
 
-/// How many operations back two things are looked for: the norm of some entries of a product's operand, where both
-/// operands of a sum are followed, so that these are at most 2^8 nodes; and what a slice is a part of, along one path.
-/// Beyond, a bound is that of the whole.
-const STEPS: u32 = 8;
-
 struct Rule<'a> {
     view: &'a View<'a>,
     orders: &'a Orders,
@@ -311,14 +307,13 @@ impl Rule<'_> {
     }
 
     fn summed(&self, axes: &[u64], x: NodeId) -> Bound {
-        let shape = self.view.g.shape(x);
-        let terms: f64 = axes.iter().map(|&d| shape[d as usize] as f64).product();
-        let a = self.of(x);
+        let (a, terms) = (self.of(x), self.view.g.terms(self.id) as f64);
         let norm = if axes.contains(&0) { a.total } else { a.norm };
         let root = terms.sqrt();
         let mut range = scaled(a.range, terms);
         // Intervals leave a unit for rounding and one for what is cut.
-        if let Some(least) = softmax::least_sum(self.view, self.id, 2.0) {
+        if let Some(softmax) = Softmax::of(self.view.g, self.id, false) {
+            let least = softmax.least(self.view, 2.0);
             range.0 = range.0.max(power(self.view.g.frac_of(self.id)) * least);
         }
         self.ranked(Bound { range, norm: norm * root, total: a.total * root })
@@ -328,13 +323,9 @@ impl Rule<'_> {
     fn moved(&self, x: NodeId) -> Bound {
         let a = self.of(x);
         let norm = if self.keeps_slices(self.id, x) { a.norm } else { a.total };
-        let range = match self.view.g.op(self.id) {
-            Op::Slice { axis, start, len, step } => {
-                self.part(x, (*axis, *start, *len, *step), STEPS)
-            }
-            _ => a.range,
-        };
-        Bound { range, norm, ..a }
+        let part = Slice::of(self.view.g, self.id)
+            .and_then(|part| part.interval(true, |x| self.of(x).range));
+        Bound { range: part.map_or(a.range, |part| meet(a.range, part)), norm, ..a }
     }
 
     fn gathered(&self, (axis, batch): (u64, u64), x: NodeId, index: NodeId) -> Bound {
@@ -355,37 +346,6 @@ impl Rule<'_> {
             norm = if axis == 0 { norm.max(b.norm) } else { norm.hypot(b.norm) };
         }
         loose(range, norm)
-    }
-
-    /// The interval of a part of an operand along an axis: of what was put one after another, only what the
-    /// part has.
-    fn part(&self, x: NodeId, along: (u64, u64, u64, u64), steps: u32) -> Interval {
-        let (axis, start, len, step) = along;
-        let own = self.of(x).range;
-        let g = self.view.g;
-        let Some(steps) = steps.checked_sub(1) else { return own };
-        let same = |at: usize| self.part(g.arg(x, at), along, steps);
-        let part = match g.op(x) {
-            Op::Neg => negated(same(0)),
-            Op::Shift(by) => scaled(same(0), f64::from(*by).exp2()),
-            Op::Concat(of) if *of == axis => {
-                let mut before = 0u64;
-                let mut found: Option<Interval> = None;
-                for &a in g.args(x) {
-                    let n = g.shape(a)[axis as usize];
-                    // The first entry of the part that is not before it.
-                    let first = before.saturating_sub(start).div_ceil(step.max(1));
-                    if first < len && start + first * step < before + n {
-                        let range = self.of(a).range;
-                        found = Some(found.map_or(range, |known| hull(known, range)));
-                    }
-                    before += n;
-                }
-                found.unwrap_or(own)
-            }
-            _ => own,
-        };
-        meet(own, part)
     }
 
     fn times(&self, x: NodeId, c: f64) -> Bound {

@@ -1,10 +1,14 @@
 //! Products: of entries, of matrices and of images with windows. A sum of products is bounded by the better of "terms
 //! times the largest product" and Cauchy and Schwarz.
 
-use super::{Bound, Rule, STEPS, loose, slices};
+use super::{Bound, Rule, loose, slices};
+use crate::analysis::behind::{keeps_entries, same_entries};
 use crate::analysis::interval::{enlarged, hull, meet, product, scaled, size};
-use crate::analysis::layout::{keeps_entries, same_entries};
 use crate::graph::{Conv, NodeId, Op};
+
+/// How many operations back the norm of some entries of a product's operand is looked for, where both operands of a sum
+/// are followed, so that these are at most 2^8 nodes. Beyond, a bound is that of the whole.
+const STEPS: u32 = 8;
 
 impl Rule<'_> {
     pub(super) fn elementwise(&self, x: NodeId, y: NodeId) -> Bound {
@@ -73,21 +77,21 @@ impl Rule<'_> {
 
     pub(super) fn matrices(&self, x: NodeId, y: NodeId) -> Bound {
         let g = self.view.g;
-        let terms = *g.shape(x).get(2).unwrap_or(&1);
+        let terms = g.terms(self.id);
         let mut b = self.inner(x, y, (terms, terms), 1.0);
         // An inner product of something with itself: no square is negative.
         let one = g.shape(self.id).iter().skip(1).all(|&d| d == 1);
         if one && same_entries(g, x, y) {
             b.range.0 = b.range.0.max(0.0);
         }
-        b.range = meet(b.range, self.normalised([x, y]));
-        b.range = meet(b.range, self.blended());
+        let known = [self.normalised([x, y]), self.blended()];
+        b.range = known.into_iter().flatten().fold(b.range, meet);
         self.ranked(b)
     }
 
     pub(super) fn convolved(&self, conv: &Conv, x: NodeId, w: NodeId) -> Bound {
         let (of_x, of_w) = (self.view.g.shape(x), self.view.g.shape(w));
-        let terms: u64 = of_w.iter().skip(2).product();
+        let terms = self.view.g.terms(self.id);
         let window: u64 = of_w.iter().skip(3).product();
         let fewest = terms / window.max(1) * fewest_taps(conv, of_x, of_w);
         self.inner(x, w, (fewest, terms), (window as f64).sqrt())

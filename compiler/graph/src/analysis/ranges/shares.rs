@@ -5,8 +5,9 @@
 //! quotient whose divisor is the larger of something and the dividend, as a cap leaves it. Nothing is said of a divisor
 //! that was rounded afterwards.
 
+use crate::analysis::behind::rescaled;
 use crate::analysis::interval::Interval;
-use crate::analysis::layout::rescaled;
+use crate::analysis::slices::Slice;
 use crate::analysis::view::View;
 use crate::analysis::zeros::is_share;
 use crate::graph::{NodeId, Op, Selection};
@@ -107,26 +108,11 @@ fn origin(view: &View<'_>, mut id: NodeId, moved: bool) -> (NodeId, i64) {
     loop {
         let (from, by) = rescaled(view.g, id, through);
         doubled += by;
-        let part = match view.op(from) {
-            Op::Slice { axis, start, len: 1, .. } => {
-                column(view, view.args(from)[0], (*axis, *start))
-            }
-            _ => None,
-        };
-        let Some(part) = part else { return (from, doubled) };
-        id = part;
+        match Slice::of(view.g, from).and_then(|part| part.whole(view.g, from)) {
+            Some(part) => id = part,
+            None => return (from, doubled),
+        }
     }
-}
-
-/// What stands in a column of width 1 of a concatenation of such columns.
-pub(in crate::analysis) fn column(
-    view: &View<'_>,
-    joined: NodeId,
-    (axis, start): (u64, u64),
-) -> Option<NodeId> {
-    let parts = view.args(joined);
-    let narrow = parts.iter().all(|p| view.shape(*p).get(axis as usize) == Some(&1));
-    (*view.op(joined) == Op::Concat(axis) && narrow).then(|| parts.get(start as usize).copied())?
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@
 use super::super::promise::{Kept, none};
 use super::super::rising::{quotient_compares, sizes};
 use super::{all, axis_last};
-use crate::analysis::layout::{behind, unshaped};
+use crate::analysis::behind::{behind, unshaped};
 use crate::analysis::magnitudes::Magnitudes;
 use crate::analysis::positive::positive;
 use crate::analysis::signs::not_negative;

@@ -19,7 +19,7 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use crate::analysis::layout::unshaped;
+use crate::analysis::behind::unshaped;
 use crate::analysis::signs::not_negative;
 use crate::graph::{Function, Graph, NodeId, Op};
 use slvr_language::types::Elem;

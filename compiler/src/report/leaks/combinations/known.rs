@@ -1,7 +1,7 @@
 //! Numbers that the receiver knows, as factors of what it does not know.
 
 use super::residue::Residue;
-use crate::analysis::layout::{Layout, aligned, summed};
+use crate::analysis::layout::{aligned, moved_from, summed};
 use crate::graph::{Graph, Key, NodeId, Op, Table, domain};
 use std::collections::HashMap;
 use std::hash::{Hash, Hasher};
@@ -90,9 +90,8 @@ pub(in super::super) struct Values {
 
 impl Values {
     pub(in super::super) fn of(&mut self, g: &Graph, mut id: NodeId, mut at: u64) -> Value {
-        while let Some(layout) = Layout::of(g, id) {
-            let (operand, from) = layout.origin(at);
-            (id, at) = (g.arg(id, operand), from);
+        while let Some(from) = moved_from(g, id, at) {
+            (id, at) = from;
         }
         if let Op::Const(table, ..) = g.op(id) {
             return Value::constant(Table::at(table, at as usize));

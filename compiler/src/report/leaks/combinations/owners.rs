@@ -4,8 +4,9 @@ use super::elimination::Member;
 use super::residue::Residue;
 use super::rows::Reader;
 use super::terms::{Cut, How, Lane, Term, even};
+use crate::analysis::behind::behind;
 use crate::analysis::lanes;
-use crate::analysis::layout::{behind, digits};
+use crate::analysis::layout::digits;
 use crate::graph::{NodeId, Op};
 use std::collections::HashSet;
 

@@ -90,11 +90,6 @@ impl Flow {
         self.groups.iter().fold(others, |n, g| n.saturating_add(g.count))
     }
 
-    /// The one member (party set and number) whose data all entries are made of, if it is known.
-    pub fn member(&self) -> Option<(u32, u64)> {
-        if self.clients() == 1 { self.fixed.first().copied() } else { None }
-    }
-
     /// Whether all entries are made of the same client's data.
     pub(super) fn is_of_one_client(&self) -> bool {
         !self.side_by_side() && self.clients() == 1
@@ -107,7 +102,8 @@ impl Flow {
         axes.all(|a| a == first).then_some(first)
     }
 
-    /// The one member whose data the entry at a position is made of, if it is one and known.
+    /// The one member (party set and number) whose data the entry at a position is made of, if it is one and known; at
+    /// no position, of all entries.
     pub(in super::super) fn member_at(&self, position: &[u64]) -> Option<(u32, u64)> {
         self.beside_at(position).filter(|_| self.clients() == 1)
     }

@@ -1,7 +1,8 @@
 //! Bits that select clients: how many of them are 1.
 
 use super::facts::{BITS, Bits, Choice, Chooser, Flow, Number, Ones, Ranks, both};
-use crate::analysis::layout::{behind, unshaped};
+use crate::analysis::behind::{behind, uncopied, unshaped};
+use crate::analysis::interval::{Interval, nearest, size};
 use crate::analysis::order::Rankings;
 use crate::graph::{Graph, NodeId, Op, Table};
 use crate::passes::FRACTION;
@@ -67,7 +68,7 @@ pub(super) fn by_rank(
 fn numbered_axis(g: &Graph, value: NodeId, numbers: NodeId) -> Option<usize> {
     let shape = g.shape(numbers);
     let axis = shape.iter().position(|n| *n > 1)?;
-    let Op::Const(table, ..) = g.op(entries_behind(g, numbers)) else { return None };
+    let Op::Const(table, ..) = g.op(uncopied(g, numbers)) else { return None };
     let mut seen = BTreeSet::new();
     let differ = table.data.len() as u64 == g.elements(numbers)
         && table.data.iter().all(|x| seen.insert((x + 0.0).to_bits()));
@@ -86,7 +87,7 @@ fn ranking_axis(g: &Graph, rankings: &Rankings<'_>, count: NodeId) -> Option<(us
     }
     let pairs = || {
         let bits = behind(g, g.arg(behind_shape, 0), |op| matches!(op, Op::ToInt | Op::Not));
-        let of = |i: usize| entries_behind(g, g.arg(bits, i));
+        let of = |i: usize| uncopied(g, g.arg(bits, i));
         let all = |v: NodeId| has_one_axis(g.shape(v)) && g.elements(v) == g.elements(count);
         *g.op(bits) == Op::Lt && of(0) == of(1) && all(of(0))
     };
@@ -102,9 +103,9 @@ fn compares_clients(a: &Flow, b: &Flow) -> bool {
 
 /// Whether a choice between two values is the larger or the smaller of them, so that each of them counts.
 pub(super) fn is_extremum(g: &Graph, id: NodeId) -> bool {
-    let Some(chosen) = g.selection_behind(id, |id| entries_behind(g, id)) else { return false };
+    let Some(chosen) = g.selection_behind(id, |id| uncopied(g, id)) else { return false };
     let equal = |x: NodeId, y: NodeId| {
-        entries_behind(g, x) == entries_behind(g, y)
+        uncopied(g, x) == uncopied(g, y)
             || constant(g, x).is_some_and(|v| constant(g, y) == Some(v))
     };
     let [x, y] = chosen.less;
@@ -121,10 +122,7 @@ pub(super) fn choice_of(g: &Graph, flows: &[Flow], args: &[NodeId]) -> Choice {
         let f = &flows[arg.index()];
         let parts = if f.is_free() {
             let number = |x: f64| Number::Constant((x + 0.0).to_bits());
-            Choice::from([(
-                constant(g, arg).map_or(Number::Of(entries_behind(g, arg)), number),
-                by,
-            )])
+            Choice::from([(constant(g, arg).map_or(Number::Of(uncopied(g, arg)), number), by)])
         } else {
             f.choice.clone()
         };
@@ -137,10 +135,10 @@ pub(super) fn choice_of(g: &Graph, flows: &[Flow], args: &[NodeId]) -> Choice {
 
 /// By whose data a bit falls: who stands apart in what is compared, or whose bit it is.
 fn chooser(g: &Graph, flows: &[Flow], bit: NodeId) -> Option<Chooser> {
-    let single = |id: NodeId| flows[id.index()].single_client(entries_behind(g, id));
+    let single = |id: NodeId| flows[id.index()].single_client(uncopied(g, id));
     let mut open = vec![bit];
     for _ in 0..FACTORS {
-        let Some(id) = open.pop().map(|id| entries_behind(g, id)) else { break };
+        let Some(id) = open.pop().map(|id| uncopied(g, id)) else { break };
         match g.op(id) {
             Op::Lt | Op::Eq => {
                 if let Some(found) = g.args(id).iter().find_map(|&a| single(a)) {
@@ -167,7 +165,7 @@ pub(super) fn is_power(g: &Graph, args: &[NodeId]) -> bool {
     let mut found = None;
     for _ in 0..FACTORS {
         let Some(id) = open.pop() else { return true };
-        let id = entries_behind(g, id);
+        let id = uncopied(g, id);
         if *g.op(id) == Op::Mul {
             open.extend(g.args(id));
         } else if *found.get_or_insert(id) != id {
@@ -179,10 +177,9 @@ pub(super) fn is_power(g: &Graph, args: &[NodeId]) -> bool {
 
 /// Whether a public value is 0 everywhere.
 pub(super) fn is_zero(g: &Graph, id: NodeId) -> bool {
-    let moved = |op: &Op| op.is_layout() || matches!(op, Op::Shift(_) | Op::Neg | Op::ToInt);
     let mut open = vec![id];
     for _ in 0..FACTORS {
-        let Some(id) = open.pop().map(|id| behind(g, id, moved)) else { return false };
+        let Some(id) = open.pop().map(|id| sizes_behind(g, id)) else { return false };
         match g.op(id) {
             Op::Scale(c) if *c == 0.0 => return true,
             Op::Scale(_) | Op::Mul => open.extend(g.args(id)),
@@ -213,10 +210,10 @@ pub(super) fn nowhere_zero(g: &Graph, id: NodeId) -> bool {
 /// The least and the largest absolute value of a public value, as far as its factors say it.
 fn sizes(g: &Graph, id: NodeId, depth: usize) -> (f64, f64) {
     const ANY: (f64, f64) = (0.0, f64::INFINITY);
-    let id = behind(g, id, |op| op.is_layout() || matches!(op, Op::Neg | Op::ToInt | Op::Shift(_)));
+    let id = sizes_behind(g, id);
     let Some(depth) = depth.checked_sub(1) else { return ANY };
     let arg = |i: usize| sizes(g, g.arg(id, i), depth);
-    let of = |(lo, hi): (f64, f64)| (lo.max(-hi).max(0.0), hi.max(-lo));
+    let of = |range: Interval| (nearest(range), size(range));
     match g.op(id) {
         Op::Const(table, ..) => table
             .data
@@ -252,13 +249,12 @@ pub(super) fn least_of_complement(g: &Graph, comparison: NodeId) -> Option<u64> 
         return None;
     }
     let place = |id: NodeId, of: NodeId| -> Option<(u64, u64)> {
-        let slice = entries_behind(g, id);
+        let slice = uncopied(g, id);
         let Op::Slice { start, len: 1, .. } = g.op(slice) else { return None };
-        let sort = entries_behind(g, g.arg(slice, 0));
-        let all =
-            *g.op(sort) == Op::Sort && entries_behind(g, g.arg(sort, 0)) == entries_behind(g, of);
+        let sort = uncopied(g, g.arg(slice, 0));
+        let all = *g.op(sort) == Op::Sort && uncopied(g, g.arg(sort, 0)) == uncopied(g, of);
         let n = g.elements(sort);
-        let is_row = n == g.elements(entries_behind(g, of)) && has_one_axis(g.shape(of));
+        let is_row = n == g.elements(uncopied(g, of)) && has_one_axis(g.shape(of));
         (all && is_row && g.elements(slice) == 1).then_some((*start, n))
     };
     let (a, b) = (g.arg(comparison, 0), g.arg(comparison, 1));
@@ -268,25 +264,25 @@ pub(super) fn least_of_complement(g: &Graph, comparison: NodeId) -> Option<u64> 
 
 /// Of `bits && gate`, where the gate says that at least c of these same bits are 1: c.
 pub(super) fn least_by_gate(g: &Graph, bits: NodeId, gate: NodeId) -> Option<u64> {
-    let gate = entries_behind(g, gate);
+    let gate = uncopied(g, gate);
     let of = |id: NodeId| -> Option<(NodeId, NodeId)> {
         let less = *g.op(id) == Op::Lt;
         less.then(|| (g.arg(id, 0), g.arg(id, 1)))
     };
     // count >= c is !(count < c); count > c is c < count.
     let (count, c) = if *g.op(gate) == Op::Not {
-        let (count, c) = of(entries_behind(g, g.arg(gate, 0)))?;
+        let (count, c) = of(uncopied(g, g.arg(gate, 0)))?;
         (count, constant(g, c)?.ceil())
     } else {
         let (c, count) = of(gate)?;
         (count, constant(g, c)?.floor() + 1.0)
     };
-    let sum = entries_behind(g, count);
+    let sum = uncopied(g, count);
     let Op::Sum(_) = g.op(sum) else { return None };
     let counted = bits_behind(g, g.arg(sum, 0));
     // All of the bits are counted, and each once: nothing was sliced away or repeated, and one number came out.
     let once = g.elements(g.arg(sum, 0)) == g.elements(counted);
-    let all = counted == entries_behind(g, bits)
+    let all = counted == uncopied(g, bits)
         && once
         && g.elements(sum) == 1
         && has_one_axis(g.shape(counted));
@@ -300,9 +296,9 @@ pub(super) fn bits_behind(g: &Graph, id: NodeId) -> NodeId {
     })
 }
 
-/// The node that has the same entries, under any shape and repeated as may be.
-fn entries_behind(g: &Graph, id: NodeId) -> NodeId {
-    behind(g, id, |op| matches!(op, Op::Reshape(_) | Op::Transpose(_) | Op::Broadcast(_)))
+/// The node whose entries have the same sizes, some of them, whatever their signs.
+fn sizes_behind(g: &Graph, id: NodeId) -> NodeId {
+    behind(g, id, |op| op.is_layout() || matches!(op, Op::Neg | Op::ToInt | Op::Shift(_)))
 }
 
 /// The number that all entries are, through layout.

@@ -20,7 +20,7 @@ mod reach;
 mod tests;
 
 use super::clip::Words;
-use crate::analysis::layout::keeps_entries;
+use crate::analysis::behind::keeps_entries;
 use crate::graph::{Giver, Graph, NodeId, Op};
 pub use reach::Obstacle;
 pub(super) use reach::Reach;

@@ -27,9 +27,9 @@ impl Sensitivity<'_> {
                         let bound = rows.length.times(self.largest(args[1 - i]));
                         length = length.least(bound, entries);
                     }
-                    if let Some(cut) = self.cut(args[i], args[1 - i], id) {
+                    if let Some(clipped) = self.clipped(args[i], args[1 - i], id) {
                         // Two rows of this length, if inputs that are zeros do not make zeros.
-                        let l2 = if a.zero || b.zero { cut } else { 2.0 * cut };
+                        let l2 = if a.zero || b.zero { clipped } else { 2.0 * clipped };
                         length = length.least(Length::euclidean(l2), entries);
                     }
                 }
@@ -40,11 +40,11 @@ impl Sensitivity<'_> {
     }
 
     /// How long rows of a vector are that a factor cuts, in words of the product. Rows are those of a client's vector.
-    fn cut(&self, factor: NodeId, vector: NodeId, product: NodeId) -> Option<f64> {
+    fn clipped(&self, factor: NodeId, vector: NodeId, product: NodeId) -> Option<f64> {
         let Reach::Rows(rows) = self.of(vector) else { return None };
         // Whatever moves entries leaves the length of a row as it is.
         let most = self.norm(vector, rows).l2 * self.g().ulp(vector);
-        let real = self.words.cut(factor, vector, most)?;
+        let real = self.words.clipped(factor, vector, most)?;
         Some(real / self.g().ulp(product))
     }
 
@@ -54,7 +54,7 @@ impl Sensitivity<'_> {
         let rows = || args.iter().all(|&a| matches!(self.of(a), Reach::Rows(_)));
         match self.g().op(id) {
             Op::Mul | Op::MatMul { .. } if rows() => {
-                [(0, 1), (1, 0)].iter().any(|&(i, j)| self.cut(args[i], args[j], id).is_some())
+                [(0, 1), (1, 0)].iter().any(|&(i, j)| self.clipped(args[i], args[j], id).is_some())
             }
             Op::Div if rows() => self.words.divided(id).is_some(),
             _ => false,
@@ -100,8 +100,8 @@ impl Sensitivity<'_> {
         let two = if rows[0].zero || rows[1].zero { 1.0 } else { 2.0 };
         let mut length = own.times(two);
         for (i, j) in [(0, 1), (1, 0)] {
-            if let Some(cut) = self.cut(m.args[i], m.args[j], m.id) {
-                length = length.least(Length::euclidean(two * cut), entries);
+            if let Some(clipped) = self.clipped(m.args[i], m.args[j], m.id) {
+                length = length.least(Length::euclidean(two * clipped), entries);
             }
         }
         Reach::Whole(length)
