@@ -154,6 +154,8 @@ const MATRICES: Tuning = Tuning {
 const WORDS: Tuning =
     Tuning { first: &[(4096, 3), (4_000_000, 4)], more: 5, later: Later::Variables(9) };
 
+const SHORT: Blocks = Blocks { fewest: 8, first: 16, most: 16, last: 16 };
+
 /// What the first fold of a kind reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FirstFold {
@@ -184,6 +186,14 @@ pub fn folds(kind: Kind, elements: usize) -> Vec<usize> {
     match &kind.tuning().later {
         Later::Blocks(blocks) => blocks.of(elements.max(1)),
         Later::Variables(most) => in_variables(*most, elements.max(1)),
+    }
+}
+
+/// The same of a proof that nobody waits for: short messages in more rounds.
+fn folds_beside(kind: Kind, elements: usize) -> Vec<usize> {
+    match &kind.tuning().later {
+        Later::Blocks(_) => SHORT.of(elements.max(1)),
+        Later::Variables(_) => in_variables(SHORT.most.ilog2(), elements.max(1)),
     }
 }
 
@@ -236,8 +246,9 @@ pub(super) struct Prover {
 }
 
 impl Folds {
-    /// Of provers with statements and terms of them, and elements that join after the first folds.
-    pub(super) fn of(kind: Kind, provers: &[Prover]) -> Folds {
+    /// Of provers with statements and terms of them, and elements that join after the first folds, in a proof that is
+    /// waited for or not.
+    pub(super) fn of(kind: Kind, provers: &[Prover], waits: bool) -> Folds {
         let all = |f: &dyn Fn(&Prover) -> usize| provers.iter().map(f).max().unwrap_or(0);
         let words = all(&|p| p.base.iter().chain(&p.dots).fold(0, |s, (a, b)| plus(s, *a, *b)));
         let spread = if kind == Kind::Bits { 64 } else { 1 };
@@ -260,7 +271,7 @@ impl Folds {
                 dots.iter().fold(*long, |s, (n, count)| plus(s, n.div_ceil(out.cut()), *count));
             plus(dots, spread, base)
         });
-        out.blocks = folds(kind, out.elements);
+        out.blocks = if waits { folds } else { folds_beside }(kind, out.elements);
         out
     }
 

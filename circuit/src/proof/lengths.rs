@@ -93,7 +93,7 @@ impl Lengths {
                 dots: dots.clone(),
                 long: long.clone().fold(0, joined),
             });
-            let folds = Folds::of(kind, &provers);
+            let folds = Folds::of(kind, &provers, barrier.waits);
             let word = if kind == Kind::Wide { 16 } else { 8 };
             // Of a chunk that is made of so many, of so many terms each, with as many statements as all of them have.
             let bytes = |terms: usize, parts: usize, statements: usize| {

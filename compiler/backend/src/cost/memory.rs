@@ -31,7 +31,8 @@ pub(super) struct Memory {
 
 /// Replays a circuit at all three parties.
 pub(super) fn replay(circuit: &Circuit) -> Memory {
-    let runs = [0, 1, 2].map(|me| Replay::new(circuit, me).run(None));
+    let parties = Replay::parties(circuit);
+    let runs = parties.clone().map(|replay| replay.run(None));
     let peak = [0, 1, 2].map(|me: usize| runs[me].peak);
     let by = |pick: for<'r> fn(&'r Replay<'_>) -> &'r Vec<u64>| -> Vec<[u64; 3]> {
         let n = pick(&runs[0]).len();
@@ -39,19 +40,19 @@ pub(super) fn replay(circuit: &Circuit) -> Memory {
     };
     let (layers, starts, after) = (by(|r| &r.layers), by(|r| &r.starts), by(|r| &r.after));
     let most = (0..3).rev().max_by_key(|&me: &usize| peak[me]).unwrap_or(0);
-    let at_peak = Replay::new(circuit, most).run(Some(peak[most]));
+    let at_peak = parties[most].clone().run(Some(peak[most]));
     Memory { peak, peak_by_site: at_peak.by_site, layers, starts, after }
 }
 
 /// Most bytes of values at one time, by party: [`Cost::peak_memory`](super::Cost::peak_memory) alone.
 pub fn peak(circuit: &Circuit) -> [u64; 3] {
-    [0, 1, 2].map(|me| Replay::new(circuit, me).run(None).peak)
+    Replay::parties(circuit).map(|replay| replay.run(None).peak)
 }
 
 /// Most bytes of values at one time of a party that hands its ranges to workers.
 pub(super) fn of_party(circuit: &Circuit, division: &Division) -> [u64; 3] {
-    [0, 1, 2].map(|me| {
-        let replay = Replay { ranges: &division.ranges, ..Replay::new(circuit, me) };
+    Replay::parties(circuit).map(|replay| {
+        let replay = Replay { ranges: &division.ranges, ..replay };
         replay.steps(given(circuit), division.party.clone()).peak
     })
 }
@@ -60,7 +61,7 @@ pub(super) fn of_party(circuit: &Circuit, division: &Division) -> [u64; 3] {
 pub(super) fn of_range(circuit: &Circuit, division: &Division, range: usize) -> [u64; 3] {
     let (of, plans) = (&division.ranges[range], &division.workers[range]);
     let given: Vec<ValueId> = of.reads.iter().copied().chain(of.consts(circuit)).collect();
-    [0, 1, 2].map(|me| Replay::new(circuit, me).steps(given.clone(), plans.clone()).peak)
+    Replay::parties(circuit).map(|replay| replay.steps(given.clone(), plans.clone()).peak)
 }
 
 /// What is there before the first layer.
@@ -73,14 +74,14 @@ fn given(circuit: &Circuit) -> Vec<ValueId> {
 /// Most bytes of values, and of the vectors of proofs, while the parties wait before each layer, and in it: at the party
 /// with most.
 pub fn by_layer(circuit: &Circuit) -> Vec<[u64; 2]> {
-    layers(circuit, [0, 1, 2].map(|me| Replay::new(circuit, me).run(None)))
+    layers(circuit, Replay::parties(circuit).map(|replay| replay.run(None)))
 }
 
 /// The same where a client fails, so that layers are repeated: no product with outcomes of checks shares a factor.
 pub fn by_layer_repeated(circuit: &Circuit) -> Vec<[u64; 2]> {
     let nothing = vec![None; circuit.types.len()];
-    let replay = |me| Replay { gated: nothing.clone(), ..Replay::new(circuit, me) };
-    layers(circuit, [0, 1, 2].map(|me| replay(me).run(None)))
+    let without = |replay| Replay { gated: nothing.clone(), ..replay };
+    layers(circuit, Replay::parties(circuit).map(|replay| without(replay).run(None)))
 }
 
 fn layers(circuit: &Circuit, runs: [Replay<'_>; 3]) -> Vec<[u64; 2]> {
@@ -113,6 +114,7 @@ pub fn peak_in_the_clear(circuit: &Circuit) -> u64 {
 /// A tensor, by number.
 type Part = usize;
 
+#[derive(Clone)]
 struct Replay<'a> {
     circuit: &'a Circuit,
     me: usize,
@@ -147,7 +149,13 @@ struct Replay<'a> {
 }
 
 impl<'a> Replay<'a> {
-    fn new(circuit: &'a Circuit, me: usize) -> Self {
+    /// Of the three parties.
+    fn parties(circuit: &'a Circuit) -> [Self; 3] {
+        let first = Replay::first(circuit);
+        [0, 1, 2].map(|me| Replay { me, ..first.clone() })
+    }
+
+    fn first(circuit: &'a Circuit) -> Self {
         let proofs = match circuit.security {
             Security::SemiHonest => Vec::new(),
             // What has none is refused elsewhere.
@@ -160,7 +168,7 @@ impl<'a> Replay<'a> {
             waits: proofs.iter().filter(|p| p.barrier.waits).map(|p| p.barrier.layer).collect(),
             kept: BTreeMap::new(),
             circuit,
-            me,
+            me: 0,
             ranges: &[],
             gated: gated(circuit),
             slots: vec![Vec::new(); circuit.types.len()],

@@ -9,10 +9,14 @@
 
 use crate::cost;
 use slvr_circuit::proof::{self, proofs};
+use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Instr, Op, Security};
 
-/// Bytes of a party below which no proof is added that was not asked for: each takes some milliseconds.
+/// Bytes of a party below which no proof is added that nobody asked for: each takes some milliseconds.
 const ENOUGH: u64 = 32 << 20;
+
+/// What part of its bytes a circuit may send besides for all such proofs.
+const MORE_BYTES: u64 = 100;
 
 /// The circuit, against a malicious party with proofs beside layers, which take no rounds, where what is kept is more
 /// than what the party computes with.
@@ -20,6 +24,9 @@ pub(super) fn lightened(circuit: Circuit) -> Circuit {
     let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
     let values = cost::busiest_party(cost::peak_memory(&plain));
     let mut budget = values.max(ENOUGH);
+    let most = Traffic::of(&circuit);
+    let most_sent = cost::busiest_party(most.bytes);
+    let most_sent = most_sent + most_sent / MORE_BYTES;
     let mut out = circuit.clone();
     let held = |c: &Circuit| -> Vec<u64> {
         let layers = cost::memory_by_layer(c).into_iter();
@@ -28,7 +35,13 @@ pub(super) fn lightened(circuit: Circuit) -> Circuit {
     let mut layers = held(&out);
     while let Some(end) = layers.iter().position(|held| *held > budget) {
         let tried = beside(&out, end).map(|tried| (held(&tried), tried));
-        match tried.filter(|(less, _)| less[end] < layers[end] - layers[end] / 10) {
+        let is_better = |less: &[u64], tried: &Circuit| {
+            let is_lighter = less[end] < layers[end] - layers[end] / 10;
+            let Traffic { rounds, bytes, .. } = Traffic::of(tried);
+            let sent = cost::busiest_party(bytes);
+            is_lighter && rounds <= most.rounds && sent <= most_sent
+        };
+        match tried.filter(|(less, tried)| is_better(less, tried)) {
             Some((less, tried)) => (layers, out) = (less, tried),
             // No proof makes it less.
             None => budget = layers[end],
@@ -83,17 +96,27 @@ fn exceeds(circuit: &Circuit, budget: u64) -> Option<usize> {
     cost::memory_by_layer(circuit).iter().position(|held| !fits(held))
 }
 
-/// With one more proof that goes on beside layers and of which nothing is kept any more at the layer `end`: the last one
-/// of these.
+/// Layers at which a proof is tried, up to the last one that is in time.
+const TRIED: usize = 4;
+
+/// With one more proof that goes on beside layers and of which nothing is kept any more at the layer `end`: of the last
+/// ones of these the one with fewest bytes. Carries that one proof finds are told if it is two.
 fn beside(circuit: &Circuit, end: usize) -> Option<Circuit> {
-    let first = last_proof(circuit, end) + 1;
-    let begins = (first..end).rev().map(|l| (l, with_proof(circuit, l, Op::BeginProof)));
-    let folded = |layer: usize, tried: &Circuit| {
-        let all = proofs(tried).ok()?;
-        all.iter().find(|p| p.barrier.layer as usize == layer).map(|p| p.folded as usize)
+    let with = |layer: usize| with_proof(circuit, layer, Op::BeginProof);
+    let in_time = |layer: usize| {
+        let all = proofs(&with(layer)).unwrap_or_default();
+        all.iter().any(|p| p.barrier.layer as usize == layer && p.folded as usize <= end)
     };
-    let mut in_time = begins.filter(|(l, tried)| folded(*l, tried).is_some_and(|f| f <= end));
-    in_time.next().map(|(_, tried)| tried)
+    // At `low` it is in time, or a proof stands there already; at `high` it is too late.
+    let (before, mut high) = (last_proof(circuit, end), end);
+    let mut low = before;
+    while high - low > 1 {
+        let middle = low.midpoint(high);
+        *(if in_time(middle) { &mut low } else { &mut high }) = middle;
+    }
+    let from = (before + 1).max(low.saturating_sub(TRIED - 1));
+    let tried = (from..=low).rev().map(with);
+    tried.min_by_key(|tried| Traffic::of(tried).bytes.iter().sum::<u64>())
 }
 
 /// With one more proof that is waited for, before the last layer where a party holds no more than `budget` meanwhile.
