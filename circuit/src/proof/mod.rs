@@ -59,5 +59,5 @@ pub use input::{Bits, Own, code_bits, steps};
 pub use items::{Item, dots, items, products};
 pub use kept::{kept, opened, picked, words};
 pub use lengths::{HASH, Lengths, OPENING_ROUNDS, check, error};
-pub use turns::{Proof, memory, proofs, vectors};
+pub use turns::{Proof, memory, proofs, under_way, vectors};
 pub use unproven::{MOST_ERROR_LOG2, Source, Unproven, WIDE_PRODUCT};

@@ -526,23 +526,29 @@ fn lengths_are_counted_and_not_listed() {
     assert!(many.elements * many.cut() < 2 * most(4000));
 }
 
-/// A product in each of so many layers, made of the one before, and the last one is an output; with these proofs.
-fn chain(layers: usize, asked: &[(usize, &str)]) -> Circuit {
+/// A product in each of so many layers, or in a silent one a sum, made of the one before; the last one is an output. With
+/// these proofs.
+fn chain(layers: usize, silent: &[usize], asked: &[(usize, &str)]) -> Circuit {
     use std::fmt::Write;
     let mut text = "circuit \"Chain\"\nparty \"Client\" 2\nparty \"Server\" 1\n\
         input %0 \"x\" from 0 fixed(0, -1.0, 1.0) [70] : A32[2,70]\n\
         output 0 \"y\" to 1 [2,70] ring 32 frac 0 factor 1.0 divisor 1.0\nsite 0 \"here\" line 7\n"
         .to_string();
+    let (mut x, mut z) = (0, 1);
     for l in 0..layers {
-        let (x, z) = (2 * l, 2 * l + 1);
         let _ = writeln!(text, "layer {l}:");
         for (_, name) in asked.iter().filter(|(at, _)| *at == l) {
             let _ = writeln!(text, "  {name} @0");
         }
+        if silent.contains(&l) {
+            let _ = writeln!(text, "  %{z} = add %{x} %{x} : A32[2,70] @0");
+            (x, z) = (z, z + 1);
+            continue;
+        }
         let _ = writeln!(text, "  %{z} = mul %{x} %{x} : add3.A32[2,70] @0\n  exchange:");
         let _ = writeln!(text, "  %{} = reshare %{z} : A32[2,70] @0", z + 1);
+        (x, z) = (z + 1, z + 2);
     }
-    let (x, z) = (2 * layers, 2 * layers + 1);
     let _ = writeln!(text, "layer {layers}:\n  %{z} = as_add3 %{x} : add3.A32[2,70] @0");
     let _ = writeln!(text, "  exchange:\n  open_to %{z} output 0 @0");
     malicious(&text)
@@ -566,7 +572,9 @@ fn proofs_beside_layers_take_a_round_of_each() {
                 _ => None,
             })
             .collect();
-        let c = chain(layers, &asked);
+        // The first and the last one send: an output is reshared.
+        let silent: Vec<usize> = (1..layers - 1).filter(|_| draw(4) == 0).collect();
+        let c = chain(layers, &silent, &asked);
         verify(&c).unwrap();
         assert_eq!(crate::artifact::read(&crate::artifact::write(&c)).unwrap(), c);
         let all = proofs(&c).unwrap();
@@ -597,13 +605,18 @@ fn proofs_beside_layers_take_a_round_of_each() {
         };
         for l in 0..=layers {
             if let Some(n) = at.iter().position(|(at, _)| *at == l) {
-                under_way.push((n, 0));
+                (found[n].1, found[n].2) = (l as u32, l as u32);
+                if !all[n].lengths.is_empty() {
+                    under_way.push((n, 0));
+                }
                 while at[n].1 && !under_way.is_empty() {
                     turn(&mut under_way, &mut found, l);
                     found[n].0 += 1;
                 }
             }
-            turn(&mut under_way, &mut found, l + 1);
+            if !silent.contains(&l) {
+                turn(&mut under_way, &mut found, l + 1);
+            }
         }
         let mut latest = 0;
         for (_, _, folded) in &mut found {
@@ -613,7 +626,8 @@ fn proofs_beside_layers_take_a_round_of_each() {
         let is: Vec<_> = all.iter().map(|p| (p.waits[0], p.ends, p.folded)).collect();
         assert_eq!(is, found, "{asked:?} among {layers} layers");
         let rounds: usize = is.iter().map(|(waits, ..)| waits).sum();
-        assert_eq!(crate::traffic::Traffic::of(&c).rounds, layers + 1 + rounds);
+        let exchanges = layers + 1 - silent.len();
+        assert_eq!(crate::traffic::Traffic::of(&c).rounds, exchanges + rounds);
     }
     assert!(beside > 100, "{beside}");
 }

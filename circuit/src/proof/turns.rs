@@ -41,7 +41,8 @@ pub fn proofs(circuit: &Circuit) -> Result<Vec<Proof>, Unproven> {
     }
     let turn = |l: u32| turns.get(l as usize).copied().unwrap_or(0);
     // The first layer before which so many rounds have been taken from a layer on.
-    let after = |l: u32, rounds: usize| turns.partition_point(|n| *n < turn(l) + rounds) as u32;
+    let after =
+        |l: u32, rounds: usize| l.max(turns.partition_point(|n| *n < turn(l) + rounds) as u32);
 
     let mut all: Vec<Proof> = Vec::new();
     for barrier in barriers(circuit)? {
@@ -82,20 +83,29 @@ pub fn proofs(circuit: &Circuit) -> Result<Vec<Proof>, Unproven> {
     Ok(all)
 }
 
-/// Bytes of the vectors that a party holds of all proofs, in each layer: while the parties wait before it, and in it.
-pub fn vectors<'p>(
+/// What all proofs have that are under way, added up, in each layer: while the parties wait before it, and in it.
+pub fn under_way<'p>(
     circuit: &Circuit,
     proofs: impl IntoIterator<Item = &'p Proof>,
+    of: impl Fn(&Proof) -> u64,
 ) -> Vec<[u64; 2]> {
     let mut all = vec![[0u64; 2]; circuit.layers.len()];
     for proof in proofs {
         let (begins, ends) = (proof.barrier.layer as usize, proof.ends as usize);
         for (l, [before, within]) in all.iter_mut().enumerate().take(ends + 1).skip(begins) {
-            *before = before.saturating_add(proof.lengths.working());
-            *within = within.saturating_add(if l < ends { proof.lengths.working() } else { 0 });
+            *before = before.saturating_add(of(proof));
+            *within = within.saturating_add(if l < ends { of(proof) } else { 0 });
         }
     }
     all
+}
+
+/// Bytes of the vectors that a party holds of all proofs, in each layer: while the parties wait before it, and in it.
+pub fn vectors<'p>(
+    circuit: &Circuit,
+    proofs: impl IntoIterator<Item = &'p Proof>,
+) -> Vec<[u64; 2]> {
+    under_way(circuit, proofs, |proof| proof.lengths.working())
 }
 
 /// Bytes that so many parties in one process take at most for their proofs, beside their values: the vectors of the

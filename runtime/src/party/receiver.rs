@@ -7,7 +7,7 @@ use super::told;
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::share::reveal::Revealed;
 use crate::share::{RunId, next};
-use slvr_circuit::proof::proofs;
+use slvr_circuit::proof::{proofs, under_way};
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
 use slvr_circuit::{Circuit, plan};
@@ -65,9 +65,13 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
 
     let guarded = circuit.security.is_malicious();
     let proofs = if guarded { proofs(circuit).map_err(VerifyError::from)? } else { Vec::new() };
+    let under_way = under_way(circuit, &proofs, |_| 1);
+    // For each proof that is under way a party may wait as long as for the layer.
     let waits = |l: usize, again: bool| {
-        let here = proofs.iter().filter(|p| p.barrier.layer as usize == l);
-        here.map(|p| p.waits[usize::from(again)] as u32).sum::<u32>()
+        let [before, within] = under_way.get(l).copied().unwrap_or_default();
+        let here = proofs.iter().find(|p| p.barrier.layer as usize == l);
+        let rounds = here.map_or(0, |p| p.waits[usize::from(again)] as u64);
+        u32::try_from(rounds.saturating_mul(before).saturating_add(within)).unwrap_or(u32::MAX)
     };
     let members = plan::members(circuit, set);
     let mut words = told::zeros(circuit, set);

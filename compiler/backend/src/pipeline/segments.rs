@@ -121,8 +121,11 @@ fn beside(circuit: &Circuit, end: usize) -> Option<Circuit> {
 
 /// With one more proof that is waited for, before the last layer where a party holds no more than `budget` meanwhile.
 fn waiting(circuit: &Circuit, budget: u64, end: usize) -> Option<Circuit> {
-    let there = proofs(circuit).ok()?.iter().any(|p| p.barrier.layer as usize == end);
-    let (mut low, mut high) = (last_proof(circuit, end), if there { end } else { end + 1 });
+    let all = proofs(circuit).ok()?;
+    let waits = all.iter().filter(|p| p.barrier.waits).map(|p| p.barrier.layer as usize);
+    let before = waits.clone().rfind(|&l| l < end).unwrap_or(0);
+    let there = waits.clone().any(|l| l == end);
+    let (mut low, mut high) = (before, if there { end } else { end + 1 });
     // Before `low` it fits, or stands already; at `high` it does not fit.
     let mut best = None;
     while high - low > 1 {

@@ -75,6 +75,7 @@ impl Engine<'_> {
     pub(super) fn barrier(&mut self, l: usize) -> Result<(), RunError> {
         let Some(guard) = &self.guard else { return Ok(()) };
         if let Some(proof) = guard.begins(l).cloned() {
+            self.phase = Phase::Layer(l as u32);
             self.begin(&proof)?;
             while proof.barrier.waits && self.guard.as_ref().is_some_and(|g| g.is_proving()) {
                 self.tell_proofs()?;

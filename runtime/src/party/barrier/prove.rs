@@ -153,6 +153,12 @@ impl Engine<'_> {
                 self.with_scope(proving, kept, |kinds, scope| {
                     kinds.iter_mut().for_each(|k| k.fold_before(scope, &share[1], &coin_before));
                 });
+                if proof.lengths.rounds_of_values()
+                    == proof.lengths.rounds_of_carries() + 2 + 2 * step
+                {
+                    // Nothing reads words any more.
+                    proving.carries = Carries::default();
+                }
                 if step + 1 == steps {
                     // All that is left of V1's share goes to V2.
                     let mut end = Vec::new();
