@@ -154,6 +154,7 @@ const MATRICES: Tuning = Tuning {
 const WORDS: Tuning =
     Tuning { first: &[(4096, 3), (4_000_000, 4)], more: 5, later: Later::Variables(9) };
 
+/// Of proofs that nobody waits for: rounds cost nothing there.
 const SHORT: Blocks = Blocks { fewest: 8, first: 16, most: 16, last: 16 };
 
 /// What the first fold of a kind reads.

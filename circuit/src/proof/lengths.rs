@@ -196,8 +196,12 @@ impl Lengths {
         if self.is_empty() {
             return 0;
         }
-        let before = self.folds.iter().flatten().map(Folds::before).max().unwrap_or(0);
-        self.rounds_of_carries() + 2 + 2 * before
+        self.rounds_of_carries() + 2 + 2 * self.steps_of_words()
+    }
+
+    /// The first steps, which read words, of the kind that has more.
+    pub fn steps_of_words(&self) -> usize {
+        self.folds.iter().flatten().map(Folds::before).max().unwrap_or(0)
     }
 
     /// Bytes that each party sends.

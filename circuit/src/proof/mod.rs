@@ -10,9 +10,8 @@
 //!
 //! Lives here: which statement belongs to which instruction ([`barriers`], which is also what refuses a circuit that
 //! has an instruction without one), the carries that statements take ([`Carries`]), and the lengths of the messages of
-//! a proof ([`Lengths`]), so that rounds and bytes are known before a run, and when they
-//! travel ([`proofs`]). May not: arithmetic on shares; the runtime's
-//! `proof` has the proofs.
+//! a proof ([`Lengths`]), so that rounds and bytes are known before a run, and when they travel ([`proofs`]). May not:
+//! arithmetic on shares; the runtime's `proof` has the proofs.
 //!
 //! # Protocol
 //!

@@ -153,9 +153,7 @@ impl Engine<'_> {
                 self.with_scope(proving, kept, |kinds, scope| {
                     kinds.iter_mut().for_each(|k| k.fold_before(scope, &share[1], &coin_before));
                 });
-                if proof.lengths.rounds_of_values()
-                    == proof.lengths.rounds_of_carries() + 2 + 2 * step
-                {
+                if step == proof.lengths.steps_of_words() {
                     // Nothing reads words any more.
                     proving.carries = Carries::default();
                 }
