@@ -35,6 +35,11 @@ pub fn part(few: u64, all: u64) -> u64 {
     count(if is_full() { all } else { few })
 }
 
+/// Of what `SLVR_EFFORT=full` takes whole, every day takes one of so many.
+pub fn one_of(every_day: usize) -> usize {
+    if is_full() { 1 } else { every_day }
+}
+
 /// The numbers of a slice: so many as [`count`] says, from `SLVR_SEED` on.
 pub fn slice(few: u64) -> std::ops::Range<u64> {
     let first = setting("SLVR_SEED").unwrap_or(0);

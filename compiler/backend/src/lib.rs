@@ -13,3 +13,8 @@ pub mod cost;
 pub mod lower;
 pub mod pipeline;
 pub mod schedule;
+
+// Macros are run on thousands of elements at a time.
+#[cfg(test)]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -18,6 +18,21 @@ pub fn setting(name: &str, usual: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(usual)
 }
 
+/// Whether `SLVR_EFFORT=full` asks for what takes too long for every day.
+pub fn is_full() -> bool {
+    std::env::var("SLVR_EFFORT").as_deref() == Ok("full")
+}
+
+/// Of what `SLVR_EFFORT=full` takes whole, every day takes one of so many.
+pub fn one_of(every_day: usize) -> usize {
+    if is_full() { 1 } else { every_day }
+}
+
+/// How many cases there are where every day takes `few` of `all`.
+pub fn part(few: u64, all: u64) -> u64 {
+    if is_full() { all } else { few }
+}
+
 /// Those circuits of seeds that are admitted.
 pub fn admitted(
     seeds: Range<u64>,

@@ -4,7 +4,7 @@
 //! compute what they do without proofs, at the predicted cost, so no statement is false that is admitted, and every frame that
 //! is altered before the proof is noticed.
 
-use crate::agreement::{admitted, agrees, notices_every_frame, setting};
+use crate::agreement::{admitted, agrees, notices_every_frame, one_of, part, setting};
 use crate::build::{Builder, elements, words};
 use crate::draws::Random;
 use slvr_circuit::proof::{Claim, barriers};
@@ -288,10 +288,10 @@ fn admitted_circuits_in_groups_compute_what_they_do_without_proofs() {
 #[test]
 fn every_message_in_groups_is_proven() {
     let mut flips = 0;
-    for (seed, circuit, encoded) in admitted(5000..5012, random) {
+    for (seed, circuit, encoded) in admitted(5000..5000 + part(6, 12), random) {
         let mut random = Random(seed | 1);
         let what = format!("seed {seed}");
         flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| random.below(bits));
     }
-    assert!(flips > 120, "{flips} frames");
+    assert!(flips > 120 / one_of(2), "{flips} frames");
 }

@@ -30,3 +30,7 @@ mod table;
 mod tampering;
 mod tcp;
 mod views;
+
+// Thousands of small runs are mostly small tensors that come and go.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -3,7 +3,7 @@
 //! admitted honest parties compute what they do without proofs, at the predicted cost, and every frame that is altered before
 //! the last proof is noticed, because the verifier admits no message without a statement in time.
 
-use crate::agreement::{admitted, agrees, notices_every_frame};
+use crate::agreement::{admitted, agrees, notices_every_frame, one_of, part};
 use crate::build::{Builder, PROVES, elements, words};
 use crate::draws::Random;
 use slvr_circuit::proof::barriers;
@@ -152,10 +152,10 @@ fn admitted_circuits_compute_what_they_do_without_proofs() {
 #[test]
 fn every_message_before_the_last_proof_is_proven() {
     let mut flips = 0;
-    for (seed, circuit, encoded) in admitted(1000..1030, random) {
+    for (seed, circuit, encoded) in admitted(1000..1000 + part(15, 30), random) {
         let mut random = Random(seed | 1);
         let what = format!("seed {seed}");
         flips += notices_every_frame(&circuit, &encoded, &what, &mut |bits| random.below(bits));
     }
-    assert!(flips > 200, "{flips} frames");
+    assert!(flips > 200 / one_of(2), "{flips} frames");
 }

@@ -1,5 +1,6 @@
 //! The messages of proofs, as their receiver sees them: uniform, alone and beside each other, whatever the inputs are.
 
+use crate::agreement::part;
 use crate::dealer_proofs::dealer_claims;
 use crate::parted::full_claims;
 use crate::proofs::{every_claim, options};
@@ -96,17 +97,17 @@ const MATRICES: Claims = |inputs| full_claims(16, inputs);
 #[test]
 fn messages_of_proofs_are_uniform_whatever_the_inputs_are() {
     // At two barriers each party hears of carries, two halves of a coin, two folds or more, and an end.
-    uniform(T1, 60, 3 * 2 * 6);
+    uniform(T1, part(30, 60), 3 * 2 * 6);
 }
 
 #[test]
 fn messages_of_proofs_of_family_t2_are_uniform_whatever_the_inputs_are() {
-    uniform(T2, 40, 3 * 2 * 6);
+    uniform(T2, part(20, 40), 3 * 2 * 6);
 }
 
 #[test]
 fn messages_of_proofs_of_parted_products_are_uniform_whatever_the_inputs_are() {
-    uniform(MATRICES, 40, 3 * 2 * 5);
+    uniform(MATRICES, part(20, 40), 3 * 2 * 5);
 }
 
 fn uniform(of: Claims, runs: u64, least: usize) {
@@ -125,7 +126,7 @@ fn uniform(of: Claims, runs: u64, least: usize) {
             assert!(apart < LIMIT, "{key}: two inputs give chi-squared {apart}");
         }
     }
-    assert!(bytes > 1_000_000, "{bytes} bytes and differences");
+    assert!(bytes > 20_000 * runs, "{bytes} bytes and differences");
 }
 
 /// The same statistic finds messages that are not drawn afresh.

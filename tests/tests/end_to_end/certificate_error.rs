@@ -238,7 +238,7 @@ fn clear(case: &Case, inputs: &Inputs, coins: &[u128], decisions: &[Decision]) -
 }
 
 fn runs() -> u64 {
-    slvr_tests::long::part(80, 300)
+    slvr_tests::long::part(40, 300)
 }
 
 /// Bounds for inputs in a part of the declared ranges, which is where the random ones are.

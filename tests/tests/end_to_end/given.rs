@@ -202,7 +202,7 @@ fn check(seed: u64, scale: f64, tally: &mut Tally) -> Result<(), String> {
 
 #[test]
 fn bounds_for_given_inputs_hold_at_every_node_of_random_programs() {
-    let (count, first) = (part(40, 60), number("SLVR_SEED").unwrap_or(0));
+    let (count, first) = (part(20, 60), number("SLVR_SEED").unwrap_or(0));
     let mut tally = Tally::default();
     let mut failed = Vec::new();
     for seed in first..first + count {

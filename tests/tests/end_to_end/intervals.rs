@@ -578,7 +578,7 @@ fn smaller(seed: u64) -> String {
 
 #[test]
 fn promises_hold_at_every_node_of_random_programs() {
-    let numbers = long::slice_of(50, 80);
+    let numbers = long::slice_of(25, 80);
     let count = numbers.end - numbers.start;
     let mut tally = Tally::default();
     long::run("program", numbers, |seed| check(&choices(seed), seed, &mut tally), smaller);

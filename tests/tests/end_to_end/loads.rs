@@ -8,7 +8,7 @@ use slvr_compiler::cost::peak_memory;
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::schedule::Loads;
 use slvr_compiler::syntax::embedded::{GALLERY, PREDICATES};
-use slvr_tests::long::is_full;
+use slvr_tests::long::{is_full, one_of};
 use slvr_tests::{Case, attempt, distance, predicate, random_inputs, sizes};
 
 /// The case with the circuit in parts.
@@ -69,7 +69,7 @@ fn same(name: &str, whole: &Case, parts: &Case, spread: f64, most: f64) {
 fn every_predicate_reveals_the_same() {
     let mut tried = [0; 2];
     let all = PREDICATES.iter().chain(GALLERY);
-    for (n, (file, text)) in all.enumerate() {
+    for (n, (file, text)) in all.enumerate().step_by(one_of(3)) {
         let name = file.trim_end_matches(".slvr");
         let (sizes, spread) = sizes(name);
         let hows = [families()[n % 2], placements(n)[n / 2 % 2]];
@@ -91,7 +91,8 @@ fn every_predicate_reveals_the_same() {
         }
     }
     println!("{tried:?}");
-    assert!(tried[0] >= 10 && tried[1] >= 5, "{tried:?}");
+    let least = [10, 5].map(|all| all / one_of(3));
+    assert!(tried[0] >= least[0] && tried[1] >= least[1], "{tried:?}");
 }
 
 /// A budget that holds no more than one client's update: no round, no byte and no block more, and what clients gave is

@@ -12,6 +12,7 @@ use slvr_runtime::link::Kind;
 use slvr_runtime::party::session::{Outcome, encode};
 use slvr_runtime::share::encode::{Inputs, RawTensor};
 use slvr_tests::compile_with;
+use slvr_tests::long::{one_of, part};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -113,12 +114,12 @@ fn apart(a: &BTreeMap<Seen, u64>, b: &BTreeMap<Seen, u64>) -> u64 {
 /// distribution. Without the first barrier it has not, at the places that a party would alter.
 #[test]
 fn stops_and_opened_bits_say_nothing_of_an_honest_input() {
-    tells_nothing(Target::Malicious(Family::T1), 4, 30);
+    tells_nothing(Target::Malicious(Family::T1), 4 / one_of(2), part(16, 30));
 }
 
 #[test]
 fn in_family_t2_they_say_nothing_either() {
-    tells_nothing(dealer(), 2, 20);
+    tells_nothing(dealer(), 2 / one_of(2), part(16, 20));
 }
 
 fn tells_nothing(target: Target, most: usize, seeds: u64) {

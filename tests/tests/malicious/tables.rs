@@ -7,6 +7,7 @@ use slvr_circuit::proof::{Bits, Claim, Own, barriers};
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline::Options;
 use slvr_runtime::party::session::encode;
+use slvr_tests::long::part;
 use slvr_tests::{Case, compile_with, random_inputs};
 
 /// A sign as a word, such a sign times an earlier bit, and a test of few classes. A client in four parts of the shards.
@@ -67,5 +68,5 @@ fn no_other_code_is_accepted() {
     let proven = compiled(dealer());
     let circuit = proven.circuit();
     let encoded = encode(circuit, &random_inputs(circuit, 5, 1.0)).expect("in range");
-    no_other_is_accepted(circuit, &encoded, 40);
+    no_other_is_accepted(circuit, &encoded, part(20, 40) as usize);
 }
