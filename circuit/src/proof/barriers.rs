@@ -5,7 +5,7 @@ use super::claim::{Claim, Cut, Statement};
 use super::index::BarrierSearch;
 use super::unproven::{Source, Unproven, WIDE_PRODUCT};
 use crate::{Circuit, Dom, Instr, Layer, Op, ValueId};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// A proof of what was sent since the barrier before it, but for what is about values that are made later and that
 /// nothing depends on that the layer opens. It stands before the layer's exchange. Where layers are repeated
@@ -57,8 +57,8 @@ pub fn barriers(circuit: &Circuit) -> Result<Vec<Barrier>, Unproven> {
 struct Assigned {
     /// Of each proof.
     statements: Vec<Vec<Statement>>,
-    /// By what a message makes: the number of its proof, and its place there.
-    sent: HashMap<ValueId, (usize, usize)>,
+    /// Of each value that a message makes: the number of the message's proof, and its place there.
+    sent: Vec<Option<(usize, usize)>>,
     /// Of messages that no proof is about, the first layer.
     unproven: Option<u32>,
 }
@@ -77,7 +77,8 @@ impl BarrierSearch<'_> {
     /// The statements of each proof, in the order of the instructions.
     fn assign(&self, proofs: &[u32]) -> Result<Assigned, Unproven> {
         let statements = vec![Vec::new(); proofs.len()];
-        let mut all = Assigned { statements, sent: HashMap::new(), unproven: None };
+        let sent = vec![None; self.circuit.types.len()];
+        let mut all = Assigned { statements, sent, unproven: None };
         let mut number = 0;
         for (l, layer) in self.circuit.layers.iter().enumerate() {
             number += layer.local.len() as u64;
@@ -101,15 +102,16 @@ impl BarrierSearch<'_> {
         let messages = [Some(made), s.claim.parted().map(|p| p.input)].into_iter().flatten();
         // What is input may have another statement, of another opening. The first proof of both is about it.
         for v in messages.clone() {
-            let at = all.sent.entry(v).or_insert((n, place));
-            *at = (*at).min((n, place));
+            if let Some(at) = all.sent.get_mut(v.index()) {
+                *at = Some(at.map_or((n, place), |at| at.min((n, place))));
+            }
         }
         match all.statements.get_mut(n) {
             Some(of) => of.push(s),
             None => {
                 // What is input may have been sent in an earlier layer.
-                let layers = messages.filter_map(|v| self.layer_of.get(&v));
-                let first = layers.fold(s.layer, |first, &l| first.min(l));
+                let layers = messages.filter_map(|v| self.layer_of(v));
+                let first = layers.fold(s.layer, u32::min);
                 all.unproven = Some(all.unproven.map_or(first, |l| l.min(first)));
             }
         }
@@ -148,7 +150,7 @@ impl BarrierSearch<'_> {
     /// or received that it is about.
     fn last_layer_of(&self, s: &Statement) -> u32 {
         let mut last = s.layer;
-        let mut see = |v: ValueId| last = last.max(self.layer_of.get(&v).copied().unwrap_or(0));
+        let mut see = |v: ValueId| last = last.max(self.layer_of(v).unwrap_or(0));
         see(s.out);
         s.claim.values(&mut see);
         last
@@ -161,7 +163,7 @@ impl BarrierSearch<'_> {
         &self,
         proofs: &[u32],
         statements: &[Vec<Statement>],
-        sent: &HashMap<ValueId, (usize, usize)>,
+        sent: &[Option<(usize, usize)>],
     ) -> Result<(), Unproven> {
         let mut seen = vec![false; self.circuit.types.len()];
         for (n, &l) in proofs.iter().enumerate() {
@@ -172,7 +174,7 @@ impl BarrierSearch<'_> {
                     continue;
                 }
                 self.op(v).into_iter().for_each(|op| op.values(&mut |v| left.push(v)));
-                let Some(&(proof, place)) = sent.get(&v) else { continue };
+                let Some((proof, place)) = sent[v.index()] else { continue };
                 if proof > n {
                     return Err(Unproven::Late { layer: l as usize });
                 }
@@ -202,7 +204,7 @@ impl BarrierSearch<'_> {
             .get(before)
             .is_some_and(|of| !of.exchange.is_empty() && openings(of).next().is_none());
         let covers = |l: usize| self.repeated.as_ref().is_some_and(|r| r.covers(l));
-        let is_there = |v: ValueId| self.layer_of.get(&v).is_none_or(|&l| (l as usize) < before);
+        let is_there = |v: ValueId| self.layer_of(v).is_none_or(|l| (l as usize) < before);
         sends && covers(before) == covers(layer as usize) && values.all(is_there)
     }
 

@@ -24,8 +24,7 @@ pub(super) struct BarrierSearch<'a> {
     /// The layers that may be repeated.
     pub(super) repeated: Option<Speculation>,
     defs: Vec<Option<&'a Op>>,
-    /// The layer in which a value is computed or received.
-    pub(super) layer_of: BTreeMap<ValueId, u32>,
+    layer_of: Vec<Option<u32>>,
     /// Of masks under which something is opened: what was opened, and both joined.
     pub(super) joined: BTreeMap<ValueId, (ValueId, ValueId)>,
     /// What linear local instructions make of replicated values ([`is_linear`]).
@@ -54,7 +53,7 @@ impl<'a> BarrierSearch<'a> {
             circuit,
             repeated: Speculation::of(circuit),
             defs: vec![None; n],
-            layer_of: BTreeMap::new(),
+            layer_of: vec![None; n],
             joined: BTreeMap::new(),
             linear: HashMap::new(),
             input_of: BTreeMap::new(),
@@ -74,7 +73,9 @@ impl<'a> BarrierSearch<'a> {
         for (l, layer) in (0u32..).zip(&circuit.layers) {
             for i in layer.local.iter().chain(&layer.exchange) {
                 let Some(out) = i.out else { continue };
-                search.layer_of.insert(out, l);
+                if let Some(place) = search.layer_of.get_mut(out.index()) {
+                    *place = Some(l);
+                }
                 search.record(&i.op, out);
             }
         }
@@ -154,6 +155,11 @@ impl<'a> BarrierSearch<'a> {
             None => return Err("a selection of too many planes"),
         }
         Ok(())
+    }
+
+    /// The layer in which a value is computed or received; none if it is there from the start.
+    pub(super) fn layer_of(&self, v: ValueId) -> Option<u32> {
+        self.layer_of.get(v.index()).copied().flatten()
     }
 
     pub(super) fn op(&self, v: ValueId) -> Option<&'a Op> {

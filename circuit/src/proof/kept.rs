@@ -3,31 +3,34 @@
 use super::{Claim, Proof};
 use crate::speculation::Speculation;
 use crate::{Circuit, Hold, Op, ValueId};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// The values that statements or openings are about, almost all of them replicated, each with the layer before whose
-/// exchange nothing asks for it any more: the last proof about it has folded it. What is opened right after a proof is
-/// kept until the next one, because both holders of its components vouch for them. What layers that may be repeated find
-/// there is kept until it is known whether they are.
-pub fn kept(circuit: &Circuit, proofs: &[Proof]) -> BTreeMap<ValueId, u32> {
-    let (mut last, words) = (BTreeMap::new(), words(circuit));
+/// Of each value that statements or openings are about, almost all of them replicated, the layer before whose exchange
+/// nothing asks for it any more: the last proof about it has folded it. What is opened right after a proof is kept until
+/// the next one, because both holders of its components vouch for them. What layers that may be repeated find there is
+/// kept until it is known whether they are.
+pub fn kept(circuit: &Circuit, proofs: &[Proof]) -> Vec<Option<u32>> {
+    let words = words(circuit);
+    // Of each value the last proof about it.
+    let mut last: Vec<Option<usize>> = vec![None; circuit.types.len()];
+    let mut asked = |v: ValueId, n: usize| last[v.index()] = Some(n);
     let picked = picked(circuit);
     for (n, Proof { barrier, .. }) in proofs.iter().enumerate() {
         for s in &barrier.statements {
-            last.insert(s.out, n);
+            asked(s.out, n);
             let is_product = matches!(s.claim, Claim::Products { .. } | Claim::Exchange { .. });
             s.claim.values(&mut |v| {
                 // As the result is, so that a column of the product is one of the planes.
                 let like = circuit.ty(v).shape == circuit.ty(s.out).shape
                     && circuit.ty(v).dom == circuit.ty(s.out).dom;
                 let from = picked.get(&v).filter(|_| is_product && like);
-                last.insert(from.map_or(v, |(x, _)| *x), n);
+                asked(from.map_or(v, |(x, _)| *x), n);
             });
-            last.extend(s.claim.words().map(|v| (v, n)));
+            s.claim.words().into_iter().for_each(|v| asked(v, n));
         }
         for instr in &circuit.layers[barrier.layer as usize].exchange {
             if let Some(x) = opened(&instr.op, &words) {
-                last.insert(x, n + 1);
+                asked(x, n + 1);
             }
         }
     }
@@ -43,7 +46,8 @@ pub fn kept(circuit: &Circuit, proofs: &[Proof]) -> BTreeMap<ValueId, u32> {
             _ => folded,
         }
     };
-    last.into_iter().map(|(v, n)| (v, until(v, n))).collect()
+    let each = last.into_iter().enumerate();
+    each.map(|(v, n)| n.map(|n| until(ValueId(v as u32), n))).collect()
 }
 
 /// Replicated bits that are planes of others, with these and the planes: as factors of a statement they are read there,

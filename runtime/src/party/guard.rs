@@ -29,8 +29,8 @@ pub(super) struct Guard {
     pub picked: Arc<HashMap<ValueId, (ValueId, Vec<u32>)>>,
     /// Of what outputs are opened from, the replicated values.
     pub words: HashMap<ValueId, ValueId>,
-    /// Before the exchange of which layer a value is needed no more, and all these layers.
-    until: BTreeMap<ValueId, u32>,
+    /// Before the exchange of which layer each value is needed no more, and all these layers.
+    until: Vec<Option<u32>>,
     folds: BTreeSet<u32>,
 }
 
@@ -54,7 +54,7 @@ impl Guard {
             carries: None,
             picked: Arc::new(picked(circuit)),
             words: words(circuit),
-            folds: until.values().copied().collect(),
+            folds: until.iter().copied().flatten().collect(),
             until,
         })
     }
@@ -71,7 +71,7 @@ impl Guard {
 
     /// Remembers a value that is still to be proven something about, and says whether it does.
     pub fn keep(&mut self, v: ValueId, held: &Held) -> bool {
-        self.until.contains_key(&v) && self.kept.insert(v, held.clone()).is_none()
+        self.until[v.index()].is_some() && self.kept.insert(v, held.clone()).is_none()
     }
 
     /// Before what layer l sends: hands out what no proof reads from then on.
@@ -82,7 +82,7 @@ impl Guard {
         let until = &self.until;
         let (gone, kept) = std::mem::take(&mut self.kept)
             .into_iter()
-            .partition(|(v, _)| until.get(v).is_none_or(|&n| n as usize <= l));
+            .partition(|(v, _)| until[v.index()].is_none_or(|n| n as usize <= l));
         self.kept = kept;
         BTreeMap::into_values(gone).collect()
     }

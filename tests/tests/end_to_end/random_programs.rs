@@ -336,7 +336,8 @@ fn outputs_are_opened_together_behind_one_proof() {
     };
     long::run("proven program", numbers, placed, |seed| format!("program {seed}"));
     println!("{seen:?} circuits by proofs, {early} with several outputs, {refused} refused");
-    assert!(seen[1] > 10 && seen[2] > 10 && early > 10, "too few: {seen:?}, {early}");
+    let few = 10 / long::one_of(5);
+    assert!(seen[1] > few && seen[2] > few && early > few, "too few: {seen:?}, {early}");
 }
 
 /// Products of bits that are revealed and used again, where no input is checked: one proof is before all of them.

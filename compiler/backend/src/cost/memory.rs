@@ -8,7 +8,7 @@
 //! computes while it proves is not counted, as messages are not.
 
 use slvr_circuit::plan::{LayerPlan, Step, instr, plan, starts};
-use slvr_circuit::proof::{kept, proofs, vectors};
+use slvr_circuit::proof::{Proof, kept, proofs, vectors};
 use slvr_circuit::ranges::{Division, Range};
 use slvr_circuit::speculation::{Gated, gated};
 use slvr_circuit::{Circuit, Hold, Instr, Op, Security, ValueId};
@@ -74,23 +74,35 @@ fn given(circuit: &Circuit) -> Vec<ValueId> {
 /// Most bytes of values, and of the vectors of proofs, while the parties wait before each layer, and in it: at the party
 /// with most.
 pub fn by_layer(circuit: &Circuit) -> Vec<[u64; 2]> {
-    layers(circuit, Replay::parties(circuit).map(|replay| replay.run(None)))
+    let proofs = all_proofs(circuit);
+    layers(circuit, &proofs, Replay::proven_by(circuit, &proofs))
 }
 
 /// The same where a client fails, so that layers are repeated: no product with outcomes of checks shares a factor.
 pub fn by_layer_repeated(circuit: &Circuit) -> Vec<[u64; 2]> {
     let nothing = vec![None; circuit.types.len()];
     let without = |replay| Replay { gated: nothing.clone(), ..replay };
-    layers(circuit, Replay::parties(circuit).map(|replay| without(replay).run(None)))
+    let proofs = all_proofs(circuit);
+    layers(circuit, &proofs, Replay::proven_by(circuit, &proofs).map(without))
 }
 
-fn layers(circuit: &Circuit, runs: [Replay<'_>; 3]) -> Vec<[u64; 2]> {
+/// The proofs of a circuit, which has none for parties that follow the protocol. What has none for all is refused
+/// elsewhere.
+fn all_proofs(circuit: &Circuit) -> Vec<Proof> {
+    match circuit.security {
+        Security::SemiHonest => Vec::new(),
+        Security::Malicious => proofs(circuit).unwrap_or_default(),
+    }
+}
+
+fn layers(circuit: &Circuit, proofs: &[Proof], parties: [Replay<'_>; 3]) -> Vec<[u64; 2]> {
+    let runs = parties.map(|replay| replay.run(None));
     let most = |of: &dyn Fn(&Replay<'_>) -> u64| runs.iter().map(of).max().unwrap_or(0);
     let of = |(l, [before, within]): (usize, [u64; 2])| {
         let values = [most(&|r| r.starts[l]), most(&|r| r.layers[l])];
         [values[0].saturating_add(before), values[1].saturating_add(within)]
     };
-    let vectors = vectors(circuit, &proofs(circuit).unwrap_or_default());
+    let vectors = vectors(circuit, proofs);
     vectors.into_iter().enumerate().map(of).collect()
 }
 
@@ -139,32 +151,29 @@ struct Replay<'a> {
     /// Once `live` reaches this the holdings are noted.
     stop_at: Option<u64>,
     by_site: Vec<u64>,
-    /// Before the exchange of which layer no proof reads a value any more, and all these layers.
-    until: BTreeMap<ValueId, u32>,
-    folds: BTreeSet<u32>,
+    /// Before the exchange of which layer no proof reads each value any more.
+    until: Vec<Option<u32>>,
     /// Layers before which the parties wait for proofs.
     waits: BTreeSet<u32>,
-    /// What is kept for proofs.
-    kept: BTreeMap<ValueId, Vec<Part>>,
+    /// What is kept for proofs until each such layer.
+    kept: BTreeMap<u32, Vec<Part>>,
 }
 
 impl<'a> Replay<'a> {
     /// Of the three parties.
     fn parties(circuit: &'a Circuit) -> [Self; 3] {
-        let first = Replay::first(circuit);
+        Replay::proven_by(circuit, &all_proofs(circuit))
+    }
+
+    /// Likewise, with the proofs of the circuit.
+    fn proven_by(circuit: &'a Circuit, proofs: &[Proof]) -> [Self; 3] {
+        let first = Replay::first(circuit, proofs);
         [0, 1, 2].map(|me| Replay { me, ..first.clone() })
     }
 
-    fn first(circuit: &'a Circuit) -> Self {
-        let proofs = match circuit.security {
-            Security::SemiHonest => Vec::new(),
-            // What has none is refused elsewhere.
-            Security::Malicious => proofs(circuit).unwrap_or_default(),
-        };
-        let until = kept(circuit, &proofs);
+    fn first(circuit: &'a Circuit, proofs: &[Proof]) -> Self {
         Replay {
-            folds: until.values().copied().collect(),
-            until,
+            until: kept(circuit, proofs),
             waits: proofs.iter().filter(|p| p.barrier.waits).map(|p| p.barrier.layer).collect(),
             kept: BTreeMap::new(),
             circuit,
@@ -196,7 +205,7 @@ impl<'a> Replay<'a> {
     fn steps(mut self, given: Vec<ValueId>, plans: Vec<LayerPlan>) -> Self {
         let first_reader = first_readers(self.circuit);
         for v in given {
-            let parts = self.fresh(v, first_reader.get(&v).copied().unwrap_or(0));
+            let parts = self.fresh(v, first_reader[v.index()].unwrap_or(0));
             self.set(v, parts);
         }
         let starts = starts(self.circuit);
@@ -292,21 +301,15 @@ impl<'a> Replay<'a> {
 
     /// Before what layer l sends: forgets what no proof reads from then on.
     fn folded(&mut self, l: u32) {
-        if !self.folds.contains(&l) {
-            return;
-        }
-        let until = &self.until;
-        let (gone, kept) = std::mem::take(&mut self.kept)
-            .into_iter()
-            .partition(|(v, _)| until.get(v).is_none_or(|&n| n <= l));
-        self.kept = kept;
-        BTreeMap::into_values(gone).for_each(|parts| self.release(parts));
+        let later = self.kept.split_off(&(l + 1));
+        let gone = std::mem::replace(&mut self.kept, later);
+        gone.into_values().for_each(|parts| self.release(parts));
     }
 
     fn set(&mut self, v: ValueId, parts: Vec<Part>) {
-        if self.until.contains_key(&v) {
+        if let Some(until) = self.until[v.index()] {
             parts.iter().for_each(|&p| self.own(p));
-            self.kept.insert(v, parts.clone());
+            self.kept.entry(until).or_default().extend(&parts);
         }
         parts.iter().for_each(|&p| self.own(p));
         self.slots[v.index()] = parts;
@@ -346,12 +349,10 @@ impl<'a> Replay<'a> {
 }
 
 /// The site of the first instruction that reads each value.
-fn first_readers(circuit: &Circuit) -> BTreeMap<ValueId, u32> {
-    let mut out = BTreeMap::new();
+fn first_readers(circuit: &Circuit) -> Vec<Option<u32>> {
+    let mut out = vec![None; circuit.types.len()];
     for instr in circuit.layers.iter().flat_map(|l| l.local.iter().chain(&l.exchange)) {
-        for v in instr.op.operands() {
-            out.entry(v).or_insert(instr.site);
-        }
+        instr.op.values(&mut |v| out[v.index()] = out[v.index()].or(Some(instr.site)));
     }
     out
 }
