@@ -468,8 +468,8 @@ fn mutants(circuit: &Circuit) -> Vec<(String, Circuit)> {
 /// A party that evaluates something else, and proves what it has computed.
 #[test]
 fn no_proof_of_something_else_is_accepted() {
-    no_proof_of_something_else_is_accepted_in(sample(), one_of(4), 10);
-    no_proof_of_something_else_is_accepted_in(dealer_sample(), one_of(18), 10);
+    no_proof_of_something_else_is_accepted_in(sample(), one_of(4), 20 / one_of(2));
+    no_proof_of_something_else_is_accepted_in(dealer_sample(), one_of(18), 20 / one_of(2));
     no_proof_of_something_else_is_accepted_in(parted_sample(), 1, 7);
 }
 
