@@ -220,7 +220,8 @@ fn idle_and_slow_clients_and_bodies_longer_than_declared_harm_nobody() {
     assert!(at <= 700_000, "{at}");
     caller.submit_to(1, &s, &|_, _, _| {}).expect("goes on");
     drop(wide);
-    assert!(says(&slow).starts_with("HTTP/1.1 408"));
+    let answer = says(&slow);
+    assert!(answer.starts_with("HTTP/1.1 408"), "{answer:?}");
     // Who is not enrolled is told so, and nothing of the deployment.
     let stranger = call(&world, port, None).expect("connects");
     stranger

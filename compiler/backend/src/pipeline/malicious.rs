@@ -32,7 +32,8 @@ pub fn circuit(
         Family::T1 => proven(Family::T1),
         Family::T2(tuning) => faster(proven(Family::T1), proven(family), tuning),
     };
-    circuit.map(segments::lightened)
+    // A budget gets as many proofs as it takes.
+    if options.memory.is_some() { circuit } else { circuit.map(segments::lightened) }
 }
 
 /// Of the circuits of both families the one that takes less time, of those that are proven.
@@ -67,10 +68,8 @@ fn placed(graph: &Graph, draft: Draft, options: Options) -> Circuit {
     // None of a circuit that is not proven.
     let rounds = |c: &Circuit| proof::check(c).is_ok().then(|| Traffic::of(c).rounds);
     let most = rounds(&waiting);
-    // Proofs that are waited for would be waited for twice.
     let fits = |c: &Circuit| {
-        let held = || segments::held_repeated(&segments::lightened(c.clone()));
-        options.memory.is_none_or(|budget| held() <= budget)
+        options.memory.is_none_or(|budget| segments::fits_repeated(c.clone(), budget))
     };
     let counted = ahead.into_iter().filter_map(|c| Some((rounds(&c)?, c)));
     let better = counted.filter(|(n, c)| most.is_none_or(|most| *n < most) && fits(c));

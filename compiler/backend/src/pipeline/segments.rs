@@ -24,30 +24,60 @@ pub(super) fn lightened(circuit: Circuit) -> Circuit {
     let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
     let values = cost::busiest_party(cost::peak_memory(&plain));
     let mut budget = values.max(ENOUGH);
-    let most = Traffic::of(&circuit);
-    let most_sent = cost::busiest_party(most.bytes);
-    let most_sent = most_sent + most_sent / MORE_BYTES;
-    let mut out = circuit.clone();
-    let held = |c: &Circuit| -> Vec<u64> {
-        let layers = cost::memory_by_layer(c).into_iter();
-        layers.map(|[before, within]| before.max(within)).collect()
-    };
-    let mut layers = held(&out);
-    while let Some(end) = layers.iter().position(|held| *held > budget) {
-        let tried = beside(&out, end).map(|tried| (held(&tried), tried));
-        let is_better = |less: &[u64], tried: &Circuit| {
-            let is_lighter = less[end] < layers[end] - layers[end] / 10;
-            let Traffic { rounds, bytes, .. } = Traffic::of(tried);
-            let sent = cost::busiest_party(bytes);
-            is_lighter && rounds <= most.rounds && sent <= most_sent
-        };
-        match tried.filter(|(less, tried)| is_better(less, tried)) {
-            Some((less, tried)) => (layers, out) = (less, tried),
-            // No proof makes it less.
-            None => budget = layers[end],
+    let mut out = Beside::of(circuit.clone(), cost::memory_by_layer);
+    while let Some(end) = exceeds(&out.layers, budget) {
+        if !out.lighter(end) {
+            budget = most(&out.layers[end..=end]);
         }
     }
-    if proof::check(&out).is_ok() { out } else { circuit }
+    if proof::check(&out.circuit).is_ok() { out.circuit } else { circuit }
+}
+
+/// Whether a party holds no more than `budget` where layers are repeated, with more proofs beside layers only: what is
+/// waited for would be waited for twice.
+pub(super) fn fits_repeated(circuit: Circuit, budget: u64) -> bool {
+    let mut out = Beside::of(circuit, cost::memory_by_layer_repeated);
+    while let Some(end) = exceeds(&out.layers, budget) {
+        if !out.lighter(end) {
+            return false;
+        }
+    }
+    proof::check(&out.circuit).is_ok()
+}
+
+/// A circuit that gets proofs beside its layers.
+struct Beside {
+    circuit: Circuit,
+    held: fn(&Circuit) -> Vec<[u64; 2]>,
+    /// What a party holds of it, by layer.
+    layers: Vec<[u64; 2]>,
+    /// Without these proofs.
+    rounds: usize,
+    most_sent: u64,
+}
+
+impl Beside {
+    fn of(circuit: Circuit, held: fn(&Circuit) -> Vec<[u64; 2]>) -> Self {
+        let Traffic { rounds, bytes, .. } = Traffic::of(&circuit);
+        let sent = cost::busiest_party(bytes);
+        let (layers, most_sent) = (held(&circuit), sent + sent / MORE_BYTES);
+        Self { circuit, held, layers, rounds, most_sent }
+    }
+
+    /// One more proof, if it makes a tenth less of what is held at the layer `end`, without a round and for few bytes.
+    fn lighter(&mut self, end: usize) -> bool {
+        let Some(tried) = beside(&self.circuit, end) else { return false };
+        let layers = (self.held)(&tried);
+        let at = |layers: &[[u64; 2]]| most(&layers[end..=end]);
+        let is_lighter = at(&layers) < at(&self.layers) - at(&self.layers) / 10;
+        let Traffic { rounds, bytes, .. } = Traffic::of(&tried);
+        let sent = cost::busiest_party(bytes);
+        let is_better = is_lighter && rounds <= self.rounds && sent <= self.most_sent;
+        if is_better {
+            (self.circuit, self.layers) = (tried, layers);
+        }
+        is_better
+    }
 }
 
 /// The circuit, against a malicious party with as few more proofs as it takes for what a party holds to fit.
@@ -56,44 +86,48 @@ pub(super) fn lightened(circuit: Circuit) -> Circuit {
 ///
 /// The bytes that it takes with proofs wherever there may be one, if that is too much, or too many proofs.
 pub(super) fn fitting(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
-    if circuit.security.is_malicious() {
-        segmented(&circuit, budget).ok_or_else(|| held(&proven_everywhere(circuit)))
-    } else {
+    if !circuit.security.is_malicious() {
         let held = cost::busiest_party(cost::peak_memory(&circuit));
-        if held <= budget { Ok(circuit) } else { Err(held) }
+        return if held <= budget { Ok(circuit) } else { Err(held) };
     }
+    let least = least(&circuit);
+    if least > budget {
+        return Err(least);
+    }
+    segmented(&circuit, budget).ok_or(least)
 }
 
-/// Bytes of values, and of the vectors of proofs, that the party with most of them holds at one time if layers are
-/// repeated.
-pub(super) fn held_repeated(circuit: &Circuit) -> u64 {
-    most(&cost::memory_by_layer_repeated(circuit))
+/// The bytes that no more proofs make less: those with proofs wherever there may be one.
+fn least(circuit: &Circuit) -> u64 {
+    let mut circuit = circuit.clone();
+    (1..circuit.layers.len()).for_each(|l| prove(&mut circuit, l, Op::Prove));
+    most(&cost::memory_by_layer(&circuit))
 }
 
-/// The same if all clients pass.
-fn held(circuit: &Circuit) -> u64 {
-    most(&cost::memory_by_layer(circuit))
-}
-
+/// Bytes of values, and of the vectors of proofs, in the layer with most of them.
 fn most(layers: &[[u64; 2]]) -> u64 {
     layers.iter().flatten().copied().max().unwrap_or(0)
 }
 
 /// The circuit with as few more proofs as it takes for what a party holds to fit; none if no place does.
 fn segmented(circuit: &Circuit, budget: u64) -> Option<Circuit> {
+    let by_layer = cost::memory_by_layer;
     let mut circuit = circuit.clone();
-    while let Some(end) = exceeds(&circuit, budget) {
-        let is_later = |c: &Circuit| exceeds(c, budget).is_none_or(|later| later > end);
-        let beside = beside(&circuit, end).filter(is_later);
-        circuit = beside.or_else(|| waiting(&circuit, budget, end))?;
+    let mut layers = by_layer(&circuit);
+    while let Some(end) = exceeds(&layers, budget) {
+        let beside = beside(&circuit, end).map(|tried| (by_layer(&tried), tried));
+        let is_later = |held: &[[u64; 2]]| exceeds(held, budget).is_none_or(|later| later > end);
+        (layers, circuit) = beside.filter(|(held, _)| is_later(held)).or_else(|| {
+            let tried = waiting(&circuit, budget, end)?;
+            Some((by_layer(&tried), tried))
+        })?;
     }
     proof::check(&circuit).is_ok().then_some(circuit)
 }
 
 /// The first layer in which a party holds more than `budget`.
-fn exceeds(circuit: &Circuit, budget: u64) -> Option<usize> {
-    let fits = |held: &[u64; 2]| held.iter().all(|bytes| *bytes <= budget);
-    cost::memory_by_layer(circuit).iter().position(|held| !fits(held))
+fn exceeds(layers: &[[u64; 2]], budget: u64) -> Option<usize> {
+    layers.iter().position(|held| held.iter().any(|bytes| *bytes > budget))
 }
 
 /// Layers at which a proof is tried, up to the last one that is in time.
@@ -147,14 +181,17 @@ fn last_proof(circuit: &Circuit, end: usize) -> usize {
     all.iter().rev().map(|p| p.barrier.layer as usize).find(|&l| l < end).unwrap_or(0)
 }
 
-/// The fewest bytes, of those tried between `budget` and `most`, for which proofs are found with which a party takes no
-/// more, by halves to a hundredth; `most` if there are none, and of a circuit for parties that follow the protocol.
+/// The fewest bytes, of those tried from `budget` to `most`, for which proofs are found with which a party takes no
+/// more, by halves to a part in 32; `most` if there are none, and of a circuit for parties that follow the protocol.
 pub(super) fn fewest(circuit: &Circuit, budget: u64, most: u64) -> u64 {
     if !circuit.security.is_malicious() {
         return most;
     }
-    let (mut low, mut high) = (budget, most);
-    while high.saturating_sub(low) > 1 + high / 100 {
+    let (mut low, mut high) = (budget.max(least(circuit)), most);
+    if low < high && segmented(circuit, low).is_some() {
+        return low;
+    }
+    while high.saturating_sub(low) > 1 + high / 32 {
         let middle = low.midpoint(high);
         if segmented(circuit, middle).is_some() {
             high = middle;
@@ -163,12 +200,6 @@ pub(super) fn fewest(circuit: &Circuit, budget: u64, most: u64) -> u64 {
         }
     }
     high
-}
-
-/// With a proof before every layer but the first.
-fn proven_everywhere(mut circuit: Circuit) -> Circuit {
-    (1..circuit.layers.len()).for_each(|l| prove(&mut circuit, l, Op::Prove));
-    circuit
 }
 
 /// With a proof before what a layer sends.
