@@ -147,6 +147,11 @@ fn adds_up(m: &Mask, whose: &str, indirect: bool) -> String {
     format!("{sum} the {}s of {whose}", data(m))
 }
 
+/// What a reveal is besides the data behind a factor.
+fn added(m: &Mask) -> &'static str {
+    if m.beside { " and a sum over clients that is added" } else { "" }
+}
+
 pub(super) fn exactly_one(n: u64, m: &Mask, of: &str) -> Said {
     let input = data(m);
     (
@@ -170,14 +175,16 @@ pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
         _ => "nothing keeps the number of such bits at two or more".into(),
     };
     let none = match m.factor {
-        Factor::Bit => "if none does, it is zeros",
-        Factor::Choice | Factor::Weight => "if none does, it is what is public",
+        _ if m.beside => "that sum",
+        Factor::Bit => "zeros",
+        Factor::Choice | Factor::Weight => "what is public",
     };
+    let added = added(m);
     (
         LeakKind::MaskedSum,
         format!(
-            "{sum}, and {few}: if one client passes, the reveal is its {input}, up to the public \
-             divisor; {none}. The receiver is not told how many passed, but zeros and outliers say \
+            "{sum}, and {few}: if one client passes, the reveal is its {input}{added}, up to the public \
+             divisor; if none does, it is {none}. The receiver is not told how many passed, but zeros and outliers say \
              something. An attacker who makes others fail, or whose own inputs pass and are known to \
              it, can bring this about"
         ),
@@ -190,11 +197,12 @@ pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
 pub(super) fn weights(n: u64, m: &Mask, indirect: bool) -> Said {
     let input = data(m);
     let sum = adds_up(m, &format!("{n} clients, each times a secret weight"), indirect);
+    let added = added(m);
     (
         LeakKind::MaskedSum,
         format!(
             "{sum}: if all weights but one are 0, or nearly so, the reveal is one client's {input}, up \
-             to a scale"
+             to a scale{added}"
         ),
         "accept it and tell the clients, or bound the weights from below and above so that at least \
          two always count",

@@ -19,8 +19,12 @@ pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
         1 => view.one_client(f),
         n => format!("up to {n} clients"),
     };
+    let divided = if f.divided { ", with a secret divisor" } else { "" };
     Some(match &f.form {
         Dependence::Free => return None,
+        Dependence::Linear if f.divided => {
+            format!("each entry adds up inputs of {clients}{divided}; it depends on {of}")
+        }
         Dependence::Linear => format!("each entry is a linear function of {of} of {clients}"),
         Dependence::Masked(m) => {
             let ones = match m.ones {
@@ -31,7 +35,7 @@ pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
                 _ => String::new(),
             };
             let what = if m.computed { "values" } else { "inputs" };
-            format!("each entry adds up {what} of {clients}{ones}; it depends on {of}")
+            format!("each entry adds up {what} of {clients}{ones}{divided}; it depends on {of}")
         }
         Dependence::Other(_) => format!("computed from {of}"),
     })

@@ -163,6 +163,7 @@ fn masked(factor: &Flow, payload: &Flow, for_all: bool, bits: Option<NodeId>) ->
         scope: if for_all || whole { Scope::All } else { Scope::Each },
         ones,
         computed: matches!(payload.form, Dependence::Other(_)),
+        beside: false,
         by: bits.filter(|_| kind.selects()),
     };
     let mut mask = match payload.form {
@@ -173,6 +174,7 @@ fn masked(factor: &Flow, payload: &Flow, for_all: bool, bits: Option<NodeId>) ->
             factor: m.factor.max(own.factor),
             scope: m.scope.max(own.scope),
             ones: Ones { most: m.ones.most.min(own.ones.most), least: 0 },
+            beside: false,
             by: own.by,
             ..m
         },
@@ -267,6 +269,7 @@ fn selected(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flow]) -> Flo
             scope: Scope::Each,
             ones: Ones { most: 1, least: 0 },
             computed: matches!(f.form, Dependence::Other(_)),
+            beside: false,
             by: None,
         };
         f.inputs.extend(&c.inputs);
