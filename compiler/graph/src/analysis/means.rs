@@ -15,10 +15,11 @@
 
 use super::behind::{doubled, rescaled};
 use super::layout::{Layout, aligned, digits, operand_blocks, summed};
-use super::products::Products;
+use super::products::{Factor, Products};
 use crate::graph::{Graph, NodeId, Op};
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
+use std::iter;
 use std::rc::Rc;
 
 /// Entries of weights that are read for one mean: one for each pair of 128 clients. Of each its word is looked up, that
@@ -120,11 +121,22 @@ fn blends(g: &Graph, id: NodeId) -> Vec<Blend> {
 
 /// A sum of products of weights and values. Of each block of entries of the result, all have the same weights.
 struct Weighted {
-    weights: NodeId,
+    weights: Factor,
     values: NodeId,
+    /// Axes of the result of more than one entry.
+    sizes: Vec<u64>,
     block: u64,
-    /// The entries of weights, by block.
-    rows: Vec<Vec<u64>>,
+    blocks: u64,
+}
+
+impl Weighted {
+    /// The entries of weights of each block.
+    fn rows(&self) -> impl Iterator<Item = impl Iterator<Item = u64>> {
+        (0..self.blocks).map(|j| {
+            let moved = self.weights.moved(&digits(&self.sizes, j * self.block));
+            self.weights.places.iter().map(move |place| place + moved)
+        })
+    }
 }
 
 /// The ways in which a node is a sum of products by weights.
@@ -132,22 +144,19 @@ fn weighted(g: &Graph, id: NodeId) -> Vec<Weighted> {
     let Some(Products { sizes, factors }) = Products::of(g, id, ENTRIES as u64) else {
         return Vec::new();
     };
-    let side = |i: usize| {
-        let (block, factor) = (block(g, id, i)?, &factors[i]);
+    let nodes = factors.each_ref().map(|factor| factor.node);
+    let side = |(i, weights): (usize, Factor)| {
+        let block = block(g, id, i)?;
         let blocks = g.elements(id).checked_div(block)?;
         let listed = match g.op(id) {
             Op::Sum(_) => g.elements(g.arg(id, 0)),
-            _ => blocks.saturating_mul(factor.places.len() as u64),
+            _ => blocks.saturating_mul(weights.places.len() as u64),
         };
-        let row = |j: u64| {
-            let moved = factor.moved(&digits(&sizes, j * block));
-            factor.places.iter().map(|place| place + moved).collect()
-        };
-        let (weights, values) = (factor.node, factors[1 - i].node);
         let few = listed <= ENTRIES as u64;
-        few.then(|| Weighted { weights, values, block, rows: (0..blocks).map(row).collect() })
+        let (sizes, values) = (sizes.clone(), nodes[1 - i]);
+        few.then_some(Weighted { weights, values, sizes, block, blocks })
     };
-    [0, 1].into_iter().filter_map(side).collect()
+    factors.into_iter().enumerate().filter_map(side).collect()
 }
 
 /// How many entries in a row of a sum of products have the same entries of side i.
@@ -288,18 +297,19 @@ impl<'g> Reader<'g> {
         if !is_sum || all > ENTRIES as u64 {
             return None;
         }
-        let rows = (0..all).map(|at| (vec![(x, at, 0)], (y, aligned(from, to, at), 0)));
+        let rows = (0..all).map(|at| ([(x, at, 0)], (y, aligned(from, to, at), 0)));
         self.averaged(self.empty(None, 0.0), rows)
     }
 
     fn mean(&self, p: &Weighted, x: &Base, y: NodeId, shape: &[u64]) -> Option<Mean> {
         let (own, blocks) = operand_blocks(self.g.shape(y), shape, p.block)?;
-        if own != 1 || blocks.len() != p.rows.len() {
+        if own != 1 || blocks.len() as u64 != p.blocks {
             return None;
         }
-        let weights = |row: &Vec<u64>| row.iter().map(|&k| (p.weights, k, x.power)).collect();
-        let rows = p.rows.iter().zip(&blocks);
-        let rows = rows.map(|(row, &at)| (weights(row), (y, u64::from(at), 0)));
+        let rows = p.rows().zip(&blocks).map(|(row, &at)| {
+            let weights = row.map(|k| (p.weights.node, k, x.power));
+            (weights, (y, u64::from(at), 0))
+        });
         self.averaged(self.empty(Some(p.values), x.off), rows)
     }
 
@@ -307,13 +317,21 @@ impl<'g> Reader<'g> {
     fn averaged(
         &self,
         mut mean: Mean,
-        rows: impl Iterator<Item = (Vec<Word>, Word)>,
+        rows: impl Iterator<Item = (impl IntoIterator<Item = Word>, Word)>,
     ) -> Option<Mean> {
         let mut power = None;
         for (weights, divisor) in rows {
-            let words: Vec<Word> =
-                weights.into_iter().map(|at| self.word(at)).collect::<Option<_>>()?;
             let divisor = self.divisor(divisor)?;
+            let is_term = |&(id, at, _): &Word| {
+                divisor.0.iter().any(|&(of, entry, _)| (of, entry) == (id, at))
+            };
+            let mut words = weights.into_iter().map(|at| self.word(at));
+            // Most are no terms: of these one is read.
+            let first = words.next()??;
+            if !is_term(&first) {
+                return None;
+            }
+            let words = iter::once(Some(first)).chain(words).collect::<Option<_>>()?;
             let (by, rest) = matched(words, &divisor.0)?;
             if *power.get_or_insert(by) != by {
                 return None;
@@ -327,10 +345,10 @@ impl<'g> Reader<'g> {
     fn blend(&self, p: &Weighted) -> Option<Blend> {
         let (mut shares, mut divisors) = (BTreeSet::new(), BTreeSet::new());
         let (mut rows, mut power, mut off) = (Vec::new(), None, 0.0f64);
-        for row in &p.rows {
+        for row in p.rows() {
             let (mut weights, mut divisor) = (Vec::new(), None);
-            for &k in row {
-                let ((id, at, own_power), own_off) = self.untruncated((p.weights, k, 0))?;
+            for k in row {
+                let ((id, at, own_power), own_off) = self.untruncated((p.weights.node, k, 0))?;
                 if *self.g.op(id) != Op::Div || *power.get_or_insert(own_power) != own_power {
                     return None;
                 }
@@ -352,7 +370,7 @@ impl<'g> Reader<'g> {
         let power = power?;
         let mut mean = self.averaged(self.empty(Some(p.values), 0.0), rows.into_iter())?;
         mean.power += power;
-        let terms = p.rows.first()?.len() as u64;
+        let terms = p.weights.places.len() as u64;
         let [shares, divisors] = [shares, divisors].map(|all| all.into_iter().collect());
         Some(Blend { mean, shares, terms, power, off, divisors })
     }
