@@ -93,6 +93,7 @@ fn round(case: &mut Case, seed: u64, last: bool, why: &dyn Fn(&str) -> String) {
         "{}",
         why("cost")
     );
+    assert_eq!(report.peak_memory, cost::peak_memory(case.circuit()), "{}", why("memory"));
     case.left = Left { plain: before.states, words, kept: report.kept };
 }
 
@@ -280,6 +281,51 @@ fn random_programs_against_a_malicious_party_agree() {
     long::run("proven program", numbers, held, |seed| smaller(seed, how(seed)));
     println!("{proven} proven, {refused} refused");
     assert!(proven > refused / 4, "many programs have proofs");
+}
+
+/// Within a budget there are more proofs. Of a program's budgets some are too small.
+#[test]
+fn random_programs_within_budgets_agree() {
+    let numbers = 7_000_000_000..7_000_000_000 + long::part(6, 120);
+    let (mut fit, mut more, mut too_small) = (0, 0, 0);
+    let within = |seed: u64| {
+        let drawn = choices(seed, 0, 160);
+        let Generated { text, bindings } = program(&drawn);
+        let bindings: Vec<(&str, &str)> =
+            bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let families = [Family::T2(NetProfile::wan().tuning()), Family::T1];
+        let target = Target::Malicious(families[seed as usize % 2]);
+        let how = Options { target, ..Options::default() };
+        let compiled = |how| match caught(|| Ok(compile_with(&text, &bindings, how))) {
+            Err(why) if why.contains("not against a malicious party yet") => Ok(None),
+            Err(why) if why.contains("no circuit was found") => Ok(None),
+            case => case.map(Some),
+        };
+        let Some(whole) = compiled(how)? else { return Ok(()) };
+        let held = |c: &Circuit| {
+            cost::memory_by_layer(c).into_iter().flatten().max().expect("a layer holds something")
+        };
+        for percent in [90, 60] {
+            let budget = held(whole.circuit()) * percent / 100;
+            let how = Options { memory: Some(budget), ..how };
+            let Some(case) = compiled(how)? else {
+                too_small += 1;
+                continue;
+            };
+            let circuit = case.circuit();
+            if held(circuit) > budget {
+                return Err(format!("{} bytes for {how:?}\n{text}", held(circuit)));
+            }
+            let mut local = circuit.layers.iter().flat_map(|l| &l.local);
+            more += usize::from(local.any(|i| matches!(i.op, Op::BeginProof | Op::Prove)));
+            fit += 1;
+            agree(&drawn, seed, how);
+        }
+        Ok(())
+    };
+    long::run("program within a budget", numbers, within, |seed| format!("program {seed}"));
+    println!("{fit} circuits, {more} with more proofs; {too_small} budgets too small");
+    assert!(more > 0, "{fit} circuits, {too_small} budgets too small");
 }
 
 /// Whether something waits for the bits of a check, or is computed again if they are not all ones.

@@ -1,10 +1,10 @@
 //! Circuits that compute before it is known whose inputs count: the same outputs as without, honest and
 //! failing clients alike, in fewer rounds.
 
-use slvr_circuit::proof::barriers;
+use slvr_circuit::proof::{self, barriers};
 use slvr_circuit::speculation::{Speculation, gated};
 use slvr_circuit::traffic::Traffic;
-use slvr_circuit::{Circuit, Encoding};
+use slvr_circuit::{Circuit, Encoding, Instr, Op};
 use slvr_compiler::cost::NetProfile;
 use slvr_compiler::lower::{Family, Target};
 use slvr_compiler::pipeline;
@@ -228,6 +228,42 @@ fn one_proof_is_enough() {
             assert_eq!((last.rounds, last.bytes_sent), (traffic.rounds, traffic.bytes), "{name}");
         }
     }
+}
+
+/// A proof that goes on beside layers may begin in layers that are repeated, and be under way in others: the outputs are
+/// those of the program, and rounds and bytes those that are predicted.
+#[test]
+fn proofs_go_on_beside_layers_that_are_repeated() {
+    let sizes = [("M", "DigitsNet"), ("m", "5"), ("c", "1"), ("b", "2")];
+    let (mut beside, mut repeated) = (0, 0);
+    for how in placements(0).into_iter().chain(placements(1)).take(4 / one_of(2)) {
+        let [mut case, _] = compile("slvr_accuracy", &sizes, how);
+        let whole = case.circuit().clone();
+        let part = Speculation::of(&whole).expect("speculates");
+        let honest = random_inputs(&whole, 3, 0.1);
+        let mut spoiled = honest.clone();
+        spoil(&whole, &mut spoiled, 1);
+        let layers = part.first..=part.last;
+        for layer in layers.step_by((part.last - part.first).div_ceil(8 / one_of(4))) {
+            let mut circuit = whole.clone();
+            let begin = Instr { out: None, op: Op::BeginProof, site: 0 };
+            circuit.layers[layer].local.insert(0, begin);
+            let all = proof::proofs(&circuit).expect("it is proven");
+            beside += all.iter().filter(|p| !p.barrier.waits && p.ends > p.barrier.layer).count();
+            case.compiled.circuit = circuit;
+            for inputs in [&honest, &spoiled] {
+                let report = run(&case, inputs, 7);
+                let d = from_program(&case, inputs, &report);
+                assert!(d < 1e-3, "{how:?}, layer {layer}: {d} apart");
+                repeated += usize::from(part.repeats(&report.admitted));
+                let t = Traffic::of_run(case.circuit(), &report.admitted);
+                let found = (report.rounds, report.bytes_sent);
+                assert_eq!(found, (t.rounds, t.bytes), "{how:?}, layer {layer}");
+            }
+        }
+    }
+    println!("{beside} proofs beside layers, {repeated} runs with a repetition");
+    assert!(beside > 1 && repeated > 1, "{beside} proofs, {repeated} repetitions");
 }
 
 /// What does not fit with the last checks has early ones if these fit, and waits if they do not.
