@@ -286,7 +286,7 @@ fn random_programs_against_a_malicious_party_agree() {
 /// Within a budget there are more proofs. Of a program's budgets some are too small.
 #[test]
 fn random_programs_within_budgets_agree() {
-    let numbers = 7_000_000_000..7_000_000_000 + long::part(6, 120);
+    let numbers = 7_000_000_000..7_000_000_000 + long::part(10, 120);
     let (mut fit, mut more, mut too_small) = (0, 0, 0);
     let within = |seed: u64| {
         let drawn = choices(seed, 0, 160);
