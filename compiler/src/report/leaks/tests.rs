@@ -297,27 +297,6 @@ fn division_by_a_secret() {
     assert!(said.contains("with a secret divisor") && !said.contains("linear"), "{said}");
 }
 
-/// What is added to a sum behind bits hides whom they select, unless it is of the same inputs, or one client's.
-#[test]
-fn sums_beside_those_behind_bits_are_said() {
-    let cases = [
-        ("sum(keep[i] * y[i] for i in Client) + sum(x)", true),
-        ("sum(keep[i] * y[i] for i in Client) + 1.0", false),
-        ("sum(keep[i] * y[i] for i in Client) - sum(y)", false),
-        ("sum(keep[i] * y[i] for i in Client) + sum(x) - sum(x)", false),
-        ("sum(keep[i] * y[i] for i in Client if i != 0) + sum(x)", true),
-    ];
-    for (sum, beside) in cases {
-        let keep = "let keep = [y[i] < 0.5 for i in Client];";
-        let report = small(&format!("{keep} reveal ({sum}) to Server as a;"));
-        let why = |w: &LeakWarning| w.why.contains("and a sum over clients that is added");
-        let own = report.warnings.iter().filter(|w| w.kind == MaskedSum && w.reveals == ["a"]);
-        let masked: Vec<_> = own.collect();
-        assert_eq!(masked.len(), 1, "{sum}: {:?}", report.warnings);
-        assert_eq!(why(masked[0]), beside, "{sum}: {}", masked[0].why);
-    }
-}
-
 #[test]
 fn predicates_that_come_with_the_compiler() {
     let model = ("M", "Mlp[9,hidden=4]");

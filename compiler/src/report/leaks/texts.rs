@@ -147,11 +147,6 @@ fn adds_up(m: &Mask, whose: &str, indirect: bool) -> String {
     format!("{sum} the {}s of {whose}", data(m))
 }
 
-/// What a reveal is besides the data behind a factor.
-fn added(m: &Mask) -> &'static str {
-    if m.beside { " and a sum over clients that is added" } else { "" }
-}
-
 pub(super) fn exactly_one(n: u64, m: &Mask, of: &str) -> Said {
     let input = data(m);
     (
@@ -175,16 +170,14 @@ pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
         _ => "nothing keeps the number of such bits at two or more".into(),
     };
     let none = match m.factor {
-        _ if m.beside => "that sum",
         Factor::Bit => "zeros",
-        Factor::Choice | Factor::Weight => "what is public",
+        Factor::Choice | Factor::Weight => "what is chosen instead",
     };
-    let added = added(m);
     (
         LeakKind::MaskedSum,
         format!(
-            "{sum}, and {few}: if one client passes, the reveal is its {input}{added}, up to the public \
-             divisor; if none does, it is {none}. The receiver is not told how many passed, but zeros and outliers say \
+            "{sum}, and {few}: if one client passes, that sum is its {input}; if none does, it is \
+             {none}, and the reveal is what else is in it. The receiver is not told how many passed, but zeros and outliers say \
              something. An attacker who makes others fail, or whose own inputs pass and are known to \
              it, can bring this about"
         ),
@@ -197,12 +190,11 @@ pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
 pub(super) fn weights(n: u64, m: &Mask, indirect: bool) -> Said {
     let input = data(m);
     let sum = adds_up(m, &format!("{n} clients, each times a secret weight"), indirect);
-    let added = added(m);
     (
         LeakKind::MaskedSum,
         format!(
-            "{sum}: if all weights but one are 0, or nearly so, the reveal is one client's {input}, up \
-             to a scale{added}"
+            "{sum}: if all weights but one are 0, or nearly so, that sum is one client's {input}, up \
+             to a scale"
         ),
         "accept it and tell the clients, or bound the weights from below and above so that at least \
          two always count",

@@ -10,17 +10,18 @@
 //! found, at any size; or it is said of one of these reveals that it was not looked at with others.
 //!
 //! **Not looked at:** how values that are columns of their own depend on each other (the sums of the three and of the
-//! two best; a value that the program computes in two ways), what cancels before another function is computed of it,
+//! two best; a value that the program computes by different functions), what cancels before another function is computed of it,
 //! particular numbers of public inputs, three rounds and more, and what the receiver knows from elsewhere.
 //!
 //! - `rows` reads revealed entries as rows, many at once, of the `terms` that they are sums of; `known` has the factors
-//!   that are public, and `owners` says whose data an unknown is made of.
+//!   that are public, `owners` says whose data an unknown is made of, and `functions` which unknowns are the same.
 //! - `cells` makes one column of those that all rows treat alike.
 //! - `elimination` brings a matrix into its reduced echelon form, modulo the prime of `residue`: a combination that is
 //!   none has the chance of 2^-40, or less, to look like one.
 
 mod cells;
 mod elimination;
+mod functions;
 mod known;
 mod owners;
 mod residue;

@@ -3,6 +3,7 @@
 //! Entries that lie evenly apart are followed as one, along [lanes](crate::analysis::lanes), through everything that is
 //! linear. Where that does not go on, a lane is cut, in the end to single entries.
 
+use super::functions::Function;
 use super::known::Values;
 use super::owners::Owner;
 use super::residue::Residue;
@@ -29,6 +30,8 @@ pub(super) struct Reader<'a> {
     pub(super) g: &'a Graph,
     pub(super) flows: &'a [Flow],
     layouts: HashMap<NodeId, Option<Layout<'a>>>,
+    /// The functions that unknowns are, with their numbers.
+    pub(super) functions: HashMap<Function, NodeId>,
     values: Values,
     left: usize,
     reads: usize,
@@ -36,8 +39,9 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(g: &'a Graph, flows: &'a [Flow]) -> Self {
-        let (layouts, values) = (HashMap::new(), Values::default());
-        Reader { g, flows, layouts, values, left: TERMS, reads: READS }
+        let (layouts, functions) = (HashMap::new(), HashMap::new());
+        let values = Values::default();
+        Reader { g, flows, layouts, functions, values, left: TERMS, reads: READS }
     }
 
     /// Counts terms; nothing if these, or what was read for them, are too many.
@@ -89,13 +93,15 @@ impl<'a> Reader<'a> {
                     Ok(())
                 }
                 // Each row, and each entry that is added up, has to be of one owner.
-                Ok(None) => self.owner(&term)?.map(|owner| match owner {
-                    // What is made of nobody's data is known.
-                    Owner::Nobody => {}
-                    Owner::One(member) => {
-                        block.done.push(Term { owner: Some(member), ..term.clone() });
-                    }
-                    Owner::Several => block.done.push(term.clone()),
+                Ok(None) => self.owner(&term)?.and_then(|owner| {
+                    let owner = match owner {
+                        // What is made of nobody's data is known.
+                        Owner::Nobody => return Ok(()),
+                        Owner::One(member) => Some(member),
+                        Owner::Several => None,
+                    };
+                    block.done.push(Term { owner, ..self.unknown(&term)? });
+                    Ok(())
                 }),
                 Err(cut) => Err(cut),
             };

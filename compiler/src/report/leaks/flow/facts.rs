@@ -64,8 +64,6 @@ pub struct Mask {
     pub ones: Ones,
     /// The data are computed from inputs, in no linear way.
     pub computed: bool,
-    /// A sum over clients of other inputs, without a factor, is added.
-    pub beside: bool,
     /// The bits, where it is known which.
     pub(super) by: Option<NodeId>,
 }
@@ -297,7 +295,6 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
         && !a.inputs.is_disjoint(&b.inputs)
     {
         m.ones = m.ones.fewer();
-        m.beside = false;
     }
     // The middle of an odd number: the same entry twice.
     let order = match (a.order, b.order) {
@@ -314,9 +311,8 @@ pub(super) fn add(a: &Flow, b: &Flow) -> Flow {
 impl Mask {
     /// Of a sum of the masked one and another, in which all count.
     fn beside(self, linear: &Flow) -> Mask {
-        let several = linear.clients() > 1 && !linear.side_by_side();
         let least = if linear.clients() > 1 { self.ones.least } else { 0 };
-        Mask { ones: Ones { least, ..Ones::ANY }, beside: self.beside || several, ..self }
+        Mask { ones: Ones { least, ..Ones::ANY }, ..self }
     }
 
     /// Of a sum of two masked ones.
@@ -328,7 +324,6 @@ impl Mask {
             scope: self.scope.max(b.scope),
             ones: Ones { most, least: self.ones.least.min(b.ones.least) },
             computed: self.computed || b.computed,
-            beside: self.beside || b.beside,
             by: self.by.filter(|_| same),
         }
     }

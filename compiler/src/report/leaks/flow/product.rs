@@ -31,6 +31,7 @@ impl Product {
     /// | bits and numbers | the numbers, if followed or of one client |
     /// | neither is followed | neither |
     /// | both follow in the same way from the same inputs, as in a square, and not just one of one client | neither |
+    /// | a masked sum over clients, and another sum | the masked one: few may count |
     /// | others | the larger tensor, as one weight stands for many entries |
     ///
     /// And neither is where the factor tells clients apart that the weighed one does not: entries stand beside each
@@ -40,6 +41,7 @@ impl Product {
         let size = |i: usize| (g.elements(args[i]), both[i].clients());
         let is_followed = |f: &Flow| matches!(f.form, Dependence::Linear | Dependence::Masked(_));
         let followed = both.map(is_followed);
+        let is_masked = both.map(|f| f.masked_sum().is_some());
         let is_by_one = |a: &Flow, b: &Flow| a.is_of_one_client() != b.is_of_one_client();
         let found = match (followed, both.map(Flow::is_bits)) {
             _ if are_single_numbers(g, args, a, b) => None,
@@ -50,6 +52,7 @@ impl Product {
             (_, [true, false]) => (b.clients() <= 1).then_some(1),
             ([false, false], _) => None,
             _ if a.form == b.form && a.inputs == b.inputs && !is_by_one(a, b) => None,
+            _ if is_masked[0] != is_masked[1] => Some(usize::from(is_masked[1])),
             _ => Some(usize::from(size(0) <= size(1))),
         };
         match found {
@@ -163,7 +166,6 @@ fn masked(factor: &Flow, payload: &Flow, for_all: bool, bits: Option<NodeId>) ->
         scope: if for_all || whole { Scope::All } else { Scope::Each },
         ones,
         computed: matches!(payload.form, Dependence::Other(_)),
-        beside: false,
         by: bits.filter(|_| kind.selects()),
     };
     let mut mask = match payload.form {
@@ -174,7 +176,6 @@ fn masked(factor: &Flow, payload: &Flow, for_all: bool, bits: Option<NodeId>) ->
             factor: m.factor.max(own.factor),
             scope: m.scope.max(own.scope),
             ones: Ones { most: m.ones.most.min(own.ones.most), least: 0 },
-            beside: false,
             by: own.by,
             ..m
         },
@@ -269,7 +270,6 @@ fn selected(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flow]) -> Flo
             scope: Scope::Each,
             ones: Ones { most: 1, least: 0 },
             computed: matches!(f.form, Dependence::Other(_)),
-            beside: false,
             by: None,
         };
         f.inputs.extend(&c.inputs);

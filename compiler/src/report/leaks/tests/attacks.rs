@@ -286,6 +286,26 @@ fn reveals_that_say_more_together() {
         Y,
         "reveal sum(y[i] for i in Client if i == 0) + sum(y[i] for i in Client if i == 1) to Server as a; reveal sum(y[i] for i in Client if i == 1) + sum(y[i] for i in Client if i == 2) to Server as b; reveal sum(y[i] for i in Client if i == 0) + sum(y[i] for i in Client if i == 2) to Server as c",
     );
+    for (name, f) in [
+        ("squares", "y[i] * y[i]"),
+        ("exponentials", "exp(y[i])"),
+        ("sizes", "abs(2 * y[i] + 1)"),
+        ("bits_by_a_bound", "(y[i] > 0)"),
+        ("values_behind_bits", "(y[i] > 0) * exp(y[i])"),
+        ("norms", "norm(x[i])"),
+        ("largest_of_each", "max(x[i])"),
+    ] {
+        let text = format!(
+            "reveal sum({f} for i in Client) to Server as a; reveal sum({f} for i in Client if i != 2) to Server as b"
+        );
+        attack(&format!("{name}_with_and_without_one"), 5, XY, &text);
+    }
+    attack(
+        "squares_less_all_but_one",
+        5,
+        Y,
+        "reveal sum(y[i] * y[i] for i in Client) - sum(y[i] * y[i] for i in Client if i != 2) to Server as a",
+    );
     attack(
         "weights_and_their_product",
         2,

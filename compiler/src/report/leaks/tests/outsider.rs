@@ -108,6 +108,13 @@ fn sums_in_which_fewer_than_two_may_count() {
         &[MaskedSum, SecretDivisor],
     );
     noted(
+        "those_that_are_kept_times_a_sum",
+        4,
+        XYB,
+        "reveal sum((y[i] < 1) * y[i] for i in Client) * sum(x) to Server as a",
+        &[MaskedSum],
+    );
+    noted(
         "norms_of_those_that_are_kept",
         4,
         XYB,
