@@ -263,12 +263,16 @@ fn selected(g: &Graph, rankings: &Rankings<'_>, id: NodeId, of: &[&Flow]) -> Flo
     if is_extremum(g, id) || each(a) && each(b) {
         return other();
     }
-    // Values of single clients, of which one is taken as it is.
-    if a.of_one() && b.of_one() && f.clients() >= 2 && !f.is_bits() {
+    // Values of single clients, of which one is taken as it is; or of one client, and of several.
+    let of_one = [a, b].map(Flow::of_one);
+    let alone = of_one == [true, true];
+    let is_one_chosen = alone || of_one != [false, false] && !a.is_free() && !b.is_free();
+    if is_one_chosen && f.clients() >= 2 && !f.is_bits() {
+        let ones = if alone { Ones { most: 1, least: 0 } } else { Ones::ANY };
         let mask = Mask {
             factor: Factor::Choice,
             scope: Scope::Each,
-            ones: Ones { most: 1, least: 0 },
+            ones,
             computed: matches!(f.form, Dependence::Other(_)),
             by: None,
         };

@@ -115,6 +115,13 @@ fn sums_in_which_fewer_than_two_may_count() {
         &[MaskedSum],
     );
     noted(
+        "one_of_them_or_all",
+        4,
+        XYB,
+        "reveal select(sum(y) > 1, sum(y[i] for i in Client if i == 0), sum(y)) to Server as a",
+        &[MaskedSum],
+    );
+    noted(
         "norms_of_those_that_are_kept",
         4,
         XYB,
