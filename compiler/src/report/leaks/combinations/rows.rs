@@ -3,7 +3,7 @@
 //! Entries that lie evenly apart are followed as one, along [lanes](crate::analysis::lanes), through everything that is
 //! linear. Where that does not go on, a lane is cut, in the end to single entries.
 
-use super::functions::Function;
+use super::functions::Functions;
 use super::known::Values;
 use super::owners::Owner;
 use super::residue::Residue;
@@ -30,8 +30,7 @@ pub(super) struct Reader<'a> {
     pub(super) g: &'a Graph,
     pub(super) flows: &'a [Flow],
     layouts: HashMap<NodeId, Option<Layout<'a>>>,
-    /// The functions that unknowns are, with their numbers.
-    pub(super) functions: HashMap<Function, NodeId>,
+    pub(super) functions: Functions,
     values: Values,
     left: usize,
     reads: usize,
@@ -39,7 +38,7 @@ pub(super) struct Reader<'a> {
 
 impl<'a> Reader<'a> {
     pub(super) fn new(g: &'a Graph, flows: &'a [Flow]) -> Self {
-        let (layouts, functions) = (HashMap::new(), HashMap::new());
+        let (layouts, functions) = (HashMap::new(), Functions::default());
         let values = Values::default();
         Reader { g, flows, layouts, functions, values, left: TERMS, reads: READS }
     }

@@ -411,7 +411,7 @@ fn named(before: &mut String, text: &str) -> String {
 
 /// The same program of a function of each entry of `x`, which is the same unknown wherever it is computed.
 fn of_functions(text: &str, r: &mut Random) -> String {
-    let (before, after) = r.pick(&[("exp(", ")"), ("abs(", ")"), ("exp(2 * ", ")"), ("", "")]);
+    let (before, after) = r.pick(&[("exp(", ")"), ("abs(", ")"), ("abs(y[i] + ", ")"), ("", "")]);
     let mut parts = text.split("x[i]");
     let mut out = parts.next().unwrap_or_default().to_string();
     for part in parts {
@@ -451,8 +451,8 @@ fn random_linear_programs_agree_with_dense_elimination() {
         let text = format!(
             "use std::{{abs, concat, dot, exp, flat, sum}};\npredicate P[m]() {{ parties Client[m]; parties Server; parties Other;\n\
              input x: secret fix[{a}, {b}] in -1..1 from each Client; input p: public fix[{b}] in -1..1;\n\
-             input own: secret fix[{b}] in -1..1 from Server;\n\
-             reveal sum(p) + sum(own) + sum(sum(x[i][0]) for i in Client) to Other as used;\n{body} }}\n"
+             input own: secret fix[{b}] in -1..1 from Server; input y: secret fix in -1..1 from each Client;\n\
+             reveal sum(p) + sum(own) + sum(y) + sum(sum(x[i][0]) for i in Client) to Other as used;\n{body} }}\n"
         );
         let columns = (a * b) as usize;
         let all = rank(rows.clone());

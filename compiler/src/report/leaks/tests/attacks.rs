@@ -294,6 +294,9 @@ fn reveals_that_say_more_together() {
         ("values_behind_bits", "(y[i] > 0) * exp(y[i])"),
         ("norms", "norm(x[i])"),
         ("largest_of_each", "max(x[i])"),
+        ("products_of_entries", "x[i][0] * x[i][1]"),
+        ("sizes_of_sums", "abs(y[i] + x[i][2])"),
+        ("largest_of_products", "max(x[i] * y[i])"),
     ] {
         let text = format!(
             "reveal sum({f} for i in Client) to Server as a; reveal sum({f} for i in Client if i != 2) to Server as b"
