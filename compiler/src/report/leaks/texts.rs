@@ -177,9 +177,9 @@ pub(super) fn few_may_pass(n: u64, m: &Mask, indirect: bool) -> Said {
         LeakKind::MaskedSum,
         format!(
             "{sum}, and {few}: if one client passes, that sum is its {input}; if none does, it is \
-             {none}, and the reveal is what else is in it. The receiver is not told how many passed, but zeros and outliers say \
-             something. An attacker who makes others fail, or whose own inputs pass and are known to \
-             it, can bring this about"
+             {none}, and the reveal is what else is in it. The receiver is not told how many \
+             passed, but zeros and outliers say something. An attacker who makes others fail, or \
+             whose own inputs pass and are known to it, can bring this about"
         ),
         "accept it and tell the clients; or select a fixed number by rank only (`top_k[k]` \
          with k of at least 2 always sums exactly k); or make the sum zero unless enough pass: \
