@@ -11,9 +11,7 @@ mod program;
 mod watched;
 
 use pyo3::prelude::*;
-
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use slvr_allocator as _;
 
 #[pymodule]
 fn _slvr(m: &Bound<'_, PyModule>) -> PyResult<()> {

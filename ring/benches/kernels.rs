@@ -28,9 +28,6 @@ use std::hint::black_box;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Kernel, work done, unit (1e9 of it a second) and peak of the unit.
 static ROWS: Mutex<Vec<(String, f64, &'static str, f64)>> = Mutex::new(Vec::new());
 
@@ -394,22 +391,9 @@ fn boolean_layers(c: &mut Criterion, p: Peaks) {
     measure(c, "64 planes, 256 MB: xor", work, || (large(), large()), |(a, b)| a.add_assign(b));
 }
 
-/// Keeps freed memory in large pages, as `slvrc` does: else its pages are faulted in again for every
-/// result, which takes longer than computing it.
-fn keep_memory() {
-    use libmimalloc_sys as sys;
-    /// `mi_option_purge_delay`, which the bindings do not name.
-    const PURGE_DELAY: sys::mi_option_t = 15;
-    // SAFETY: the options exist in this version of the library, and setting one touches nothing but its
-    // value; no other thread runs yet.
-    unsafe {
-        sys::mi_option_set(sys::mi_option_large_os_pages, 1);
-        sys::mi_option_set(PURGE_DELAY, -1);
-    }
-}
-
 fn all(c: &mut Criterion) {
-    keep_memory();
+    // Else the pages of every result are faulted in again, which takes longer than computing it.
+    slvr_allocator::keep_large_pages();
     let peaks = peaks();
     products(c, peaks);
     layers(c, peaks);

@@ -43,7 +43,8 @@ struct Cli {
 }
 
 fn main() -> ExitCode {
-    memory::tune();
+    slvr_allocator::keep_large_pages();
+    slvr_allocator::end_with(fail::out_of_memory);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => return fail::usage(&e),

@@ -1,8 +1,6 @@
-//! Comparisons of secret numbers, whose differences have 52 bits, added up, against a malicious party and beside it, in turns, among parties that
-//! follow the protocol. Prints a Markdown table: seconds are medians of five, after one run that is not counted.
-//! `cargo bench -p slvr-tests --bench comparisons`; an argument after `--` is the number of comparisons.
-
-mod memory;
+//! Comparisons of secret numbers, whose differences have 52 bits, added up, against a malicious party and beside it, in
+//! turns, among parties that follow the protocol. Prints a Markdown table: seconds are medians of five, after one run that
+//! is not counted. `cargo bench -p slvr-tests --bench comparisons`; an argument after `--` is the number of comparisons.
 
 use slvr_circuit::Security;
 use slvr_circuit::traffic::Traffic;
@@ -24,7 +22,7 @@ predicate Compare[n]() {
 }";
 
 fn main() {
-    memory::keep();
+    slvr_allocator::keep_large_pages();
     let n = std::env::args().skip(1).find_map(|a| a.parse().ok()).unwrap_or(1_000_000u64);
     let family = Family::T2(NetProfile::loopback().tuning());
     let build = |security| {

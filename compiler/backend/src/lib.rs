@@ -16,5 +16,4 @@ pub mod schedule;
 
 // Macros are run on thousands of elements at a time.
 #[cfg(test)]
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use slvr_allocator as _;

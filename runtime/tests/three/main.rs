@@ -32,5 +32,4 @@ mod tcp;
 mod views;
 
 // Thousands of small runs are mostly small tensors that come and go.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use slvr_allocator as _;

@@ -1,6 +1,7 @@
 //! `slvrc check`: parses, types and certifies a program.
 
 use crate::fail::{misuse, note, say, warn};
+use crate::memory::STACK;
 use crate::target::Target;
 use anyhow::Context;
 use serde_json::{Value, json};
@@ -17,7 +18,9 @@ use slvr_compiler::source::{FileId, Sources};
 use slvr_compiler::syntax::embedded;
 use slvr_compiler::syntax::fixes::{apply, fixes};
 use slvr_compiler::types::{Program, Stmt};
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::thread;
 
 #[derive(clap::Args)]
 pub struct Check {
@@ -35,30 +38,39 @@ impl Check {
             fix(&build)?;
         }
         let checked = program::check(&build, program::Sizes::OrSmallest)?;
-        // Ranges, errors and failure: what does not hold is an error with a place in the source.
-        let compiled = checked.compile(&silent)?;
         let sizes = |of: &Checked| units::bound(&of.program.sizes);
-        let noise = privacy(&checked, &compiled);
         // What holds for the smallest sizes alone says little: warnings are of larger ones where there are any, as in an
         // editor.
-        let larger = match checked.chosen {
-            true => program::larger(&build, &checked)?,
-            false => None,
+        let of_larger = || -> anyhow::Result<_> {
+            let Some(larger) = program::larger(&build, &checked)? else { return Ok(None) };
+            let compiled = larger.compile(&silent).with_context(|| {
+                format!("it is ok with {}, and not with {}", sizes(&checked), sizes(&larger))
+            })?;
+            Ok(Some((larger, compiled.warnings)))
         };
-        let of_larger = larger.as_ref().map(|larger| {
-            larger.compile(&silent).with_context(|| {
-                format!("it is ok with {}, and not with {}", sizes(&checked), sizes(larger))
-            })
-        });
-        let of_larger = of_larger.transpose()?;
+        // Ranges, errors and failure: what does not hold is an error with a place in the source.
+        let (compiled, larger) = thread::scope(|scope| {
+            let beside = || thread::Builder::new().stack_size(STACK).spawn_scoped(scope, of_larger);
+            // Where there is no room for another thread, they are compiled one after the other.
+            let beside = checked.chosen.then(|| beside().ok());
+            let compiled = checked.compile(&silent)?;
+            let larger = match beside {
+                None => Ok(None),
+                Some(None) => of_larger(),
+                Some(Some(larger)) => larger.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            };
+            Ok::<_, anyhow::Error>((compiled, larger?))
+        })?;
+        let (larger, of_larger) = larger.unzip();
+        let larger = larger.as_ref();
+        let noise = privacy(&checked, &compiled);
         let whole = needed_whole(&compiled.circuit);
         let shaped = match whole.is_empty() {
             // The smallest sizes may be of one member, without whom there is nothing.
-            true => shaped_by_members(&build, larger.as_ref().unwrap_or(&checked)),
+            true => shaped_by_members(&build, larger.unwrap_or(&checked)),
             false => Vec::new(),
         };
-        let warnings = &of_larger.as_ref().unwrap_or(&compiled).warnings;
-        let larger = larger.as_ref();
+        let warnings = of_larger.as_ref().unwrap_or(&compiled.warnings);
         let found = Found { checked: &checked, larger, warnings, noise, whole, shaped };
         if json {
             return say(&format!("{}\n", found.to_json()));

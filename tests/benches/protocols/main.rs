@@ -10,8 +10,6 @@
 
 #[allow(dead_code, reason = "the tests of the book use the rest")]
 mod macros;
-#[path = "../memory.rs"]
-mod memory;
 mod run;
 
 use macros::{MACROS, Macro, circuit, families, rounds};
@@ -29,7 +27,7 @@ struct Row {
 }
 
 fn main() {
-    memory::keep();
+    slvr_allocator::keep_large_pages();
     let args: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let n = args.iter().find_map(|a| a.parse().ok()).unwrap_or(1_000_000u64);
     let profile = args.iter().any(|a| a == "profile");

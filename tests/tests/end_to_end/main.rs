@@ -14,8 +14,7 @@
 //! | malicious and missing clients, random programs | `attacks`, `dropouts`, `random_programs` |
 
 // Thousands of small programs are compiled and run, which is mostly small tensors that come and go.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use slvr_allocator as _;
 
 mod accuracy;
 mod attacks;

@@ -7,8 +7,7 @@ mod tables;
 mod tampering;
 
 // Thousands of small runs are mostly small tensors that come and go.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use slvr_allocator as _;
 
 use slvr_circuit::proof::barriers;
 use slvr_circuit::speculation::Speculation;

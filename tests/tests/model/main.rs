@@ -73,8 +73,7 @@ fn all_of(build: Build) {
     }
 }
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use slvr_allocator as _;
 
 #[test]
 fn macros_of_t1_compute_their_functionality_and_hide_their_operands() {

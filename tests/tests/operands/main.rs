@@ -27,8 +27,7 @@ use slvr_tests::{Case, compile_with};
 use std::time::Instant;
 
 // Tensors of megabytes come and go with every instruction.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+use slvr_allocator as _;
 
 /// Operands of each row in the tests.
 const FEW: u64 = 1 << 11;

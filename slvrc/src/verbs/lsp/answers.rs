@@ -6,8 +6,9 @@ use super::protocol::{
     AtPosition, EXPLAIN, Execute, FIX_ALL, InRange, MESSAGE_INFO, OfDocument, Position, QUICK_FIX,
     Query, Range, Rename, Selections, completion, method,
 };
-use super::state::{STACK, Shared};
+use super::state::Shared;
 use super::{costs, library};
+use crate::memory::STACK;
 use lsp_server::{ErrorCode, Request};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Value, json};

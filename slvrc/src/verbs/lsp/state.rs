@@ -8,6 +8,7 @@ use super::protocol::{
 };
 use super::{library, params};
 use crate::fail;
+use crate::memory::STACK;
 use lsp_server::{ErrorCode, Message, Notification, Request, RequestId};
 use serde_json::{Value, json};
 use slvr_compiler::ide::{Document, Lines, Typed};
@@ -17,9 +18,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{io, thread};
-
-/// Stack of the threads that look at texts: a text may nest deeper than what people write.
-pub const STACK: usize = 64 << 20;
 
 /// A thread that types one text for longer than this is replaced, and one that compiles a text that is no longer there.
 /// Usual texts take milliseconds.

@@ -54,6 +54,7 @@ pub fn crates() -> String {
     let members = [
         "circuit",
         "ring",
+        "allocator",
         "runtime",
         "predicates",
         "compiler/language",
@@ -68,9 +69,12 @@ pub fn crates() -> String {
         "tests",
     ];
     let workspace = read(&root().join("Cargo.toml"));
+    let listed = workspace.lines().find_map(|l| l.strip_prefix("members = ")).expect("members");
+    let listed: Vec<String> = serde_json::from_str(listed).expect("a list");
+    assert_eq!(listed.len(), members.len(), "a member is not in the table");
     let mut out = String::from("| folder | crate | what it is | uses |\n|---|---|---|---|\n");
     for folder in members {
-        assert!(workspace.contains(&format!("\"{folder}\"")), "{folder} is no member");
+        assert!(listed.iter().any(|l| l == folder), "{folder} is no member");
         let text = read(&root().join(folder).join("Cargo.toml"));
         let field = |key: &str| {
             let of = |text: &str| {
