@@ -22,15 +22,25 @@ pub(super) const LIMIT: u64 = 1 << 20;
 #[derive(Default)]
 pub(super) struct Mix(u64);
 
+impl Mix {
+    /// Folds the product with an odd number, so that numbers in steps do not collide.
+    fn mix(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product as u64) ^ (product >> 64) as u64;
+    }
+}
+
 impl Hasher for Mix {
     fn write(&mut self, bytes: &[u8]) {
-        for chunk in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            let mixed = (self.0.rotate_left(5) ^ u64::from_le_bytes(word))
-                .wrapping_mul(0x517c_c1b7_2722_0a95);
-            self.0 = mixed ^ (mixed >> 32);
-        }
+        bytes.iter().for_each(|&b| self.mix(b.into()));
+    }
+
+    fn write_u32(&mut self, n: u32) {
+        self.mix(n.into());
+    }
+
+    fn write_i64(&mut self, n: i64) {
+        self.mix(n as u64);
     }
 
     fn finish(&self) -> u64 {
@@ -58,7 +68,7 @@ enum Function {
 #[derive(Default)]
 pub(super) struct ValueNumbers {
     /// Looked up, never iterated.
-    known: HashMap<(u32, [i64; 3]), i64, BuildHasherDefault<Mix>>,
+    known: HashMap<(u32, i64, i64, i64), i64, BuildHasherDefault<Mix>>,
     /// Numbers given so far: those of opaque entries are not looked up.
     given: i64,
     functions: HashMap<Function, u32>,
@@ -80,9 +90,9 @@ impl ValueNumbers {
     }
 
     /// The positive number of a function of numbers.
-    fn make(&mut self, op: u32, of: [i64; 3]) -> i64 {
+    fn make(&mut self, op: u32, [a, b, c]: [i64; 3]) -> i64 {
         let next = self.given + 1;
-        let number = *self.known.entry((op, of)).or_insert(next);
+        let number = *self.known.entry((op, a, b, c)).or_insert(next);
         self.given = self.given.max(number);
         number
     }
@@ -132,25 +142,15 @@ impl ValueNumbers {
             }
             Class::Layout => {
                 let from = sources(g, id, block)?;
-                let x = self.of(g, args[0], block)?;
+                let x = args[0];
+                let fewer = (from.len() as u64) < g.elements(x) / block;
+                if fewer && entrywise(g, x) && !self.of.contains_key(&(x, block)) {
+                    return self.entries(g, x, block, from.iter().map(|&i| i as usize));
+                }
+                let x = self.of(g, x, block)?;
                 Some(from.iter().map(|&i| x[i as usize]).collect())
             }
-            Class::Pointwise | Class::Function | Class::Rescale => {
-                let mut operands = Vec::new();
-                for &a in args {
-                    let (own, from) = operand_blocks(g.shape(a), g.shape(id), block)?;
-                    operands.push((self.of(g, a, own)?, from));
-                }
-                let entry =
-                    |r: usize, i: usize| operands.get(i).map_or(0, |(n, from)| n[from[r] as usize]);
-                let name = self.name(Function::Op(op.key()));
-                let (add, one) = (self.name(Function::Op(Op::Add.key())), self.value(1.0));
-                let each = |r| [entry(r, 0), entry(r, 1), entry(r, 2)];
-                let one_each = (0..rows as usize)
-                    .map(|r| self.pointwise(op, name, add, one, each(r)))
-                    .collect();
-                Some(one_each)
-            }
+            _ if entrywise(g, id) => self.entries(g, id, block, 0..rows as usize),
             Class::Reduction => {
                 let Op::Sum(axes) = op else { return None };
                 self.sum(g, args[0], axes, block)
@@ -186,8 +186,29 @@ impl ValueNumbers {
                 }
                 Some(out)
             }
-            Class::Axis | Class::Concat => None,
+            _ => None,
         }
+    }
+
+    /// Numbers of these blocks of what is computed entry by entry.
+    fn entries(
+        &mut self,
+        g: &Graph,
+        id: NodeId,
+        block: u64,
+        which: impl Iterator<Item = usize>,
+    ) -> Option<Vec<i64>> {
+        let op = g.op(id);
+        let mut operands = Vec::new();
+        for &a in g.args(id) {
+            let (own, from) = operand_blocks(g.shape(a), g.shape(id), block)?;
+            operands.push((self.of(g, a, own)?, from));
+        }
+        let entry = |r: usize, i: usize| operands.get(i).map_or(0, |(n, from)| n[from[r] as usize]);
+        let name = self.name(Function::Op(op.key()));
+        let (add, one) = (self.name(Function::Op(Op::Add.key())), self.value(1.0));
+        let each = |r| [entry(r, 0), entry(r, 1), entry(r, 2)];
+        Some(which.map(|r| self.pointwise(op, name, add, one, each(r))).collect())
     }
 
     fn product(&mut self, name: u32, a: i64, b: i64) -> i64 {
@@ -399,6 +420,11 @@ impl ValueNumbers {
         all.windows(2).all(|w| w[0] != w[1])
             && all.iter().all(|row| row.windows(2).all(|w| w[0] != w[1]))
     }
+}
+
+/// Whether each entry is a function of one entry of each operand.
+fn entrywise(g: &Graph, id: NodeId) -> bool {
+    matches!(g.op(id).class(), Class::Pointwise | Class::Function | Class::Rescale)
 }
 
 /// What a value takes by a table from the last axis of another, with the table.

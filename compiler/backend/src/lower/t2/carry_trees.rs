@@ -125,22 +125,29 @@ enum Made {
     Shallower,
 }
 
-/// Bits of all three; none if there is no such node.
-type Total = Option<u64>;
+/// Bits of all three where there is no such node: far more than any has.
+const NONE: u64 = 1 << 40;
+
+/// Nodes of every width: the bits of all, and the width of the topmost one.
+#[derive(Clone, Debug)]
+struct Row {
+    bits: Vec<u64>,
+    top: Vec<u32>,
+}
 
 /// The best nodes with at most so many levels.
 #[derive(Clone, Debug)]
 struct Depth {
     /// By role, and by width.
     made: [Vec<Made>; 3],
-    /// By role, by how many nodes less 1, and by their width: the bits of all, and the width of the topmost one.
-    rows: [Vec<Vec<(Total, u32)>>; 3],
+    /// By role, and by how many nodes less 1.
+    rows: [Vec<Row>; 3],
 }
 
 impl Depth {
-    fn total(&self, role: Role, width: u32, nodes: u32) -> Total {
+    fn total(&self, role: Role, width: u32, nodes: u32) -> Option<u64> {
         let row = self.rows[role as usize].get(nodes as usize - 1)?;
-        row.get(width as usize)?.0
+        row.bits.get(width as usize).copied().filter(|&bits| bits < NONE)
     }
 }
 
@@ -164,8 +171,8 @@ impl Trees {
     }
 
     fn up_to(width: u32) -> Trees {
-        let single = |n: u32| (1..=MAX_BLOCK).contains(&n).then(|| total(leaf(n)));
-        let leaves: Vec<(Total, u32)> = (0..=width).map(|n| (single(n), n)).collect();
+        let single = |n: u32| if (1..=MAX_BLOCK).contains(&n) { total(leaf(n)) } else { NONE };
+        let leaves: Vec<u64> = (0..=width).map(single).collect();
         let mut next = Role::ALL.map(|_| (leaves.clone(), vec![Made::Leaf; leaves.len()]));
         let mut depths: Vec<Depth> = Vec::new();
         loop {
@@ -201,9 +208,8 @@ impl Trees {
         let mut out: Vec<Node> = (2..=nodes)
             .rev()
             .map(|n| {
-                let top = self.depths[most as usize].rows[role as usize][n as usize - 1]
-                    [below as usize]
-                    .1;
+                let rows = &self.depths[most as usize].rows[role as usize];
+                let top = rows[n as usize - 1].top[below as usize];
                 below -= top;
                 self.node(role.of_upper(), top, most)
             })
@@ -224,29 +230,31 @@ impl Trees {
     }
 }
 
-/// Of the best nodes the best rows.
-fn rows(best: [Vec<(Total, u32)>; 3]) -> [Vec<Vec<(Total, u32)>>; 3] {
+/// Of the bits of the best nodes of each width the best rows.
+fn rows(best: [Vec<u64>; 3]) -> [Vec<Row>; 3] {
     let of = |role: Role| {
         let (lowest, upper) = (&best[role as usize], &best[role.of_upper() as usize]);
-        let mut rows = vec![lowest.clone()];
-        for _ in 1..MAX_FAN {
-            let less = &rows[rows.len() - 1];
-            let row = (0..less.len()).map(|n| {
-                let ways =
-                    (1..n).filter_map(|top| Some((less[n - top].0? + upper[top].0?, top as u32)));
-                let best = ways.min();
-                (best.map(|way| way.0), best.map_or(0, |way| way.1))
+        let one = Row { bits: lowest.clone(), top: (0..lowest.len() as u32).collect() };
+        let next = |less: &Row| {
+            let each = (0..less.bits.len()).map(|n| {
+                let below = less.bits[..n].iter().skip(1).rev();
+                // Of equals the one with the narrowest top.
+                let ways = upper[..n].iter().skip(1).zip(below).zip(1u64..);
+                let best = ways.map(|((top, below), width)| (top + below) << 8 | width).min();
+                let best = best.unwrap_or(NONE << 8);
+                ((best >> 8).min(NONE), (best & 0xff) as u32)
             });
-            let row = row.collect();
-            rows.push(row);
-        }
-        rows
+            let (bits, top) = each.unzip();
+            Row { bits, top }
+        };
+        let all = std::iter::successors(Some(one), |less| Some(next(less)));
+        all.take(MAX_FAN as usize).collect()
     };
     Role::ALL.map(of)
 }
 
 /// The best nodes with a level more, and how they are made.
-fn deeper(last: &Depth, role: Role) -> (Vec<(Total, u32)>, Vec<Made>) {
+fn deeper(last: &Depth, role: Role) -> (Vec<u64>, Vec<Made>) {
     let widths = 0..last.made[role as usize].len() as u32;
     let gates: Vec<u64> =
         (0..=MAX_FAN).map(|n| if n < 2 { 0 } else { total(role.gate(n)) }).collect();
@@ -261,8 +269,8 @@ fn deeper(last: &Depth, role: Role) -> (Vec<(Total, u32)>, Vec<Made>) {
         let known = last.total(role, n, 1);
         let best = joined.chain(over).min_by_key(|way| way.0);
         match best.filter(|way| known.is_none_or(|known| way.0 < known)) {
-            Some((bits, made)) => ((Some(bits), n), made),
-            None => ((known, n), Made::Shallower),
+            Some((bits, made)) => (bits, made),
+            None => (known.unwrap_or(NONE), Made::Shallower),
         }
     });
     each.unzip()

@@ -20,6 +20,40 @@ fn entries(table: &Table) -> impl Iterator<Item = f64> {
     (0..n).filter_map(move |i| table.data.get(if one { 0 } else { i }).copied())
 }
 
+/// These, if there are all. A vector that grows as it is filled takes fresh memory of every size on its way.
+fn all<T>(each: impl ExactSizeIterator<Item = Option<T>>) -> Option<Vec<T>> {
+    let mut found = Vec::with_capacity(each.len());
+    for one in each {
+        found.push(one?);
+    }
+    Some(found)
+}
+
+/// What the elements of a secret bit are.
+#[derive(Clone)]
+enum Bits {
+    /// Each one of itself, and no function of earlier bits is known.
+    Own(NodeId),
+    Each(Rc<Vec<Function>>),
+}
+
+impl Bits {
+    fn get(&self, i: usize) -> Option<Function> {
+        match self {
+            Bits::Own(id) => Some(Function::literal(*id, i)),
+            Bits::Each(all) => all.get(i).cloned(),
+        }
+    }
+
+    /// The most bits that an element is of.
+    fn most(&self) -> usize {
+        match self {
+            Bits::Own(_) => 1,
+            Bits::Each(all) => all.iter().map(|f| f.of.len()).max().unwrap_or(0),
+        }
+    }
+}
+
 /// The functions that nodes' elements are.
 pub struct Functions<'a> {
     graph: &'a Graph,
@@ -27,7 +61,7 @@ pub struct Functions<'a> {
     most: u64,
     /// The nodes before this one have been read.
     next: NodeId,
-    bits: BTreeMap<NodeId, Rc<Vec<Function>>>,
+    bits: BTreeMap<NodeId, Bits>,
     counts: BTreeMap<NodeId, Rc<Vec<Count>>>,
     /// So many may be remembered now: at least half of them are new when they are looked through.
     room: usize,
@@ -40,22 +74,17 @@ impl<'a> Functions<'a> {
         Functions { graph, most, next: NodeId(0), bits, counts, room: FEWEST }
     }
 
-    /// What each element of a secret bit is of bits before it; of itself, if nothing better is found.
-    /// `None` for large nodes, and for those that only nodes before the last one that was asked for read.
+    /// What each element of a secret bit is of bits before it. `None` if nothing is found, for large nodes, and for those
+    /// that only nodes before the last one that was asked for read.
     pub fn bits(&mut self, id: NodeId) -> Option<Rc<Vec<Function>>> {
         while self.next <= id {
             self.read(self.next);
             self.next.0 += 1;
         }
-        self.known_bits(id)
-    }
-
-    fn known_bits(&self, id: NodeId) -> Option<Rc<Vec<Function>>> {
-        self.bits.get(&id).cloned()
-    }
-
-    fn known_counts(&self, id: NodeId) -> Option<Rc<Vec<Count>>> {
-        self.counts.get(&id).cloned()
+        match self.bits.get(&id)? {
+            Bits::Own(_) => None,
+            Bits::Each(all) => Some(all.clone()),
+        }
     }
 
     /// Reads a node whose operands have been read.
@@ -63,7 +92,7 @@ impl<'a> Functions<'a> {
         let graph = self.graph;
         if graph.elements(id) <= self.most {
             match graph.ty(id).elem {
-                Elem::Bit => self.bits.extend(self.functions(id).map(|f| (id, Rc::new(f)))),
+                Elem::Bit => self.bits.extend(self.functions(id).map(|f| (id, f))),
                 Elem::Int => self.counts.extend(self.counts_of(id).map(|c| (id, Rc::new(c)))),
                 Elem::Fix => {}
             }
@@ -76,38 +105,39 @@ impl<'a> Functions<'a> {
         }
     }
 
-    fn functions(&self, id: NodeId) -> Option<Vec<Function>> {
+    fn functions(&self, id: NodeId) -> Option<Bits> {
         match (self.graph.op(id), self.graph.ty(id).secrecy) {
             (Op::Const(table, ..), _) => {
-                Some(entries(table).map(|v| Function::constant(v != 0.0)).collect())
+                let all = entries(table).map(|v| Function::constant(v != 0.0)).collect();
+                Some(Bits::Each(Rc::new(all)))
             }
             (_, Secrecy::Public) => None,
             _ => {
-                let n = self.graph.elements(id) as usize;
-                let literals = || (0..n).map(|i| Function::literal(id, i)).collect();
                 let small = |f: &Vec<Function>| f.iter().all(|f| f.of.len() <= MOST_BITS);
-                Some(self.bits_of(id).filter(small).unwrap_or_else(literals))
+                let found = self.bits_of(id).filter(small);
+                Some(found.map_or(Bits::Own(id), |all| Bits::Each(Rc::new(all))))
             }
         }
     }
 
-    /// What is known of each element of a result whose elements are moved, from what `known` has of its operands.
-    fn moved<T: Clone>(
+    /// What is known of each element of a result whose elements are moved, from what `known` has of an operand.
+    fn moved<K, T>(
         &self,
         id: NodeId,
-        known: impl Fn(&Self, NodeId) -> Option<Rc<Vec<T>>>,
+        known: impl Fn(NodeId) -> Option<K>,
+        at: impl Fn(&K, usize) -> Option<T>,
     ) -> Option<Vec<T>> {
         let graph = self.graph;
         let moved = Layout::of(graph, id)?;
         let args = graph.args(id);
         // An index is no operand whose elements are moved.
         let n = if let Op::Concat(_) = graph.op(id) { args.len() } else { 1 };
-        let all: Vec<_> = args.iter().take(n).map(|&x| known(self, x)).collect::<Option<_>>()?;
-        let entry = |at| {
-            let (operand, from) = moved.origin(at);
-            all.get(operand)?.get(from as usize).cloned()
+        let operands: Vec<K> = args.iter().take(n).map(|&x| known(x)).collect::<Option<_>>()?;
+        let entry = |i| {
+            let (operand, from) = moved.origin(i);
+            at(operands.get(operand)?, from as usize)
         };
-        (0..graph.elements(id)).map(entry).collect()
+        all((0..graph.elements(id) as usize).map(|i| entry(i as u64)))
     }
 
     fn shape(&self, id: NodeId) -> Vec<usize> {
@@ -116,7 +146,7 @@ impl<'a> Functions<'a> {
 
     /// For each element of a result, which element of either operand it reads. Indices, since what is known of
     /// an element is not `Copy`.
-    fn pairs(&self, id: NodeId) -> impl Iterator<Item = (usize, usize)> + use<'a> {
+    fn pairs(&self, id: NodeId) -> impl ExactSizeIterator<Item = (usize, usize)> + use<'a> {
         let [a, b] = [0, 1].map(|i| {
             let x = self.graph.arg(id, i);
             let all: Vec<usize> = (0..self.graph.elements(x) as usize).collect();
@@ -127,17 +157,20 @@ impl<'a> Functions<'a> {
 
     fn bits_of(&self, id: NodeId) -> Option<Vec<Function>> {
         let args = self.graph.args(id);
+        let elements = self.graph.elements(id) as usize;
         match self.graph.op(id) {
-            Op::Not => Some(self.known_bits(args[0])?.iter().map(Function::not).collect()),
+            Op::Not => {
+                let x = self.bits.get(&args[0])?;
+                all((0..elements).map(|i| Some(x.get(i)?.not())))
+            }
             Op::Xor | Op::And => {
                 let xor = *self.graph.op(id) == Op::Xor;
-                let (a, b) = (self.known_bits(args[0])?, self.known_bits(args[1])?);
-                let most = |f: &[Function]| f.iter().map(|f| f.of.len()).max().unwrap_or(0);
-                let (ma, mb) = (most(&a), most(&b));
+                let (a, b) = (self.bits.get(&args[0])?, self.bits.get(&args[1])?);
+                let (ma, mb) = (a.most(), b.most());
                 // Of too many bits, the operand of more is taken as one.
-                let take = |f: &[Function], i: usize, x: NodeId, whole: bool| match whole {
-                    true => f[i].clone(),
-                    false => Function::literal(x, i),
+                let take = |f: &Bits, i: usize, x: NodeId, whole: bool| match whole {
+                    true => f.get(i),
+                    false => Some(Function::literal(x, i)),
                 };
                 let fits = ma + mb <= MOST_BITS;
                 let with_constant = |f: Function, c: bool| match (xor, c) {
@@ -146,27 +179,27 @@ impl<'a> Functions<'a> {
                     _ => f,
                 };
                 let both = self.pairs(id).map(|(i, j)| {
-                    let a = take(&a, i, args[0], fits || ma <= mb);
-                    let b = take(&b, j, args[1], fits || ma > mb);
-                    match (a.as_constant(), b.as_constant()) {
+                    let a = take(a, i, args[0], fits || ma <= mb)?;
+                    let b = take(b, j, args[1], fits || ma > mb)?;
+                    Some(match (a.as_constant(), b.as_constant()) {
                         (_, Some(c)) => with_constant(a, c),
                         (Some(c), _) => with_constant(b, c),
                         _ if xor => a.with(&b, |a, b| a != b),
                         _ => a.with(&b, |a, b| a && b),
-                    }
+                    })
                 });
-                Some(both.collect())
+                all(both)
             }
             Op::Lt | Op::Eq => {
                 let lt = *self.graph.op(id) == Op::Lt;
-                let (a, b) = (self.known_counts(args[0])?, self.known_counts(args[1])?);
+                let (a, b) = (self.counts.get(&args[0])?, self.counts.get(&args[1])?);
                 let each = self.pairs(id).map(|(i, j)| {
                     let d = a[i].plus(&b[j], -1)?;
                     d.holds(|v| if lt { v < 0 } else { v == 0 })
                 });
-                each.collect()
+                all(each)
             }
-            _ => self.moved(id, Self::known_bits),
+            _ => self.moved(id, |x| self.bits.get(&x), |x, i| x.get(i)),
         }
     }
 
@@ -183,21 +216,21 @@ impl<'a> Functions<'a> {
                 entries(table).map(whole).collect()
             }
             Op::ToInt => {
-                let bits = self.known_bits(args[0])?;
-                let term = |f: &Function| match f.of[..] {
+                let bits = self.bits.get(&args[0])?;
+                let term = |f: Function| match f.of[..] {
                     [l] if f.table == [false, true] => {
                         Some(Count { constant: 0, terms: vec![(l, 1)] })
                     }
                     _ => None,
                 };
-                bits.iter().map(term).collect()
+                all((0..self.graph.elements(id) as usize).map(|i| term(bits.get(i)?)))
             }
-            Op::Neg => self.known_counts(args[0])?.iter().map(|c| c.times(-1)).collect(),
+            Op::Neg => all(self.counts.get(&args[0])?.iter().map(|c| c.times(-1))),
             Op::Scale(by) if by.fract() == 0.0 && by.abs() < f64::from(i32::MAX) => {
-                self.known_counts(args[0])?.iter().map(|c| c.times(*by as i64)).collect()
+                all(self.counts.get(&args[0])?.iter().map(|c| c.times(*by as i64)))
             }
             Op::Add | Op::Sub | Op::Mul => {
-                let (a, b) = (self.known_counts(args[0])?, self.known_counts(args[1])?);
+                let (a, b) = (self.counts.get(&args[0])?, self.counts.get(&args[1])?);
                 let each = self.pairs(id).map(|(i, j)| {
                     let (a, b) = (&a[i], &b[j]);
                     match op {
@@ -208,10 +241,10 @@ impl<'a> Functions<'a> {
                         _ => None,
                     }
                 });
-                each.collect()
+                all(each)
             }
             Op::Sum(axes) => {
-                let from = self.known_counts(args[0])?;
+                let from = self.counts.get(&args[0])?;
                 let mut kept = self.shape(args[0]);
                 axes.iter().for_each(|&axis| kept[axis as usize] = 1);
                 let all: Vec<usize> = (0..kept.iter().product()).collect();
@@ -222,7 +255,7 @@ impl<'a> Functions<'a> {
                 }
                 Some(sums)
             }
-            _ => self.moved(id, Self::known_counts),
+            _ => self.moved(id, |x| self.counts.get(&x), |x, i| x.get(i).cloned()),
         }
     }
 }
