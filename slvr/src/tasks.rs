@@ -88,7 +88,10 @@ fn numbers_of(task: &Task, build: &Build) -> Result<(Option<Range>, Option<usize
 /// A circuit, and what it takes; with what its ranges take if it is divided among workers.
 fn compiled(circuit: Circuit, divided: bool) -> Compiled {
     let proofs = crate::memory::of_proofs(&circuit, 1);
-    let memory = slvr_compiler::cost::peak_memory(&circuit).map(|n| n.saturating_add(proofs));
+    // A client that fails a check makes parties copy.
+    let most = slvr_compiler::cost::memory_at_most(&circuit);
+    let peak = slvr_compiler::cost::peak_memory(&circuit);
+    let memory = peak.map(|n| n.saturating_add(proofs).max(most));
     let divided = divided.then(|| {
         let divided = Divided::of(&circuit);
         let memory = slvr_compiler::cost::range_memory(&circuit, &divided.division);

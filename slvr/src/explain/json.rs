@@ -68,6 +68,7 @@ pub fn object(r: &Report) -> String {
         "predicted_bytes_sent": cost.bytes,
         "macs": cost.macs,
         "predicted_peak_memory_bytes": cost.peak_memory,
+        "memory_if_a_client_fails_bytes": cost::memory_at_most(&r.circuit),
         "upload_bytes": upload,
         "time_model": {
             "macs_per_s": cost::MACS_PER_S,

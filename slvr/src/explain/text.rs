@@ -7,7 +7,7 @@ use crate::units::{bound, bytes, count, error, network, per_party, seconds, shar
 use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
 use slvr_circuit::traffic::Traffic;
-use slvr_compiler::cost::{LineRow, busiest_party, mean_party, most_expensive_first};
+use slvr_compiler::cost::{self, LineRow, busiest_party, mean_party, most_expensive_first};
 use slvr_compiler::report::certificate::Certificate;
 use std::fmt::Write;
 use std::path::Path;
@@ -88,10 +88,15 @@ fn head(out: &mut String, r: &Report) {
     );
     let _ =
         writeln!(out, "  memory        {} at most in a party", bytes(busiest_party(c.peak_memory)));
+    let mut held = busiest_party(c.peak_memory);
     if let Some(proving) = c.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.memory).max()
     {
-        let all = proving.max(busiest_party(c.peak_memory));
-        let _ = writeln!(out, "                {} with the vectors of its proofs", bytes(all));
+        held = held.max(proving);
+        let _ = writeln!(out, "                {} with the vectors of its proofs", bytes(held));
+    }
+    let failing = cost::memory_at_most(&r.circuit);
+    if bytes(failing) != bytes(held) {
+        let _ = writeln!(out, "                {} if a client fails a check", bytes(failing));
     }
 }
 

@@ -167,6 +167,25 @@ fn proofs_are_added_up() {
     assert_eq!(report["proofs"], Value::Null);
 }
 
+/// What a run takes if a client fails a check is the least budget for which the same circuit is built.
+#[test]
+fn a_budget_is_about_runs_in_which_a_client_fails() {
+    let place = Place::new();
+    for how in ["", " --security malicious"] {
+        let explain = |memory: &str| {
+            let of = "norm_bound.slvr M=DigitsNet m=8";
+            place.slvrc(&format!("explain {of}{how} {memory} --json")).ok()
+        };
+        let without = explain("");
+        let most = without["memory_if_a_client_fails_bytes"].as_u64().expect("a number");
+        let passing = without["predicted_peak_memory_bytes"].as_array().expect("three");
+        assert!(passing.iter().all(|n| n.as_u64() < Some(most)), "{passing:?} of {most}");
+        let hash = |memory: u64| explain(&format!("--memory {memory}"))["circuit_hash"].clone();
+        assert_eq!(hash(most), without["circuit_hash"], "{how}");
+        assert_ne!(hash(most - 1), without["circuit_hash"], "{how}");
+    }
+}
+
 /// What an option, and not the program, has brought about, the hint says.
 #[test]
 fn hints_name_the_option_that_a_refusal_is_about() {

@@ -4,7 +4,7 @@ use crate::speculation::{families, from_program, placements, run, spoil, values}
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::verify::verify;
 use slvr_circuit::{Circuit, Instr, Op};
-use slvr_compiler::cost::peak_memory;
+use slvr_compiler::cost::{busiest_party, memory_at_most, peak_memory};
 use slvr_compiler::pipeline::Options;
 use slvr_compiler::schedule::Loads;
 use slvr_compiler::syntax::embedded::{GALLERY, PREDICATES};
@@ -62,6 +62,10 @@ fn same(name: &str, whole: &Case, parts: &Case, spread: f64, most: f64) {
         if other.replaced.is_empty() {
             assert_eq!(other.peak_memory, peak_memory(parts.circuit()), "{name}");
         }
+        // What was under way when layers are repeated is there already.
+        let most = memory_at_most(parts.circuit());
+        let held = busiest_party(other.peak_memory);
+        assert!(held <= most + most / 100, "{name}: {held} bytes of {most}");
     }
 }
 
@@ -108,12 +112,12 @@ fn a_norm_bound_needs_memory_for_a_client_at_a_time() {
 fn norm_bound(sizes: &[(&str, &str)], divisors: &[u64]) {
     let whole = attempt(predicate("norm_bound"), sizes, Options::default());
     let whole = whole.unwrap_or_else(|e| panic!("{}", e.text()));
-    let peak = |case: &Case| peak_memory(case.circuit()).into_iter().max().unwrap_or(0);
+    let most = memory_at_most(whole.circuit());
     for divisor in divisors {
-        let budget = Options { memory: Some(peak(&whole) / divisor), ..Options::default() };
+        let budget = Options { memory: Some(most / divisor), ..Options::default() };
         let parts = attempt(predicate("norm_bound"), sizes, budget);
         let parts = parts.unwrap_or_else(|e| panic!("{}", e.text()));
-        assert!(peak(&parts) <= peak(&whole) / divisor);
+        assert!(memory_at_most(parts.circuit()) <= most / divisor);
         assert_eq!(times_loaded(parts.circuit()), 2);
         same("norm_bound", &whole, &parts, 0.01, f64::MIN_POSITIVE);
     }

@@ -301,9 +301,7 @@ fn random_programs_within_budgets_agree() {
             case => case.map(Some),
         };
         let Some(whole) = compiled(how)? else { return Ok(()) };
-        let held = |c: &Circuit| {
-            cost::memory_by_layer(c).into_iter().flatten().max().expect("a layer holds something")
-        };
+        let held = cost::memory_at_most;
         for percent in [90, 60] {
             let budget = held(whole.circuit()) * percent / 100;
             let how = Options { memory: Some(budget), ..how };

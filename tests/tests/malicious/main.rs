@@ -89,11 +89,11 @@ fn enough(why: &[String]) -> u64 {
     let named = named.and_then(|(_, rest)| rest.split_once("; ")?.1.split_once(" is enough"));
     let (number, unit) = named.and_then(|n| n.0.split_once(' ')).unwrap_or_else(|| panic!("{why}"));
     let scale = match unit {
-        "MiB" => 1 << 20,
-        "KiB" => 1 << 10,
-        _ => 1,
+        "MB" => 1e6,
+        "kB" => 1e3,
+        _ => 1.0,
     };
-    scale * number.parse::<u64>().unwrap()
+    (scale * number.parse::<f64>().unwrap()).round() as u64
 }
 
 /// What is named as enough is, and it is not twice what is.

@@ -78,8 +78,8 @@ pub fn by_layer(circuit: &Circuit) -> Vec<[u64; 2]> {
     layers(circuit, &proofs, Replay::proven_by(circuit, &proofs))
 }
 
-/// The same where a client fails, so that layers are repeated: no product with outcomes of checks shares a factor.
-pub fn by_layer_repeated(circuit: &Circuit) -> Vec<[u64; 2]> {
+/// The same whether or not a client fails a check: then a product with outcomes of checks is a copy, and shares no factor.
+pub fn by_layer_at_most(circuit: &Circuit) -> Vec<[u64; 2]> {
     let nothing = vec![None; circuit.types.len()];
     let without = |replay| Replay { gated: nothing.clone(), ..replay };
     let proofs = all_proofs(circuit);
@@ -93,6 +93,11 @@ fn all_proofs(circuit: &Circuit) -> Vec<Proof> {
         Security::SemiHonest => Vec::new(),
         Security::Malicious => proofs(circuit).unwrap_or_default(),
     }
+}
+
+/// Most bytes of values, and of the vectors of proofs, at the party with most, whether or not a client fails a check.
+pub fn at_most(circuit: &Circuit) -> u64 {
+    by_layer_at_most(circuit).into_iter().flatten().max().unwrap_or(0)
 }
 
 fn layers(circuit: &Circuit, proofs: &[Proof], parties: [Replay<'_>; 3]) -> Vec<[u64; 2]> {

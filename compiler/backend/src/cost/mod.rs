@@ -46,8 +46,8 @@ pub use count::{Cost, InstrCost, Kind, LayerCost, ProofCost, busiest_party, mean
 pub use critical::critical;
 pub use lines::{LineRow, most_expensive_first, rows_by_line, rows_by_statement, rows_by_step};
 pub use memory::{
-    by_layer as memory_by_layer, by_layer_repeated as memory_by_layer_repeated,
-    peak as peak_memory, peak_in_the_clear,
+    at_most as memory_at_most, by_layer as memory_by_layer,
+    by_layer_at_most as memory_by_layer_at_most, peak as peak_memory, peak_in_the_clear,
 };
 pub use net::{NetError, NetProfile};
 pub use places::{home, places};

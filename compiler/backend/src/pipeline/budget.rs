@@ -66,10 +66,9 @@ impl Budgeted<'_> {
             let whole = self.make(1, options);
             whole.and_then(|whole| self.fitting(whole, bytes)).is_ok()
         };
-        // What it takes without a budget is enough, where no vectors of proofs are counted beside values.
+        // What it takes without a budget is enough.
         let without = self.make(1, Options { memory: None, ..self.options });
-        let without =
-            without.map_or(fewer, |circuit| cost::busiest_party(cost::peak_memory(&circuit)));
+        let without = without.map_or(fewer, |circuit| cost::memory_at_most(&circuit));
         let tried = [fewer, without].into_iter().chain(doubled);
         let mut tried: Vec<u64> = tried.map(rounded).collect();
         tried.sort_unstable();
@@ -191,24 +190,29 @@ fn left(whole: &Circuit) -> String {
     format!("in one block, most of the values at the peak are of {site}: {}", sized(bytes))
 }
 
-/// The unit in which so many bytes are said, to ten units at least, and its logarithm.
-fn unit(bytes: u64) -> (u32, &'static str) {
-    if bytes < 10 << 10 {
-        (0, "bytes")
-    } else if bytes < 10 << 20 {
-        (10, "KiB")
-    } else {
-        (20, "MiB")
-    }
+/// What one stands for in the last of three digits.
+fn step(bytes: u64) -> u64 {
+    10u64.pow(bytes.checked_ilog10().unwrap_or(0).saturating_sub(2))
 }
 
-/// Bytes as they are said: whole units, and no more than there are.
+/// Bytes as they are said, in three digits and the units of a report: no more than there are.
 fn sized(bytes: u64) -> String {
-    let (shift, unit) = unit(bytes);
-    format!("{} {unit}", bytes >> shift)
+    let said = (bytes - bytes % step(bytes)) as f64;
+    let (scale, unit) = match bytes {
+        0..1_000 => return format!("{bytes} bytes"),
+        1_000..1_000_000 => (1e3, "kB"),
+        1_000_000..1_000_000_000 => (1e6, "MB"),
+        _ => (1e9, "GB"),
+    };
+    let digits = match said / scale {
+        x if x < 10.0 => 2,
+        x if x < 100.0 => 1,
+        _ => 0,
+    };
+    format!("{:.digits$} {unit}", said / scale)
 }
 
 /// The next number of bytes that is said as it is.
 fn rounded(bytes: u64) -> u64 {
-    bytes.next_multiple_of(1 << unit(bytes).0)
+    bytes.checked_next_multiple_of(step(bytes)).unwrap_or(bytes)
 }

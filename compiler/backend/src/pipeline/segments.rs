@@ -36,7 +36,7 @@ pub(super) fn lightened(circuit: Circuit) -> Circuit {
 /// Whether a party holds no more than `budget` where layers are repeated, with more proofs beside layers only: what is
 /// waited for would be waited for twice.
 pub(super) fn fits_repeated(circuit: Circuit, budget: u64) -> bool {
-    let mut out = Beside::of(circuit, cost::memory_by_layer_repeated);
+    let mut out = Beside::of(circuit, cost::memory_by_layer_at_most);
     while let Some(end) = exceeds(&out.layers, budget) {
         if !out.lighter(end) {
             return false;
@@ -87,7 +87,7 @@ impl Beside {
 /// The bytes that it takes with proofs wherever there may be one, if that is too much, or too many proofs.
 pub(super) fn fitting(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
     if !circuit.security.is_malicious() {
-        let held = cost::busiest_party(cost::peak_memory(&circuit));
+        let held = cost::memory_at_most(&circuit);
         return if held <= budget { Ok(circuit) } else { Err(held) };
     }
     let least = least(&circuit);
@@ -101,7 +101,7 @@ pub(super) fn fitting(circuit: Circuit, budget: u64) -> Result<Circuit, u64> {
 fn least(circuit: &Circuit) -> u64 {
     let mut circuit = circuit.clone();
     (1..circuit.layers.len()).for_each(|l| prove(&mut circuit, l, Op::Prove));
-    most(&cost::memory_by_layer(&circuit))
+    cost::memory_at_most(&circuit)
 }
 
 /// Bytes of values, and of the vectors of proofs, in the layer with most of them.
@@ -111,7 +111,7 @@ fn most(layers: &[[u64; 2]]) -> u64 {
 
 /// The circuit with as few more proofs as it takes for what a party holds to fit; none if no place does.
 fn segmented(circuit: &Circuit, budget: u64) -> Option<Circuit> {
-    let by_layer = cost::memory_by_layer;
+    let by_layer = cost::memory_by_layer_at_most;
     let mut circuit = circuit.clone();
     let mut layers = by_layer(&circuit);
     while let Some(end) = exceeds(&layers, budget) {
@@ -165,7 +165,7 @@ fn waiting(circuit: &Circuit, budget: u64, end: usize) -> Option<Circuit> {
     while high - low > 1 {
         let middle = low.midpoint(high);
         let tried = with_proof(circuit, middle, Op::Prove);
-        let layers = cost::memory_by_layer(&tried);
+        let layers = cost::memory_by_layer_at_most(&tried);
         if layers.get(middle).is_some_and(|[before, _]| *before <= budget) {
             (low, best) = (middle, Some(tried));
         } else {
