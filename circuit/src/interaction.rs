@@ -6,7 +6,7 @@
 //! compiler, and the evaluation on plain values. What a message contains is the matter of the protocols,
 //! which a test in the runtime holds to this table.
 
-use crate::{Hold, Lanes, Op};
+use crate::{Dom, Hold, Lanes, Op};
 use std::fmt;
 
 /// One row of the table: what an interactive instruction does, whatever its operands.
@@ -71,12 +71,12 @@ pub enum Outcome {
     Operand,
     /// The first operand less the second.
     Difference,
-    /// A uniform word of [`COIN_BITS`] bits.
+    /// A uniform word of [`COINS`].
     Random,
 }
 
-/// Bits of public coins: an instruction without operands works on one word of so many.
-pub const COIN_BITS: u32 = 128;
+/// The domain of public coins: an instruction without operands works on one such word.
+pub const COINS: Dom = Dom::Ring(128);
 
 /// What most rows have.
 const ROW: Interaction = Interaction {

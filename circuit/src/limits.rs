@@ -12,6 +12,7 @@ pub const MAX_VALUES: usize = 1 << 22;
 pub const MAX_LAYERS: usize = 1 << 18;
 /// Largest number of inputs, outputs, party sets, sizes, and fields of all records together.
 pub const MAX_DECLARATIONS: usize = 1 << 16;
+/// Largest number of members of a party set.
 pub const MAX_MEMBERS: u64 = 1 << 20;
 /// Most entries of a lookup table: as many as planes.
 pub const MAX_TABLE: u64 = 1 << 12;

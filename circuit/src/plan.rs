@@ -15,7 +15,7 @@
 //! whole bytes. A frame is complete once it has [`FRAME`] bytes or the layer has nothing more for that
 //! peer: a large part is on its way before the next one is computed, small ones travel together.
 
-use crate::interaction::{COIN_BITS, Peer, next, outgoing, prev};
+use crate::interaction::{COINS, Peer, next, outgoing, prev};
 use crate::speculation::Speculation;
 use crate::wire_len;
 use crate::{Circuit, Dom, Instr, Lanes, Layer, Op, ValueId};
@@ -278,7 +278,7 @@ pub fn operand(circuit: &Circuit, op: &Op) -> (Dom, Lanes) {
     });
     match first {
         Some(x) => (circuit.ty(x).dom, circuit.ty(x).lanes()),
-        None => (Dom::Ring(COIN_BITS), Lanes { n: 1, groups: 0 }),
+        None => (COINS, Lanes { n: 1, groups: 0 }),
     }
 }
 

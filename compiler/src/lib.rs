@@ -12,7 +12,7 @@
 //! | | [`syntax`] | lexer, grammar, AST, and its text |
 //! | | [`types`] | the typed program: sizes bound, names resolved, shapes and secrecy known; its evaluation in floating point |
 //! | [`slvr_graph`] | [`graph`] | a pure dataflow graph of tensor operations, its text, verifier and evaluation |
-//! | | [`analysis`] | what is known of every value: interval, ring, error |
+//! | | [`analysis`] | what is known of every value: interval, sign, ring, error |
 //! | | [`passes`] | named rewrites of the graph, one file each |
 //! | [`slvr_backend`] | [`cost`] | rounds, bytes, memory and predicted time, per source line |
 //! | | [`lower`] | graph operations to protocol macros made of circuit instructions |
@@ -22,8 +22,8 @@
 //! | | [`ide`] | what editors ask of a text: problems, what is under the cursor, documentation |
 //!
 //! There are three representations: [`types::Program`], [`graph::Graph`] and `slvr_circuit::Circuit`. Each
-//! prints as text that reads back, and each can be evaluated in the clear. Tests compare each with the next. Only the
-//! binary does I/O: the library asks a [`source::Loader`] for text.
+//! prints as text (those of graphs and circuits read back), and each can be evaluated in the clear. Tests compare each
+//! with the next. Only the binary does I/O: the library asks a [`source::Loader`] for text.
 
 pub mod ide;
 pub mod report;

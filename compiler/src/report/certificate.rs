@@ -152,7 +152,7 @@ impl Certificate {
     /// Of a compiled predicate; `places` says which line of the user's file each site of the graph
     /// belongs to ([`crate::cost::places`]).
     pub fn of(c: &Compiled, places: &[u32]) -> Certificate {
-        let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
+        let line_of = |site: u32| crate::cost::line_of(places, site);
         let g = &c.optimised;
         let errors = errors(g, &c.ranges.raw, &encoded_errors(g, &c.guards), &c.stated);
         let rounding = rounding_inputs(g, &c.ranges.raw, &errors);
@@ -325,7 +325,7 @@ mod tests {
 
     /// A protocol that is off by more changes what is certified of everything that it computes.
     #[test]
-    fn stated_errors_are_those_of_the_family() {
+    fn certificates_follow_what_protocols_state() {
         let (_, text) = PREDICATES.iter().find(|(n, _)| n.starts_with("slvr_conf")).expect("one");
         let bound = [("M", "Mlp[9,hidden=4]"), ("m", "5"), ("c", "1"), ("b", "2")];
         let (program, sources, compiled) = compiled(text, &bound);

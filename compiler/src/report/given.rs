@@ -279,7 +279,7 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// The line of a site, and the step of the source.
     fn place(&self, site: u32) -> (u32, String) {
-        let line = self.places.get(site as usize).copied().unwrap_or(0);
+        let line = crate::cost::line_of(self.places, site);
         (line, self.seen.g.sites[site as usize].name.clone())
     }
 

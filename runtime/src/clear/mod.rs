@@ -17,7 +17,7 @@ pub mod plain;
 use crate::protocol::committee::drawn;
 use crate::share::reveal::Revealed;
 use crate::share::{Prg, Purpose, RunId, Seed, Stream};
-use slvr_circuit::interaction::{COIN_BITS, Outcome};
+use slvr_circuit::interaction::{COINS, Outcome};
 use slvr_circuit::proof::is_linear;
 use slvr_circuit::speculation::Speculation;
 use slvr_circuit::verify::{Openings, VerifyError, verify_with};
@@ -281,7 +281,7 @@ impl Run<'_> {
                     u128::from_le_bytes(self.prg().bytes(s))
                 });
                 self.coins.push(coin);
-                Data::from_u128s(Dom::Ring(COIN_BITS), &[coin])
+                Data::from_u128s(COINS, &[coin])
             }
             _ => unreachable!("a row of the table has the operands that its result is made of"),
         }

@@ -30,7 +30,7 @@ pub(super) fn eval(
 ) -> Result<Held, IndexOutOfRange> {
     let cx = Cx { circuit, me: context.me(), regs, out };
     Ok(match op {
-        Op::Add(a, b) | Op::Sub(a, b) => cx.sum(op, *a, *b),
+        Op::Add(a, b) | Op::Sub(a, b) => cx.sum(op, *a, *b)?,
         Op::Mul(a, b) | Op::MatMul { a, b, .. } | Op::Conv2d { x: a, w: b, .. } => {
             cx.product(op, *a, *b)?
         }
@@ -65,7 +65,7 @@ pub(super) fn eval(
         Op::Committee { coin, .. } | Op::Draw { coin, .. } => {
             Held::one(drawn(op, regs.one(*coin).get_u128(0)))
         }
-        Op::Project { x, coin, tests, part: SplitPart::Whole } => cx.project(*x, *coin, *tests),
+        Op::Project { x, coin, tests, part: SplitPart::Whole } => cx.project(*x, *coin, *tests)?,
         Op::Project { x, coin, tests, part } => cx.project_part(*x, *coin, *tests, *part),
         op => cx.linear(op)?,
     })
@@ -146,19 +146,26 @@ impl<'a> Cx<'a> {
         }
     }
 
-    /// Whether a result has two components.
-    fn is_double(&self) -> bool {
-        matches!(self.hold(self.out), Hold::Rep | Hold::Mask)
+    /// The result of which each component is given; nothing where this party stores nothing of it.
+    fn components(
+        &self,
+        of: impl Fn(bool) -> Result<Data, IndexOutOfRange>,
+    ) -> Result<Held, IndexOutOfRange> {
+        let component = |second: bool| {
+            if self.stores_nothing(second) { Ok(self.nothing()) } else { of(second) }
+        };
+        let first = component(false)?;
+        match self.hold(self.out) {
+            Hold::Rep | Hold::Mask => Ok(Held::Rep(Rep::new(first, component(true)?))),
+            _ => Ok(Held::one(first)),
+        }
     }
 
     /// An operation that applies to each component (or stored part) alone; public operands take
     /// part in each.
     fn linear(&self, op: &Op) -> Result<Held, IndexOutOfRange> {
         let operands = op.operands();
-        let component = |second: bool| {
-            if self.stores_nothing(second) {
-                return Ok(self.nothing());
-            }
+        self.components(|second| {
             let args: Vec<(&Data, Shape)> = operands.iter().map(|&v| self.arg(v, second)).collect();
             let args: Vec<Arg<'_>> = args.iter().map(|(x, s)| (*x, s.as_slice())).collect();
             match op {
@@ -169,33 +176,20 @@ impl<'a> Cx<'a> {
                 }
                 _ => plain::eval(op, &args),
             }
-        };
-        let first = component(false)?;
-        if !self.is_double() {
-            return Ok(Held::one(first));
-        }
-        Ok(Held::Rep(Rep::new(first, component(true)?)))
+        })
     }
 
     /// a + b and a - b.
-    fn sum(&self, op: &Op, a: ValueId, b: ValueId) -> Held {
+    fn sum(&self, op: &Op, a: ValueId, b: ValueId) -> Result<Held, IndexOutOfRange> {
         let hold = self.hold(self.out);
-        let component = |second: bool| {
-            if self.stores_nothing(second) {
-                return self.nothing();
-            }
+        self.components(|second| {
             let (x, sx) = self.addend(a, hold, second);
             let (y, sy) = self.addend(b, hold, second);
-            match op {
+            Ok(match op {
                 Op::Sub(..) => layout::sub(&x, &sx, &y, &sy).0,
                 _ => layout::add(&x, &sx, &y, &sy).0,
-            }
-        };
-        if self.is_double() {
-            Held::Rep(Rep::new(component(false), component(true)))
-        } else {
-            Held::one(component(false))
-        }
+            })
+        })
     }
 
     /// What this party adds for operand `v` of a sum held as `hold`: its first or second component, and
@@ -280,10 +274,7 @@ impl<'a> Cx<'a> {
         if !hold.is_sharded() {
             return self.linear(op);
         }
-        let component = |second: bool| {
-            if self.stores_nothing(second) {
-                return self.nothing();
-            }
+        self.components(|second| {
             // A public operand of a matrix product or convolution is one for all shards.
             let factor = |v: ValueId| match self.hold(v) {
                 Hold::Public if matches!(op, Op::Mul(..)) => self.part(v, hold, second),
@@ -291,13 +282,8 @@ impl<'a> Cx<'a> {
                 _ => (self.regs.get(v).component(second).clone(), self.arg(v, second).1),
             };
             let ((x, sx), (y, sy)) = (factor(a), factor(b));
-            plain::product(op, (&x, &sx), (&y, &sy))
-        };
-        if self.is_double() {
-            Ok(Held::Rep(Rep::new(component(false), component(true))))
-        } else {
-            Ok(Held::one(component(false)))
-        }
+            Ok(plain::product(op, (&x, &sx), (&y, &sy)))
+        })
     }
 
     /// z_i of the product of two replicated tensors: x_i (y_i + y_{i+1}) + x_{i+1} y_i, or the same
@@ -328,24 +314,19 @@ impl<'a> Cx<'a> {
     }
 
     /// Of both components at once, where they are of one shape: the signs are expanded once.
-    fn project(&self, x: ValueId, coin: ValueId, tests: u64) -> Held {
+    fn project(&self, x: ValueId, coin: ValueId, tests: u64) -> Result<Held, IndexOutOfRange> {
         let coin = self.regs.one(coin).get_u128(0);
-        let one = |second: bool| {
-            if self.stores_nothing(second) {
-                return self.nothing();
-            }
-            let (part, shape) = self.arg(x, second);
-            let [sums] = plain::project([part], &shape, coin, tests);
-            sums
-        };
         match self.regs.get(x) {
             Held::Rep(r) if self.hold(x) == Hold::Rep => {
                 let shape = self.shape(x);
                 let [first, second] = plain::project([&r.first, &r.second], shape, coin, tests);
-                Held::Rep(Rep::new(first, second))
+                Ok(Held::Rep(Rep::new(first, second)))
             }
-            Held::Rep(_) => Held::Rep(Rep::new(one(false), one(true))),
-            Held::One(_) => Held::one(one(false)),
+            _ => self.components(|second| {
+                let (part, shape) = self.arg(x, second);
+                let [sums] = plain::project([part], &shape, coin, tests);
+                Ok(sums)
+            }),
         }
     }
 

@@ -18,11 +18,11 @@ use crate::share::deal::Upload;
 use crate::share::encode::{Encoded, InputError, Inputs, Member};
 use crate::share::reveal::Revealed;
 use crate::share::state::Kept;
-use crate::share::{Held, PairSeeds, Prss, Purpose, RunId, Seed, Stream, next};
-use slvr_circuit::interaction::COIN_BITS;
+use crate::share::{Held, PairSeeds, Prss, Purpose, RunId, Seed, Stream, next, sum};
+use slvr_circuit::interaction::COINS;
 use slvr_circuit::ranges::Division;
 use slvr_circuit::verify::{Openings, verify_with};
-use slvr_circuit::{Circuit, Dom, Op};
+use slvr_circuit::{Circuit, Op};
 use slvr_ring::{Data, threads};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -137,9 +137,7 @@ impl Report {
                     _ => None,
                 }
             });
-            let mut value = Data::clone(a?);
-            value.add_assign(b?);
-            value.add_assign(c?);
+            let value = sum([a?, b?, c?]);
             all.resize(all.len().max(*tag as usize + 1), Vec::new());
             all[*tag as usize] = value.to_u128s();
         }
@@ -221,7 +219,7 @@ pub fn coins(circuit: &Circuit, seed: u64) -> Vec<u128> {
         let stream = Stream::new(instr as u64, Purpose::Coin);
         let share = |i: usize| {
             let prss = Prss::new(i, &pairs[i], run);
-            prss.with_next(stream, Dom::Ring(COIN_BITS), 0, 1).get_u128(0)
+            prss.with_next(stream, COINS, 0, 1).get_u128(0)
         };
         (0..3).fold(0u128, |sum, i| sum.wrapping_add(share(i)))
     };

@@ -5,8 +5,9 @@ use super::error::{Phase, RunError};
 use super::guard::{voucher, vouchers};
 use crate::link::{Header, Kind, Peer};
 use crate::share::{Purpose, Stream, next, prev};
+use slvr_circuit::interaction::COINS;
 use slvr_circuit::proof::{HASH, opened};
-use slvr_circuit::{Dom, Op, ValueId, plan};
+use slvr_circuit::{Op, ValueId, plan};
 use slvr_ring::Data;
 
 impl Engine<'_> {
@@ -35,8 +36,8 @@ impl Engine<'_> {
                 }
                 (Op::Coin, _) => {
                     let prss = &self.party.prss;
-                    let mine = prss.again_with_prev(stream, Dom::Ring(128), 1, 0..1);
-                    let after = prss.again_with_next(stream, Dom::Ring(128), 1, 0..1);
+                    let mine = prss.again_with_prev(stream, COINS, 1, 0..1);
+                    let after = prss.again_with_next(stream, COINS, 1, 0..1);
                     let mut other = self.opened_data(instr.out);
                     other.sub_assign(&mine);
                     other.sub_assign(&after);

@@ -18,12 +18,12 @@
 
 use super::{Context, Incoming, Message, part};
 use crate::share::{Purpose, Stream};
-use slvr_circuit::Dom;
+use slvr_circuit::interaction::COINS;
 use slvr_ring::Data;
 
 /// c_i, to P_{i+1}. Keeps c_i + c_{i+1}.
 pub fn message(cx: Context<'_>) -> Message {
-    let (s, dom) = (Stream::new(cx.instr, Purpose::Coin), Dom::Ring(128));
+    let (s, dom) = (Stream::new(cx.instr, Purpose::Coin), COINS);
     let mine = cx.prss.with_prev(s, dom, 0, 1);
     let mut both = cx.prss.with_next(s, dom, 0, 1);
     both.add_assign(&mine);

@@ -59,7 +59,7 @@ pub struct Inconsistent {
 }
 
 /// The tensor that three replicated shares stand for. Checks that the two copies of every
-/// component agree; for receivers of replicated values and for tests.
+/// component agree; for tests.
 pub fn reconstruct(shares: [&Rep; 3]) -> Result<Data, Inconsistent> {
     for component in 0..3 {
         if *shares[component].first != *shares[prev(component)].second {

@@ -107,7 +107,7 @@ impl Report {
 
     /// The line of a site, and the name of its step.
     pub fn place(&self, site: u32) -> (u32, &str) {
-        let line = self.places.get(site as usize).copied().unwrap_or(0);
+        let line = cost::line_of(&self.places, site);
         (line, self.circuit.sites.get(site as usize).map_or("", |s| s.name.as_str()))
     }
 

@@ -10,7 +10,7 @@ pub(super) use check::bounded;
 pub use check::check_type;
 pub use error::TypeError;
 
-use crate::interaction::{COIN_BITS, Interaction};
+use crate::interaction::{COINS, Interaction};
 use crate::limits::{MAX_COMMITTEE, MAX_DRAWN};
 use crate::pairs::MAX_PAIRED;
 use crate::tables::thermometer_planes;
@@ -261,9 +261,7 @@ impl Rule<'_> {
                 Type { hold: Hold::Rep, groups: 0, ..x.clone() }
             }
             Op::Committee { n, k, .. } => {
-                let coin = self.one(&[Hold::Public])?;
-                self.domains(coin.dom == Dom::Ring(128), "coins are A128")?;
-                self.shapes(coin.shape.is_empty(), "coins are a scalar")?;
+                self.coin()?;
                 self.need(k < n && *n <= MAX_COMMITTEE, "fewer are drawn than there are members")?;
                 Type::new(Hold::Public, Dom::Ring(32), [*n, *k])
             }
@@ -278,9 +276,7 @@ impl Rule<'_> {
                 Type::new(Hold::Public, *dom, table.shape(*n))
             }
             Op::Draw { rows, n, k, .. } => {
-                let coin = self.one(&[Hold::Public])?;
-                self.domains(coin.dom == Dom::Ring(128), "coins are A128")?;
-                self.shapes(coin.shape.is_empty(), "coins are a scalar")?;
+                self.coin()?;
                 self.need(k <= n && *n <= MAX_DRAWN, "no more are drawn than there are numbers")?;
                 Type::new(Hold::Public, Dom::Ring(32), [*rows, *k])
             }
@@ -320,7 +316,7 @@ impl Rule<'_> {
 
     /// By the table of interactions: operands held as its row says, of one domain and shape, and cut alike.
     fn interaction(&self, row: &Interaction) -> Result<Option<Type>, TypeError> {
-        let mut ty = Type::new(Hold::Public, Dom::Ring(COIN_BITS), []);
+        let mut ty = Type::new(Hold::Public, COINS, []);
         if let [first, others @ ..] = &self.args[..] {
             self.held_as(row.from)?;
             self.domains(
@@ -336,6 +332,13 @@ impl Rule<'_> {
             let groups = if hold.is_sharded() { ty.groups } else { 0 };
             Type { hold, groups, ..ty }
         }))
+    }
+
+    /// Of coins alone.
+    fn coin(&self) -> Result<(), TypeError> {
+        let coin = self.one(&[Hold::Public])?;
+        self.domains(coin.dom == COINS, "coins are A128")?;
+        self.shapes(coin.shape.is_empty(), "coins are a scalar")
     }
 
     /// The only operand, if its holder is one of these.

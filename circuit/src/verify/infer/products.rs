@@ -1,6 +1,7 @@
 //! The types of sums of products: matrix products, convolutions, random inner products.
 
 use super::{Rule, TypeError, aligned};
+use crate::interaction::COINS;
 use crate::limits::{MAX_ELEMENTS, MAX_TESTS};
 use crate::{Conv, Dom, Hold, Op, SplitPart, Type};
 
@@ -83,7 +84,7 @@ impl Rule<'_> {
         if !held || coin.hold != Hold::Public {
             return Err(self.holders());
         }
-        let words = matches!(x.dom, Dom::Ring(_)) && coin.dom == Dom::Ring(128);
+        let words = matches!(x.dom, Dom::Ring(_)) && coin.dom == COINS;
         self.domains(words, "words are projected, by coins in A128")?;
         let ok = coin.shape.is_empty();
         match x.shape[..] {

@@ -1,6 +1,7 @@
 //! Costs gathered by line of the source, by step, by statement.
 
 use super::count::{Cost, Kind, add};
+use super::places::line_of;
 use serde::Serialize;
 use slvr_circuit::Circuit;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,7 +75,7 @@ fn grouped<K: Ord>(cost: &Cost, key: impl Fn(u32) -> (K, LineRow)) -> Vec<LineRo
 pub fn rows_by_line(cost: &Cost, places: &[u32], text: &str) -> Vec<LineRow> {
     let lines: Vec<&str> = text.lines().collect();
     grouped(cost, |site| {
-        let line = places.get(site as usize).copied().unwrap_or(0);
+        let line = line_of(places, site);
         let at = (line as usize).checked_sub(1).and_then(|l| lines.get(l));
         let text = at.map_or("", |t| t.trim_end()).to_string();
         (line, LineRow { line, text, ..LineRow::default() })
@@ -85,7 +86,7 @@ pub fn rows_by_line(cost: &Cost, places: &[u32], text: &str) -> Vec<LineRow> {
 pub fn rows_by_step(circuit: &Circuit, cost: &Cost, places: &[u32]) -> Vec<LineRow> {
     let mut rows = grouped(cost, |site| {
         let name = circuit.sites.get(site as usize).map_or("", |s| &s.name);
-        let line = places.get(site as usize).copied().unwrap_or(0);
+        let line = line_of(places, site);
         ((name, line), LineRow { line, text: name.to_string(), ..LineRow::default() })
     });
     most_expensive_first(&mut rows);

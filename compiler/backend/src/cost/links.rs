@@ -1,9 +1,9 @@
 //! Who sends how much to whom.
 
 use slvr_circuit::interaction::outgoing;
+use slvr_circuit::plan::operand;
 use slvr_circuit::upload as uploads;
-use slvr_circuit::{Circuit, From, Lanes, Layer, Op};
-use slvr_circuit::{Dom, wire_len};
+use slvr_circuit::{Circuit, From, Layer, Op, wire_len};
 use std::collections::BTreeMap;
 
 /// Most bytes that one participant (a party or a receiver) sends in all, or receives in all, in the
@@ -12,10 +12,7 @@ pub(super) fn busiest(circuit: &Circuit, layer: &Layer) -> u64 {
     let (mut up, mut down) = ([0u64; 3], [0u64; 3]);
     let mut receivers: BTreeMap<u32, u64> = BTreeMap::new();
     for instr in &layer.exchange {
-        let (dom, lanes) = match instr.op.operands().first() {
-            Some(&x) => (circuit.ty(x).dom, circuit.ty(x).lanes()),
-            None => (Dom::Ring(128), Lanes { n: 1, groups: 0 }),
-        };
+        let (dom, lanes) = operand(circuit, &instr.op);
         for me in 0..3 {
             let counts = outgoing(&instr.op, lanes, me);
             let [next, prev, receiver] =

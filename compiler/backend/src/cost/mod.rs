@@ -50,7 +50,7 @@ pub use memory::{
     by_layer_at_most as memory_by_layer_at_most, peak as peak_memory, peak_in_the_clear,
 };
 pub use net::{NetError, NetProfile};
-pub use places::{home, places};
+pub use places::{home, line_of, places};
 pub use proofs::proof_work;
 pub(crate) use proofs::{BLOCK_ENTRY_PRICE, FROZEN_BIT_PRICE, TABLE_ENTRY_PRICE, WORD_PRICE};
 pub use seconds::{

@@ -22,6 +22,11 @@ pub fn places(program: &Program, graph: &Graph, sources: &Sources) -> Vec<u32> {
     graph.sites.iter().map(place).collect()
 }
 
+/// The line of a site among its graph's [`places`]; 0 where there is none.
+pub fn line_of(places: &[u32], site: u32) -> u32 {
+    places.get(site as usize).copied().unwrap_or(0)
+}
+
 /// The file of the predicate.
 pub fn home(program: &Program) -> Option<FileId> {
     program.body.iter().find_map(|s| match s {

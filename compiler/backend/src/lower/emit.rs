@@ -1,7 +1,7 @@
 //! Builds instructions: types them by the format's own rule, and makes equal ones once.
 
 use super::target::Target;
-use slvr_circuit::interaction::Sends;
+use slvr_circuit::interaction::{COINS, Sends};
 use slvr_circuit::low_mask;
 use slvr_circuit::{Const, Dom, Hold, Instr, Op, Shape, Type, ValueId, verify};
 use std::collections::HashMap;
@@ -188,7 +188,7 @@ impl Emit {
 
     /// Fresh public coins. Never shared between samples: they would be correlated.
     pub fn coin(&mut self) -> ValueId {
-        let out = self.declare(Type::new(Hold::Public, Dom::Ring(128), vec![]));
+        let out = self.declare(Type::new(Hold::Public, COINS, vec![]));
         self.instrs.push(Instr { out: Some(out), op: Op::Coin, site: self.site });
         out
     }

@@ -9,7 +9,7 @@
 //! | [`common`] | what the macros of both families are made of |
 //! | [`t1`], [`t2`] | the two families of protocols, side by side, in files with the same names |
 //! | [`malicious`] | what there is only against a malicious party: macros that differ from T1, and drafts with proofs |
-//! | `stated` | the errors that each family states |
+//! | `stated` | the errors that protocols state |
 //! | `facts` | what is known of a graph |
 //! | `search` | where a search is faster than ranks |
 //! | `form`, `groups` | the forms that values are held in, and all conversions; in which groups operations go shard by shard |

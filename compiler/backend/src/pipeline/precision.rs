@@ -1,4 +1,4 @@
-//! How many fraction bits the values get of which precision is wanted ([`slvr_graph::passes::precision`]): as many as
+//! How many fraction bits the values get of which precision is wanted (`passes/precision.rs` of the graph): as many as
 //! cost nothing that the program did not pay with [`FRACTION`] bits for all.
 //!
 //! One number of bits for all values would drown small updates, or make the words of networks longer. Levels are few,

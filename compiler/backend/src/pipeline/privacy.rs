@@ -163,7 +163,7 @@ pub fn check(
         return Vec::new();
     }
     let places = places();
-    let line_of = |site: u32| places.get(site as usize).copied().unwrap_or(0);
+    let line_of = |site: u32| crate::cost::line_of(&places, site);
     let privacy = of(words, &line_of, failure);
     program.demands.iter().filter(asked).filter_map(|d| refused(d, privacy.as_ref())).collect()
 }

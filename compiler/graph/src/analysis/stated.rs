@@ -1,7 +1,7 @@
-//! What a family of protocols states of its errors.
+//! What the protocols state of their errors.
 //!
 //! A certificate is only as good as the errors that it takes for granted of truncations and functions.
-//! They belong to the protocols: a family gives its table (`slvr_backend::lower`), the analyses of errors take
+//! They belong to the protocols: lowering gives the table (`slvr_backend::lower`), the analyses of errors take
 //! it as an argument, and tests of the protocols measure against the same table.
 
 use super::interval::Interval;
@@ -53,7 +53,7 @@ impl Stated {
     }
 }
 
-/// The errors of one family of protocols.
+/// The errors of all protocols.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StatedErrors {
     /// Of the truncation of a secret, in units in the last place of the result.
@@ -117,8 +117,8 @@ impl StatedErrors {
     }
 
     /// Whether truncation gives one of the two next integers and no function is off by more than
-    /// [`StatedErrors::MOST`]: intervals hold for these protocols, since their room is larger. Each family asserts it
-    /// when it is compiled.
+    /// [`StatedErrors::MOST`]: intervals hold for these protocols, since their room is larger. The table is
+    /// held to it when it is compiled.
     pub const fn within_most(&self) -> bool {
         let room = StatedErrors::MOST;
         let mut within =

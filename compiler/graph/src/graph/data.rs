@@ -4,7 +4,7 @@ use super::op::Op;
 use slvr_language::syntax::ast::{Secrecy, Span};
 use slvr_language::types::Elem;
 
-/// Fraction bits of inputs and truncated values, where no reader wants more (the pass `precision`).
+/// Fraction bits of inputs and truncated values, where no reader wants more (`passes/precision.rs`).
 pub const FRACTION: u32 = 16;
 
 /// Index of a node.

@@ -1,7 +1,7 @@
 //! Common subexpressions and dead code.
 //!
-//! Before: any graph. After: no two nodes have the same operation and operands, and every node is
-//! needed by an output. Draws stay apart: two samples of one shape have coins of their own.
+//! Before: any graph. After: no two nodes have the same operation and operands, and every node but draws, and
+//! what they read, is needed by an output. Draws stay apart: two samples of one shape have coins of their own.
 //!
 //! ```text
 //! %2 = mul %0 %1
@@ -41,7 +41,7 @@ pub(super) fn after(g: &Graph) -> Kept {
     Ok(())
 }
 
-/// Without the nodes that no output needs.
+/// Without the nodes that are not [`live`].
 pub(crate) fn dead_code(graph: &Graph) -> Graph {
     let live = live(graph);
     let mut new = graph.empty_like();

@@ -16,7 +16,7 @@ pub(super) fn none(g: &Graph, why: &str, broken: impl Fn(NodeId) -> bool) -> Kep
     }
 }
 
-/// Which nodes an output needs.
+/// Which nodes stay: those that an output needs, and draws with what they read.
 pub(super) fn live(graph: &Graph) -> Vec<bool> {
     let outputs: BTreeSet<NodeId> = graph.outputs.iter().map(|o| o.node).collect();
     // Coins are drawn in the order of the program, also for a sample that nothing reads: those after it keep theirs.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 pub use crate::graph::FRACTION;
 
-/// How many fraction bits values of which precision is wanted may have (pass `precision`).
+/// How many fraction bits values of which precision is wanted may have (`precision.rs`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Level {
     /// The most that an input or a truncated value has.

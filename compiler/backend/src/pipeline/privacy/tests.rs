@@ -17,7 +17,7 @@ fn compiled(text: &str) -> (Privacy, pipeline::Compiled) {
     let compiled = pipeline::compile_with(&program, &sources, how, |_, _| {});
     let compiled = compiled.unwrap_or_else(|d| panic!("{text}: {d:?}"));
     let places = crate::cost::places(&program, &compiled.optimised, &sources);
-    let line = |site: u32| places.get(site as usize).copied().unwrap_or(0);
+    let line = |site: u32| crate::cost::line_of(&places, site);
     (of(compiled.words(), &line, 0.0).expect("noise"), compiled)
 }
 

@@ -14,7 +14,7 @@
 //! ```
 
 use super::super::promise::{Kept, none};
-use super::{all, axis_last, part};
+use super::{all, axis_last, part, with_last};
 use crate::graph::{Graph, NodeId, Op};
 use slvr_language::types::Elem;
 
@@ -154,16 +154,6 @@ fn largest(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
         let larger = g.add(Op::Select, &[less, b, a], site);
         x = with_last(g, larger, x, n, site);
     }
-}
-
-/// The last of an odd number of entries goes on as it is.
-fn with_last(g: &mut Graph, done: NodeId, x: NodeId, n: u64, site: u32) -> NodeId {
-    if n.is_multiple_of(2) {
-        return done;
-    }
-    let last = part(g, x, n - 1, 1, 1, site);
-    let axis = g.shape(x).len() as u64 - 1;
-    g.add(Op::Concat(axis), &[done, last], site)
 }
 
 /// The index of the first largest along the last axis, which disappears.

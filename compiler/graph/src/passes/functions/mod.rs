@@ -47,11 +47,16 @@ fn all(g: &mut Graph, mut x: NodeId, site: u32) -> NodeId {
         let half = n / 2;
         let (low, high) = (part(g, x, 0, half, 1, site), part(g, x, half, half, 1, site));
         let both = g.add(Op::And, &[low, high], site);
-        x = if n % 2 == 1 {
-            let last = part(g, x, n - 1, 1, 1, site);
-            g.add(Op::Concat(rank as u64 - 1), &[both, last], site)
-        } else {
-            both
-        };
+        x = with_last(g, both, x, n, site);
     }
+}
+
+/// The last of an odd number of entries goes on as it is.
+fn with_last(g: &mut Graph, done: NodeId, x: NodeId, n: u64, site: u32) -> NodeId {
+    if n.is_multiple_of(2) {
+        return done;
+    }
+    let last = part(g, x, n - 1, 1, 1, site);
+    let axis = g.shape(x).len() as u64 - 1;
+    g.add(Op::Concat(axis), &[done, last], site)
 }

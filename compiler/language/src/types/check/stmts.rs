@@ -9,10 +9,8 @@ use crate::syntax::ast::{
 use crate::types::{
     Body, Bounded, Demand, Expr, ExprKind, Index, PartySet, SetId, Stmt, Var, VarId,
 };
+use slvr_circuit::verify::MAX_MEMBERS;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Party sets have at most this many members.
-const MAX_MEMBERS: u64 = 1 << 20;
 
 /// `require error(x) <= ..`, until `x` is defined.
 struct ErrorDemand {

@@ -1,7 +1,7 @@
 //! Tables of what there is: passes, interactions, instructions, crates.
 
 use super::super::{read, root};
-use slvr_circuit::interaction::{COIN_BITS, Sends, To};
+use slvr_circuit::interaction::{COINS, Sends, To};
 use slvr_circuit::{Hold, INTERACTIVE};
 use slvr_compiler::passes;
 use std::fmt::Write;
@@ -31,7 +31,7 @@ pub fn interactions() -> String {
         let from: Vec<&str> = row.from.iter().map(held).collect();
         let from = if from.is_empty() { "nothing".to_string() } else { from.join(" and ") };
         let to = row.to.as_ref().map_or("a receiver", held);
-        let k = if row.from.is_empty() { COIN_BITS.to_string() } else { "k".to_string() };
+        let k = if row.from.is_empty() { COINS.bits().to_string() } else { "k".to_string() };
         let (who, bits) = match row.sends {
             Sends::All([To::Next]) => ("each party to the next one", format!("{k} by each")),
             Sends::All([To::Prev]) => ("each party to the previous one", format!("{k} by each")),
