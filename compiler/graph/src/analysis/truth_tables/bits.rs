@@ -20,15 +20,6 @@ fn entries(table: &Table) -> impl Iterator<Item = f64> {
     (0..n).filter_map(move |i| table.data.get(if one { 0 } else { i }).copied())
 }
 
-/// These, if there are all. A vector that grows as it is filled takes fresh memory of every size on its way.
-fn all<T>(each: impl ExactSizeIterator<Item = Option<T>>) -> Option<Vec<T>> {
-    let mut found = Vec::with_capacity(each.len());
-    for one in each {
-        found.push(one?);
-    }
-    Some(found)
-}
-
 /// What the elements of a secret bit are.
 #[derive(Clone)]
 enum Bits {
@@ -137,7 +128,7 @@ impl<'a> Functions<'a> {
             let (operand, from) = moved.origin(i);
             at(operands.get(operand)?, from as usize)
         };
-        all((0..graph.elements(id) as usize).map(|i| entry(i as u64)))
+        (0..graph.elements(id)).map(entry).collect()
     }
 
     fn shape(&self, id: NodeId) -> Vec<usize> {
@@ -146,7 +137,7 @@ impl<'a> Functions<'a> {
 
     /// For each element of a result, which element of either operand it reads. Indices, since what is known of
     /// an element is not `Copy`.
-    fn pairs(&self, id: NodeId) -> impl ExactSizeIterator<Item = (usize, usize)> + use<'a> {
+    fn pairs(&self, id: NodeId) -> impl Iterator<Item = (usize, usize)> + use<'a> {
         let [a, b] = [0, 1].map(|i| {
             let x = self.graph.arg(id, i);
             let all: Vec<usize> = (0..self.graph.elements(x) as usize).collect();
@@ -161,7 +152,7 @@ impl<'a> Functions<'a> {
         match self.graph.op(id) {
             Op::Not => {
                 let x = self.bits.get(&args[0])?;
-                all((0..elements).map(|i| Some(x.get(i)?.not())))
+                (0..elements).map(|i| Some(x.get(i)?.not())).collect()
             }
             Op::Xor | Op::And => {
                 let xor = *self.graph.op(id) == Op::Xor;
@@ -188,7 +179,7 @@ impl<'a> Functions<'a> {
                         _ => a.with(&b, |a, b| a && b),
                     })
                 });
-                all(both)
+                both.collect()
             }
             Op::Lt | Op::Eq => {
                 let lt = *self.graph.op(id) == Op::Lt;
@@ -197,7 +188,7 @@ impl<'a> Functions<'a> {
                     let d = a[i].plus(&b[j], -1)?;
                     d.holds(|v| if lt { v < 0 } else { v == 0 })
                 });
-                all(each)
+                each.collect()
             }
             _ => self.moved(id, |x| self.bits.get(&x), |x, i| x.get(i)),
         }
@@ -223,11 +214,11 @@ impl<'a> Functions<'a> {
                     }
                     _ => None,
                 };
-                all((0..self.graph.elements(id) as usize).map(|i| term(bits.get(i)?)))
+                (0..self.graph.elements(id) as usize).map(|i| term(bits.get(i)?)).collect()
             }
-            Op::Neg => all(self.counts.get(&args[0])?.iter().map(|c| c.times(-1))),
+            Op::Neg => self.counts.get(&args[0])?.iter().map(|c| c.times(-1)).collect(),
             Op::Scale(by) if by.fract() == 0.0 && by.abs() < f64::from(i32::MAX) => {
-                all(self.counts.get(&args[0])?.iter().map(|c| c.times(*by as i64)))
+                self.counts.get(&args[0])?.iter().map(|c| c.times(*by as i64)).collect()
             }
             Op::Add | Op::Sub | Op::Mul => {
                 let (a, b) = (self.counts.get(&args[0])?, self.counts.get(&args[1])?);
@@ -241,7 +232,7 @@ impl<'a> Functions<'a> {
                         _ => None,
                     }
                 });
-                all(each)
+                each.collect()
             }
             Op::Sum(axes) => {
                 let from = self.counts.get(&args[0])?;
