@@ -129,6 +129,29 @@ fn aborted() {
 
 // ---- programs ------------------------------------------------------------------------------
 
+/// A size that the program names is found, however many smaller numbers it names.
+#[test]
+fn check_tries_every_number_that_the_program_names() {
+    let place = Place::new();
+    let entries: Vec<String> = (10..31).map(|i| format!("a[{i}]")).collect();
+    let text = format!(
+        "use std::top_k;
+predicate P[m]() {{
+    parties Client[m];
+    parties Server;
+    input a: public int[40] in 0..9;
+    input k: secret int in 0..9 from each Client;
+    reveal top_k[33](k) to Server as first;
+    reveal {} to Server as second;
+}}
+",
+        entries.join(" + ")
+    );
+    place.write("p.slvr", text);
+    let found = place.slvrc("check p.slvr --json").ok();
+    assert_eq!(found["sizes"]["m"], "33", "{found}");
+}
+
 #[test]
 fn check_chooses_sizes() {
     let place = Place::new();

@@ -284,13 +284,17 @@ fn named_numbers(p: &Predicate) -> Vec<i64> {
     found.into_iter().filter(|n| (MAX_TRIED + 1..=MOST_TRIED).contains(n)).collect()
 }
 
+/// Most tuples that are listed.
+const MOST_TUPLES: usize = 1 << 15;
+
 /// Tuples in which one of these numbers is, and else a small one, by ascending sum. For more than four sizes there are
 /// too many, and none is tried.
 fn tuples_of(large: &[i64], n: usize) -> Vec<Vec<i64>> {
     if large.is_empty() || n > 4 {
         return Vec::new();
     }
-    let values: Vec<i64> = [1, 2, 3].iter().chain(large).copied().take(12).collect();
+    let each = (MOST_TUPLES as f64).powf(1.0 / n as f64) as usize;
+    let values: Vec<i64> = [1, 2, 3].iter().chain(large).copied().take(each).collect();
     let mut all = vec![Vec::new()];
     for _ in 0..n {
         all = all
