@@ -5,7 +5,7 @@
 
 use super::certificate::rounding_of_outputs;
 use super::confidence::Measured;
-use super::leaks::Beside;
+use super::leaks::EntryOwners;
 use crate::analysis::errors::{Decision, errors, input_errors};
 use crate::analysis::given::{self, FAILURE_LOG2, Flips, MOST, Running, Verdict, encoded, keeping};
 use crate::graph::eval::{Coin, EvalError, Inputs};
@@ -150,7 +150,7 @@ impl OnInputs {
         let bits = keeping(g, &all.depended_on);
         let nodes: Vec<NodeId> = all.decisions.iter().map(|d| d.node).collect();
         let mut flips = Flips::new(g, &nodes, &bits);
-        let mut seen = Seen::new(g, &nodes, &bits);
+        let mut seen = RunBounds::new(g, &nodes, &bits);
         bounds(c, inputs, coin, &mut |id, x, operands| {
             flips.see(id, x);
             seen.see(id, x, operands);
@@ -159,7 +159,7 @@ impl OnInputs {
         let decisions: Vec<Decided> = nodes.iter().flat_map(of).collect();
         let mut total = Share::default();
         decisions.iter().for_each(|d| total.count(&d.verdict));
-        let rows = Rows { seen, beside: Beside::of(g), places };
+        let rows = Rows { seen, owners: EntryOwners::of(g), places };
         let certificate = GivenCertificate {
             failure_log2: FAILURE_LOG2,
             total,
@@ -224,7 +224,7 @@ fn histogram(decisions: &[Decided]) -> Vec<Bucket> {
 }
 
 /// What the bounds of a run's values say.
-struct Seen<'a> {
+struct RunBounds<'a> {
     g: &'a Graph,
     /// The nodes that decide, and the bits by which reveals choose.
     deciding: BTreeSet<NodeId>,
@@ -236,9 +236,9 @@ struct Seen<'a> {
     off: BTreeMap<NodeId, f64>,
 }
 
-impl<'a> Seen<'a> {
-    fn new(g: &'a Graph, deciding: &[NodeId], choosing: &[NodeId]) -> Seen<'a> {
-        Seen {
+impl<'a> RunBounds<'a> {
+    fn new(g: &'a Graph, deciding: &[NodeId], choosing: &[NodeId]) -> RunBounds<'a> {
+        RunBounds {
             g,
             deciding: deciding.iter().copied().collect(),
             choosing: choosing.iter().copied().collect(),
@@ -270,8 +270,8 @@ impl<'a> Seen<'a> {
 
 /// What the rows of a certificate are made from.
 struct Rows<'a> {
-    seen: Seen<'a>,
-    beside: Beside,
+    seen: RunBounds<'a>,
+    owners: EntryOwners,
     /// Of each site its line in the user's file.
     places: &'a [u32],
 }
@@ -285,7 +285,7 @@ impl<'a> Rows<'a> {
 
     /// The party set of which the entries of a node stand for members, and for which.
     fn members(&self, node: NodeId) -> Option<(&'a (String, u64), Vec<u64>)> {
-        let (set, members) = self.beside.members(self.seen.g, node)?;
+        let (set, members) = self.owners.members(self.seen.g, node)?;
         Some((self.seen.g.parties.get(set as usize)?, members))
     }
 

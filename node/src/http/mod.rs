@@ -66,7 +66,7 @@ use tokio_rustls::server::TlsStream;
 use crate::hex::sha256;
 use body::Inbound;
 use connections::Connections;
-use operations::Seen;
+use operations::Origin;
 use reply::Body;
 use routes::Caller;
 pub use upload::Uploads;
@@ -226,7 +226,7 @@ pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<
         let (node, tls) = (node.clone(), tls.clone());
         async move {
             let says = |who: &str| held.says(who);
-            let answer = |seen: Seen| {
+            let answer = |seen: Origin| {
                 let (node, says) = (&node, &says);
                 move |request| {
                     let seen = seen.clone();
@@ -235,10 +235,10 @@ pub async fn serve_operator(node: Arc<Node>, listener: TcpListener, tls: Option<
             };
             let patience = (Duration::from_secs(10), false);
             match tls {
-                None => converse(socket, patience, answer(Seen::Here)).await,
+                None => converse(socket, patience, answer(Origin::Here)).await,
                 Some(tls) => {
                     if let Ok(Ok(stream)) = timeout(GREETING, tls.accept(socket)).await {
-                        let seen = Seen::Over(certificate(&stream).map(|c| sha256(c)));
+                        let seen = Origin::Over(certificate(&stream).map(|c| sha256(c)));
                         converse(stream, patience, answer(seen)).await;
                     }
                 }

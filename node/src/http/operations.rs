@@ -28,7 +28,7 @@ const OPERATOR: &str = "operator";
 
 /// How the operator came here.
 #[derive(Clone, Debug)]
-pub enum Seen {
+pub enum Origin {
     /// From this machine, without TLS.
     Here,
     /// Over TLS, with a certificate of this hash or none.
@@ -36,17 +36,17 @@ pub enum Seen {
 }
 
 /// Whether somebody may look; if not, why.
-fn may(node: &Node, seen: &Seen, request: &Request<Inbound>) -> Result<(), &'static str> {
+fn may(node: &Node, seen: &Origin, request: &Request<Inbound>) -> Result<(), &'static str> {
     let text = |name| request.headers().get(name).and_then(|h: &HeaderValue| h.to_str().ok());
     match seen {
-        Seen::Here => {
+        Origin::Here => {
             // A page of somebody else that was opened in a browser of this machine has another host.
             let host = text(HOST).unwrap_or("");
             let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
             let here = ["127.0.0.1", "localhost", "[::1]"].contains(&name);
             here.then_some(()).ok_or("only as localhost")
         }
-        Seen::Over(certificate) => {
+        Origin::Over(certificate) => {
             let Some(operator) = &node.config.operator else {
                 return Err("there is no [operator]");
             };
@@ -60,7 +60,7 @@ fn may(node: &Node, seen: &Seen, request: &Request<Inbound>) -> Result<(), &'sta
 
 pub async fn answer(
     node: &Arc<Node>,
-    from: (&Seen, &(impl Fn(&str) + Sync)),
+    from: (&Origin, &(impl Fn(&str) + Sync)),
     request: Request<Inbound>,
 ) -> Response<Body> {
     answered(node, from, request).await.unwrap_or_else(Refused::into)
@@ -68,7 +68,7 @@ pub async fn answer(
 
 async fn answered(
     node: &Arc<Node>,
-    (seen, says): (&Seen, &(impl Fn(&str) + Sync)),
+    (seen, says): (&Origin, &(impl Fn(&str) + Sync)),
     request: Request<Inbound>,
 ) -> Result<Response<Body>, Refused> {
     // A page in a browser says where it is from. It makes no backups, and moves no workers.
@@ -119,15 +119,15 @@ struct Place {
 /// Takes note of where a worker is called from now on.
 async fn place(
     node: &Node,
-    (seen, says): (&Seen, &(impl Fn(&str) + Sync)),
+    (seen, says): (&Origin, &(impl Fn(&str) + Sync)),
     request: Request<Inbound>,
 ) -> Result<Value, Refused> {
     let may = may(node, seen, &request);
     let shown = match seen {
-        Seen::Over(Some(shown)) => {
+        Origin::Over(Some(shown)) => {
             node.config.worker.iter().position(|w| w.certificates.contains(shown))
         }
-        Seen::Over(None) | Seen::Here => None,
+        Origin::Over(None) | Origin::Here => None,
     };
     if let (Err(why), None) = (may, shown) {
         return refused(403, Code::Forbidden, why);

@@ -7,7 +7,7 @@
 
 use super::guard::{rows, voucher};
 use super::hello::Hello;
-use super::told;
+use super::openings;
 use crate::link::{Header, Kind};
 use crate::share::next;
 use crate::share::reveal::Revealed;
@@ -72,9 +72,9 @@ pub fn pieces(
     };
     take(Header::new(Kind::Hello, 0, Hello::bytes(circuit)))?;
     // By output: the words of all members, and what vouches for those of the next party.
-    let mut words = told::zeros(circuit, set);
+    let mut words = openings::zeros(circuit, set);
     let mut vouchers: BTreeMap<u32, &Vec<u8>> = BTreeMap::new();
-    for told in told::layers(circuit, set) {
+    for told in openings::layers(circuit, set) {
         for message in told.messages.get(me)? {
             words.extend(message.words(take(message.header)?)?);
         }

@@ -9,7 +9,7 @@
 //! | `guard`, `barrier`, `vouching` | against a malicious party: what is kept for proofs, the proofs, and how openings are vouched for |
 //! | `speculation` | layers that are computed again when a client fails a check |
 //! | `ranges`, `threads` | ranges of layers on workers: [`Party::run_range`]; workers as threads of a session |
-//! | `hello`, `receiver`, `told`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), what it is told, the [`Transcript`] hook, [`RunError`] |
+//! | `hello`, `receiver`, `openings`, `transcript`, `error` | handshake, the receiver's side ([`receive`]), what it is told, the [`Transcript`] hook, [`RunError`] |
 //! | `doors` | what tests do to runs |
 //! | [`members`] | what is revealed to each member of a party set, cut up and put together member by member |
 //! | [`session`], [`remote`] | three parties and the receivers as threads; parties elsewhere, at the end of pipes |
@@ -48,6 +48,7 @@ mod intake;
 mod loads;
 mod local;
 pub mod members;
+mod openings;
 mod ranges;
 mod receiver;
 mod registers;
@@ -57,7 +58,6 @@ pub mod session;
 mod speculation;
 mod submissions;
 mod threads;
-mod told;
 mod transcript;
 mod uploads;
 mod vouching;

@@ -3,7 +3,7 @@
 use super::error::{Phase, RunError};
 use super::guard::vouchers;
 use super::hello::Hello;
-use super::told;
+use super::openings;
 use crate::link::{Header, Kind, Link, LinkError, Peer};
 use crate::share::reveal::Revealed;
 use crate::share::{RunId, next};
@@ -74,10 +74,10 @@ pub fn receive(r: Receiver<'_>) -> Result<Vec<Revealed>, RunError> {
         u32::try_from(rounds.saturating_mul(before).saturating_add(within)).unwrap_or(u32::MAX)
     };
     let members = plan::members(circuit, set);
-    let mut words = told::zeros(circuit, set);
+    let mut words = openings::zeros(circuit, set);
     let mut waited = 0;
     let speculation = Speculation::of(circuit);
-    for (l, told) in (0u32..).zip(told::layers(circuit, set)) {
+    for (l, told) in (0u32..).zip(openings::layers(circuit, set)) {
         waited += 1;
         if let Some(s) = speculation.as_ref().filter(|p| p.last + 1 == l as usize) {
             // The parties may have gone back.

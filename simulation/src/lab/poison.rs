@@ -1,6 +1,6 @@
 //! What the malicious do in a round: what they know, and what they give instead.
 
-use super::attacks::{Told, Validation};
+use super::attacks::{Insight, Validation};
 use super::federation::Cell;
 use super::fill::{self, Role};
 use super::knowledge::{Knowledge, Knows};
@@ -34,7 +34,7 @@ impl Cell<'_> {
             Knows::Full => told.updates.iter().map(Vec::as_slice).collect(),
             Knows::Described | Knows::Partial => own.iter().map(Vec::as_slice).collect(),
         };
-        let asks = self.attack.attack.told == Told::Answers;
+        let asks = self.attack.attack.insight == Insight::Answers;
         let before = asks.then(|| self.fill(&declared, &told));
         let answers = before.as_ref().and_then(|filled| rule.ask(&self.step(&told, filled)).ok());
         let ask = |update: &[f32]| {

@@ -4,7 +4,7 @@ use super::again::same_entries;
 use super::derivative::{Slots, back, is_step};
 use super::value::value;
 use crate::number::Number;
-use slvr_compiler::graph::eval::{Coin, MAX_ELEMENTS, NoValue};
+use slvr_compiler::graph::eval::{Coin, MOST_COMPUTED, NoValue};
 use slvr_compiler::graph::verify::{VerifyError, verify};
 use slvr_compiler::graph::{Graph, NodeId, Op};
 use std::sync::Arc;
@@ -64,7 +64,7 @@ impl Tape {
         let (read, last) = graph.last_uses(|_| false, |id| args[id.index()].clone());
         for id in graph.ids().filter(|id| read[id.index()]) {
             let (node, op, elements) = (id.index(), graph.op(id).name(), graph.elements(id));
-            if elements > MAX_ELEMENTS {
+            if elements > MOST_COMPUTED {
                 return Err(TapeError::TooLarge { node, op, elements });
             }
         }

@@ -24,7 +24,7 @@ pub(super) fn lightened(circuit: Circuit) -> Circuit {
     let plain = Circuit { security: Security::SemiHonest, ..circuit.clone() };
     let values = cost::busiest_party(cost::peak_memory(&plain));
     let mut budget = values.max(ENOUGH);
-    let mut out = Beside::of(circuit.clone(), cost::memory_by_layer);
+    let mut out = Placement::of(circuit.clone(), cost::memory_by_layer);
     while let Some(end) = exceeds(&out.layers, budget) {
         if !out.lighter(end) {
             budget = most(&out.layers[end..=end]);
@@ -36,7 +36,7 @@ pub(super) fn lightened(circuit: Circuit) -> Circuit {
 /// Whether a party holds no more than `budget` where layers are repeated, with more proofs beside layers only: what is
 /// waited for would be waited for twice.
 pub(super) fn fits_repeated(circuit: Circuit, budget: u64) -> bool {
-    let mut out = Beside::of(circuit, cost::memory_by_layer_at_most);
+    let mut out = Placement::of(circuit, cost::memory_by_layer_at_most);
     while let Some(end) = exceeds(&out.layers, budget) {
         if !out.lighter(end) {
             return false;
@@ -46,7 +46,7 @@ pub(super) fn fits_repeated(circuit: Circuit, budget: u64) -> bool {
 }
 
 /// A circuit that gets proofs beside its layers.
-struct Beside {
+struct Placement {
     circuit: Circuit,
     held: fn(&Circuit) -> Vec<[u64; 2]>,
     /// What a party holds of it, by layer.
@@ -56,7 +56,7 @@ struct Beside {
     most_sent: u64,
 }
 
-impl Beside {
+impl Placement {
     fn of(circuit: Circuit, held: fn(&Circuit) -> Vec<[u64; 2]>) -> Self {
         let Traffic { rounds, bytes, .. } = Traffic::of(&circuit);
         let sent = cost::busiest_party(bytes);

@@ -9,7 +9,7 @@ use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 
 /// Elements of a value stay below this: twice as many have an exact number in floating point.
-pub const MAX_ELEMENTS: u64 = 1 << 40;
+pub const ELEMENTS_END: u64 = 1 << 40;
 
 /// The type of `op` applied to operands of the given types.
 pub fn infer(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Type, String> {
@@ -22,7 +22,7 @@ pub fn infer(graph: &Graph, op: &Op, args: &[&Type]) -> Result<Type, String> {
         Ok(graph.input_shape(input))
     })?;
     need(
-        shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).is_some_and(|n| n < MAX_ELEMENTS),
+        shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).is_some_and(|n| n < ELEMENTS_END),
         || format!("shape {shape:?} is too large"),
     )?;
     let elem = elem_of(graph, facts.elem, args)?;

@@ -4,7 +4,7 @@
 //!
 //! Of few entries the passes spell ranks out with tables of words, entry by entry.
 
-use super::infer::MAX_ELEMENTS;
+use super::infer::ELEMENTS_END;
 use super::{Graph, NodeId, Op, Table};
 pub use slvr_language::types::First;
 use slvr_language::types::{Elem, PairTable};
@@ -30,7 +30,7 @@ pub struct Ranks {
 pub fn rankable(shape: &[u64]) -> bool {
     let n = shape.last().copied().unwrap_or(1);
     let pairs = shape.iter().try_fold(n, |all, d| all.checked_mul(*d));
-    n <= MOST && pairs.is_some_and(|pairs| pairs < MAX_ELEMENTS)
+    n <= MOST && pairs.is_some_and(|pairs| pairs < ELEMENTS_END)
 }
 
 /// Whether ranks of so many entries are told by rules.

@@ -21,7 +21,7 @@ use crate::graph::{Function, Graph, NodeId, Op, ScaleRule, Table};
 use slvr_language::types::Elem;
 
 /// The fewest fraction bits to which one factor alone is truncated.
-const FACTOR: u32 = 20;
+const FEWEST: u32 = 20;
 /// A product is small beside its operands if they have so many times as many entries.
 const SMALL: u64 = 16;
 /// Fraction bits of a quotient: with its end, 2^31, a word of 61 bits.
@@ -102,7 +102,7 @@ impl Scales<'_> {
         let most = (f + m).saturating_sub(left);
         // The one with fewer entries loses all, or both lose down to the same.
         let (f, m) = match left / 2 {
-            _ if f >= FACTOR + most || most == 0 => (f - most, m),
+            _ if f >= FEWEST + most || most == 0 => (f - most, m),
             each if f <= each => (f, left - f),
             each if m <= each => (left - m, m),
             each => (each, left - each),

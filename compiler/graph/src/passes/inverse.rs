@@ -16,7 +16,7 @@
 //!   it with as many as it would have otherwise;
 //! - the **sum** with eps has [`SUM`] fraction bits, or more for a smaller eps, as far as a word holds them;
 //! - the **reciprocal of the root** is taken of them as they are ([`super::fine`]), and has as many;
-//! - what is **multiplied** by it, and what that makes, is truncated to [`FACTOR`] fraction bits before it is a factor.
+//! - what is **multiplied** by it, and what that makes, is truncated to [`ROOT_FACTOR`] fraction bits before it is a factor.
 
 use super::promise::{Kept, none};
 use crate::analysis::behind::{behind, path};
@@ -30,7 +30,7 @@ const WORD: u32 = 46;
 /// Fraction bits of a variance with its eps.
 const SUM: u32 = 28;
 /// Fraction bits of a factor that is a product with a reciprocal of a root, or multiplied by it.
-pub(super) const FACTOR: u32 = 20;
+pub(super) const ROOT_FACTOR: u32 = 20;
 /// An eps has so many significant bits.
 const SIGNIFICANT: f64 = 11.0;
 

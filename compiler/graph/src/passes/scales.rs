@@ -33,8 +33,8 @@ use crate::graph::{Class, Function, Graph, NodeId, Op, Output, ScaleRule, Table,
 use slvr_language::types::Elem;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A factor of a product may have this many; more are truncated first.
-const FACTOR: u32 = 24;
+/// A factor of a product has at most this many where no precision is wanted; more are truncated first.
+const MOST_FACTOR: u32 = 24;
 /// No untruncated value has more.
 const LIMIT: u32 = 40;
 
@@ -92,7 +92,7 @@ pub(super) fn run(graph: &Graph, level: &Level) -> Graph {
             (Elem::Bit, None) => s.g.add(Op::ToInt, &[node], site),
             // A quotient and a reciprocal of a root are rounded by themselves.
             _ if s.is_fine() && is_quotient(s.g, node) => node,
-            _ => s.at_most(node, FACTOR),
+            _ => s.at_most(node, MOST_FACTOR),
         };
         new.outputs[i].node = node;
     }
@@ -158,9 +158,9 @@ impl Scales<'_> {
         if self.is_fine() { self.fine } else { FRACTION }
     }
 
-    /// A factor of a product may have this many; more are truncated first.
+    /// A factor of a product has at most this many.
     fn factor(&self) -> u32 {
-        if self.is_fine() { FINE_LIMIT } else { FACTOR }
+        if self.is_fine() { FINE_LIMIT } else { MOST_FACTOR }
     }
 
     /// No untruncated value has more.
@@ -292,10 +292,10 @@ impl Scales<'_> {
 
     /// A factor of a product.
     fn as_factor(&mut self, id: NodeId) -> NodeId {
-        if self.frac(id) <= FACTOR {
+        if self.frac(id) <= MOST_FACTOR {
             return id;
         }
-        self.truncate_to(id, if self.by_root(id) { inverse::FACTOR } else { self.settled() })
+        self.truncate_to(id, if self.by_root(id) { inverse::ROOT_FACTOR } else { self.settled() })
     }
 
     /// Whether a value is a reciprocal of a root, or a factor of a product with one.
@@ -465,7 +465,7 @@ impl Scales<'_> {
             [false, true] => args[0],
             _ => return false,
         };
-        self.frac(number) > FACTOR
+        self.frac(number) > MOST_FACTOR
             && old.elements(id) <= self.g.elements(number)
             && self.may_stay(number)
     }

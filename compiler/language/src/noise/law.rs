@@ -48,7 +48,7 @@ impl Law {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum LawError {
     /// The scale is none, or one that no grid goes with.
-    #[error("a scale of noise is at least 2^-20 and at most 2^20")]
+    #[error("a scale of noise is at least 2^{} and at most 2^{}", SCALES.0, SCALES.1)]
     Scale(f64),
 }
 

@@ -10,15 +10,15 @@
 //!
 //! Each view is of a receiver, or of one member of a receiving set, and of two rounds in a row where the program has
 //! states (`rounds`, `view`). What all views say of the same reveals becomes one warning of each kind, which names
-//! everybody (`told`). The dataflow works at any size; of reveals of too many terms the elimination says that it did not
+//! everybody (`warnings`). The dataflow works at any size; of reveals of too many terms the elimination says that it did not
 //! look ([`LeakKind::NotTogether`]). No warning does not mean no harm: neither knows what follows over more runs, or from
 //! what somebody knows from elsewhere.
 //!
 //! May not live here: what a protocol leaks (nothing but what it opens; see
 //! `slvr_runtime::protocol`), numbers of the run.
 
-mod beside;
 mod combinations;
+mod entry_owners;
 mod findings;
 mod flow;
 mod learned;
@@ -28,11 +28,11 @@ mod rounds;
 mod tests;
 mod texts;
 mod together;
-mod told;
 mod view;
 mod warn;
+mod warnings;
 
-pub(super) use beside::Beside;
+pub(super) use entry_owners::EntryOwners;
 pub use findings::{LeakKind, LeakReport, LeakWarning, Learned, Level, What};
 pub use learned::leaks_of_circuit;
 
@@ -43,8 +43,8 @@ use crate::types::{Program, Stmt};
 use slvr_circuit::Circuit;
 use std::cmp::Reverse;
 use std::fmt::Write;
-use told::Warnings;
 use view::{View, views};
+use warnings::Warnings;
 
 /// The leak report of a predicate. `graph` is the one built from the program, before any pass.
 pub fn leaks(program: &Program, graph: &Graph, circuit: &Circuit) -> LeakReport {

@@ -2,7 +2,7 @@
 
 use super::findings::LeakKind;
 use super::flow::{Factor, Mask};
-use super::told::Named;
+use super::warnings::Named;
 
 /// The kind, why it is one, and what helps.
 pub(super) type Said = (LeakKind, String, &'static str);

@@ -5,9 +5,9 @@ use super::findings::{LeakKind, LeakWarning, Level};
 use super::flow::{Dependence, Flow, Scope};
 use super::parts::{TooFar, origins, stands_for};
 use super::texts::{self, Said};
-use super::told::{Named, Told};
 use super::view::View;
 use super::warn::is_bits;
+use super::warnings::{Attributed, Named};
 use crate::analysis::behind::behind;
 use crate::graph::{NodeId, Op};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,9 +30,9 @@ struct Reveals<'a> {
 /// What is said of the reveals to a receiver beyond `single`, which was said of each by itself.
 pub(super) fn warnings(
     view: &View,
-    single: &[(usize, Told)],
+    single: &[(usize, Attributed)],
     line: &dyn Fn(&str) -> u32,
-) -> Vec<Told> {
+) -> Vec<Attributed> {
     let graph = &view.graph;
     let outputs: Vec<usize> = (0..graph.outputs.len())
         .filter(|&o| graph.outputs[o].to == view.to)
@@ -53,7 +53,7 @@ impl Reveals<'_> {
         self.view.flow(self.view.output(output))
     }
 
-    fn warnings(&self) -> Vec<Told> {
+    fn warnings(&self) -> Vec<Attributed> {
         let bits = self.outputs.iter().copied().filter(|&o| is_bits(self.flow(o))).collect();
         let question = Question {
             graph: &self.view.graph,
@@ -62,7 +62,7 @@ impl Reveals<'_> {
             bits,
         };
         let (found, left_out) = findings(&question);
-        let mut out: Vec<Told> = found.iter().filter_map(|f| self.combination(f)).collect();
+        let mut out: Vec<Attributed> = found.iter().filter_map(|f| self.combination(f)).collect();
         if !left_out.is_empty() {
             let left_out: Vec<usize> = left_out.into_iter().collect();
             out.push(self.say(&left_out, texts::not_together()));
@@ -86,11 +86,11 @@ impl Reveals<'_> {
         out
     }
 
-    fn say(&self, outputs: &[usize], said: Said) -> Told {
+    fn say(&self, outputs: &[usize], said: Said) -> Attributed {
         let name = |&o: &usize| self.view.graph.outputs[o].name.clone();
         let reveals: Vec<String> = outputs.iter().map(name).collect();
         let line = reveals.first().map_or(0, |n| (self.line)(n));
-        Told::new(LeakWarning::new(said, reveals, line), Named::new())
+        Attributed::new(LeakWarning::new(said, reveals, line), Named::new())
     }
 
     /// The inputs that reveals follow from.
@@ -100,7 +100,7 @@ impl Reveals<'_> {
     }
 
     /// Nothing if the same is said of all these members already.
-    fn combination(&self, found: &Finding) -> Option<Told> {
+    fn combination(&self, found: &Finding) -> Option<Attributed> {
         let mut whose = self.view.named(found.members.iter().copied());
         if let [o] = found.outputs[..] {
             whose.retain(|member, _| !self.named.contains(&(o, *member)));
@@ -113,10 +113,10 @@ impl Reveals<'_> {
             [_] => texts::within_one(found.linear, receiver, of, who),
             _ => texts::of_several(receiver, of, who),
         };
-        Some(Told { whose, ..self.say(&found.outputs, said) })
+        Some(Attributed { whose, ..self.say(&found.outputs, said) })
     }
 
-    fn beside(&self, output: usize) -> Told {
+    fn beside(&self, output: usize) -> Attributed {
         let made = format!("of {}", self.of(&[output]));
         self.say(&[output], texts::side_by_side(self.receiver, &made))
     }
@@ -139,12 +139,12 @@ impl Reveals<'_> {
             && !x.inputs.is_disjoint(&y.inputs)
     }
 
-    fn kept_and_all(&self, a: usize, b: usize) -> Told {
+    fn kept_and_all(&self, a: usize, b: usize) -> Attributed {
         self.say(&[a, b], texts::kept_and_all(self.receiver, &self.of(&[a, b])))
     }
 
     /// Different bits of the same clients, in several reveals.
-    fn several_bits(&self, bits: &BTreeSet<usize>) -> Option<Told> {
+    fn several_bits(&self, bits: &BTreeSet<usize>) -> Option<Attributed> {
         // By client; those of which it was not found out may all be one client's.
         let mut by: BTreeMap<Option<Member>, Origins> = BTreeMap::new();
         for &o in bits.difference(&self.several_bits) {
@@ -168,7 +168,7 @@ impl Reveals<'_> {
     }
 
     /// One client's value that an order picked, held against several public numbers.
-    fn thresholds(&self) -> Vec<Told> {
+    fn thresholds(&self) -> Vec<Attributed> {
         let graph = &self.view.graph;
         let mut by: BTreeMap<NodeId, Origins> = BTreeMap::new();
         for &o in self.outputs.iter().filter(|o| !self.several_bits.contains(o)) {
@@ -189,7 +189,7 @@ impl Reveals<'_> {
         several.map(|of| self.bits_of_one(&of.outputs)).collect()
     }
 
-    fn bits_of_one(&self, outputs: &BTreeSet<usize>) -> Told {
+    fn bits_of_one(&self, outputs: &BTreeSet<usize>) -> Attributed {
         let outputs: Vec<usize> = outputs.iter().copied().collect();
         self.say(&outputs, texts::several_bits(&self.of(&outputs)))
     }

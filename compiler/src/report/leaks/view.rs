@@ -3,7 +3,7 @@
 use super::combinations::Member;
 use super::flow::{self, Flow};
 use super::rounds;
-use super::told::Named;
+use super::warnings::Named;
 use crate::graph::{Graph, Key, NodeId, Op};
 use std::collections::{BTreeSet, HashMap};
 

@@ -5,8 +5,8 @@ use super::findings::{LeakKind, LeakWarning};
 use super::flow::{Dependence, Flow, Mask, Ranks, Scope};
 use super::parts::{TooFar, origins, parts, stands_for};
 use super::texts::{self, Said};
-use super::told::{Named, Told, Warnings};
 use super::view::View;
+use super::warnings::{Attributed, Named, Warnings};
 use crate::analysis::behind::behind;
 use crate::graph::{NodeId, Op, Output};
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ pub(super) fn describe(view: &View, f: &Flow) -> Option<String> {
 }
 
 /// What is said of each reveal to a receiver by itself, with the index of the output.
-pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, Told)> {
+pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, Attributed)> {
     let mut out = Vec::new();
     let outputs = view.graph.outputs.iter().enumerate();
     for (i, output) in outputs.filter(|(_, o)| o.to == view.to) {
@@ -60,10 +60,10 @@ pub(super) fn warnings(view: &View, line: &dyn Fn(&str) -> u32) -> Vec<(usize, T
                     }
                     _ => Named::new(),
                 };
-                all.add(Told::new(LeakWarning::new(said, reveals, line), whose));
+                all.add(Attributed::new(LeakWarning::new(said, reveals, line), whose));
             }
         }
-        out.extend(all.into_told().into_iter().map(|told| (i, told)));
+        out.extend(all.into_attributed().into_iter().map(|told| (i, told)));
     }
     out
 }

@@ -1,6 +1,6 @@
 //! What a party computes for lifted statements, in each of its parts.
 
-use super::scope::{Make, OfKind, Scope, Seen, Start, drawn};
+use super::scope::{ItemChunks, Make, OfKind, Scope, Start, drawn};
 use crate::proof::algebra::Draw;
 use crate::proof::chunk::{Chunk, Chunks};
 use crate::proof::coefficients::Coefficients;
@@ -27,7 +27,7 @@ pub(super) struct Lifted {
 
 /// What a prover finds of what its verifiers add: of each item one of the two.
 struct Added<'a> {
-    seen: Seen<'a, u64>,
+    seen: ItemChunks<'a, u64>,
     first: View<'a>,
 }
 
@@ -72,7 +72,7 @@ impl Lifted {
         }
     }
 
-    fn chunks<'a>(&self, scope: &'a Scope<'_>, role: usize) -> Seen<'a, u64> {
+    fn chunks<'a>(&self, scope: &'a Scope<'_>, role: usize) -> ItemChunks<'a, u64> {
         scope.chunks(role, Kind::Words, (&self.folds, MAKE))
     }
 
@@ -85,7 +85,7 @@ impl Lifted {
     ) -> R {
         let stream = scope.stream(role);
         let view = scope.view(role, true, &stream);
-        read(&Seen::new(view, scope.barrier, Kind::Words, (&self.folds, MAKE)))
+        read(&ItemChunks::new(view, scope.barrier, Kind::Words, (&self.folds, MAKE)))
     }
 
     /// The coefficients of the quotient, as P.
@@ -93,7 +93,7 @@ impl Lifted {
         let [a, b] = [0, 1].map(|role| self.chunks(scope, role));
         let [first, second] = [0, 1].map(|role| scope.stream(role));
         let view = scope.view(1, true, &second);
-        let seen = Seen::new(view, scope.barrier, Kind::Words, (&self.folds, MAKE));
+        let seen = ItemChunks::new(view, scope.barrier, Kind::Words, (&self.folds, MAKE));
         let added = Added { seen, first: scope.view(0, true, &first) };
         lifted::quotient(&self.coefficients, [&a, &b], &added)
     }

@@ -56,7 +56,7 @@ pub(super) trait OfKind {
 pub(super) type Make<B> = for<'v> fn(&'v View<'v>, &Item<'_>) -> Chunk<'v, B>;
 
 /// The chunks of a kind, as a party sees them in one of its parts.
-pub(super) struct Seen<'a, B: Clone> {
+pub(super) struct ItemChunks<'a, B: Clone> {
     pub(super) view: View<'a>,
     make: Make<B>,
     items: Vec<Item<'a>>,
@@ -68,7 +68,7 @@ pub(super) struct Seen<'a, B: Clone> {
     dots: Vec<(Item<'a>, usize)>,
 }
 
-impl<'a, B: Word> Seen<'a, B> {
+impl<'a, B: Word> ItemChunks<'a, B> {
     pub(super) fn new(
         view: View<'a>,
         barrier: &'a Barrier,
@@ -84,7 +84,7 @@ impl<'a, B: Word> Seen<'a, B> {
         let dots = dots.collect();
         let sizes: Vec<_> = items.iter().map(|item| item.size(circuit, prover)).collect();
         let groups = folds.groups(&sizes);
-        Seen { view, make, items, sizes, groups, dots }
+        ItemChunks { view, make, items, sizes, groups, dots }
     }
 
     /// Statements of the chunks that are no inner products, and products of those that are.
@@ -94,7 +94,7 @@ impl<'a, B: Word> Seen<'a, B> {
     }
 }
 
-impl<B: Word> Seen<'_, B> {
+impl<B: Word> ItemChunks<'_, B> {
     /// The chunk with a number, of the items as they are seen in views that may differ.
     pub(super) fn made<'v>(
         &self,
@@ -124,7 +124,7 @@ impl<B: Word> Seen<'_, B> {
     }
 }
 
-impl<B: Word> Chunks<B> for Seen<'_, B> {
+impl<B: Word> Chunks<B> for ItemChunks<'_, B> {
     fn terms(&self, chunk: usize) -> usize {
         match self.groups.get(chunk) {
             Some(all) => all.first().map_or(0, |&i| self.sizes[i].0),
@@ -199,7 +199,7 @@ impl<'a> Scope<'a> {
         role: usize,
         kind: Kind,
         how: (&Folds, Make<B>),
-    ) -> Seen<'_, B> {
-        Seen::new(self.view(role, false, &no_stream), self.barrier, kind, how)
+    ) -> ItemChunks<'_, B> {
+        ItemChunks::new(self.view(role, false, &no_stream), self.barrier, kind, how)
     }
 }

@@ -2,7 +2,7 @@
 //! before it.
 
 use super::lifted::Lifted;
-use super::scope::{Make, OfKind, ROLES, Scope, Seen, Start, drawn};
+use super::scope::{ItemChunks, Make, OfKind, ROLES, Scope, Start, drawn};
 use crate::proof::algebra::{Algebra, Draw, OverBits, OverWords};
 use crate::proof::chunk::Chunks;
 use crate::proof::fold::{self, Side, accepts, polynomial};
@@ -178,7 +178,7 @@ impl Start<'_> {
         extra: &(dyn Fn(&View<'_>, &[u8; HASH]) -> Extra<A> + Sync),
     ) -> Sides<A> {
         let scope = self.scope;
-        let coefficients = |seen: &Seen<'_, A::Base>, seed: &[u8; HASH]| {
+        let coefficients = |seen: &ItemChunks<'_, A::Base>, seed: &[u8; HASH]| {
             // Long inner products are lifted, so that none are here.
             let [counts, _] = seen.counts();
             fold::coefficients::<A>(folds, &counts, &mut draw::<A>(seed))
@@ -190,7 +190,7 @@ impl Start<'_> {
             let (stream, seed) = (scope.stream(i), self.seeds[i]);
             let sums = !matches!(role, Role::Prover(_));
             let view = scope.view(i, sums, &stream);
-            let seen = Seen::new(view, scope.barrier, A::KIND, (folds, make));
+            let seen = ItemChunks::new(view, scope.barrier, A::KIND, (folds, make));
             let drawn = if sums { coefficients(&seen, seed) } else { mine.clone() };
             let asked: Option<&dyn Chunks<A::Base>> = if sums { Some(&seen) } else { None };
             let weighs = role.component() == Component::First;

@@ -3,7 +3,7 @@
 
 use super::super::vectors::{mean, times};
 use super::label_flip::flipped;
-use super::{Attack, Told, Validation};
+use super::{Attack, Insight, Validation};
 
 const LIE: Option<Validation> = Some(|k, _, own| flipped(own, k.net.classes()));
 
@@ -33,7 +33,7 @@ pub const NOISE: Attack = Attack {
 pub const ABSENT: Attack = Attack {
     name: "absent",
     about: "they are as if they were not there",
-    told: Told::Updates,
+    insight: Insight::Updates,
     updates: Some(|k| k.all(mean(k.honest))),
     ..Attack::NONE
 };

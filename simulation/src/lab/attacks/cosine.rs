@@ -10,13 +10,13 @@
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{dot, norm, plus, times};
-use super::{Attack, Told};
+use super::{Attack, Insight};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "cosine",
     about: "in the plane spanned by the reference update and the direction of training: if the check has a threshold, the largest angle that still counts; otherwise the angle where step and weight together do most harm",
     source: "Cao et al. 2021",
-    told: Told::Parameters,
+    insight: Insight::Parameters,
     against: "the angle to a reference update, where lengths are made equal",
     updates: Some(updates),
     ..Attack::NONE

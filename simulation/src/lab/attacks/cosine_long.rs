@@ -4,13 +4,13 @@
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::times;
 use super::cosine::unit;
-use super::{Attack, Told};
+use super::{Attack, Insight};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "cosine-long",
     about: "the same, as long as the declared range of a coordinate allows",
     source: "",
-    told: Told::Parameters,
+    insight: Insight::Parameters,
     against: "the angle to a reference update",
     updates: Some(updates),
     ..Attack::NONE

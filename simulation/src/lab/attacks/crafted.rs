@@ -7,7 +7,7 @@
 
 use super::super::knowledge::Knowledge;
 use super::super::vectors::plus;
-use super::{Attack, Needs, Told, slvr};
+use super::{Attack, Insight, Needs, slvr};
 use crate::data::Dataset;
 use crate::net::Workspace;
 
@@ -15,7 +15,7 @@ pub(super) const ATTACK: Attack = Attack {
     name: "crafted",
     about: "as `slvr`, with validation samples chosen and labelled so that they speak for it",
     source: "the paper, after Definition 1",
-    told: Told::Scores,
+    insight: Insight::Scores,
     needs: Some(Needs::Validation),
     updates: Some(slvr::updates),
     validation: Some(samples),

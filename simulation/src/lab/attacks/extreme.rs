@@ -6,13 +6,13 @@
 //! parties nobody can set a score. What is sent is the paper's search of lambda ([`super::slvr`]), in which a poisoned model has to
 //! be among the better half on own data.
 
-use super::{Attack, Needs, Told, slvr};
+use super::{Attack, Insight, Needs, slvr};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "extreme",
     about: "as `slvr`, and malicious committee members forge the scores that they give",
     source: "the paper's Definition 1",
-    told: Told::Scores,
+    insight: Insight::Scores,
     needs: Some(Needs::Scores),
     updates: Some(slvr::updates),
     forges_scores: true,

@@ -6,13 +6,13 @@
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, plus};
-use super::{Attack, Needs, Told};
+use super::{Attack, Insight, Needs};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "extreme-bold",
     about: "forged scores, and a step just inside the bound on lengths, which they are told, or to the end of the declared range",
     source: "",
-    told: Told::Threshold,
+    insight: Insight::Threshold,
     needs: Some(Needs::Scores),
     updates: Some(updates),
     forges_scores: true,

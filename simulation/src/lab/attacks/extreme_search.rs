@@ -7,13 +7,13 @@
 //! is no change: the theorem allows the malicious to stay away.
 
 use super::super::knowledge::Knowledge;
-use super::{Attack, Needs, Told, extreme_bold, probe, slvr};
+use super::{Attack, Insight, Needs, extreme_bold, probe, slvr};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "extreme-search",
     about: "forged scores, and the update that `probe` finds while the check has them",
     source: "the paper's Theorem 1",
-    told: Told::Answers,
+    insight: Insight::Answers,
     needs: Some(Needs::Scores),
     updates: Some(updates),
     forges_scores: true,

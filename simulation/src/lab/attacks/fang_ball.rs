@@ -6,13 +6,13 @@
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, plus};
-use super::{Attack, Told};
+use super::{Attack, Insight};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "fang-ball",
     about: "the same, just inside a ball around the reference update",
     source: "Fang et al. 2020, the paper's appendix",
-    told: Told::Parameters,
+    insight: Insight::Parameters,
     against: "the distance from a reference update",
     updates: Some(updates),
     ..Attack::NONE

@@ -9,13 +9,13 @@
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, times};
-use super::{Attack, Told};
+use super::{Attack, Insight};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "fang-bound",
     about: "against the direction of training, just inside a norm bound, by a closed form in its parameters",
     source: "Fang et al. 2020, the paper's appendix",
-    told: Told::Threshold,
+    insight: Insight::Threshold,
     against: "the length of an update",
     updates: Some(updates),
     ..Attack::NONE

@@ -12,14 +12,14 @@
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{distance_sq, dot, mean, plus};
-use super::{Attack, Told};
+use super::{Attack, Insight};
 use rayon::prelude::*;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "fang-krum",
     about: "against the direction of training, as far as Krum selects",
     source: "Fang et al. 2020",
-    told: Told::Updates,
+    insight: Insight::Updates,
     against: "distances of updates from each other",
     updates: Some(updates),
     ..Attack::NONE

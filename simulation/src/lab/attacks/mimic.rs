@@ -6,13 +6,13 @@
 
 use super::super::knowledge::Knowledge;
 use super::super::vectors::{dot, mean, norm, plus, times};
-use super::{Attack, Told};
+use super::{Attack, Insight};
 
 pub(super) const ATTACK: Attack = Attack {
     name: "mimic",
     about: "they copy the honest client that differs most",
     source: "Karimireddy et al. 2022",
-    told: Told::Updates,
+    insight: Insight::Updates,
     updates: Some(updates),
     ..Attack::NONE
 };

@@ -60,7 +60,7 @@ pub struct Attack {
     /// Its parameters, with their values unless others are asked for.
     pub params: &'static [(&'static str, f64)],
     /// What the malicious need to know.
-    pub told: Told,
+    pub insight: Insight,
     /// What decides in the checks that it was made for, as the book says it. The header of such a check names it.
     pub against: &'static str,
     /// What a check must have, so that it does more than another attack.
@@ -83,7 +83,7 @@ impl Attack {
         about: "nobody attacks",
         source: "",
         params: &[],
-        told: Told::Own,
+        insight: Insight::Own,
         against: "",
         needs: None,
         training: None,
@@ -144,7 +144,7 @@ pub struct Place {
 
 /// What the malicious need to know of the honest and of the check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Insight {
     /// Nothing.
     Own,
     /// The parameters of the check.
@@ -159,11 +159,11 @@ pub enum Told {
     Answers,
 }
 
-impl Told {
+impl Insight {
     /// In a few words.
     pub fn text(self, knows: Knows) -> &'static str {
         match (knows, self) {
-            (Knows::Partial, Told::Answers) => {
+            (Knows::Partial, Insight::Answers) => {
                 "they ask the check, with their own updates in place of the honest"
             }
             (Knows::Partial, _) => "they know the check's parameters and their own updates",
@@ -174,14 +174,14 @@ impl Told {
 
     fn described(self) -> &'static str {
         match self {
-            Told::Answers => "they ask the check, and are told the honest updates",
-            Told::Own => "they know their own data and updates",
-            Told::Updates => "they know the check's parameters, and are told the honest updates",
-            Told::Parameters => "they know the check's parameters and their own updates",
-            Told::Threshold => {
+            Insight::Answers => "they ask the check, and are told the honest updates",
+            Insight::Own => "they know their own data and updates",
+            Insight::Updates => "they know the check's parameters, and are told the honest updates",
+            Insight::Parameters => "they know the check's parameters and their own updates",
+            Insight::Threshold => {
                 "they know the check's parameters, and are told the threshold of lengths"
             }
-            Told::Scores => {
+            Insight::Scores => {
                 "they know the check's parameters, and are told the scores of the honest"
             }
         }

@@ -13,14 +13,14 @@
 
 use super::super::knowledge::{Ask, Knowledge};
 use super::super::vectors::{deviation, dot, norm, plus, times};
-use super::{Attack, Told, fang_krum, fang_trim, min_max};
+use super::{Attack, Insight, fang_krum, fang_trim, min_max};
 use rayon::prelude::*;
 
 pub(super) const ATTACK: Attack = Attack {
     name: "probe",
     about: "of many directions and lengths, what the check itself lets do the most harm",
     source: "after Fang et al. 2020, Shejwalkar and Houmansadr 2021",
-    told: Told::Answers,
+    insight: Insight::Answers,
     against: "anything",
     updates: Some(updates),
     ..Attack::NONE

@@ -11,7 +11,7 @@
 
 use super::super::knowledge::Knowledge;
 use super::super::vectors::{norm, plus};
-use super::{Attack, Told};
+use super::{Attack, Insight};
 use crate::loss::confidence;
 use crate::net::Workspace;
 use crate::train::hits;
@@ -20,7 +20,7 @@ pub(super) const ATTACK: Attack = Attack {
     name: "slvr",
     about: "the largest step whose model is, on the attackers' own data, no worse than the median benign model",
     source: "the paper's appendix",
-    told: Told::Scores,
+    insight: Insight::Scores,
     against: "scores on validation samples",
     updates: Some(updates),
     ..Attack::NONE

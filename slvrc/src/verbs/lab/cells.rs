@@ -226,7 +226,7 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// How a predicate is put to the test.
 fn about(subject: &Subject, knows: Knows) -> About {
-    let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.told.text(knows)));
+    let told = subject.adaptive().map(|a| format!("`{}`: {}", a.name, a.insight.text(knows)));
     About {
         sizes: units::bound(&subject.sizes),
         aggregate: subject.reading.to_string(),

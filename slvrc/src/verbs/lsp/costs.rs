@@ -61,22 +61,22 @@ impl Sizes {
 }
 
 /// Reads models that stand in files beside the text.
-pub struct Beside {
+pub struct SiblingFiles {
     folder: PathBuf,
     /// Names of the files that were asked for, whether they are there or not.
     pub read: Vec<OsString>,
 }
 
-impl Beside {
+impl SiblingFiles {
     /// Of a text with this URI.
-    pub fn of(uri: &str) -> Beside {
+    pub fn of(uri: &str) -> SiblingFiles {
         let path = library::path(uri).unwrap_or_default();
         let folder = path.parent().map(PathBuf::from).unwrap_or_default();
-        Beside { folder, read: Vec::new() }
+        SiblingFiles { folder, read: Vec::new() }
     }
 }
 
-impl Loader for Beside {
+impl Loader for SiblingFiles {
     fn load(&mut self, path: &str) -> Result<String, LoadError> {
         let path_of = self.folder.join(path);
         self.read.extend(path_of.file_name().map(OsString::from));

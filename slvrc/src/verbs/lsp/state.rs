@@ -1,7 +1,7 @@
 //! Open files, and the threads that look at them.
 
 use super::convert::report;
-use super::costs::{Beside, Cancel, Costs, Sizes, costs};
+use super::costs::{Cancel, Costs, SiblingFiles, Sizes, costs};
 use super::protocol::{
     Change, Diagnostic, DidChange, DidChangeFiles, DidOpen, ERROR, MESSAGE_ERROR, OfDocument,
     Position, PublishDiagnostics, Range, TextDocument, method,
@@ -260,11 +260,11 @@ impl Shared {
             let sizes = Sizes::of(&document, &state.usual);
             drop(state);
             let before = || typed.as_deref().cloned().unwrap_or_default();
-            let mut beside = Beside::of(&uri);
+            let mut siblings = SiblingFiles::of(&uri);
             let look = || {
                 crate::provoke(work.name());
                 match work {
-                    Work::Types => (document.types(&sizes.bindings, &mut beside), None),
+                    Work::Types => (document.types(&sizes.bindings, &mut siblings), None),
                     Work::Costs => {
                         let mut typed = before();
                         let costs = costs(&document, &mut typed, &sizes, &cancel);
@@ -290,7 +290,7 @@ impl Shared {
             }
             let (version, compiled) = (file.version, costs.is_some());
             if let Work::Types = work {
-                file.read = beside.read;
+                file.read = siblings.read;
                 file.waiting[Work::Costs as usize] |= !typed.predicates.is_empty();
             }
             file.typed = Some(Arc::new(typed));

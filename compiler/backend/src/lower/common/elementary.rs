@@ -184,7 +184,7 @@ pub const LOG: Smooth = Smooth {
     tolerance: 4e-8,
 };
 
-/// Ring of all words here.
+/// Bits of the words here. What does not fit one is computed in words of twice as many.
 pub const K: u32 = 64;
 /// Fraction bits of u.
 pub const FRAC: u32 = 29;

@@ -38,6 +38,7 @@
 //! uniform to its receiver; nothing is opened.
 
 use super::{comparison, selection, truncation};
+use crate::lower::common::elementary::K;
 use crate::lower::common::words;
 use crate::lower::{Emit, Target, malicious};
 use slvr_circuit::{Hold, Op, ValueId};
@@ -48,8 +49,6 @@ use std::f64::consts::{LN_2, LOG2_E};
 const LOCAL: u32 = 62;
 /// Significant bits of a factor: with T = 32 the product has 86 more.
 const FACTOR: u32 = 42;
-/// Ring of numbers.
-const K: u32 = 64;
 
 /// Coefficients of (1 - t) / (1 + t) - 1, from t to t^8, for t in 0..1.
 const TANH: [f64; 8] = [

@@ -55,7 +55,7 @@ mod word;
 
 pub use data::{Coin, EvalError, Evaluated, Inputs, Tensors};
 pub use layout::{Run, moved};
-pub use operation::{MAX_ELEMENTS, NoValue, Scales, View, operation};
+pub use operation::{MOST_COMPUTED, NoValue, Scales, View, operation};
 pub use product::conv_axes;
 pub use reduce::first_largest;
 pub use word::Word;

@@ -6,7 +6,7 @@ use super::{layout, product, reduce};
 use crate::graph::{Op, domain};
 
 /// More entries of one value are not computed: of words of eight bytes these take 32 GiB.
-pub const MAX_ELEMENTS: u64 = 1 << 32;
+pub const MOST_COMPUTED: u64 = 1 << 32;
 
 /// A tensor: its entries and its shape.
 pub type View<'a, W> = (&'a [W], &'a [usize]);
@@ -141,7 +141,7 @@ fn encode<W: Word>(x: f64, frac: u32) -> Result<W, NoValue> {
 
 /// A number as a position.
 pub(super) fn position(x: f64) -> Option<usize> {
-    (x >= 0.0 && x.fract() == 0.0 && x < MAX_ELEMENTS as f64).then_some(x as usize)
+    (x >= 0.0 && x.fract() == 0.0 && x < MOST_COMPUTED as f64).then_some(x as usize)
 }
 
 /// Of each number below n the last of its places in a row of an index, and the length of the row where it has none.

@@ -1,7 +1,7 @@
 //! The walk: nodes in order, each from its operands' values, which are dropped after their last use.
 
 use super::data::{Coin, EvalError, Evaluated, Inputs};
-use super::operation::{MAX_ELEMENTS, NoValue, Scales, View, operation};
+use super::operation::{MOST_COMPUTED, NoValue, Scales, View, operation};
 use super::word::Word;
 use super::{input, reduce};
 use crate::graph::ranks::{First, PAIRED, Ranks};
@@ -144,7 +144,7 @@ impl Source<'_> {
         given: &[&Arc<Vec<W>>],
     ) -> Result<Arc<Vec<W>>, EvalError> {
         let (node, elements) = (id.index(), self.graph.elements(id));
-        if elements > MAX_ELEMENTS {
+        if elements > MOST_COMPUTED {
             return Err(EvalError::TooLarge { node, elements });
         }
         match reads {

@@ -3,7 +3,7 @@
 use super::Result;
 use super::lex::{Item, Token, error};
 use crate::graph::Type;
-use crate::graph::infer::MAX_ELEMENTS;
+use crate::graph::infer::ELEMENTS_END;
 use slvr_language::syntax::ast::Secrecy;
 use slvr_language::types::Elem;
 
@@ -16,7 +16,7 @@ pub(super) const MAX_FRAC: u32 = 1 << 10;
 pub(super) fn bounded(shape: &[u64], line: usize) -> Result<()> {
     let n = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d.max(1)));
     match n {
-        Some(n) if n < MAX_ELEMENTS => Ok(()),
+        Some(n) if n < ELEMENTS_END => Ok(()),
         _ => error(line, format!("shape {shape:?} is too large")),
     }
 }
@@ -196,7 +196,7 @@ impl<'a> Cursor<'a> {
         let mut list = Vec::new();
         if self.eat('[') && !self.eat(']') {
             loop {
-                list.push(self.number(MAX_ELEMENTS)?);
+                list.push(self.number(ELEMENTS_END)?);
                 if self.eat(']') {
                     break;
                 }

@@ -6,11 +6,11 @@ use crate::graph::{Graph, NodeId};
 use std::collections::BTreeSet;
 
 /// Whose entries stand side by side along the first axis of values that has several.
-pub(in super::super) struct Beside(Vec<flow::Flow>);
+pub(in super::super) struct EntryOwners(Vec<flow::Flow>);
 
-impl Beside {
-    pub fn of(graph: &Graph) -> Beside {
-        Beside(flow::flows(graph, &BTreeSet::new()))
+impl EntryOwners {
+    pub fn of(graph: &Graph) -> EntryOwners {
+        EntryOwners(flow::flows(graph, &BTreeSet::new()))
     }
 
     /// The set, and the member of it for each entry of a node, if there is one for every entry.

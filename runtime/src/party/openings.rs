@@ -9,7 +9,7 @@ use slvr_ring::Data;
 use std::collections::BTreeMap;
 
 /// What each party tells in a layer.
-pub(super) struct Told<'a> {
+pub(super) struct LayerOpenings<'a> {
     pub messages: [Vec<Message<'a>>; 3],
     /// Against a malicious party also, by output: the hashes by which each party vouches for the next one.
     pub vouchers: Vec<(u32, Header)>,
@@ -54,7 +54,7 @@ pub(super) fn zeros(circuit: &Circuit, set: usize) -> BTreeMap<u32, Data> {
 }
 
 /// What is told in each layer.
-pub(super) fn layers(circuit: &Circuit, set: usize) -> impl Iterator<Item = Told<'_>> {
+pub(super) fn layers(circuit: &Circuit, set: usize) -> impl Iterator<Item = LayerOpenings<'_>> {
     let hashes = HASH.saturating_mul(plan::members(circuit, set) as usize);
     let vouched = circuit.security.is_malicious();
     let layers = (0u32..).zip(&circuit.layers).zip(plan::plan(circuit));
@@ -76,6 +76,6 @@ pub(super) fn layers(circuit: &Circuit, set: usize) -> impl Iterator<Item = Told
             (*output, Header { part: *j as u32, ..Header::new(Kind::Vouch, l, hashes) })
         };
         let told = outputs.iter().filter(|(_, (_, ty))| vouched && ty.elements() > 0);
-        Told { messages, vouchers: told.map(voucher).collect() }
+        LayerOpenings { messages, vouchers: told.map(voucher).collect() }
     })
 }

@@ -1,4 +1,4 @@
-//! What is told of reveals, and of whom: of one kind and the same reveals there is one warning, which names everybody.
+//! Warnings of reveals, and whose they are: of one kind and the same reveals there is one warning, which names everybody.
 
 use super::combinations::Member;
 use super::findings::{LeakKind, LeakWarning};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub(super) type Named = BTreeMap<Member, String>;
 
 /// A warning, and of whom it is.
-pub(super) struct Told {
+pub(super) struct Attributed {
     pub(super) warning: LeakWarning,
     /// Whom its text names.
     pub(super) whose: Named,
@@ -17,9 +17,9 @@ pub(super) struct Told {
     pub(super) more: Named,
 }
 
-impl Told {
-    pub(super) fn new(warning: LeakWarning, whose: Named) -> Told {
-        Told { warning, whose, more: Named::new() }
+impl Attributed {
+    pub(super) fn new(warning: LeakWarning, whose: Named) -> Attributed {
+        Attributed { warning, whose, more: Named::new() }
     }
 
     /// Everybody of whom it is.
@@ -42,12 +42,12 @@ impl Told {
 pub(super) struct Warnings {
     /// By kind, and by names of reveals in any round.
     places: BTreeMap<(LeakKind, Vec<String>), usize>,
-    all: Vec<Told>,
+    all: Vec<Attributed>,
 }
 
 impl Warnings {
     /// What holds in the next round, of another part or for another member, too, adds those of whom it is.
-    pub(super) fn add(&mut self, told: Told) {
+    pub(super) fn add(&mut self, told: Attributed) {
         let any = |name: &String| rounds::of_any(name).to_string();
         let mut names: Vec<String> = told.warning.reveals.iter().map(any).collect();
         names.sort_unstable();
@@ -59,11 +59,11 @@ impl Warnings {
         }
     }
 
-    pub(super) fn into_told(self) -> Vec<Told> {
+    pub(super) fn into_attributed(self) -> Vec<Attributed> {
         self.all
     }
 
     pub(super) fn finished(self) -> Vec<LeakWarning> {
-        self.all.into_iter().map(Told::finished).collect()
+        self.all.into_iter().map(Attributed::finished).collect()
     }
 }
