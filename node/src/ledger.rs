@@ -123,6 +123,27 @@ impl Ledger {
         Ok(())
     }
 
+    /// Notes that nothing is left of a round that has ended, once `durable` has erased it. One that is run again at this
+    /// moment, or is not there, stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// What `durable` says.
+    pub fn forget<E>(
+        &self,
+        key: &RoundKey,
+        durable: impl FnOnce(&Round) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let Some(slot) = self.slot(key) else { return Ok(()) };
+        let _one = lock(&slot.steps);
+        let now = slot.now();
+        if now.ended() {
+            durable(&now)?;
+            *lock(&slot.now) = Arc::new(now.forgotten());
+        }
+        Ok(())
+    }
+
     /// Does something while a round stays as it is. Submissions are counted so.
     pub fn held<T>(&self, key: &RoundKey, act: impl FnOnce(Option<&Round>) -> T) -> T {
         let Some(slot) = self.slot(key) else { return act(None) };
@@ -185,7 +206,7 @@ mod tests {
         let ledger = Ledger::default();
         ledger.add(round(1));
         let key = round(1).spec.key;
-        let full = |_: &Round| Err(StepError::Store("full".into()));
+        let full = |_: &Round| Err(StepError::Store { why: "full".into(), full: true });
         assert!(ledger.step(&key, Step::Close, 1, none, full).is_err());
         assert_eq!(ledger.get(&key).expect("is there").phase, Phase::Open);
     }
@@ -212,6 +233,22 @@ mod tests {
         let kept = ledger.get(&key).expect("is there");
         assert_eq!((&kept.agreement, kept.failures.len()), (&None, 0));
         assert_eq!((kept.phase, kept.attempt, &kept.aborted), (whole.phase, 1, &whole.aborted));
+    }
+
+    /// Whoever waits for the round while it is forgotten goes on with the same one.
+    #[test]
+    fn what_is_forgotten_stays_where_whoever_waits_for_it_finds_it() {
+        let ledger = Ledger::default();
+        ledger.add(round(1));
+        let key = round(1).spec.key;
+        let nothing = |_: &Round| -> Result<(), StepError> { panic!("it goes on") };
+        ledger.forget(&key, nothing).expect("stays");
+        ledger.step(&key, Step::Abort("w".into()), 1, none, |_| Ok(())).expect("follows");
+        let waits = ledger.slot(&key).expect("is there");
+        ledger.forget(&key, |_| Err(StepError::Unknown)).expect_err("nothing is erased");
+        assert!(!waits.now().erased);
+        ledger.forget(&key, |_| Ok::<(), StepError>(())).expect("is forgotten");
+        assert!(waits.now().erased && ledger.get(&key).expect("is there").erased);
     }
 
     #[test]

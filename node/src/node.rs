@@ -10,7 +10,7 @@ use crate::peers::Peers;
 use crate::state::{Phase, Round, RoundKey, Spec, Step, StepError};
 use crate::status::Status;
 use crate::store::{Left, Store, StoreError};
-use crate::tasks::{Known, Ready, Tasks, longest};
+use crate::tasks::{Known, Ready, Tasks, longest, longest_opening};
 use crate::threads::Claim;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
@@ -195,9 +195,9 @@ impl Node {
         read_lock(&self.tasks).of(spec).cloned()
     }
 
-    /// The longest message between nodes for these tasks.
-    pub fn longest(&self) -> u64 {
-        longest(read_lock(&self.tasks).all().map(|k| &**k))
+    /// The longest opening of a round of one of its tasks.
+    pub fn longest_opening(&self) -> u64 {
+        longest_opening(read_lock(&self.tasks).all().map(|k| &**k))
     }
 
     /// The circuit of a task for so many clients. The last few are kept.
@@ -265,16 +265,14 @@ impl Node {
             }
         }
         let done = self.rounds.remove(key, |round| {
-            let stored = |e: StoreError| StepError::Store(e.to_string());
             if round.spec.digest() != *opening {
                 let what = "it has another opening than the one that is withdrawn";
                 return Err(StepError::OutOfOrder { phase: round.phase, what });
             }
-            let begun =
-                round.erased || round.attempt > 0 || self.store.count_of(key).map_err(stored)? > 0;
+            let begun = round.erased || round.attempt > 0 || self.store.count_of(key)? > 0;
             match round.phase {
                 Phase::Open | Phase::Closed | Phase::Aborted if !begun => {
-                    self.store.forget_round(key).map_err(stored)
+                    Ok(self.store.forget_round(key)?)
                 }
                 phase => Err(StepError::OutOfOrder {
                     phase,
@@ -295,9 +293,8 @@ impl Node {
     ///
     /// A step that may not follow; a disk that is full.
     pub fn advance(&self, key: &RoundKey, step: Step) -> Result<Arc<Round>, StepError> {
-        let durable =
-            |next: &Round| self.store.put_round(next).map_err(|e| StepError::Store(e.to_string()));
-        let whole = || self.store.round(key).map_err(|e| StepError::Store(e.to_string()));
+        let durable = |next: &Round| Ok(self.store.put_round(next)?);
+        let whole = || Ok(self.store.round(key)?);
         let Stepped { before: round, after: next, changed } =
             self.rounds.step(key, step, now(), whole, durable)?;
         if changed {
@@ -334,15 +331,7 @@ impl Node {
 
     /// Erases what is left of a round that ended long ago.
     pub fn forget(&self, round: &Round) -> Result<(), StoreError> {
-        // It may be run again at this moment.
-        self.with_round(&round.spec.key, |now| match now {
-            Some(now) if now.ended() => {
-                self.store.forget(now)?;
-                self.rounds.add(now.forgotten());
-                Ok(())
-            }
-            _ => Ok(()),
-        })
+        self.rounds.forget(&round.spec.key, |now| self.store.forget(now))
     }
 
     /// Takes other tasks. Rounds that have not ended, or may be run again, keep the task that they were opened with. The result
@@ -388,6 +377,8 @@ impl Node {
 
     /// Wakes whoever waits for something to change.
     pub fn wake(&self) {
+        // Who has looked whether the node stops, and does not wait yet, holds the lock.
+        let _waits = lock(&self.waits);
         self.changed.notify_all();
     }
 

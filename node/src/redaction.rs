@@ -2,8 +2,9 @@
 //!
 //! Clients, the coordinator and the other nodes are told of rounds, clients and nodes by name, of circuits by hash, and of
 //! causes. Where a node keeps its files is nobody's business but its operator's, and a cause may name a file. So every text that
-//! leaves a node goes through [`redacted`], at four places and nowhere else: errors of requests (`http::reply`), receipts (`http::keep`), what is shown of
-//! a round (`http::views`), and answers to nodes (`round::follow`). The node's log has the whole text.
+//! leaves a node goes through [`redacted`], at five places and nowhere else: errors of requests (`http::reply`), receipts
+//! (`http::keep`), what is shown of a round (`http::views`), answers to nodes (`round::follow`), and what they are told of
+//! an end (`round::lead`). The node's log has the whole text.
 
 use std::borrow::Cow;
 

@@ -118,6 +118,24 @@ pub enum Phase {
     Aborted,
 }
 
+impl Phase {
+    pub const ALL: [Phase; 8] = [
+        Phase::Open,
+        Phase::Closed,
+        Phase::Agreed,
+        Phase::Running,
+        Phase::Computed,
+        Phase::Releasing,
+        Phase::Released,
+        Phase::Aborted,
+    ];
+
+    /// Whether nothing comes after it by itself.
+    pub fn ended(self) -> bool {
+        matches!(self, Phase::Released | Phase::Aborted)
+    }
+}
+
 impl fmt::Display for Phase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -419,9 +437,16 @@ pub enum StepError {
     /// This node knows no such round.
     #[error("no such round")]
     Unknown,
-    /// It could not be made durable.
-    #[error("the round's state cannot be written: {0}")]
-    Store(String),
+    /// It could not be made durable, or what is durable not be read.
+    #[error("the round's state cannot be kept: {why}")]
+    Store { why: String, full: bool },
+}
+
+#[cfg(feature = "server")]
+impl From<crate::store::StoreError> for StepError {
+    fn from(e: crate::store::StoreError) -> StepError {
+        StepError::Store { full: e.is_full(), why: e.to_string() }
+    }
 }
 
 impl Round {
@@ -460,7 +485,7 @@ impl Round {
 
     /// Whether nothing more will happen to it.
     pub fn ended(&self) -> bool {
-        matches!(self.phase, Phase::Released | Phase::Aborted)
+        self.phase.ended()
     }
 
     /// What memory keeps of a round that has ended: what it was, how it ended and that it was run again.

@@ -148,7 +148,7 @@ impl Ready {
         let circuit = artifact::read(&artifact).map_err(|e| e.to_string())?;
         let hash = Hex(artifact::hash(&circuit));
         let clients = circuit.parties.get(set).map_or(0, |p| p.size);
-        let memory = memory.get(me).copied().unwrap_or(0);
+        let memory = memory[me % 3];
         let states = circuit.states().next().is_some();
         let reads_presence = circuit.inputs.iter().any(|i| i.from == From::Present(set as u32));
         let artifact = artifact.into();
@@ -429,17 +429,24 @@ impl<T: Clone> Recent<T> {
     }
 }
 
-/// Longest message between nodes for these tasks: public inputs as lists of numbers, and lists of clients.
+/// What any message may have in bytes besides the lists in it.
+const BESIDES: u64 = 1 << 20;
+
+/// Longest message between nodes for these tasks: a list of the clients of one.
 pub fn longest<'a>(tasks: impl Iterator<Item = &'a Known>) -> u64 {
+    let of = |known: &Known| known.full.expected().saturating_mul(1024);
+    tasks.map(of).max().unwrap_or(0).saturating_add(BESIDES)
+}
+
+/// Longest opening of a round of one of these tasks: its public inputs, in hexadecimal digits.
+pub fn longest_opening<'a>(tasks: impl Iterator<Item = &'a Known>) -> u64 {
     let of = |known: &Known| {
         let c = &known.full.circuit;
         let public = c.inputs.iter().filter(|i| i.from == slvr_circuit::From::Public);
-        let bytes = public
-            .map(|i| c.ty(i.value).elements().saturating_mul(16))
-            .fold(0, u64::saturating_add);
-        bytes.saturating_mul(4).saturating_add(known.full.expected().saturating_mul(1024))
+        let elements = public.map(|i| c.ty(i.value).elements()).fold(0, u64::saturating_add);
+        elements.saturating_mul(64)
     };
-    tasks.map(of).fold(1 << 20, |a, b| a.max(b.saturating_add(1 << 20)))
+    tasks.map(of).max().unwrap_or(0).saturating_add(BESIDES)
 }
 
 /// Whether each worker has the memory for any range: which are there is known when an attempt begins.

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use slvr_circuit::{Circuit, proof};
 use slvr_compiler::cost;
+use sysinfo::{ProcessesToUpdate, System};
 
 /// Bytes that so many parties take in this process for their proofs, beside their values: none among honest parties.
 pub fn of_proofs(circuit: &Circuit, parties: usize) -> u64 {
@@ -27,9 +28,8 @@ pub fn of_run(circuit: &Circuit) -> u64 {
 ///
 /// [`Error::Memory`].
 pub fn must_fit(bytes: u64, what: &str) -> Result<()> {
-    let Some(free) = free() else { return Ok(()) };
-    let mut system = sysinfo::System::new();
-    system.refresh_memory();
+    let system = looked();
+    let Some(free) = free_of(&system) else { return Ok(()) };
     let free = free.saturating_add(system.free_swap());
     let gigabytes = |n: u64| n as f64 / 1e9;
     if bytes > free {
@@ -44,14 +44,26 @@ pub fn must_fit(bytes: u64, what: &str) -> Result<()> {
 
 /// Bytes of memory that a program can have now; `None` where the system does not say.
 pub fn free() -> Option<u64> {
-    let mut system = sysinfo::System::new();
+    free_of(&looked())
+}
+
+fn looked() -> System {
+    let mut system = System::new();
     system.refresh_memory();
+    if let Ok(own) = sysinfo::get_current_pid() {
+        system.refresh_processes(ProcessesToUpdate::Some(&[own]), false);
+    }
+    system
+}
+
+fn free_of(system: &System) -> Option<u64> {
     let free = system.available_memory();
     // A container may be allowed less than the machine has, and so may a process (`ulimit -v`).
     let allowed = system.cgroup_limits().map_or(u64::MAX, |l| l.free_memory);
     let allowed = allowed.min(addresses().unwrap_or(u64::MAX));
     // What this process holds between runs is free for the next one.
-    Some(free.min(allowed)).filter(|&n| n > 0).map(|n| n + resident())
+    let held = sysinfo::get_current_pid().ok().and_then(|own| Some(system.process(own)?.memory()));
+    Some(free.min(allowed)).filter(|&n| n > 0).map(|n| n + held.unwrap_or(0))
 }
 
 /// Bytes that this process may address; `None` where there is no limit, or the system does not say.
@@ -59,11 +71,4 @@ fn addresses() -> Option<u64> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
-}
-
-/// Bytes that this process holds; 0 where the system does not say.
-fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|s| s.split_whitespace().nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4096
 }

@@ -42,6 +42,7 @@ pub fn read(
         misuse!("--state: {name} has no `state` to keep");
     }
     let paths = paths(dir);
+    settle(&paths)?;
     let there = paths.each_ref().map(|p| p.exists());
     let kept = match there {
         [false, false, false] => [0, 1, 2].map(|me| Kept::start(circuit, me)),
@@ -76,7 +77,8 @@ fn explained(error: StateError, dir: &Path) -> Error {
     Error::Input(format!("{}: {error}{what}", dir.display()))
 }
 
-/// Keeps what the parties have for the next round. All files are there before any takes the place of an old one.
+/// Keeps what the parties have for the next round. All files are there before any takes the place of an old one, in the
+/// order of the parties: so [`read`] can end what was broken off.
 ///
 /// # Errors
 ///
@@ -90,16 +92,66 @@ pub fn write(dir: &Path, kept: &[Kept; 3]) -> Result<()> {
     // What a run that was killed has left is as secret as a state.
     files::forget_halves(dir);
     let paths = paths(dir);
-    let fresh = paths.each_ref().map(|p| p.with_extension("state.new"));
-    for (path, one) in fresh.iter().zip(kept) {
-        files::write_secret(path, &one.to_bytes())?;
+    for (path, one) in paths.iter().zip(kept) {
+        files::write_secret(&fresh(path), &one.to_bytes())?;
     }
-    for (from, to) in fresh.iter().zip(&paths) {
-        std::fs::rename(from, to).about(|| to.display().to_string())?;
+    paths.iter().try_for_each(take_place)
+}
+
+/// Ends what a run that was killed has begun: if the first party's new file has taken its place, all of them do. Otherwise
+/// the old ones stay.
+fn settle(paths: &[PathBuf; 3]) -> Result<()> {
+    let there = paths.each_ref().map(|path| fresh(path).exists());
+    let begun = !there[0];
+    for (path, _) in paths.iter().zip(there).filter(|(_, there)| *there) {
+        match begun && there[2] {
+            true => take_place(path)?,
+            false => {
+                let new = fresh(path);
+                std::fs::remove_file(&new).about(|| new.display().to_string())?;
+            }
+        }
     }
     Ok(())
 }
 
+/// The name of a file before it takes the place of an old one.
+fn fresh(path: &Path) -> PathBuf {
+    path.with_extension("state.new")
+}
+
+fn take_place(path: &PathBuf) -> Result<()> {
+    std::fs::rename(fresh(path), path).about(|| path.display().to_string())
+}
+
 fn paths(dir: &Path) -> [PathBuf; 3] {
     [0, 1, 2].map(|i| dir.join(format!("party{i}.state")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Wherever a run is killed while it keeps states, all three are then of the same round.
+    #[test]
+    fn states_that_were_half_kept_are_kept_or_not_at_all() {
+        // The old and new files of each party after so many of six steps: three are written, three take their place.
+        for steps in 0..=6 {
+            let dir = tempfile::tempdir().expect("a folder");
+            let paths = paths(dir.path());
+            paths.iter().for_each(|p| std::fs::write(p, b"old").expect("writes"));
+            for step in 0..steps {
+                match step {
+                    0..3 => std::fs::write(fresh(&paths[step]), b"new").expect("writes"),
+                    _ => take_place(&paths[step - 3]).expect("renames"),
+                }
+            }
+            settle(&paths).expect("settles");
+            let expected: &[u8] = if steps > 3 { b"new" } else { b"old" };
+            for path in &paths {
+                assert_eq!(std::fs::read(path).expect("reads"), expected, "after {steps} steps");
+                assert!(!fresh(path).exists(), "after {steps} steps");
+            }
+        }
+    }
 }

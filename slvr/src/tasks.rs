@@ -2,7 +2,7 @@
 
 use crate::build::{Build, bindings, security};
 use crate::clients::{Clients, Range};
-use crate::error::{Error, Result, Usage};
+use crate::error::{Error, Result, Usage, refuse};
 use crate::net;
 use crate::notes::silent;
 use crate::numbers::{self, ByClients};
@@ -72,6 +72,7 @@ fn numbers_of(task: &Task, build: &Build) -> Result<(Option<Range>, Option<usize
         None => numbers::named(&program),
     };
     match found {
+        Some((size, 0)) => refuse!("`{size}` is 0: a task is for at least one client"),
         Some((size, all)) => {
             let set = program.parties.iter().position(|p| p.named.as_ref() == Some(&size));
             let range = Range { size: Some(size), least: task.minimum.clamp(1, all), all };

@@ -1,6 +1,6 @@
 //! What callers ask nodes for.
 
-use super::{AGAIN, CallError, Caller, PIECE, SHORT, together};
+use super::{AGAIN, CallError, Caller, PIECE, SHORT, round_path, together};
 use crate::codes::Code;
 use crate::hex::{Hash, Hex};
 use crate::state::{RoundKey, Spec};
@@ -18,7 +18,7 @@ impl Caller {
     ///
     /// No answer; no such round.
     pub fn status(&self, node: usize, task: &str, round: u64) -> Result<Value, CallError> {
-        self.json(node, &Method::GET, &format!("/v1/tasks/{task}/rounds/{round}"), &[])
+        self.json(node, &Method::GET, &round_path(task, round, ""), &[])
     }
 
     /// Where a round stands at each node, asked at the same time.
@@ -48,7 +48,7 @@ impl Caller {
     ///
     /// No answer; no such round.
     pub fn report(&self, node: usize, task: &str, round: u64) -> Result<Value, CallError> {
-        self.json(node, &Method::GET, &format!("/v1/tasks/{task}/rounds/{round}/report"), &[])
+        self.json(node, &Method::GET, &round_path(task, round, "/report"), &[])
     }
 
     /// The circuit of a task: as node 0 has it, if the other two have the same.
@@ -86,7 +86,7 @@ impl Caller {
     /// No answer; a node that has another circuit by now.
     pub fn circuit_of(&self, opening: &Spec) -> Result<Circuit, CallError> {
         let RoundKey { task, round } = &opening.key;
-        let path = format!("/v1/tasks/{task}/rounds/{round}/circuit");
+        let path = round_path(task, *round, "/circuit");
         let circuit = self.artifact(0, &path)?;
         match artifact::hash(&circuit) == opening.circuit.0 {
             true => Ok(circuit),
@@ -155,7 +155,7 @@ impl Caller {
                 "what the configuration has as node {node} is node {there}: list the nodes in their order, each once"
             )));
         }
-        let path = format!("/v1/tasks/{}/rounds/{}/submissions/{}", m.task, m.round, m.submission);
+        let path = round_path(&m.task, m.round, &format!("/submissions/{}", m.submission));
         let manifest = serde_json::to_vec(m).map_err(|e| CallError::Config(e.to_string()))?;
         let mut state = self.json(node, &Method::POST, &path, &manifest)?;
         let part = submission.part(node);
@@ -194,7 +194,7 @@ impl Caller {
     ///
     /// What speaks against it at any node; a node that cannot be reached.
     pub fn retry(&self, task: &str, round: u64) -> Result<Value, CallError> {
-        let path = format!("/v1/tasks/{task}/rounds/{round}/retry");
+        let path = round_path(task, round, "/retry");
         let told = |node| self.json(node, &Method::POST, &path, &[]);
         let [first, ..] = self.all(|node| self.status(node, task, round))?;
         if first["phase"] != "aborted" {
@@ -210,7 +210,7 @@ impl Caller {
     ///
     /// A node that cannot be asked.
     pub fn no_retry(&self, task: &str, round: u64) -> Result<Option<String>, CallError> {
-        let path = format!("/v1/tasks/{task}/rounds/{round}/retry");
+        let path = round_path(task, round, "/retry");
         let said = match self.json(0, &Method::GET, &path, &[]) {
             Err(e) if e.is_unknown_round() => {
                 return Ok(Some(format!(
@@ -246,7 +246,7 @@ impl Caller {
     pub fn erase(&self, task: &str, round: u64, what: &[&str]) -> Result<Vec<usize>, CallError> {
         let ask = |node: usize, check: bool| -> Result<bool, CallError> {
             for what in what {
-                let path = format!("/v1/tasks/{task}/rounds/{round}/{what}?check={check}");
+                let path = round_path(task, round, &format!("/{what}?check={check}"));
                 match self.json(node, &Method::DELETE, &path, &[]) {
                     Ok(_) => {}
                     Err(CallError::Refused { code: Code::Round, .. }) => return Ok(false),

@@ -1,10 +1,12 @@
 //! What a round reveals, put together from the words of the three nodes.
 
-use super::{CallError, Caller};
+use super::{CallError, Caller, round_path};
 use crate::hex::hex;
+use crate::state::Phase;
 use crate::submission::giving;
 use crate::words::{Words, words};
 use hyper::Method;
+use serde::Deserialize;
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact};
 use slvr_runtime::link::{Header, Link, LinkError, Peer};
@@ -33,7 +35,7 @@ impl Caller {
                 "the report of {task}/{round} names another opening than the nodes show"
             )));
         }
-        let path = format!("/v1/tasks/{task}/rounds/{round}/words");
+        let path = round_path(task, round, "/words");
         let mut all: Vec<Words> = Vec::new();
         let mut run = None;
         for node in 0..3 {
@@ -49,7 +51,7 @@ impl Caller {
             }
             all.push(read.1);
         }
-        let circuit = self.artifact(0, &format!("/v1/tasks/{task}/rounds/{round}/artifact"))?;
+        let circuit = self.artifact(0, &round_path(task, round, "/artifact"))?;
         if report["circuit"].as_str() != Some(&hex(&artifact::hash(&circuit))) {
             return Err(CallError::Disagree("node 0 sends another circuit than was run".into()));
         }
@@ -169,16 +171,13 @@ const OWN: [&str; 10] = [
 const OWN_OUTCOME: [&str; 5] =
     ["bytes_sent", "peak_memory", "workers", "connect_seconds", "seconds"];
 
-/// Phases of a round that has not ended.
-const UNDER_WAY: [&str; 6] = ["open", "closed", "agreed", "running", "computed", "releasing"];
-
 /// The first field in which two nodes' reports differ, beside those that are a node's own.
 fn differs(a: &Value, b: &Value) -> Option<String> {
     let fields = |a: &Value, b: &Value| -> BTreeSet<String> {
         [a, b].iter().filter_map(|x| x.as_object()).flat_map(|x| x.keys().cloned()).collect()
     };
     // In a round that has not ended one node is a step behind another: it says nothing yet of what that one knows.
-    let goes_on = |x: &Value| x["phase"].as_str().is_some_and(|p| UNDER_WAY.contains(&p));
+    let goes_on = |x: &Value| Phase::deserialize(&x["phase"]).is_ok_and(|p: Phase| !p.ended());
     let behind = goes_on(a) || goes_on(b);
     let says = |f: &String| !behind || f != "phase" && !a[f].is_null() && !b[f].is_null();
     let shared = fields(a, b)

@@ -1,6 +1,6 @@
 //! What a round reveals to one member of a party set, put together from what the three nodes tell it.
 
-use super::{CallError, Caller};
+use super::{CallError, Caller, round_path};
 use crate::words::Revealing;
 use hyper::Method;
 use slvr_circuit::{Output, artifact};
@@ -24,7 +24,7 @@ impl Caller {
     ///
     /// A round that is not released at all nodes, or reveals nothing to this caller; nodes that do not say the same.
     pub fn fetch(&self, task: &str, round: u64) -> Result<Fetched, CallError> {
-        let path = format!("/v1/tasks/{task}/rounds/{round}/reveals");
+        let path = round_path(task, round, "/reveals");
         let of = |node: usize| -> Result<Revealing, CallError> {
             let most = artifact::MAX_PAYLOAD as usize;
             let (_, bytes) = self.call(node, &Method::GET, &path, &[], &[], most)?;

@@ -106,7 +106,7 @@ impl CallError {
     }
 
     /// Whether it may be different soon.
-    fn passes(&self) -> bool {
+    pub fn passes(&self) -> bool {
         match self {
             CallError::Unreachable { .. } => true,
             CallError::Refused { status, code, .. } => {
@@ -229,6 +229,11 @@ impl fmt::Debug for Caller {
 
 /// An answer: its status and its body.
 pub type Answer = (u16, Bytes);
+
+/// The path of what there is of a round, such as `/report`.
+fn round_path(task: &str, round: u64, rest: &str) -> String {
+    format!("/v1/tasks/{task}/rounds/{round}{rest}")
+}
 
 impl Caller {
     /// With what a file says.

@@ -1,6 +1,6 @@
 //! A coordinator opens a round at the three nodes, and closes or aborts it before its time.
 
-use super::{AGAIN, CallError, Caller, together};
+use super::{AGAIN, CallError, Caller, round_path, together};
 use crate::codes::Code;
 use crate::hex::{Hash, Hex, hex};
 use crate::opening::Seal;
@@ -34,10 +34,6 @@ const TRIES: usize = 4;
 const UNDER_WAY: Duration = Duration::from_secs(3);
 
 impl Caller {
-    fn round_path(task: &str, round: u64) -> String {
-        format!("/v1/tasks/{task}/rounds/{round}")
-    }
-
     fn seal(&self) -> Result<Seal, CallError> {
         let none = || {
             CallError::Config(
@@ -49,7 +45,7 @@ impl Caller {
 
     /// The opening of a round at a node; nothing if it knows no such round.
     fn opening_at(&self, node: usize, task: &str, round: u64) -> Result<Option<Spec>, CallError> {
-        let path = format!("{}/opening", Caller::round_path(task, round));
+        let path = round_path(task, round, "/opening");
         match self.json(node, &Method::GET, &path, &[]) {
             Ok(shown) => serde_json::from_value::<Spec>(shown)
                 .ok()
@@ -72,7 +68,7 @@ impl Caller {
             self.opening_at(node, task, round)?
                 .ok_or_else(|| CallError::no_round(node, task, round))
         };
-        let [first, others @ ..] = [of(0)?, of(1)?, of(2)?];
+        let [first, others @ ..] = self.all(of)?;
         if let Some(i) = others.iter().position(|o| o.digest() != first.digest()) {
             return Err(CallError::Disagree(format!(
                 "nodes 0 and {} show different openings of {task}/{round}",
@@ -145,7 +141,7 @@ impl Caller {
             ));
         }
         let seal = self.seal()?;
-        let [a, b, c] = [self.terms(0, task)?, self.terms(1, task)?, self.terms(2, task)?];
+        let [a, b, c] = self.all(|node| self.terms(node, task))?;
         for (node, other) in [(1, &b), (2, &c)] {
             if other.roll != a.roll {
                 let client = self.unlike(0, node)?;
@@ -236,7 +232,7 @@ impl Caller {
     /// Withdraws an opening at a node. Node 0 is asked first: if it has it, it is open at all nodes and stays, and if not, it
     /// takes it no more.
     fn withdraw(&self, node: usize, spec: &Spec) -> Result<(), CallError> {
-        let path = Caller::round_path(&spec.key.task, spec.key.round);
+        let path = round_path(&spec.key.task, spec.key.round, "");
         let path = format!("{path}?opening={}", spec.digest());
         self.json(0, &Method::DELETE, &path, &[])?;
         match node {
@@ -248,7 +244,7 @@ impl Caller {
     /// Gives the nodes an opening, if none of them has anything against it.
     fn give(&self, spec: &Spec, public: &Public) -> Result<Value, CallError> {
         let (task, round) = (spec.key.task.as_str(), spec.key.round);
-        let path = Caller::round_path(task, round);
+        let path = round_path(task, round, "");
         let public: BTreeMap<String, String> =
             public.iter().map(|(j, x)| (j.to_string(), hex(x))).collect();
         let ask = |node: usize, check: bool| {
@@ -308,7 +304,7 @@ impl Caller {
             Order::Close => "close",
             Order::Abort => "abort",
         };
-        let path = format!("{}/{what}", Caller::round_path(&spec.key.task, spec.key.round));
+        let path = round_path(&spec.key.task, spec.key.round, &format!("/{what}"));
         self.json(node, &Method::POST, &path, json!(by).to_string().as_bytes())
     }
 

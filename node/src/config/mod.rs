@@ -11,7 +11,7 @@ mod roll;
 mod workers;
 
 use crate::hex::{Hash, Hex, hex, sha256, unhex};
-use crate::names::is_name;
+use crate::names::{alike, is_name};
 use ring::hmac;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -224,8 +224,14 @@ fn read(path: &Path) -> Result<Zeroizing<Vec<u8>>, ConfigError> {
         if !file.metadata()?.is_file() {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
         }
-        file.take(LONGEST).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        file.take(LONGEST + 1).read_to_end(&mut bytes)?;
+        match bytes.len() as u64 > LONGEST {
+            true => {
+                let why = format!("it is longer than {LONGEST} bytes");
+                Err(io::Error::new(io::ErrorKind::InvalidInput, why))
+            }
+            false => Ok(bytes),
+        }
     };
     bytes().map_err(|why| ConfigError::Read { path: path.into(), why })
 }
@@ -311,6 +317,11 @@ impl NodeConfig {
         names.sort_unstable();
         if names.windows(2).any(|n| n[0] == n[1]) {
             return wrong("two [[task]] have the same name");
+        }
+        if let Some((a, b)) = alike(names.iter().copied()) {
+            return Some(format!(
+                "[[task]] `{a}` and `{b}`: names differ by more than capital letters, for they name folders, too"
+            ));
         }
         if let Some(bad) = names.iter().find(|n| !is_name(n)) {
             return Some(format!(

@@ -2,7 +2,7 @@
 
 use super::{ConfigError, content, read_toml};
 use crate::hex::{Hash, Hex, sha256};
-use crate::names::is_name;
+use crate::names::{alike, is_name};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -85,7 +85,12 @@ impl Roll {
                 return Err(format!("client `{}` stands twice", other.name));
             }
         }
-        Ok(roll)
+        match alike(roll.clients.keys().map(String::as_str)) {
+            Some((a, b)) => Err(format!(
+                "clients `{a}` and `{b}`: names differ by more than capital letters, for they name files, too"
+            )),
+            None => Ok(roll),
+        }
     }
 
     /// What an opening says of who is enrolled: names, party sets and keys, the same at all nodes.

@@ -79,11 +79,13 @@ const HEAD: usize = 32 << 10;
 
 /// How many connections of clients there may be: what is configured, and what the system's limit of open files leaves.
 pub fn connections(configured: usize) -> usize {
-    let limits = std::fs::read_to_string("/proc/self/limits").unwrap_or_default();
-    let line = limits.lines().find_map(|l| l.strip_prefix("Max open files"));
-    let soft = line.and_then(|l| l.split_whitespace().next()?.parse::<usize>().ok());
+    #[cfg(unix)]
+    let soft = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    #[cfg(not(unix))]
+    let soft: Option<u64> = None;
     // Files of the store, of uploads, and connections to the other nodes come on top.
-    soft.map_or(configured, |soft| configured.min(soft.saturating_sub(384).max(64)))
+    let most = soft.map(|soft| usize::try_from(soft.saturating_sub(384).max(64)));
+    most.and_then(Result::ok).map_or(configured, |most| configured.min(most))
 }
 
 /// A connection among the others, until it is dropped.

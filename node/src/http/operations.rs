@@ -82,7 +82,7 @@ async fn answered(
         _ => {}
     }
     if let Err(why) = may(node, seen, &request) {
-        return Ok(object(403, &json!({ "error": why })));
+        return refused(403, Code::Forbidden, why);
     }
     says(OPERATOR);
     let of = node.clone();
@@ -100,12 +100,12 @@ async fn answered(
         }
         (method @ (&Method::POST | &Method::DELETE), "/backup") if !page => {
             let make = method == Method::POST;
-            blocking(move || backup(&of, make)).await?
+            blocking(move || backup(&of, make)).await??
         }
-        _ => object(
-            404,
-            &json!({ "error": "/, /status.json, /metrics, /livez, /readyz, POST and DELETE /backup and POST /workers are all there is" }),
-        ),
+        _ => {
+            let why = "/, /status.json, /metrics, /livez, /readyz, POST and DELETE /backup and POST /workers are all there is";
+            return refused(404, Code::Path, why);
+        }
     })
 }
 
@@ -189,7 +189,7 @@ fn overview(node: &Node) -> Value {
 }
 
 /// Makes a copy of everything that the node keeps, or takes it away.
-fn backup(node: &Node, make: bool) -> Response<Body> {
+fn backup(node: &Node, make: bool) -> Result<Response<Body>, Refused> {
     let done = match make {
         true => node.store.backup().map(|at| json!({ "folder": at })),
         false => node.store.forget_backup().map(|()| json!({ "ok": true })),
@@ -197,12 +197,12 @@ fn backup(node: &Node, make: bool) -> Response<Body> {
     match done {
         Ok(said) => {
             tracing::info!(made = make, "a backup was made or taken away");
-            object(200, &said)
+            Ok(object(200, &said))
         }
-        Err(e @ StoreError::Copying) => object(409, &json!({ "error": e.to_string() })),
+        Err(e @ StoreError::Copying) => refused(409, Code::Busy, e.to_string()),
         Err(e) => {
             tracing::error!(why = %e, "a backup fails");
-            object(500, &json!({ "error": e.to_string() }))
+            refused(500, Code::Store, e.to_string())
         }
     }
 }

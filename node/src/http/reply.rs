@@ -9,6 +9,7 @@ use hyper::header::{CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
 use serde_json::json;
+use zeroize::Zeroizing;
 
 /// The body of an answer.
 pub type Body = Full<Bytes>;
@@ -48,6 +49,11 @@ pub fn bytes(status: StatusCode, kind: &'static str, body: impl Into<Bytes>) -> 
     response
 }
 
+/// Bytes that are overwritten once they are sent.
+pub fn secret(kind: &'static str, body: Zeroizing<Vec<u8>>) -> Response<Body> {
+    bytes(StatusCode::OK, kind, Bytes::from_owner(body))
+}
+
 pub fn object<T: Serialize>(status: u16, value: &T) -> Response<Body> {
     let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     bytes(status, "application/json", serde_json::to_vec(value).unwrap_or_default())
@@ -66,8 +72,23 @@ pub async fn blocking<T: Send + 'static>(
 ) -> Result<T, Refused> {
     // What is logged there is of this request, too.
     let span = tracing::Span::current();
-    match tokio::task::spawn_blocking(move || span.in_scope(act)).await {
-        Ok(done) => Ok(done),
-        Err(_) => refused(500, Code::Bug, "this node has a bug: its log says more"),
+    tokio::task::spawn_blocking(move || span.in_scope(act)).await.or_else(|_| bug())
+}
+
+/// Does what waits for other nodes, or compiles, in a thread of its own: of those that wait for the disk there are few. Only
+/// coordinators cause it, and each has few connections.
+pub async fn waiting<T: Send + 'static>(
+    act: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refused> {
+    let span = tracing::Span::current();
+    let (say, said) = tokio::sync::oneshot::channel();
+    let thread = std::thread::Builder::new().name("coordinator".into());
+    match thread.spawn(move || drop(say.send(span.in_scope(act)))) {
+        Ok(_) => said.await.or_else(|_| bug()),
+        Err(_) => refused(503, Code::Busy, "this node has no thread left: try again"),
     }
+}
+
+fn bug<T>() -> Result<T, Refused> {
+    refused(500, Code::Bug, "this node has a bug: its log says more")
 }

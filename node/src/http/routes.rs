@@ -3,7 +3,7 @@
 use super::body::{Inbound, small};
 use super::erase::{erase, erase_own, only_asks, stored};
 use super::health::{alive, ready};
-use super::reply::{Body, Refused, blocking, bytes, no_round, object, refused};
+use super::reply::{Body, Refused, blocking, bytes, no_round, object, refused, secret, waiting};
 use super::upload::{About, Uploads};
 use super::views::{enrolled, report, status, task, tasks, terms};
 use crate::codes::Code;
@@ -148,10 +148,11 @@ async fn route(
         _ => {}
     }
     let who = who(node, caller.certificate.as_deref(), &request)?;
-    (caller.says)(match &who {
-        Who::Client(client) => &client.name,
-        Who::Coordinator(_) => "",
-    });
+    // No client has a name with a slash in it.
+    match &who {
+        Who::Client(client) => (caller.says)(&client.name),
+        Who::Coordinator(by) => (caller.says)(&format!("coordinator/{}", by.name)),
+    }
     let query = request.uri().query().map(str::to_string);
     match (&who, request.method(), parts) {
         (_, &Method::GET, ["v1", "tasks"]) => Ok(object(200, &tasks(node))),
@@ -168,7 +169,10 @@ async fn route(
         }
         (_, &Method::GET, ["v1", "tasks", task, "artifact"]) => {
             let (node, task) = (node.clone(), task.to_string());
-            blocking(move || artifact(&node, &task, query.as_deref())).await?
+            match query {
+                None => blocking(move || artifact(&node, &task, None)).await?,
+                Some(query) => waiting(move || artifact(&node, &task, Some(&query))).await?,
+            }
         }
         (_, &Method::GET, ["v1", "tasks", task, "rounds"]) => {
             let (node, task) = (node.clone(), task.to_string());
@@ -238,9 +242,9 @@ async fn of_round(
         }
         (_, &Method::POST, ["close"]) => obeyed(node, key, Order::Close, request).await,
         (_, &Method::POST, ["abort"]) => obeyed(node, key, Order::Abort, request).await,
-        (_, &Method::GET, ["retry"]) => blocking(move || may_retry(&here, &key)).await?,
-        (_, &Method::POST, ["retry"]) => blocking(move || retried(&here, &key)).await?,
-        (_, &Method::GET, ["artifact"]) => blocking(move || ran(&here, &key)).await?,
+        (_, &Method::GET, ["retry"]) => waiting(move || may_retry(&here, &key)).await?,
+        (_, &Method::POST, ["retry"]) => waiting(move || retried(&here, &key)).await?,
+        (_, &Method::GET, ["artifact"]) => waiting(move || ran(&here, &key)).await?,
         (_, &Method::GET, ["report"]) => blocking(move || reported(&here, &key)).await?,
         (_, &Method::GET, ["words"]) => blocking(move || words(&here, &key)).await?,
         (_, &Method::DELETE, [what @ ("words" | "submissions" | "reveals")]) => {
@@ -350,7 +354,7 @@ fn withdrawn(node: &Node, key: &RoundKey, opening: &Hash) -> Result<Response<Bod
     match node.withdraw(key, opening) {
         Ok(()) => Ok(object(200, &json!({ "ok": true }))),
         Err(StepError::Unknown) => no_round(key),
-        Err(StepError::Store(why)) => {
+        Err(StepError::Store { why, .. }) => {
             tracing::error!(round = %key, why, "a round could not be withdrawn");
             refused(500, Code::Store, "this node's store fails: its log says why")
         }
@@ -389,9 +393,12 @@ fn words(node: &Node, key: &RoundKey) -> Result<Response<Body>, Refused> {
     if round.phase != Phase::Released {
         return refused(409, Code::Phase, format!("the round is {}", round.phase));
     }
-    match node.store.kept(key, Left::Result) {
-        Ok(words) => Ok(bytes(StatusCode::OK, "application/octet-stream", words.to_vec())),
-        Err(_) => refused(410, Code::Collected, "this node's words of the result have been erased"),
+    match node.store.kept_if_any(key, Left::Result) {
+        Ok(Some(words)) => Ok(secret("application/octet-stream", words)),
+        Ok(None) => {
+            refused(410, Code::Collected, "this node's words of the result have been erased")
+        }
+        Err(e) => stored(Err(e)),
     }
 }
 
@@ -435,15 +442,17 @@ fn reveals(
             let why = round.aborted.as_deref().unwrap_or("");
             refused(409, Code::Aborted, format!("the round was aborted: {why}"))
         }
-        (&Method::GET, Phase::Released) => match node.store.reveal(key, client) {
-            Ok(Some(own)) => Ok(bytes(StatusCode::OK, "application/json", own.to_vec())),
-            Ok(None) => refused(
-                404,
-                Code::Reveal,
-                format!("the round has revealed nothing to `{client}`, or it has been erased"),
-            ),
-            Err(e) => stored(Err(e)),
-        },
+        (&Method::GET, Phase::Released) => {
+            match node.store.kept_if_any(key, Left::Reveal(client)) {
+                Ok(Some(own)) => Ok(secret("application/json", own)),
+                Ok(None) => refused(
+                    404,
+                    Code::Reveal,
+                    format!("the round has revealed nothing to `{client}`, or it has been erased"),
+                ),
+                Err(e) => stored(Err(e)),
+            }
+        }
         (&Method::GET, phase) => refused(409, Code::Early, format!("the round is {phase}")),
         _ => refused(405, Code::Method, "GET fetches, DELETE erases"),
     }
@@ -477,7 +486,7 @@ async fn opened(
     key: RoundKey,
     request: Request<Inbound>,
 ) -> Result<Response<Body>, Refused> {
-    let most = usize::try_from(node.longest()).unwrap_or(usize::MAX);
+    let most = usize::try_from(node.longest_opening()).unwrap_or(usize::MAX);
     let body = small(node, request, most).await?;
     let Opening { opening, public, check } = read(&body)?;
     if opening.key != key {
@@ -489,7 +498,7 @@ async fn opened(
     };
     let wanted = if check { Wanted::Checked } else { Wanted::Opened };
     let node = node.clone();
-    blocking(move || told(&node, open(&node, opening, &public, wanted), Code::Open)).await?
+    waiting(move || told(&node, open(&node, opening, &public, wanted), Code::Open)).await?
 }
 
 /// Does what a coordinator has ordered.
@@ -503,7 +512,7 @@ async fn obeyed(
     let by: Mandate = read(&body)?;
     known(node, &key)?;
     let node = node.clone();
-    blocking(move || told(&node, ordered(&node, &key, order, by).map(Some), Code::Step)).await?
+    waiting(move || told(&node, ordered(&node, &key, order, by).map(Some), Code::Step)).await?
 }
 
 fn read<T: serde::de::DeserializeOwned>(body: &[u8]) -> Result<T, Refused> {

@@ -19,22 +19,16 @@ pub(super) const KIND: &str = "application/openmetrics-text; version=1.0.0; char
 /// A number that is looked at.
 type Number = Gauge<f64, AtomicU64>;
 
-const PHASES: [Phase; 8] = [
-    Phase::Open,
-    Phase::Closed,
-    Phase::Agreed,
-    Phase::Running,
-    Phase::Computed,
-    Phase::Releasing,
-    Phase::Released,
-    Phase::Aborted,
-];
-
 /// Bytes of memory that this process holds; 0 where the system does not say.
 pub(super) fn resident() -> u64 {
-    let pages = std::fs::read_to_string("/proc/self/statm").ok();
-    let pages = pages.and_then(|s| s.split_whitespace().nth(1)?.parse::<u64>().ok());
-    pages.unwrap_or(0) * 4096
+    #[cfg(target_os = "linux")]
+    {
+        let pages = std::fs::read_to_string("/proc/self/statm").ok();
+        let pages = pages.and_then(|s| s.split_whitespace().nth(1)?.parse::<u64>().ok());
+        pages.unwrap_or(0) * rustix::param::page_size() as u64
+    }
+    #[cfg(not(target_os = "linux"))]
+    0
 }
 
 fn number(to: &mut Registry, name: &str, help: &str, value: f64) {
@@ -80,7 +74,7 @@ pub(super) fn metrics(node: &Node) -> String {
     let (rounds, oldest) = (Family::<Two, Number>::default(), Family::<One, Number>::default());
     let mut count: BTreeMap<(String, Phase), u64> = BTreeMap::new();
     for task in &tasks {
-        count.extend(PHASES.map(|p| ((task.clone(), p), 0)));
+        count.extend(Phase::ALL.map(|p| ((task.clone(), p), 0)));
         oldest.get_or_create(&[("task", task.clone())]).set(0.0);
     }
     for round in node.rounds() {

@@ -103,19 +103,24 @@ impl Uploads {
 
     /// Forgets what was begun in rounds that take nothing any more.
     fn tidy(&self, node: &Node) {
-        let mut gone = Vec::new();
-        self.all().retain(|place, partial| {
-            let open = node.round(&place.0).is_some_and(|r| r.phase == Phase::Open);
-            let stays = open || is_mended(node, place);
-            // What is being read removes its file itself.
-            if !stays && let Ok(p) = partial.clone().try_lock_owned() {
-                gone.push((place.clone(), p));
-            }
-            stays
-        });
+        let open = |key: &RoundKey| node.round(key).is_some_and(|r| r.phase == Phase::Open);
+        let all = self.all().clone();
         // Nobody waits for the disk but this thread.
-        for ((key, client), p) in gone {
-            node.store.give_up(&key, &client, &p.manifest.submission.to_string());
+        for (place, partial) in all.into_iter().filter(|((key, _), _)| !open(key)) {
+            if is_mended(node, &place) {
+                continue;
+            }
+            // It may have been announced again in the meantime.
+            let is_it = |now: &Shared| Arc::ptr_eq(now, &partial);
+            let mut all = self.all();
+            if all.get(&place).is_some_and(is_it) {
+                all.remove(&place);
+            }
+            drop(all);
+            // What is being read removes its file itself.
+            if let Ok(p) = partial.try_lock_owned() {
+                node.store.give_up(&place.0, &place.1, &p.manifest.submission.to_string());
+            }
         }
     }
 

@@ -7,7 +7,7 @@
 //! **What strangers can do.** A caller that does not prove to be a node within [`GREETING`] is turned away. At most
 //! [`CALLERS`] may be about to do so; one more, and the first of them is turned away that does not call from where a node
 //! does. Handshakes are concurrent. A node may have at most [`EACH`] connections. Nothing is allocated by a length before
-//! it is compared with what is admitted. A few lines a minute are logged about strangers, and the rest is counted.
+//! it is compared with what is admitted. A line a second is logged about strangers, or twenty at once, and the rest is counted.
 //!
 //! **What nodes can do.** Each call ends at its deadline, whatever comes: handshake, question and answer together.
 //!
@@ -40,7 +40,7 @@ use slvr_runtime::link::tls::Secure;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Read};
-use std::net::{SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex};
@@ -527,7 +527,10 @@ impl Peers {
         lock(&self.arrivals).clear();
         if let Some(mut own) = own {
             if own.ip().is_unspecified() {
-                own.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+                own.set_ip(match own.ip() {
+                    IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                    IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                });
             }
             // Wakes the thread that listens.
             drop(TcpStream::connect_timeout(&own, Duration::from_secs(1)));

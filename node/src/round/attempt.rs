@@ -13,7 +13,9 @@ use crate::hex::Hex;
 use crate::locks::lock;
 use crate::metrics::worker as of_worker;
 use crate::node::Node;
-use crate::state::{Agreement, Cause, Excluded, Failure, Outcome, Phase, RoundKey, Step, Verdict};
+use crate::state::{
+    Agreement, Cause, Excluded, Failure, Outcome, Phase, RoundKey, Step, StepError, Verdict,
+};
 use crate::status::Awaited;
 use crate::store::Left;
 use crate::submission::{dealing, unpack, unpack_public};
@@ -74,8 +76,8 @@ pub(super) fn run(node: &Arc<Node>, name: &RunName, ready: &Ready) {
             Ok(_) => return,
             Err(e) => {
                 tracing::error!(round = %name.key, why = %e, "an attempt could not be ended");
-                // A disk that is full may have room again.
-                if node.stopping() || !matches!(e, crate::state::StepError::Store(_)) {
+                // A disk that is full, or fails, may not stay so.
+                if node.stopping() || !matches!(e, StepError::Store { .. }) {
                     return;
                 }
             }

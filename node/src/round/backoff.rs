@@ -74,8 +74,7 @@ impl Full for StoreError {
 
 impl Full for StepError {
     fn is_full(&self) -> bool {
-        // Of the database's errors those that do not pass end a node.
-        matches!(self, StepError::Store(_))
+        matches!(self, StepError::Store { full: true, .. })
     }
 }
 

@@ -12,6 +12,7 @@ use super::{attempt, gather, states};
 use crate::locks::read_lock;
 use crate::names::{counted, listed};
 use crate::node::Node;
+use crate::redaction::redacted;
 use crate::state::{Agreement, Entry, Excluded, Failure, Phase, Round, RoundKey, Spec, Step};
 use crate::tasks::{GivingSet, Ready};
 use crate::threads::{Claim, spawn};
@@ -179,7 +180,7 @@ fn end(node: &Arc<Node>, key: &RoundKey, step: Step) {
 
 fn tell_aborted(node: &Arc<Node>, key: &RoundKey, round: &Round) {
     tidy(node, key);
-    let why = round.aborted.clone().unwrap_or_default();
+    let why = redacted(round.aborted.as_deref().unwrap_or_default()).into_owned();
     // Who cannot be reached asks later.
     let _ = both(node, &Ask::Abort { key: key.clone(), why, order: round.ending });
 }

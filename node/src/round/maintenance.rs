@@ -6,6 +6,7 @@ use super::agreement::is_over;
 use super::others::ended_by;
 use super::tidy::{forget_old, release_here, tidy};
 use crate::node::Node;
+use crate::peers::AskError;
 use crate::state::{Order, Phase, Round, RoundKey, Step};
 use crate::wire::{Answer, Ask, RunName};
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,9 +57,10 @@ pub fn maintain(node: &Arc<Node>) {
 /// Passes on to the leader what the coordinator has ordered while it was away.
 fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order, [u32; 3])>) {
     for round in node.rounds() {
-        // One that was aborted may be run again: then the order is an old one.
+        // One that was aborted may be run again: then the order is an old one. What was released the leader knows.
         let ending = round.ending.filter(|_| round.phase == Phase::Aborted);
-        let orders = [(Order::Close, round.closing), (Order::Abort, ending)];
+        let closing = round.closing.filter(|_| round.phase != Phase::Released);
+        let orders = [(Order::Close, closing), (Order::Abort, ending)];
         for (order, by) in orders.into_iter().filter_map(|(o, by)| Some((o, by?))) {
             let key = &round.spec.key;
             let one = (key.clone(), order, by.permits);
@@ -66,8 +68,10 @@ fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order, [u32; 3])
                 continue;
             }
             let ask = Ask::Ordered { key: key.clone(), order, by };
-            if node.peers.ask(0, &ask, node.deadline()).is_ok() {
-                told.insert(one);
+            match node.peers.ask(0, &ask, node.deadline()) {
+                Ok(_) => drop(told.insert(one)),
+                Err(AskError::Unreachable { .. }) => return,
+                Err(_) => {}
             }
         }
     }
@@ -141,11 +145,14 @@ fn other_has_ended(node: &Arc<Node>, key: &RoundKey) -> Option<usize> {
 fn ask_leader(node: &Arc<Node>) {
     for round in node.rounds().into_iter().filter(|r| !r.ended()) {
         let key = &round.spec.key;
-        let Ok(Answer::Stands { phase, attempt, aborted, ending, .. }) =
-            node.peers.ask(0, &Ask::Where(key.clone()), node.deadline())
-        else {
-            continue;
-        };
+        let (phase, attempt, aborted, ending) =
+            match node.peers.ask(0, &Ask::Where(key.clone()), node.deadline()) {
+                Ok(Answer::Stands { phase, attempt, aborted, ending, .. }) => {
+                    (phase, attempt, aborted, ending)
+                }
+                Err(AskError::Unreachable { .. }) => return,
+                _ => continue,
+            };
         let done = match phase {
             Phase::Aborted => {
                 let done = node.advance(key, ended_by(node, (0, &round), aborted, ending));

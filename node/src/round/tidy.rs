@@ -38,7 +38,7 @@ pub(crate) fn forget_old(node: &Node) {
     for round in node.rounds() {
         let key = &round.spec.key;
         let old = round.times[2].is_some_and(|ended| ended < before);
-        if !round.ended() || round.erased || !old || node.store.kept(key, Left::State).is_ok() {
+        if !round.ended() || round.erased || !old || node.store.has(key, Left::State) {
             continue;
         }
         match node.forget(&round) {

@@ -49,21 +49,21 @@ impl Store {
         vault::read(&path, self.sealed(&label)).map_err(at(&path))
     }
 
-    /// What a round reveals to a member; nothing if there is nothing.
-    pub fn reveal(
+    /// The same; nothing if there is no such file.
+    pub fn kept_if_any(
         &self,
         key: &RoundKey,
-        client: &str,
+        what: Left<'_>,
     ) -> Result<Option<Zeroizing<Vec<u8>>>, StoreError> {
-        match self.kept(key, Left::Reveal(client)) {
+        match self.kept(key, what) {
             Err(StoreError::Io { why, .. }) if why.kind() == io::ErrorKind::NotFound => Ok(None),
             done => done.map(Some),
         }
     }
 
-    /// Whether there is such a file, readable or not.
+    /// Whether there is such a file, readable or not. Where the system does not say, there is.
     pub fn has(&self, key: &RoundKey, what: Left<'_>) -> bool {
-        self.left(key, what).0.exists()
+        self.left(key, what).0.try_exists().unwrap_or(true)
     }
 
     /// A file is overwritten before it is removed: whoever reads it in between would take it for damaged.

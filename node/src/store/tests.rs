@@ -377,3 +377,18 @@ fn whoever_erases_a_round_at_the_same_time_finds_nothing_to_complain_of() {
         assert!(store.files(&at).iter().all(|f| f.ends_with("ended")), "{:?}", store.files(&at));
     }
 }
+
+/// What cannot be read is there all the same: a state that another round continues is not erased for it.
+#[test]
+fn what_an_attempt_has_left_is_there_whether_it_can_be_read_or_not() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let store = filled(dir.path(), 1);
+    let at = round(1).spec.key;
+    assert!(!store.has(&at, Left::State));
+    assert_eq!(store.kept_if_any(&at, Left::State).expect("reads").as_deref(), None);
+    store.keep(&at, Left::State, b"shares").expect("keeps");
+    let found = store.kept_if_any(&at, Left::State).expect("reads");
+    assert_eq!(found.as_deref().map(Vec::as_slice), Some(b"shares".as_slice()));
+    std::fs::write(store.folder(&at).join("state"), b"other").expect("writes");
+    assert!(store.has(&at, Left::State) && store.kept_if_any(&at, Left::State).is_err());
+}

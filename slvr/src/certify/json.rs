@@ -1,6 +1,6 @@
 //! The report as one JSON object.
 
-use super::report::{Report, honest as not_attacking};
+use super::report::{Report, not_attacking};
 use crate::report::sizes;
 use serde_json::{Value, json};
 

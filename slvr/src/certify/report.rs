@@ -25,7 +25,7 @@ pub struct Report<'a> {
 
 /// Of a line's decisions those of members that do not attack; `None` if the inputs do not say who attacks, or no
 /// decision belongs to a member.
-pub fn honest(r: &Report<'_>, line: &GivenLine) -> Option<Share> {
+pub fn not_attacking(r: &Report<'_>, line: &GivenLine) -> Option<Share> {
     let about = r.about.as_ref().filter(|a| !a.attacks.is_empty())?;
     let of = line.of_set.as_ref()?;
     let attacks = |i: usize| about.attacks.iter().any(|a| a.of == *of && a.member == i as u64);

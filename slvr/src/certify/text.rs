@@ -1,6 +1,6 @@
 //! The report as text.
 
-use super::report::{Report, honest as not_attacking};
+use super::report::{Report, not_attacking};
 use crate::units::{bound, error};
 use slvr_compiler::diagnostic::rounding::at_most;
 use slvr_compiler::report::given::{GivenLine, KeepRow, Share};

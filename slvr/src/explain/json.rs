@@ -1,6 +1,6 @@
 //! The report as one JSON object.
 
-use super::report::Report;
+use super::report::{Proofs, Report};
 use crate::clients::Clients;
 use crate::report::{hex, openings, sizes};
 use serde_json::{Value, json};
@@ -38,15 +38,9 @@ pub fn object(r: &Report) -> String {
             })
         })
         .collect();
-    let proofs = cost.layers.iter().filter_map(|l| l.proof.as_ref());
-    // With the vectors of the largest proof, as the text has it.
-    let held = proofs.clone().map(|p| p.memory).chain(cost.peak_memory).max();
-    let proven = r.circuit.security.is_malicious().then(|| {
+    let proven = r.proofs().map(|Proofs { rounds, sent, memory }| {
         json!({
-            "family": r.family(),
-            "rounds": proofs.clone().map(|p| p.rounds).sum::<usize>(),
-            "bytes_sent": proofs.clone().map(|p| p.bytes.iter().sum::<u64>()).sum::<u64>(),
-            "peak_memory_bytes": held,
+            "family": r.family(), "rounds": rounds, "bytes_sent": sent, "peak_memory_bytes": memory,
         })
     });
     let times: Vec<Value> = r

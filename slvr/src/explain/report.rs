@@ -37,7 +37,30 @@ pub struct Report {
     pub workers: Vec<(String, WorkersCost)>,
 }
 
+/// The proofs of a circuit against a malicious party.
+#[derive(Clone, Copy, Debug)]
+pub struct Proofs {
+    pub rounds: usize,
+    /// Bytes, by all parties.
+    pub sent: u64,
+    /// Most bytes in a party, of values and of the vectors of proofs.
+    pub memory: u64,
+}
+
 impl Report {
+    /// The proofs; nothing where all parties follow the protocol.
+    pub fn proofs(&self) -> Option<Proofs> {
+        if !self.circuit.security.is_malicious() {
+            return None;
+        }
+        let all = self.cost.layers.iter().filter_map(|l| l.proof.as_ref());
+        Some(Proofs {
+            rounds: all.clone().map(|p| p.rounds).sum(),
+            sent: all.clone().flat_map(|p| p.bytes).sum(),
+            memory: all.map(|p| p.memory).chain(self.cost.peak_memory).max().unwrap_or(0),
+        })
+    }
+
     /// The family of a circuit's protocols against a malicious party: only in T2 two parties open words to each other
     /// under a mask.
     pub fn family(&self) -> &'static str {

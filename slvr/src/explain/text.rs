@@ -1,12 +1,11 @@
 //! The report as text.
 
-use super::report::Report;
+use super::report::{Proofs, Report};
 use super::rows::{self, certified, columns, figures};
 use crate::report;
 use crate::units::{bound, bytes, count, error, network, per_party, seconds, share};
 use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
-use slvr_circuit::traffic::Traffic;
 use slvr_compiler::cost::{self, LineRow, busiest_party, mean_party, most_expensive_first};
 use slvr_compiler::report::certificate::Certificate;
 use std::fmt::Write;
@@ -66,10 +65,8 @@ fn head(out: &mut String, r: &Report) {
     for (i, line) in r.clients.iter().flat_map(|n| n.lines()).enumerate() {
         let _ = writeln!(out, "  {:<13} {line}", if i == 0 { "clients" } else { "" });
     }
-    if r.circuit.security.is_malicious() {
-        let proofs = Traffic::of(&r.circuit).layers;
-        let rounds: usize = proofs.iter().map(|l| l.proof_rounds).sum();
-        let sent = proofs.iter().map(|l| l.proof.iter().sum::<u64>()).sum::<u64>();
+    let proofs = r.proofs();
+    if let Some(Proofs { rounds, sent, .. }) = proofs {
         let _ = writeln!(
             out,
             "  adversary     one malicious party: {rounds} of the rounds and {} of what is sent are proofs; family {}",
@@ -88,10 +85,8 @@ fn head(out: &mut String, r: &Report) {
     );
     let _ =
         writeln!(out, "  memory        {} at most in a party", bytes(busiest_party(c.peak_memory)));
-    let mut held = busiest_party(c.peak_memory);
-    if let Some(proving) = c.layers.iter().filter_map(|l| l.proof.as_ref()).map(|p| p.memory).max()
-    {
-        held = held.max(proving);
+    let held = proofs.map_or(busiest_party(c.peak_memory), |p| p.memory);
+    if proofs.is_some() {
         let _ = writeln!(out, "                {} with the vectors of its proofs", bytes(held));
     }
     let failing = cost::memory_at_most(&r.circuit);

@@ -91,19 +91,20 @@ pub struct NpzArray {
     pub values: Vec<f32>,
 }
 
-/// All arrays of an npz file; of a larger file than `most` bytes nothing.
+/// All arrays of an npz file, of at most `most` entries in all.
 pub fn arrays(bytes: &[u8], most: u64) -> Result<Vec<NpzArray>, String> {
     let mut npz = Npz::open(bytes)?;
-    let mut all = Vec::new();
+    let (mut all, mut left) = (Vec::new(), most);
     for name in npz.names() {
         let said = |why: String| format!("`{name}` {why}");
         // A shape of nothing reads the header alone.
         let stored = npz.get(&name, &[u64::MAX]).map_err(said)?;
         let Some(Stored { shape, kind, .. }) = stored else { continue };
         let entries = shape.iter().try_fold(1u64, |n, d| n.checked_mul(*d));
-        if entries.is_none_or(|n| n > most) {
-            return Err(said(format!("has more than {most} entries")));
-        }
+        let Some(fewer) = entries.and_then(|n| left.checked_sub(n)) else {
+            return Err(said(format!("makes more than {most} entries in all")));
+        };
+        left = fewer;
         let stored = npz.get(&name, &shape).map_err(said)?;
         let values = match stored.and_then(|s| s.data) {
             Some(Elements::F32(v)) => v.into_owned(),

@@ -29,7 +29,7 @@ pub fn can_make(circuit: &Circuit, dir: &Path) -> Result<()> {
     refuse!("{}: outputs cannot be written there: {} {why}", dir.display(), there.display())
 }
 
-/// Named tensors of one file, as f64.
+/// Named tensors of one file: shape, type and bytes.
 pub type Named = BTreeMap<String, (Vec<usize>, Dtype, Vec<u8>)>;
 
 /// Adds a tensor of real numbers, stored as f32.
