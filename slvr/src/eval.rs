@@ -1,13 +1,13 @@
 //! Evaluation in the clear, in floating point or in the circuit's own ring arithmetic.
 
 use crate::clear_states::{self, States};
-use crate::coins::committees;
 use crate::error::{Error, Result, refuse};
 use crate::program::Loaded;
 use slvr_circuit::Circuit;
 use slvr_compiler::noise::Words;
 use slvr_compiler::types::eval::{Arithmetic, EvalInputs, Tensor, trace_with};
 use slvr_runtime::clear;
+use slvr_runtime::protocol::committee::committees;
 use slvr_runtime::share::encode::{Encoded, Inputs};
 use slvr_runtime::share::reveal::Revealed;
 use std::collections::BTreeMap;

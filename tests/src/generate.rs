@@ -25,6 +25,13 @@ pub struct Generated {
     pub bindings: Vec<(String, String)>,
 }
 
+impl Generated {
+    /// Names and values of what is bound.
+    pub fn sizes(&self) -> Vec<(&str, &str)> {
+        self.bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect()
+    }
+}
+
 /// A number's text with its largest magnitude and fraction bits.
 #[derive(Clone)]
 struct Num {

@@ -14,7 +14,7 @@ pub mod means;
 
 use rand_chacha::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng};
-use slvr_circuit::{Circuit, Encoding, From, Lots, Op};
+use slvr_circuit::{Circuit, Encoding, From, Op};
 use slvr_compiler::diagnostic::Diagnostic;
 use slvr_compiler::diagnostic::render::render;
 use slvr_compiler::graph::eval as graph_eval;
@@ -27,10 +27,9 @@ use slvr_compiler::types::{self, Program};
 use slvr_ring::Data;
 use slvr_runtime::clear::{self, Evaluator};
 use slvr_runtime::party::session::{self, Options, Report};
-use slvr_runtime::protocol::committee::lots;
+pub use slvr_runtime::protocol::committee::committees;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawData, RawTensor};
 use slvr_runtime::share::state::Kept;
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// A compiled predicate.
@@ -102,6 +101,7 @@ pub fn compile_with_files(
 }
 
 /// What is said of a program that is refused.
+#[derive(Debug)]
 pub struct Refused {
     /// By the checks of types, or by what compiles.
     pub said: Vec<Diagnostic>,
@@ -258,17 +258,6 @@ pub fn keep_in_range(circuit: &Circuit, inputs: &mut Inputs) {
             v.iter_mut().for_each(|x| *x = x.clamp(lo, hi));
             shorten(v, norm);
         }
-    }
-}
-
-/// What coins draw, in the order in which they are asked for.
-pub fn committees(coins: &[u128]) -> impl Fn(&Lots) -> Vec<Vec<u64>> + '_ {
-    let rest = RefCell::new(coins.iter().copied());
-    move |drawn| {
-        let coin = rest.borrow_mut().next().unwrap_or(0);
-        let flat = lots(coin, drawn);
-        let rows = flat.chunks(drawn.k.max(1) as usize);
-        rows.map(|c| c.iter().map(|&x| u64::from(x)).collect()).collect()
     }
 }
 

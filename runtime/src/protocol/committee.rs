@@ -10,8 +10,21 @@ use crate::share::{Prg, Purpose, RunId, Seed, Stream};
 use rand_core::Rng;
 use slvr_circuit::{Dom, Lots, Op};
 use slvr_ring::Data;
+use std::cell::RefCell;
 
-/// What coins choose, row after row.
+/// What coins draw, in the order in which it is asked for: samples draw theirs in the order of the
+/// program, as the circuit's instructions do.
+pub fn committees(coins: &[u128]) -> impl Fn(&Lots) -> Vec<Vec<u64>> + '_ {
+    let rest = RefCell::new(coins.iter());
+    move |drawn| {
+        let coin = rest.borrow_mut().next().copied().unwrap_or(0);
+        let rows = lots(coin, drawn);
+        let rows = rows.chunks(drawn.k.max(1) as usize);
+        rows.map(|c| c.iter().map(|&x| u64::from(x)).collect()).collect()
+    }
+}
+
+/// What a coin chooses, row after row.
 pub fn lots(coin: u128, lots: &Lots) -> Vec<u32> {
     match lots.others {
         true => committee(coin, lots.n, lots.k),

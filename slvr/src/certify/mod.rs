@@ -7,7 +7,6 @@ mod text;
 pub use report::Report;
 
 use crate::about::About;
-use crate::coins::committees;
 use crate::error::{Error, Result};
 use crate::memory;
 use crate::program::{Checked, Source};
@@ -20,6 +19,7 @@ use slvr_compiler::report::certificate::Certificate;
 use slvr_compiler::report::confidence::Measured;
 use slvr_compiler::report::given::{self, OnInputs};
 use slvr_runtime::clear;
+use slvr_runtime::protocol::committee::committees;
 use slvr_runtime::share::encode::{Encoded, Inputs, RawTensor};
 use std::collections::BTreeMap;
 

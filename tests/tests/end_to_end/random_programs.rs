@@ -19,18 +19,20 @@ use slvr_compiler::schedule::Loads;
 use slvr_runtime::clear::Evaluator;
 use slvr_runtime::party::session::{self, Report};
 use slvr_runtime::share::encode::Inputs;
-use slvr_tests::generate::{Generated, program};
+use slvr_tests::generate::program;
 use slvr_tests::long::{self, Seen, caught, choices, shrunk};
 use slvr_tests::{Case, Left, Random, Round, coarse_inputs, compile_with};
 
+/// What is said of a program that has no proof.
+const UNPROVEN: &str = "not against a malicious party yet";
+
 fn agree(choices: &[u8], seed: u64, how: Options) {
-    let Generated { text, bindings } = program(choices);
-    let bindings: Vec<(&str, &str)> =
-        bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    let generated = program(choices);
+    let (text, bindings) = (&generated.text, generated.sizes());
     let why =
         |stage: &str| format!("{stage}\ninput seed {seed}, sizes {bindings:?}, {how:?}\n{text}");
 
-    let mut case = compile_with(&text, &bindings, how);
+    let mut case = compile_with(text, &bindings, how);
     // Where there are states, a second round reads what the first has stored.
     let rounds = 1 + u64::from(case.circuit().states().next().is_some());
     for number in 1..=rounds {
@@ -42,12 +44,12 @@ fn agree(choices: &[u8], seed: u64, how: Options) {
     assert_eq!(&read, case.circuit(), "{}", why("circuit text"));
 
     let file = slvr_compiler::syntax::ast::FileId::default();
-    let (tree, _) = slvr_compiler::syntax::parse(file, &text);
+    let (tree, _) = slvr_compiler::syntax::parse(file, text);
     let (again, wrong) = slvr_compiler::syntax::parse(file, &slvr_compiler::syntax::print(&tree));
     assert!(wrong.is_empty(), "{}", why("printed program"));
     assert_eq!(tree, again, "{}", why("printed program"));
     let once =
-        slvr_compiler::syntax::format(file, &text).unwrap_or_else(|_| panic!("{}", why("format")));
+        slvr_compiler::syntax::format(file, text).unwrap_or_else(|_| panic!("{}", why("format")));
     let twice =
         slvr_compiler::syntax::format(file, &once).unwrap_or_else(|_| panic!("{}", why("format")));
     assert_eq!(once, twice, "{}", why("format"));
@@ -228,10 +230,9 @@ fn some_random_programs_have_ranges() {
     let how = families()[0];
     let first = 1_000_000_000;
     let has = |seed: u64| {
-        let Generated { text, bindings } = program(&choices(seed, 0, 160));
-        let bindings: Vec<(&str, &str)> =
-            bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
-        !ranges(compile_with(&text, &bindings, how).circuit()).is_empty()
+        let generated = program(&choices(seed, 0, 160));
+        let (text, bindings) = (&generated.text, generated.sizes());
+        !ranges(compile_with(text, &bindings, how).circuit()).is_empty()
     };
     let count = (first..first + 24).filter(|&seed| has(seed)).count();
     println!("{count} of 24");
@@ -269,13 +270,11 @@ fn random_programs_against_a_malicious_party_agree() {
     };
     let held = |seed| {
         let held = caught(|| one(seed, how(seed)));
-        match &held {
-            Err(why) if why.contains("not against a malicious party yet") => refused += 1,
-            _ => proven += 1,
-        }
-        if held.as_ref().is_err_and(|why| why.contains("not against a malicious party yet")) {
+        if held.as_ref().is_err_and(|why| why.contains(UNPROVEN)) {
+            refused += 1;
             return Ok(());
         }
+        proven += 1;
         held
     };
     long::run("proven program", numbers, held, |seed| smaller(seed, how(seed)));
@@ -289,14 +288,13 @@ fn random_programs_within_budgets_agree() {
     let numbers = 7_000_000_000..7_000_000_000 + long::part(10, 120);
     let (mut fit, mut more, mut too_small) = (0, 0, 0);
     let within = |seed: u64| {
-        let Generated { text, bindings } = program(&choices(seed, 0, 160));
-        let bindings: Vec<(&str, &str)> =
-            bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let generated = program(&choices(seed, 0, 160));
+        let (text, bindings) = (&generated.text, generated.sizes());
         let families = [Family::T2(NetProfile::wan().tuning()), Family::T1];
         let target = Target::Malicious(families[seed as usize % 2]);
         let how = Options { target, ..Options::default() };
-        let refused = ["not against a malicious party yet", "no circuit was found"];
-        let compiled = |how| match caught(|| Ok(compile_with(&text, &bindings, how))) {
+        let refused = [UNPROVEN, "no circuit was found"];
+        let compiled = |how| match caught(|| Ok(compile_with(text, &bindings, how))) {
             Err(why) if refused.iter().any(|r| why.contains(r)) => Ok(None),
             case => case.map(Some),
         };
@@ -339,9 +337,8 @@ fn outputs_are_opened_together_behind_one_proof() {
     let (mut seen, mut refused, mut early) = ([0; 3], 0, 0);
     let numbers = 6_000_000_000..6_000_000_000 + long::part(16, 40);
     let placed = |seed: u64| {
-        let Generated { text, bindings } = program(&choices(seed, 0, 160));
-        let bindings: Vec<(&str, &str)> =
-            bindings.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+        let generated = program(&choices(seed, 0, 160));
+        let (text, bindings) = (&generated.text, generated.sizes());
         let families = [Family::T2(NetProfile::wan().tuning()), Family::T1];
         for (speculate, enforce) in [(true, true), (false, true), (false, false)] {
             let how = Options {
@@ -350,8 +347,8 @@ fn outputs_are_opened_together_behind_one_proof() {
                 enforce,
                 ..Options::default()
             };
-            let case = match caught(|| Ok(compile_with(&text, &bindings, how))) {
-                Err(why) if why.contains("not against a malicious party yet") => {
+            let case = match caught(|| Ok(compile_with(text, &bindings, how))) {
+                Err(why) if why.contains(UNPROVEN) => {
                     refused += 1;
                     continue;
                 }

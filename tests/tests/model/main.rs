@@ -12,11 +12,11 @@
 //! | `check.rs` | results and views, with some words |
 //! | `whole.rs` | results and views, with all words |
 //! | `digits.rs`, `view.rs` | of a run over many cases of these: words, and what a party receives |
-//! | `page.rs` | the list in the book |
+//! | `page.rs` | the list `counted.md` |
 //!
-//! `SLVR_MODEL=28` goes through all of what has at most 2^28 cases in each shard, instead of 2^16; `SLVR_MODEL_DRAWN=16`
-//! through about 2^16 cases of what has more, at each party and shard, instead of 2^11. With `SLVR_ONLY="sign, 3"`
-//! only macros are tried whose name and size contain that.
+//! All of what has at most 2^16 cases in each shard is gone through, and about 2^11 cases of what has more, at each party
+//! and shard; with `SLVR_EFFORT=full` it is 2^28 and 2^16. With `SLVR_ONLY="sign, 3"` only macros are tried whose name and
+//! size contain that.
 
 mod check;
 mod circuits;

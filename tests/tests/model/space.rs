@@ -14,7 +14,7 @@ pub struct Limits {
 /// Of every test.
 pub const SHORT: Limits = Limits { whole: 16, drawn: 11, lanes: u32::MAX };
 
-/// Of the long run, whose complete spaces the book lists too.
+/// Of the long run, whose complete spaces are listed, too.
 pub const LONG: Limits = Limits { whole: 28, drawn: 16, lanes: u32::MAX };
 
 /// All cases of a macro: all operands, all shares of them, all words of all parties.

@@ -1,5 +1,5 @@
-//! The checks of the gallery, each against its formula written out in plain Rust: the program in floating point on 10
-//! random inputs (20 with `SLVR_EFFORT=full`), and three parties on a few of them.
+//! The checks of the gallery, each against its formula written out in plain Rust: the program in floating point on a
+//! few random inputs, and three parties on fewer of them.
 //!
 //! The same on as many inputs at each of several spreads over the declared ranges. There many runs are ties: a loss of 0 for
 //! several clients, or none that is chosen. The rule is: where a comparison of the program is so near its threshold that
@@ -154,6 +154,11 @@ fn check(
     check_drawn(name, sizes, spread, adapt, |inputs, _| reference(inputs));
 }
 
+/// The first coin of a run.
+fn coin(seed: u64) -> u128 {
+    u128::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+}
+
 /// As [`check`], of a check that draws coins.
 fn check_drawn(
     name: &str,
@@ -166,7 +171,7 @@ fn check_drawn(
     for seed in 0..seeds() {
         let mut inputs = random_inputs(case.circuit(), seed, spread);
         adapt(&mut inputs, &case);
-        let coins = [u128::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)];
+        let coins = [coin(seed)];
         let wanted = reference(&inputs, &coins);
         let found = case.floating(&inputs, &coins).remove(0);
         assert_eq!(found.len(), wanted.len(), "{name}");
@@ -191,7 +196,7 @@ fn check_drawn(
         let mut inputs = random_inputs(case.circuit(), seed, spread);
         adapt(&mut inputs, &case);
         keep_in_range(case.circuit(), &mut inputs);
-        let coins = [u128::from(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835), 11];
+        let coins = [coin(seed), 11];
         let at = format!("{name}, spread {spread}, seed {seed}");
         let check = check.drawing(coins);
         let wanted = reference(&inputs, &coins);
@@ -234,7 +239,7 @@ fn check_drawn(
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     assert!(never != given.is_useful(), "{name}, listed as never proven: {never}; {given}");
-    assert!(other < runs, "{name}: no run agrees");
+    assert!(2 * other <= runs - clear, "{name}: most runs that are not clear decide otherwise");
 }
 
 fn as_drawn(_: &mut Inputs, _: &Case) {}
