@@ -6,7 +6,7 @@ use super::subject::{Proven, Subject};
 use anyhow::anyhow;
 use serde::{Deserialize, Serialize};
 use slvr::clear_states;
-use slvr::coins::committees;
+use slvr_runtime::protocol::committee::committees;
 use slvr_compiler::graph::{Giver, Graph, Input, Op};
 use slvr_compiler::noise::Words;
 use slvr_simulation::lab::fast::{Drawn, Forged, Influence, Revealed};
