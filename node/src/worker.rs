@@ -221,17 +221,18 @@ impl Place {
         // Nobody waits for this thread once the node has ended the attempt.
         spawn("connect", move || {
             let left = || line_of_node.upgrade().is_none_or(|line| line.is_left());
-            let done = place.connect((&name, deadline), &hello, &at, &left);
+            let done = place.connect(&name, deadline, &hello, &at, &left);
             let _ = connects.send(Event::Connected(done));
         })
         .map_err(|e| format!("no thread is left: {e}"))?;
-        job.run((line, links), ended, &events)
+        job.run(line, links, ended, &events)
     }
 
     /// Connects with the same workers of the other nodes.
     fn connect(
         &self,
-        (name, deadline): (&RunName, Duration),
+        name: &RunName,
+        deadline: Duration,
         mine: &RunHello,
         at: &BTreeMap<usize, String>,
         left: &(dyn Fn() -> bool + Sync),
@@ -358,7 +359,8 @@ impl Job {
     /// Computes what it is handed, until its node ends the connection.
     fn run(
         &self,
-        (line, links): (&Line, &mut Option<Tcp>),
+        line: &Line,
+        links: &mut Option<Tcp>,
         ended: Sender<Event>,
         events: &Receiver<Event>,
     ) -> Result<usize, Cause> {
@@ -380,7 +382,7 @@ impl Job {
             };
             let reader = thread::Builder::new().name("orders".into()).spawn_scoped(scope, reads);
             let reader = reader.map_err(|e| format!("no thread is left: {e}"))?;
-            let computes = || self.ranges((line, links), events, heard, (&cancel, &closer));
+            let computes = || self.ranges(line, links, events, heard, &cancel, &closer);
             // Its node hears of a bug, too.
             let bug = |_| Err("it has a bug: its log says more".into());
             let done = catch_unwind(AssertUnwindSafe(computes)).unwrap_or_else(bug);
@@ -399,10 +401,12 @@ impl Job {
     /// Computes ranges once it is connected with the others.
     fn ranges(
         &self,
-        (line, links): (&Line, &mut Option<Tcp>),
+        line: &Line,
+        links: &mut Option<Tcp>,
         events: &Receiver<Event>,
         heard: Receiver<Range>,
-        (cancel, closer): (&AtomicBool, &Mutex<Option<Closer>>),
+        cancel: &AtomicBool,
+        closer: &Mutex<Option<Closer>>,
     ) -> Result<usize, Cause> {
         let links = match events.recv() {
             Ok(Event::Connected(connected)) => links.insert(connected?),

@@ -7,7 +7,7 @@
 use super::backoff::with_room;
 use super::others::cause;
 use super::tidy::tidy;
-use super::workers::{self, Crew};
+use super::workers::{self, Crew, OfRun};
 use super::{agreement, reveals, states};
 use crate::hex::Hex;
 use crate::locks::lock;
@@ -173,10 +173,18 @@ fn attempt<'a>(
     let (links, theirs) = node.peers.run_links(name, &hello, &none, &ended, node.deadline())?;
     let (run, seeds) = mine.join(me, &theirs)?;
     let take_part = workers::common(&waiting, &theirs);
-    let (closer, lost) = (links.closer().map_err(|e| e.to_string())?, Arc::default());
+    let lost: Arc<AtomicBool> = Arc::default();
     let spoken = Arc::new(Mutex::new(Instant::now()));
-    let of_run = (&take_part, &theirs, run, &seeds);
-    let crew = Crew::begin(scope, (node, key, ready), waiting, of_run, (closer, &lost, &spoken));
+    let of_run = OfRun {
+        take_part: &take_part,
+        theirs: &theirs,
+        run,
+        seeds: &seeds,
+        links: links.closer().map_err(|e| e.to_string())?,
+        lost: lost.clone(),
+        spoken: spoken.clone(),
+    };
+    let crew = Crew::begin(scope, node, key, ready, waiting, of_run);
     let mut crew = crew.map_err(|e| format!("no thread is left: {e}"))?;
     let connect_seconds = begun.elapsed().as_secs_f64();
     node.status.doing(key, "reading submissions", layers);
@@ -213,7 +221,7 @@ fn attempt<'a>(
     };
     let seconds = start.elapsed().as_secs_f64();
     let Watched { words, .. } = link;
-    keep((node, key), ready, &agreement, run, (words, kept))?;
+    keep(node, key, ready, &agreement, run, words, kept)?;
     Ok(Ended::Computed(Outcome {
         attempt: name.attempt,
         run: Hex(run.0),
@@ -284,11 +292,13 @@ fn inputs(
 
 /// Keeps what a run has given this node.
 fn keep(
-    (node, key): (&Arc<Node>, &RoundKey),
+    node: &Arc<Node>,
+    key: &RoundKey,
     ready: &Ready,
     agreement: &Agreement,
     run: RunId,
-    (words, kept): (Words, Option<Kept>),
+    words: Words,
+    kept: Option<Kept>,
 ) -> Result<(), Cause> {
     let (words, own) = reveals::split((node.me(), key), ready, agreement, run, words)?;
     for (client, bytes) in own {

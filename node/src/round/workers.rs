@@ -269,6 +269,21 @@ impl Ends<'_> {
     }
 }
 
+/// What workers are told of a run, and by what they and their node know of one another.
+pub(super) struct OfRun<'a> {
+    pub take_part: &'a BTreeSet<u16>,
+    /// What the other nodes have said of it.
+    pub theirs: &'a BTreeMap<usize, RunHello>,
+    pub run: RunId,
+    pub seeds: &'a PairSeeds,
+    /// Closes the links to the other nodes.
+    pub links: Closer,
+    /// Whether a worker is lost.
+    pub lost: Arc<AtomicBool>,
+    /// When a node or a worker was last heard of.
+    pub spoken: Arc<Mutex<Instant>>,
+}
+
 impl<'a> Crew<'a> {
     /// Tells them of a run; nothing if there are none. One that is lost says so in `lost`, and closes the links.
     ///
@@ -277,16 +292,13 @@ impl<'a> Crew<'a> {
     /// A system that has no threads left.
     pub(super) fn begin(
         scope: &'a Scope<'a, '_>,
-        (node, key, ready): (&'a Arc<Node>, &'a RoundKey, &'a Ready),
+        node: &'a Arc<Node>,
+        key: &'a RoundKey,
+        ready: &'a Ready,
         mut waiting: BTreeMap<u16, Line>,
-        (take_part, theirs, run, seeds): (
-            &BTreeSet<u16>,
-            &BTreeMap<usize, RunHello>,
-            RunId,
-            &PairSeeds,
-        ),
-        (links, lost, spoken): (Closer, &Arc<AtomicBool>, &Arc<Mutex<Instant>>),
+        of: OfRun<'_>,
     ) -> io::Result<Option<Crew<'a>>> {
+        let OfRun { take_part, theirs, run, seeds, links, lost, spoken } = of;
         waiting.retain(|number, _| take_part.contains(number));
         let Some(divided) = ready.divided.as_ref().filter(|_| !waiting.is_empty()) else {
             return Ok(None);
@@ -326,7 +338,7 @@ impl<'a> Crew<'a> {
         }
         let (clients, aborted) = (BTreeMap::new(), node.aborted(key));
         let done = BTreeMap::new();
-        let (spoken, waited) = (spoken.clone(), (Instant::now(), BTreeMap::new()));
+        let waited = (Instant::now(), BTreeMap::new());
         Ok(Some(Crew {
             node,
             key,
