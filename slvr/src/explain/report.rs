@@ -61,6 +61,17 @@ impl Report {
         })
     }
 
+    /// Most bytes in a party, and when: of values, and what is more than that.
+    pub fn memory(&self) -> impl Iterator<Item = (u64, &'static str)> {
+        let values = cost::busiest_party(self.cost.peak_memory);
+        let proving = self.proofs().map(|p| p.memory);
+        let failing = cost::memory_at_most(&self.circuit);
+        let is_more = units::bytes(failing) != units::bytes(proving.unwrap_or(values));
+        let failing = is_more.then_some((failing, "if a client fails a check"));
+        let proving = proving.map(|n| (n, "with the vectors of its proofs"));
+        [(values, "at most in a party")].into_iter().chain(proving).chain(failing)
+    }
+
     /// The family of a circuit's protocols against a malicious party: only in T2 two parties open words to each other
     /// under a mask.
     pub fn family(&self) -> &'static str {

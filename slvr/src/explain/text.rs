@@ -6,7 +6,7 @@ use crate::report;
 use crate::units::{bound, bytes, count, error, network, per_party, seconds, share};
 use slvr_circuit::artifact;
 use slvr_circuit::openings::openings;
-use slvr_compiler::cost::{self, LineRow, busiest_party, mean_party, most_expensive_first};
+use slvr_compiler::cost::{LineRow, busiest_party, mean_party, most_expensive_first};
 use slvr_compiler::report::certificate::Certificate;
 use std::fmt::Write;
 use std::path::Path;
@@ -83,15 +83,8 @@ fn head(out: &mut String, r: &Report) {
         "  arithmetic    {} multiply-accumulates in a party",
         count(busiest_party(c.macs), "")
     );
-    let _ =
-        writeln!(out, "  memory        {} at most in a party", bytes(busiest_party(c.peak_memory)));
-    let held = proofs.map_or(busiest_party(c.peak_memory), |p| p.memory);
-    if proofs.is_some() {
-        let _ = writeln!(out, "                {} with the vectors of its proofs", bytes(held));
-    }
-    let failing = cost::memory_at_most(&r.circuit);
-    if bytes(failing) != bytes(held) {
-        let _ = writeln!(out, "                {} if a client fails a check", bytes(failing));
+    for (i, (n, when)) in r.memory().enumerate() {
+        let _ = writeln!(out, "  {:<13} {} {when}", if i == 0 { "memory" } else { "" }, bytes(n));
     }
 }
 

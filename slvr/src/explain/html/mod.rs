@@ -72,7 +72,7 @@ fn tiles(out: &mut String, r: &Report) {
     let uploads = r.circuit.parties.iter().zip(&c.upload).filter(|(_, u)| **u > 0);
     tiles.extend(uploads.map(|(p, u)| (bytes(*u), format!("uploaded by each {}", p.name))));
     tiles.push((count(busiest_party(c.macs), ""), "multiply-accumulates in a party".into()));
-    tiles.push((bytes(busiest_party(c.peak_memory)), "at most in a party's memory".into()));
+    tiles.extend(r.memory().map(|(n, when)| (bytes(n), format!("of memory {when}"))));
     out.push_str("<div class=\"tiles\">");
     for (value, what) in tiles {
         let _ =
