@@ -270,28 +270,35 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
             all.iter().map(|s| s.as_ref().map_or_else(ToString::to_string, line)).collect();
         lines.extend(clocks(&all));
         let phase = led(&all).to_string();
-        let ended = phase == "released" || phase == "aborted";
         if once && all.iter().all(Result::is_err) {
             bail!("no node answers:\n{}", lines.join("\n"));
         }
         if !json && lines != said {
             say(&format!("{}\n", lines.join("\n")))?;
-            said = lines;
+            said.clone_from(&lines);
         }
-        if once || ended {
+        if phase == "aborted" && !once {
+            let Which { task, round } = which;
+            let mut why = format!("{task}/{round} was aborted; {}", caller.again(task, *round));
             if json {
-                let nodes = all.map(Result::unwrap_or_default);
-                return say_json(json!({ "nodes": nodes }));
+                // As text it has been said.
+                why += &format!("\n{}", lines.join("\n"));
             }
-            if phase == "aborted" && !once {
-                let Which { task, round } = which;
-                let again = caller.again(task, *round);
-                return Err(Error::Aborted(format!("{task}/{round} was aborted; {again}")).into());
-            }
-            return Ok(());
+            return Err(Error::Aborted(why).into());
+        }
+        if once || phase == "released" {
+            return if json { say_json(json!({ "nodes": of_nodes(all) })) } else { Ok(()) };
         }
         thread::sleep(Duration::from_millis(500));
     }
+}
+
+/// What each node says, or why it says nothing.
+fn of_nodes(all: [Result<Value, CallError>; 3]) -> Vec<Value> {
+    let of = |(node, said): (usize, Result<Value, CallError>)| {
+        said.unwrap_or_else(|e| json!({ "node": node, "error": e.to_string() }))
+    };
+    all.into_iter().enumerate().map(of).collect()
 }
 
 /// Where the round stands: as node 0 has it, which leads. If that has lost the round, it has ended once it has at all nodes that know
@@ -368,6 +375,14 @@ mod tests {
 
     fn away() -> Result<Value, CallError> {
         Err(CallError::Early("away".into()))
+    }
+
+    #[test]
+    fn a_node_without_an_answer_is_shown_with_its_error() {
+        let all = of_nodes([Ok(json!({ "phase": "open" })), away(), unknown()]);
+        assert_eq!(all[0], json!({ "phase": "open" }));
+        assert_eq!(all[1], json!({ "node": 1, "error": "away" }));
+        assert!(all[2]["error"].as_str().is_some_and(|e| e.contains("no round t/1")), "{}", all[2]);
     }
 
     /// Once node 0 has lost its data, the round has ended when it has at the nodes that know it.
