@@ -35,7 +35,7 @@ const ABOUT: &str = "Programmable robustness checks for secure aggregation in fe
 #[derive(Parser)]
 #[command(name = "slvrc", version, about = ABOUT, max_term_width = 100)]
 struct Cli {
-    /// One JSON object on standard output instead of text for people.
+    /// One JSON object on standard output instead of text for people. What goes on until it is stopped refuses it.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]

@@ -78,6 +78,11 @@ impl Leash {
 }
 
 impl Node {
+    /// Whether it goes on until it is stopped.
+    pub fn lasts(&self) -> bool {
+        !self.check
+    }
+
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         if self.check {
             return self.look(json);

@@ -1,8 +1,9 @@
 //! `slvrc worker`: a worker of a node of a deployment.
 
 use crate::deployment::Log;
-use crate::fail::say;
+use crate::fail::say_done;
 use crate::memory;
+use serde_json::json;
 use slvr_node::config::WorkerConfig;
 use slvr_node::service::ending;
 use slvr_node::worker;
@@ -25,7 +26,12 @@ pub struct Worker {
 }
 
 impl Worker {
-    pub fn run(self) -> anyhow::Result<()> {
+    /// Whether it goes on until it is stopped.
+    pub fn lasts(&self) -> bool {
+        !self.check
+    }
+
+    pub fn run(self, json: bool) -> anyhow::Result<()> {
         let config = WorkerConfig::read(&self.config)?;
         if !self.check {
             self.log.start();
@@ -45,7 +51,8 @@ impl Worker {
         if self.check {
             let at = worker.address;
             worker.stop();
-            return say(&format!("{}: good; it can listen at {at}\n", self.config.display()));
+            let text = format!("{}: good; it can listen at {at}", self.config.display());
+            return say_done(json, json!({ "address": at.to_string() }), &text);
         }
         // A hangup is for nodes. Its node repeats an attempt that ends with it.
         while signal.recv().is_ok_and(|asked| asked == "hangup") {}

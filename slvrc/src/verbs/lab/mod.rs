@@ -24,7 +24,7 @@ mod table;
 
 pub use options::Lab;
 
-use crate::fail::{Usage, misuse, note, say, say_json};
+use crate::fail::{Usage, misuse, note, say, say_done, say_json};
 use crate::lab::sizes::Declared;
 use crate::lab::subject::{self, Bound};
 use crate::lab::{attack, data, sizes};
@@ -76,7 +76,9 @@ impl Texts {
 impl Lab {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         if let Some(page) = &self.page {
-            return page::write(&self.from, page);
+            page::write(&self.from, page)?;
+            let page = page.display().to_string();
+            return say_done(json, json!({ "page": page }), &format!("{page} is written"));
         }
         self.sound()?;
         let (predicates, attacks) = (self.predicates()?, self.attack_names()?);
