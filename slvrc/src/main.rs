@@ -8,6 +8,7 @@
 //! | `lab/` | federated learning around a predicate, as `lab` and `demo` do it |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
 //! | `deployment.rs` | what the verbs of a deployment share |
+//! | `leash.rs` | a process that ends with its standard input |
 //! | `progress.rs` | bars of progress |
 //! | `memory.rs`, `fail.rs` | the allocator; printing, errors and exit status |
 //!
@@ -16,6 +17,7 @@
 mod deployment;
 mod fail;
 mod lab;
+mod leash;
 mod memory;
 mod parties;
 mod processes;

@@ -204,6 +204,12 @@ fn a_round_through_a_cluster_with_workers_is_that_of_a_local_run() {
     assert!(asked.expect("kill").success());
     assert!(cluster.wait().expect("has ended").success());
     assert_eq!(processes(folder.to_str().expect("a name")), 0);
+    all_stopped_in_order(&folder);
+    for i in 0..3 {
+        let log = std::fs::read_to_string(folder.join(format!("node-{i}/worker-1/worker.log")));
+        let log = log.expect("a log");
+        assert!(log.contains("stopping"), "its worker ended in order: {log}");
+    }
 }
 
 #[test]
