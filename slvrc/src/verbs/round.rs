@@ -1,6 +1,6 @@
 //! `slvrc round`: opens, watches, closes and collects a round.
 
-use crate::deployment::{caller, line};
+use crate::deployment::{Which, caller, line};
 use crate::fail::{self, print, say, say_done, say_json};
 use anyhow::bail;
 use clap::Subcommand;
@@ -12,7 +12,6 @@ use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::clock::now;
 use slvr_node::codes::Code;
 use slvr_node::names::{counted, listed};
-use slvr_node::state::RoundKey;
 use slvr_node::submission::giving;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -25,15 +24,6 @@ pub struct Round {
     config: PathBuf,
     #[command(subcommand)]
     what: What,
-}
-
-/// Which round.
-#[derive(clap::Args)]
-struct Which {
-    task: String,
-    /// The round's number.
-    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
-    round: u64,
 }
 
 #[derive(Subcommand)]

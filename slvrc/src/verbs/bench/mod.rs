@@ -25,9 +25,11 @@ mod table;
 
 use crate::fail::{self, misuse, say, say_json};
 use crate::progress::bar;
+use crate::target::Adversary;
 use indicatif::MultiProgress;
 use measure::{Outcome, Plan};
 use rows::{How, Row};
+use slvr_circuit::Security;
 use slvr_compiler::cost::NetProfile;
 use slvr_ring::machine::Machine;
 use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
@@ -57,8 +59,8 @@ pub struct Bench {
     repeats: u64,
     /// What one of the three parties may do. Against a malicious one each row is also built for semi-honest ones, which
     /// runs in turns.
-    #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
-    security: String,
+    #[arg(long, value_name = "ADVERSARY", value_enum, default_value = "semi-honest")]
+    security: Adversary,
     /// Runs each row with so many workers of each party, too, in turns with runs without them. Then it is built without
     /// speculation; what workers can compute are blocks (--blocks).
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=64))]
@@ -84,7 +86,7 @@ fn profile(name: &str) -> Result<NetProfile, String> {
 
 impl Bench {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let security = slvr::build::security(&self.security)?;
+        let security = Security::from(self.security);
         let mut rows = Row::all(&self.models, &self.m, security);
         if !self.rows.is_empty() {
             rows.retain(|r| self.rows.iter().any(|part| r.name().contains(part.as_str())));

@@ -12,11 +12,11 @@ use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
 use crate::parties::run_with;
 use crate::progress::bar;
+use crate::target::Adversary;
 use anyhow::{Context, anyhow, bail};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use slvr::about::{About, Attack as Attacker};
-use slvr::build::security;
 use slvr::units::{bytes, per_party};
 use slvr::{files, report, tensors};
 use slvr_circuit::traffic::Traffic;
@@ -58,8 +58,8 @@ pub struct Demo {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// What one of the three parties may do.
-    #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
-    security: String,
+    #[arg(long, value_name = "ADVERSARY", value_enum, default_value = "semi-honest")]
+    security: Adversary,
     /// Leaves the inputs of the last round under sign flips there, as `slvrc run --inputs` takes
     /// them.
     #[arg(long, value_name = "DIR")]
@@ -106,7 +106,7 @@ impl Demo {
             };
             Subject::new(name, self.clients, &bound)
         };
-        let checked = subject(name, security(&self.security)?, given)?;
+        let checked = subject(name, self.security.into(), given)?;
         let plain = subject("secure_aggregation", Security::SemiHonest, Vec::new())?;
         let plain = Arc::new(plain);
         let circuit = &checked.compiled()?.circuit;
