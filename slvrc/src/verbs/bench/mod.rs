@@ -65,9 +65,9 @@ pub struct Bench {
     /// speculation; what workers can compute are blocks (--blocks).
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=64))]
     workers: u16,
-    /// Builds rows whose values would take more in a party in blocks, as in 60MiB; 4800MiB without it.
-    #[arg(long, value_name = "SIZE", value_parser = slvr::units::size)]
-    blocks: Option<u64>,
+    /// Builds rows whose values would take more in a party in blocks, as in 60MiB.
+    #[arg(long, value_name = "SIZE", default_value = "4800MiB", value_parser = slvr::units::size)]
+    blocks: u64,
     /// A column with the most memory that values take in a party.
     #[arg(long)]
     memory: bool,
@@ -104,8 +104,7 @@ impl Bench {
             misuse!("--workers: against a malicious party workers cannot compute ranges");
         }
         let how = How::new(security);
-        let memory = self.blocks.unwrap_or(how.memory);
-        let how = How { memory, speculate: workers == 0, ..how };
+        let how = How { memory: Some(self.blocks), speculate: workers == 0, ..how };
         let plan = Plan { repeats: self.repeats as usize, seed: self.seed, how, workers };
         let masks = Prg::new(&Seed::new([0; 16]), RunId([0; 16]));
         let stream = Stream::new(0, Purpose::Zero);
