@@ -14,6 +14,9 @@ pub fn caller(config: &Path) -> slvr::Result<Caller> {
     Ok(deployment::caller(config, &crate::fail::print)?.telling(note))
 }
 
+/// Seconds that an attempt under way has when a node is stopped, unless it is told otherwise.
+pub const GRACE: u64 = 30;
+
 /// Which round.
 #[derive(Args)]
 pub struct Which {
