@@ -136,8 +136,10 @@ impl Keys {
             Change { rotate: Some(node), .. } => {
                 // Without hosts it is the one that the deployment names.
                 let host = match self.hosts.as_slice() {
+                    [] => None,
                     [host] => Some(host.as_str()),
-                    hosts => hosts.get(*node as usize).map(String::as_str),
+                    hosts @ [_, _, _] => hosts.get(*node as usize).map(String::as_str),
+                    _ => misuse!("--hosts: name that of node {node}, or three, one for each node"),
                 };
                 rotate(folder, *node as usize, host)?;
                 format!(

@@ -213,7 +213,7 @@ fn a_round_through_a_cluster_with_workers_is_that_of_a_local_run() {
 }
 
 #[test]
-fn keys_refuses_a_task_that_no_node_could_run() {
+fn keys_refuses_what_no_node_could_run() {
     let place = Place::new();
     place.write("broken.slvr", "predicate P[m]() { parties Client[m]; reveal 1 to Nobody as x; }");
     for (args, said) in [
@@ -223,6 +223,7 @@ fn keys_refuses_a_task_that_no_node_could_run() {
         ("--task norm_bound M=DigitsNet m=4 --size n", "`n`"),
         ("--task norm_bound M=DigitsNet m=4 --minimum 5", "is for 4 clients"),
         ("--task broken.slvr m=4", "Nobody"),
+        ("--rotate 1 --hosts a,b", "name that of node 1, or three"),
     ] {
         let done = place.slvrc(&format!("keys try --json {args}"));
         assert_ne!(done.status, 0, "{args}");
