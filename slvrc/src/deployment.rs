@@ -1,15 +1,30 @@
 //! What the verbs of a deployment share: callers, readable lines of a round.
 
 use crate::fail::note;
+use clap::{Args, ValueEnum};
 use serde_json::Value;
 use slvr::deployment;
 use slvr_node::client::Caller;
+use slvr_node::state::RoundKey;
 use std::path::Path;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Whoever calls nodes with a file of configuration.
 pub fn caller(config: &Path) -> slvr::Result<Caller> {
     Ok(deployment::caller(config, &crate::fail::print)?.telling(note))
+}
+
+/// Seconds that an attempt under way has when a node is stopped, unless it is told otherwise.
+pub const GRACE: u64 = 30;
+
+/// Which round.
+#[derive(Args)]
+pub struct Which {
+    /// The task, by its name in node.toml.
+    pub task: String,
+    /// The round's number.
+    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
+    pub round: u64,
 }
 
 /// The name of the task that runs a program: that of its file, without folders and ending.
@@ -55,25 +70,44 @@ pub fn line(status: &Value) -> String {
 }
 
 /// What a node or a worker says on standard error.
-#[derive(clap::Args)]
+#[derive(Args)]
 pub struct Log {
     /// How much it logs.
-    #[arg(long, default_value = "info", value_parser = ["error", "warn", "info", "debug"])]
-    log: String,
+    #[arg(long, value_enum, default_value = "info")]
+    log: Level,
     /// How: one line of text for each event, or one JSON object. Both name the round, and the request in which it happened.
-    #[arg(long, default_value = "text", value_parser = ["text", "json"])]
-    log_format: String,
+    #[arg(long, value_enum, default_value = "text")]
+    log_format: Format,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Level {
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Json,
 }
 
 impl Log {
     pub fn start(&self) {
         let log = tracing_subscriber::fmt()
-            .with_max_level(self.log.parse().unwrap_or(LevelFilter::INFO))
+            .with_max_level(match self.log {
+                Level::Error => LevelFilter::ERROR,
+                Level::Warn => LevelFilter::WARN,
+                Level::Info => LevelFilter::INFO,
+                Level::Debug => LevelFilter::DEBUG,
+            })
             .with_ansi(false)
             .with_writer(std::io::stderr);
-        match self.log_format.as_str() {
-            "json" => log.json().flatten_event(true).with_span_list(false).init(),
-            _ => log.init(),
+        match self.log_format {
+            Format::Json => log.json().flatten_event(true).with_span_list(false).init(),
+            Format::Text => log.init(),
         }
     }
 }

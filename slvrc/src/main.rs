@@ -8,6 +8,7 @@
 //! | `lab/` | federated learning around a predicate, as `lab` and `demo` do it |
 //! | `parties.rs`, `processes.rs` | a run among three threads, or three processes |
 //! | `deployment.rs` | what the verbs of a deployment share |
+//! | `leash.rs` | a process that ends with its standard input |
 //! | `progress.rs` | bars of progress |
 //! | `memory.rs`, `fail.rs` | the allocator; printing, errors and exit status |
 //!
@@ -16,6 +17,7 @@
 mod deployment;
 mod fail;
 mod lab;
+mod leash;
 mod memory;
 mod parties;
 mod processes;
@@ -35,7 +37,7 @@ const ABOUT: &str = "Programmable robustness checks for secure aggregation in fe
 #[derive(Parser)]
 #[command(name = "slvrc", version, about = ABOUT, max_term_width = 100)]
 struct Cli {
-    /// One JSON object on standard output instead of text for people.
+    /// One JSON object on standard output instead of text for people. What goes on until it is stopped refuses it.
     #[arg(long, global = true)]
     json: bool,
     #[command(subcommand)]

@@ -330,6 +330,20 @@ impl Watch {
     }
 }
 
+/// Where a party listens, which is the first that it says.
+fn address(party: usize, said: Said) -> Result<String, RunError> {
+    let other = match said {
+        Said::Listening(at) => return Ok(at),
+        Said::Ready => "that it is ready",
+        Said::Reveals { .. } => "what it reveals",
+        Said::Keeps(_) => "what it keeps",
+        Said::Done(_) => "that it has ended",
+        Said::Layers(_) | Said::Invalid(_) | Said::Stopped { .. } => "how far it is",
+    };
+    let why = format!("it said {other} before it said where it listens");
+    Err(RunError::Stopped { party, why, origin: Origin::Own })
+}
+
 /// Most bytes of anything that a party says: everything that it reveals, and its report.
 fn longest(circuit: &Circuit) -> u64 {
     let words =
@@ -365,15 +379,9 @@ pub fn run(
     // Parties say that they are there five times a second.
     let patience = deadline.max(Duration::from_secs(1));
     let mut watch = Watch { parties, heard, deadline: patience, last, layers, ended };
-    let addresses: Vec<String> = watch
-        .all_say()?
-        .into_iter()
-        .map(|said| match said {
-            Said::Listening(at) => at,
-            // It does not resolve, and that is said.
-            _ => String::new(),
-        })
-        .collect();
+    let said = (0..).zip(watch.all_say()?);
+    let addresses = said.map(|(party, said)| address(party, said));
+    let addresses = addresses.collect::<Result<Vec<String>, RunError>>()?;
     for p in &watch.parties {
         p.tell(&addresses)?;
     }
@@ -401,4 +409,17 @@ pub fn run(
     let (parties, kept) = ended;
     let outcome = Outcome { parties, receivers, seconds, upload_bytes, recorded: None, kept };
     Ok(outcome.report(circuit)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_party_that_does_not_say_where_it_listens_is_named() {
+        let at = address(1, Said::Listening("a:1".into()));
+        assert_eq!(at.expect("an address"), "a:1");
+        let why = address(1, Said::Ready).expect_err("is no address").to_string();
+        assert!(why.contains("party 1") && why.contains("it said that it is ready"), "{why}");
+    }
 }

@@ -2,7 +2,9 @@
 
 use clap::{Args, ValueEnum};
 use slvr::build::{self, Build, Family};
+use slvr::coins::coins;
 use slvr::{clients, cohort, net, units};
+use slvr_circuit::{Circuit, Security};
 use slvr_compiler::cost::NetProfile;
 
 /// A program and what is bound in it.
@@ -38,13 +40,13 @@ pub struct Target {
     pub fine: bool,
     /// The family of protocols: t2 (a dealer for each shard, fewer rounds and bytes), or t1 (symmetric). Without it t2. Against a malicious party
     /// t2 is whichever of t1 and t2 takes less time on the network of --net.
-    #[arg(long, value_name = "FAMILY", value_parser = ["t1", "t2"])]
-    pub protocols: Option<String>,
+    #[arg(long, value_name = "FAMILY", value_enum)]
+    pub protocols: Option<Protocols>,
     /// What one of the three parties may do: follow the protocol and look at all that it receives (semi-honest), or
     /// whatever it likes (malicious: the others notice, and stop before anything that it could have changed is opened).
     /// What has no proof yet is refused under malicious. Without it semi-honest, or what a compiled circuit is for.
-    #[arg(long, value_name = "ADVERSARY", value_parser = ["semi-honest", "malicious"])]
-    pub security: Option<String>,
+    #[arg(long, value_name = "ADVERSARY", value_enum)]
+    pub security: Option<Adversary>,
     /// The network whose protocols are taken, the fastest ones there: `loopback`, `lan`, `wan`, or a TOML file
     /// with `bandwidth_mbit` and `rtt_ms`. `lan` without it.
     #[arg(long, value_name = "NAME|FILE")]
@@ -67,11 +69,8 @@ impl Target {
             memory: self.memory,
             no_speculation: self.no_speculation,
             fine: self.fine,
-            protocols: self.protocols.as_deref().map(|name| match name {
-                "t1" => Family::T1,
-                _ => Family::T2,
-            }),
-            security: self.security.as_deref().map(build::security).transpose()?,
+            protocols: self.protocols.map(Family::from),
+            security: self.security.map(Security::from),
             net: self.profile()?,
             clients: self.clients.clone(),
             ..Build::default()
@@ -80,6 +79,56 @@ impl Target {
 
     pub fn profile(&self) -> anyhow::Result<Option<NetProfile>> {
         Ok(self.net.as_deref().map(net::profile).transpose()?)
+    }
+}
+
+/// A family of protocols.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Protocols {
+    T1,
+    T2,
+}
+
+impl From<Protocols> for Family {
+    fn from(protocols: Protocols) -> Family {
+        match protocols {
+            Protocols::T1 => Family::T1,
+            Protocols::T2 => Family::T2,
+        }
+    }
+}
+
+/// What one of the three parties may do.
+#[derive(Clone, Copy, ValueEnum)]
+pub enum Adversary {
+    SemiHonest,
+    Malicious,
+}
+
+impl From<Adversary> for Security {
+    fn from(adversary: Adversary) -> Security {
+        match adversary {
+            Adversary::SemiHonest => Security::SemiHonest,
+            Adversary::Malicious => Security::Malicious,
+        }
+    }
+}
+
+/// What is drawn in public.
+#[derive(Args, Clone)]
+pub struct Drawn {
+    /// The public coins of a run, as its `--json` report prints them: the same committees.
+    #[arg(long, value_name = "HEX,…", value_delimiter = ',', conflicts_with = "seed")]
+    coins: Vec<String>,
+    /// The coins that `run --seed N` draws; and what noise and measured roundings are made of, which are not those of a run.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+}
+
+impl Drawn {
+    /// The coins of a circuit.
+    pub fn coins(&self, circuit: &Circuit) -> slvr::Result<Vec<u128>> {
+        coins(circuit, &self.coins, self.seed)
     }
 }
 

@@ -3,7 +3,9 @@
 
 use crate::fail::{Usage, misuse};
 use anyhow::{Context, anyhow, bail};
+use sha2::{Digest, Sha256};
 use slvr::files;
+use slvr::report::hex;
 use slvr::tensors::{NpzArray, npz_arrays};
 use slvr_simulation::data::Dataset;
 use slvr_simulation::idx::{self, Idx};
@@ -32,7 +34,15 @@ pub fn load(name: &str, data: Option<&Path>) -> anyhow::Result<Split> {
         );
     };
     let inside = data.join(name);
-    read(if inside.is_dir() { &inside } else { &data })
+    if !inside.is_dir() {
+        // Other files would be taken for these.
+        bail!(
+            "{}: there is no such folder with train-images-idx3-ubyte.gz and the like; --dataset {} reads the files of that folder itself",
+            inside.display(),
+            data.display()
+        );
+    }
+    read(&inside)
 }
 
 /// The model that is trained on samples of this shape if none is named.
@@ -196,9 +206,9 @@ pub fn scaled(data: &Dataset, shape: &[usize]) -> anyhow::Result<Dataset> {
     }
     Ok(Dataset::new(shape.to_vec(), out, data.labels().to_vec())?)
 }
+
 /// Says whether data are the same as in an earlier call.
 pub fn digest(split: &Split) -> String {
-    use sha2::{Digest, Sha256};
     let mut hash = Sha256::new();
     for part in [&split.train, &split.test] {
         hash.update((part.len() as u64).to_le_bytes());
@@ -208,7 +218,12 @@ pub fn digest(split: &Split) -> String {
             hash.update(&bytes);
         }
     }
-    hash.finalize()[..8].iter().map(|b| format!("{b:02x}")).collect()
+    short(hash)
+}
+
+/// The beginning of a hash, which is enough to tell what has changed.
+pub fn short(hash: Sha256) -> String {
+    hex(&hash.finalize()[..8])
 }
 
 /// The same samples in the shape that a model reads, if they have as many values.

@@ -77,7 +77,6 @@ impl<'a> Aggregation<'a> {
         let inputs = self.current.fast.graph().inputs.iter().zip(given);
         let kept = |input: &Input, given: &Arc<Vec<f64>>| {
             let kept = self.kept.get(&input.name).filter(|_| is_state(input))?;
-            // A state whose size hangs on the number of clients begins again when that changes.
             Some(kept).filter(|kept| kept.len() == given.len())
         };
         inputs

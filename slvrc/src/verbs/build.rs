@@ -6,6 +6,7 @@ use serde_json::json;
 use slvr::files;
 use slvr::program;
 use slvr::report::hex;
+use slvr::units::per_party;
 use slvr_circuit::artifact;
 use slvr_circuit::traffic::Traffic;
 use std::path::Path;
@@ -32,21 +33,21 @@ impl Build {
         let hash = hex(&artifact::hash(circuit));
         if json {
             let all = json!({
-                "ok": true, "predicate": circuit.name, "output": self.output, "bytes": bytes.len(),
+                "predicate": circuit.name, "output": self.output, "bytes": bytes.len(),
                 "circuit_hash": hash, "rounds": traffic.rounds,
                 "predicted_bytes_sent": traffic.bytes, "instructions": circuit.instructions(),
             });
             return say_json(all);
         }
         say(&format!(
-            "{}: {} ({} bytes)\n  circuit      {hash}\n  instructions {} in {} layers\n  rounds       {}\n  sent         {} bytes by each party (mean)\n",
+            "{}: {} ({} bytes)\n  circuit      {hash}\n  instructions {} in {} layers\n  rounds       {}\n  sent         {} by each party (mean)\n",
             circuit.name,
             self.output,
             bytes.len(),
             circuit.instructions(),
             circuit.layers.len(),
             traffic.rounds,
-            traffic.bytes.iter().sum::<u64>() / 3,
+            per_party(traffic.bytes),
         ))
     }
 }

@@ -1,10 +1,9 @@
 //! `slvrc certify`: what is proven of runs on given inputs, and what is measured on them.
 
 use crate::fail::{misuse, print, say};
-use crate::target::Target;
+use crate::target::{Drawn, Target};
 use slvr::about::About;
 use slvr::certify::{self, Given};
-use slvr::coins::coins;
 use slvr::program::{self, Loaded};
 use slvr::{memory, tensors};
 use slvr_runtime::share::encode::Encoded;
@@ -17,12 +16,8 @@ pub struct Certify {
     /// Directory of the inputs, as for `run`; `about.json` in it may say where they are from and who attacks.
     #[arg(long, value_name = "DIR")]
     inputs: PathBuf,
-    /// The public coins of a run, as its `--json` report prints them: the same committees.
-    #[arg(long, value_name = "HEX,…", value_delimiter = ',', conflicts_with = "seed")]
-    coins: Vec<String>,
-    /// The coins that `run --seed N` draws, the noise, and the roundings of the evaluation that is measured.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    drawn: Drawn,
     /// Confidence of the interval of what is measured, in percent.
     #[arg(long, default_value_t = 99.0, value_parser = percent)]
     confidence: f64,
@@ -44,7 +39,7 @@ impl Certify {
         let loaded = program::load(&build, &print)?;
         let Loaded::Source(source) = &loaded else { unreachable!("a program") };
         let circuit = loaded.circuit();
-        let coins = coins(circuit, &self.coins, self.seed)?;
+        let coins = self.drawn.coins(circuit)?;
         memory::must_fit(certify::memory(&source.compiled), "its evaluation with bounds")?;
         let inputs = tensors::read(circuit, &self.inputs, &print)?;
         let about = About::read(&self.inputs)?;
@@ -53,7 +48,7 @@ impl Certify {
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
         let name = self.inputs.display().to_string();
         let confidence = self.confidence / 100.0;
-        let given = Given { name, about, inputs, coins, seed: self.seed, confidence };
+        let given = Given { name, about, inputs, coins, seed: self.drawn.seed, confidence };
         let report = certify::certify(source, given, &encoded)?;
         say(&if json { report.to_json() } else { report.to_text() })
     }

@@ -1,6 +1,6 @@
 //! `slvrc check`: parses, types and certifies a program.
 
-use crate::fail::{misuse, note, say, warn};
+use crate::fail::{misuse, note, say, say_json, warn};
 use crate::memory::STACK;
 use crate::target::Target;
 use anyhow::Context;
@@ -73,7 +73,7 @@ impl Check {
         let warnings = of_larger.as_ref().unwrap_or(&compiled.warnings);
         let found = Found { checked: &checked, larger, warnings, noise, whole, shaped };
         if json {
-            return say(&format!("{}\n", found.to_json()));
+            return say_json(found.to_json());
         }
         warn(&checked.warnings, &checked.sources);
         warn(warnings, found.sources());
@@ -108,7 +108,7 @@ impl Found<'_> {
         let warnings: Vec<_> = of_types.chain(of_circuit).collect();
         let sizes = |of: &Checked| report::sizes(&of.program.sizes);
         let mut all = json!({
-            "ok": true, "predicate": checked.program.name, "sizes": sizes(checked),
+            "predicate": checked.program.name, "sizes": sizes(checked),
             "sizes_chosen": checked.chosen, "diagnostics": warnings,
         });
         if let Some(larger) = self.larger {

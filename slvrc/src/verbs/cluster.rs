@@ -3,10 +3,13 @@
 //! Each node's standard input is a pipe from this process, on which nothing is ever said. A node ends in order once the
 //! pipe does (`slvrc node --until-input-ends`). The system closes it however this process ends, so none is left behind.
 
+use crate::deployment::GRACE;
 use crate::fail::{note, say};
 use anyhow::{Context, bail};
 use slvr_node::config::WORKERS;
 use slvr_node::service::ending;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
@@ -19,8 +22,8 @@ pub struct Cluster {
     folder: PathBuf,
 }
 
-/// How long nodes have to end by themselves: somewhat longer than what `slvrc node` gives an attempt.
-const ENDING: Duration = Duration::from_secs(40);
+/// How long nodes have to end by themselves: somewhat longer than what they give an attempt.
+const ENDING: Duration = Duration::from_secs(GRACE + 10);
 
 /// The processes. Dropping it kills those that are left.
 struct Nodes(Vec<Child>);
@@ -124,16 +127,19 @@ fn processes(folder: &Path) -> Vec<Process> {
 
 /// Whether a node says in its log, from there on, that it has started.
 fn has_started(log: &Path, from: u64) -> bool {
-    let bytes = std::fs::read(log).unwrap_or_default();
-    let text = bytes.get(from as usize..).unwrap_or_default();
-    String::from_utf8_lossy(text).contains(" started ")
+    let mut text = Vec::new();
+    let read = File::open(log).and_then(|mut file| {
+        file.seek(SeekFrom::Start(from))?;
+        file.read_to_end(&mut text)
+    });
+    read.is_ok() && String::from_utf8_lossy(&text).contains(" started ")
 }
 
 impl Process {
     fn start(&self) -> anyhow::Result<Child> {
         let me = std::env::current_exe().context("the path of this program is not known")?;
         let path = &self.log;
-        let file = std::fs::File::options().create(true).append(true).open(path);
+        let file = File::options().create(true).append(true).open(path);
         let file = file.with_context(|| {
             format!("{}: cannot be written; make a deployment with `slvrc keys`", path.display())
         })?;

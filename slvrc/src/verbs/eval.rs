@@ -1,11 +1,10 @@
 //! `slvrc eval`: in the clear, in floating point or in the circuit's own ring arithmetic.
 
-use crate::fail::{print, say};
-use crate::target::{Invalid, Target};
+use crate::fail::{print, say, say_json};
+use crate::target::{Drawn, Invalid, Target};
 use serde_json::{Value, json};
 use slvr::clear_states::{self, States};
 use slvr::cohort::Cohort;
-use slvr::coins::coins;
 use slvr::eval::{self, How};
 use slvr::files::Prepared;
 use slvr::memory;
@@ -26,7 +25,7 @@ pub struct Eval {
     #[arg(long, value_name = "DIR")]
     outputs: Option<PathBuf>,
     /// A safetensors file of the program's states as they are before the round, and after it: in the clear, as all of
-    /// this evaluation. Without the file they begin.
+    /// this evaluation. Without the file they begin. Every round has noise of its own.
     #[arg(long, value_name = "FILE")]
     state: Option<PathBuf>,
     /// In the circuit's ring arithmetic instead of floating point.
@@ -38,13 +37,8 @@ pub struct Eval {
     /// What is done about members without a usable file, as in `run`.
     #[arg(long, value_enum, default_value_t = Invalid::Exclude)]
     invalid: Invalid,
-    /// The public coins of a run, as its `--json` report prints them: the same committees.
-    #[arg(long, value_name = "HEX,…", value_delimiter = ',', conflicts_with = "seed")]
-    coins: Vec<String>,
-    /// The coins that `run --seed N` draws; and what noise is made of, which is not that of a run. With --state every
-    /// round has noise of its own.
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    drawn: Drawn,
 }
 
 impl Eval {
@@ -68,7 +62,7 @@ impl Eval {
         let (dir, invalid) = (&self.inputs, self.invalid.into());
         let cohort = Cohort::read(&build, loaded, dir, Values::Declared, invalid, &print)?;
         let (circuit, mut inputs) = (cohort.circuit(), cohort.inputs.clone());
-        let coins = coins(circuit, &self.coins, self.seed)?;
+        let coins = self.drawn.coins(circuit)?;
         // Shapes, ranges and numbers are held to the declaration whichever way it is evaluated.
         let encoded = Encoded::new(circuit, &inputs)
             .map_err(|e| tensors::locate(circuit, &self.inputs, e))?;
@@ -77,7 +71,7 @@ impl Eval {
             Some(file) => clear_states::read(circuit, file)?,
             None => States::default(),
         };
-        let (given, drawn) = ((&inputs, encoded), (coins.as_slice(), self.seed));
+        let (given, drawn) = ((&inputs, encoded), (coins.as_slice(), self.drawn.seed));
         let outputs = eval::evaluate(&cohort.loaded, how, given, drawn, &mut states)?;
         if let Some(file) = &self.state {
             clear_states::write(circuit, file, &states)?;
@@ -95,10 +89,10 @@ impl Eval {
                 .collect();
             let coins: Vec<String> = coins.iter().map(|c| format!("{c:032x}")).collect();
             let all = json!({
-                "ok": true, "predicate": circuit.name, "arithmetic": how, "coins": coins,
+                "predicate": circuit.name, "arithmetic": how, "coins": coins,
                 "outputs": all, "excluded": cohort.excluded_json(),
             });
-            return say(&format!("{all}\n"));
+            return say_json(all);
         }
         let mut out = format!("{} in {how}\n", circuit.name);
         let mut cut = false;

@@ -1,10 +1,9 @@
 //! `slvrc fetch`: what a round reveals to one member of a party set, from the three nodes.
 
-use crate::deployment::caller;
+use crate::deployment::{Which, caller};
 use crate::fail::say_done;
 use serde_json::json;
 use slvr::tensors;
-use slvr_node::state::RoundKey;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -13,9 +12,8 @@ pub struct Fetch {
     /// The client's configuration: client.toml, as `slvrc keys` makes it.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    task: String,
-    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
-    round: u64,
+    #[command(flatten)]
+    which: Which,
     /// The safetensors file that is written.
     #[arg(long, value_name = "FILE")]
     output: PathBuf,
@@ -29,7 +27,7 @@ pub struct Fetch {
 
 impl Fetch {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let Fetch { config, task, round, output, keep, patience } = self;
+        let Fetch { config, which: Which { task, round }, output, keep, patience } = self;
         slvr::files::can_write(&output)?;
         let caller = caller(&config)?;
         let until = Instant::now() + Duration::from_secs(patience);

@@ -22,6 +22,8 @@ pub struct Fmt {
 impl Fmt {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let mut changed = Vec::new();
+        // What standard input gives.
+        let mut standard = None;
         let mut rejected = Rejected { diagnostics: Vec::new(), sources: Sources::new() };
         for path in &self.files {
             let stdin = path.as_os_str() == "-";
@@ -45,7 +47,10 @@ impl Fmt {
                 }
             };
             if stdin && !self.check {
-                say(&formatted)?;
+                match json {
+                    true => standard = Some(formatted),
+                    false => say(&formatted)?,
+                }
             } else if formatted != text {
                 if !self.check {
                     files::rewrite(path, &formatted)?;
@@ -61,7 +66,11 @@ impl Fmt {
             bail!("not formatted: {}", changed.join(", "));
         }
         if json {
-            return say_json(json!({ "changed": changed }));
+            let mut all = json!({ "changed": changed });
+            if let Some(text) = standard {
+                all["formatted"] = json!(text);
+            }
+            return say_json(all);
         }
         Ok(())
     }

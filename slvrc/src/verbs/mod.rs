@@ -26,6 +26,7 @@ mod run;
 mod submit;
 mod worker;
 
+use crate::fail::misuse;
 use anyhow::Context;
 use clap::{Command, Subcommand};
 use slvr_ring::threads;
@@ -99,8 +100,24 @@ impl Verb {
         )
     }
 
+    /// Whether it goes on until it is stopped, and has no result.
+    fn lasts(&self) -> bool {
+        match self {
+            Verb::Node(v) => v.lasts(),
+            Verb::Worker(v) => v.lasts(),
+            Verb::Cluster(_) | Verb::Lsp(_) | Verb::PartyProcess(_) => true,
+            _ => false,
+        }
+    }
+
     /// Does it. `json` asks for one JSON object instead of text; `command` describes the whole command line.
     pub fn run(self, json: bool, command: impl FnOnce() -> Command) -> anyhow::Result<()> {
+        if json && self.lasts() {
+            misuse!(
+                "--json: this verb goes on until it is stopped, and has no result to print; a node and a worker log as JSON with \
+                 --log-format json"
+            );
+        }
         if self.computes() {
             threads::startable(PARTIES).context(
                 "the system gives slvrc too few threads, or too little memory for them; raise `ulimit -u` or `ulimit -v`, or the \
@@ -121,7 +138,7 @@ impl Verb {
             Verb::Fmt(v) => v.run(json),
             Verb::Keys(v) => v.run(json),
             Verb::Node(v) => v.run(json),
-            Verb::Worker(v) => v.run(),
+            Verb::Worker(v) => v.run(json),
             Verb::Submit(v) => v.run(json),
             Verb::Fetch(v) => v.run(json),
             Verb::Round(v) => v.run(json),

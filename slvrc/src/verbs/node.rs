@@ -1,7 +1,8 @@
 //! `slvrc node`: a node of a deployment.
 
-use crate::deployment::Log;
+use crate::deployment::{GRACE, Log};
 use crate::fail::{say, say_json};
+use crate::leash::{self, Leash};
 use crate::memory;
 use anyhow::{Context, anyhow, bail};
 use serde_json::json;
@@ -9,11 +10,7 @@ use slvr::tasks::Compiler;
 use slvr_node::Service;
 use slvr_node::check::{Finding, Weight, check};
 use slvr_node::config::NodeConfig;
-use slvr_node::service::Asks;
-use std::io::{self, Read};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 #[derive(clap::Args)]
@@ -30,69 +27,33 @@ pub struct Node {
     #[arg(long, requires = "check")]
     reach: bool,
     /// Seconds that an attempt under way has when the node is stopped. What does not end is repeated later.
-    #[arg(long, default_value_t = 30)]
+    #[arg(long, default_value_t = GRACE)]
     grace: u64,
     /// End, too, once standard input ends. Whoever starts a node with a pipe leaves none behind, however it ends itself.
     #[arg(long)]
     until_input_ends: bool,
 }
 
-/// Has a node end once standard input does.
-#[derive(Clone, Default)]
-struct Leash(Arc<Mutex<Held>>);
-
-#[derive(Default)]
-struct Held {
-    ended: bool,
-    /// Whom to ask. Nobody while the node is not started.
-    asks: Option<Asks>,
-}
-
-impl Leash {
-    /// Reads standard input on a thread of its own.
-    fn watch(&self) -> io::Result<()> {
-        let held = self.0.clone();
-        let name = thread::Builder::new().name("input".into());
-        let watches = name.spawn(move || {
-            // Nothing is expected to be said. An input that cannot be read has ended, too.
-            let _ = io::copy(&mut io::stdin().lock().by_ref(), &mut io::sink());
-            let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-            held.ended = true;
-            match &held.asks {
-                Some(asks) => asks.end("the end of its input"),
-                // It compiles its tasks and does nothing for anybody yet.
-                None => std::process::exit(0),
-            }
-        });
-        watches.map(drop)
-    }
-
-    /// The node is started: from now on it ends in order.
-    fn hold(&self, asks: Asks) {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.ended {
-            asks.end("the end of its input");
-        }
-        held.asks = Some(asks);
-    }
-}
-
 impl Node {
+    /// Whether it goes on until it is stopped.
+    pub fn lasts(&self) -> bool {
+        !self.check
+    }
+
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         if self.check {
             return self.look(json);
         }
         self.log.start();
         let config = NodeConfig::read(&self.config)?;
-        let leash = self.until_input_ends.then(Leash::default);
-        if let Some(leash) = &leash {
-            leash.watch().context("no thread is left")?;
-        }
+        let leash = self.until_input_ends.then(Leash::watch).transpose();
+        let leash = leash.context("no thread is left")?;
         // A node lives long: it gives back what a run has taken.
         memory::expect(u64::MAX);
         let mut service = Service::start(config, Box::new(Compiler)).map_err(anyhow::Error::msg)?;
         if let Some(leash) = &leash {
-            leash.hold(service.asks());
+            let asks = service.asks();
+            leash.hold(move || asks.end(leash::ENDED));
         }
         let why = service.wait();
         tracing::info!(why, "stopping");

@@ -1,6 +1,6 @@
 //! `slvrc print`: any stage as text that reads back, or as Graphviz.
 
-use crate::fail::{misuse, print, say};
+use crate::fail::{misuse, print, say, say_json};
 use crate::target::Target;
 use clap::ValueEnum;
 use serde_json::json;
@@ -87,7 +87,7 @@ impl Print {
             Stage::Graph => "graph",
             Stage::Circuit => "circuit",
         };
-        say(&format!("{}\n", json!({ "ok": true, "stage": stage, "text": text })))
+        say_json(json!({ "stage": stage, "text": text }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! `slvrc round`: opens, watches, closes and collects a round.
 
-use crate::deployment::{caller, line};
+use crate::deployment::{Which, caller, line};
 use crate::fail::{self, print, say, say_done, say_json};
 use anyhow::bail;
 use clap::Subcommand;
@@ -12,7 +12,6 @@ use slvr_node::client::{CallError, Caller, Collected};
 use slvr_node::clock::now;
 use slvr_node::codes::Code;
 use slvr_node::names::{counted, listed};
-use slvr_node::state::RoundKey;
 use slvr_node::submission::giving;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -25,15 +24,6 @@ pub struct Round {
     config: PathBuf,
     #[command(subcommand)]
     what: What,
-}
-
-/// Which round.
-#[derive(clap::Args)]
-struct Which {
-    task: String,
-    /// The round's number.
-    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
-    round: u64,
 }
 
 #[derive(Subcommand)]
@@ -270,28 +260,35 @@ fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Resu
             all.iter().map(|s| s.as_ref().map_or_else(ToString::to_string, line)).collect();
         lines.extend(clocks(&all));
         let phase = led(&all).to_string();
-        let ended = phase == "released" || phase == "aborted";
         if once && all.iter().all(Result::is_err) {
             bail!("no node answers:\n{}", lines.join("\n"));
         }
         if !json && lines != said {
             say(&format!("{}\n", lines.join("\n")))?;
-            said = lines;
+            said.clone_from(&lines);
         }
-        if once || ended {
+        if phase == "aborted" && !once {
+            let Which { task, round } = which;
+            let mut why = format!("{task}/{round} was aborted; {}", caller.again(task, *round));
             if json {
-                let nodes = all.map(Result::unwrap_or_default);
-                return say_json(json!({ "nodes": nodes }));
+                // As text it has been said.
+                why += &format!("\n{}", lines.join("\n"));
             }
-            if phase == "aborted" && !once {
-                let Which { task, round } = which;
-                let again = caller.again(task, *round);
-                return Err(Error::Aborted(format!("{task}/{round} was aborted; {again}")).into());
-            }
-            return Ok(());
+            return Err(Error::Aborted(why).into());
+        }
+        if once || phase == "released" {
+            return if json { say_json(json!({ "nodes": of_nodes(all) })) } else { Ok(()) };
         }
         thread::sleep(Duration::from_millis(500));
     }
+}
+
+/// What each node says, or why it says nothing.
+fn of_nodes(all: [Result<Value, CallError>; 3]) -> Vec<Value> {
+    let of = |(node, said): (usize, Result<Value, CallError>)| {
+        said.unwrap_or_else(|e| json!({ "node": node, "error": e.to_string() }))
+    };
+    all.into_iter().enumerate().map(of).collect()
 }
 
 /// Where the round stands: as node 0 has it, which leads. If that has lost the round, it has ended once it has at all nodes that know
@@ -368,6 +365,14 @@ mod tests {
 
     fn away() -> Result<Value, CallError> {
         Err(CallError::Early("away".into()))
+    }
+
+    #[test]
+    fn a_node_without_an_answer_is_shown_with_its_error() {
+        let all = of_nodes([Ok(json!({ "phase": "open" })), away(), unknown()]);
+        assert_eq!(all[0], json!({ "phase": "open" }));
+        assert_eq!(all[1], json!({ "node": 1, "error": "away" }));
+        assert!(all[2]["error"].as_str().is_some_and(|e| e.contains("no round t/1")), "{}", all[2]);
     }
 
     /// Once node 0 has lost its data, the round has ended when it has at the nodes that know it.

@@ -1,11 +1,10 @@
 //! `slvrc submit`: a client's inputs to the three nodes.
 
-use crate::deployment::caller;
+use crate::deployment::{Which, caller};
 use crate::fail::{print, say_done};
 use crate::progress::bar;
 use serde_json::json;
 use slvr::{deployment, tensors};
-use slvr_node::state::RoundKey;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -14,9 +13,8 @@ pub struct Submit {
     /// The client's configuration: client.toml, as `slvrc keys` makes it.
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    task: String,
-    #[arg(value_parser = clap::value_parser!(u64).range(..=RoundKey::LAST))]
-    round: u64,
+    #[command(flatten)]
+    which: Which,
     /// The inputs: a safetensors file or an `.npz` file of NumPy.
     #[arg(long, value_name = "FILE")]
     inputs: PathBuf,
@@ -28,7 +26,7 @@ pub struct Submit {
 impl Submit {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         let caller = caller(&self.config)?;
-        let (task, round) = (self.task.as_str(), self.round);
+        let (task, round) = (self.which.task.as_str(), self.which.round);
         let until = Instant::now() + Duration::from_secs(self.patience);
         let made = deployment::prepare(
             &caller,

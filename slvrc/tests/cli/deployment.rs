@@ -204,10 +204,16 @@ fn a_round_through_a_cluster_with_workers_is_that_of_a_local_run() {
     assert!(asked.expect("kill").success());
     assert!(cluster.wait().expect("has ended").success());
     assert_eq!(processes(folder.to_str().expect("a name")), 0);
+    all_stopped_in_order(&folder);
+    for i in 0..3 {
+        let log = std::fs::read_to_string(folder.join(format!("node-{i}/worker-1/worker.log")));
+        let log = log.expect("a log");
+        assert!(log.contains("stopping"), "its worker ended in order: {log}");
+    }
 }
 
 #[test]
-fn keys_refuses_a_task_that_no_node_could_run() {
+fn keys_refuses_what_no_node_could_run() {
     let place = Place::new();
     place.write("broken.slvr", "predicate P[m]() { parties Client[m]; reveal 1 to Nobody as x; }");
     for (args, said) in [
@@ -217,6 +223,7 @@ fn keys_refuses_a_task_that_no_node_could_run() {
         ("--task norm_bound M=DigitsNet m=4 --size n", "`n`"),
         ("--task norm_bound M=DigitsNet m=4 --minimum 5", "is for 4 clients"),
         ("--task broken.slvr m=4", "Nobody"),
+        ("--rotate 1 --hosts a,b", "name that of node 1, or three"),
     ] {
         let done = place.slvrc(&format!("keys try --json {args}"));
         assert_ne!(done.status, 0, "{args}");
@@ -348,9 +355,15 @@ fn all_members_of_a_party_set_beside_the_clients_give_inputs_or_there_is_no_resu
     carried.round("close sum 1").ok();
     let watched = carried.round("watch sum 1");
     let status = carried.round("watch --once sum 1");
-    assert_eq!(watched.status, 0, "{}", watched.stdout);
+    // As text and as an object it ends alike.
+    let text =
+        carried.place.slvrc("round --config elsewhere/coordinator/coordinator.toml watch sum 1");
+    assert_eq!((watched.status, status.status, text.status), (3, 0, 3), "{}", watched.stdout);
     let missing = "0 of 1 members of `Server` were accepted";
-    assert!(status.stdout.contains(missing), "{}", status.stdout);
+    for said in [&watched, &status, &text] {
+        assert!(said.stdout.contains(missing), "{}", said.stdout);
+    }
+    assert!(watched.stdout.contains("\"ok\":false"), "{}", watched.stdout);
 }
 
 #[test]

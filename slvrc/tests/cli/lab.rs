@@ -131,6 +131,17 @@ fn the_demo_takes_a_predicate_of_ones_own() {
     let place = place();
     let report = place.slvrc("demo --predicate mine.slvr --rounds 1 --clients 4 --json").ok();
     assert_eq!(report["predicate"], "Mine");
+    // What is said of the demo's own check does not hold of another one, however it is named.
+    let text = place.slvrc("demo mine.slvr --rounds 1 --clients 4");
+    assert!(text.ok_text().contains("`slvrc explain` says what that tells"), "{}", text.stdout);
+    // What a party sends is the mean of three numbers.
+    assert!(text.stdout.contains("B by each party (mean)"), "{}", text.stdout);
+    let two = place.slvrc("demo krum --predicate mine.slvr --rounds 1 --clients 4");
+    assert!(
+        two.status == 2 && two.stderr.contains("`krum` and --predicate mine.slvr"),
+        "{}",
+        two.stderr
+    );
     place.write("odd.slvr", MINE.replace("guide", "compass"));
     let odd = place.slvrc("demo --predicate odd.slvr --rounds 1 --clients 4");
     assert!(odd.status == 1 && odd.stderr.contains("`compass`"), "{}", odd.stderr);

@@ -64,6 +64,11 @@ fn results_go_on_only_with_the_same_model_and_the_same_data() {
     assert_eq!(first.status, 0, "{}", first.stderr);
     let again = format!("{line} --resume");
     assert_eq!(place.slvrc(&again).status, 0);
+    let pretrained = place.slvrc(&format!("{line} --pretrain 1 --out pretrained"));
+    assert_eq!(pretrained.status, 0, "{}", pretrained.stderr);
+    let refused = place.slvrc(&format!("{again} --out pretrained"));
+    let why = "epochs before the first round 1 instead of unset (--pretrain)";
+    assert!(refused.status == 1 && refused.stderr.contains(why), "{}", refused.stderr);
     mnist(&place, 1);
     let refused = place.slvrc(&again);
     assert!(refused.status == 1 && refused.stderr.contains("with data "), "{}", refused.stderr);
@@ -71,6 +76,21 @@ fn results_go_on_only_with_the_same_model_and_the_same_data() {
     place.write("small.slvr", SMALL.replace("flatten |> fc", "flatten |> fc |> relu"));
     let refused = place.slvrc(&again);
     assert!(refused.status == 1 && refused.stderr.contains("with files "), "{}", refused.stderr);
+}
+
+/// What is in a folder is not taken for another data set because of the folder's place.
+#[test]
+fn a_data_set_is_in_the_folder_of_its_name() {
+    let place = place();
+    mnist(&place, 0);
+    let line = format!("lab p.slvr --model small.slvr:Small --public 20 {QUICK}");
+    for data in ["data", "data/mnist"] {
+        let done = place.slvrc(&format!("{line} --dataset fashion --data {data}"));
+        let why = format!("{data}/fashion: there is no such folder");
+        assert!(done.status == 1 && done.stderr.contains(&why), "{}", done.stderr);
+        assert!(done.stderr.contains(&format!("--dataset {data} reads")), "{}", done.stderr);
+    }
+    place.slvrc(&format!("{line} --dataset data/mnist")).ok_text();
 }
 
 /// A folder of files of any names, IDX or npz, gives the same as the files that have the names of MNIST.

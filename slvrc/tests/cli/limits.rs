@@ -2,6 +2,7 @@
 //! lines that are wrong. Reads are bounded, outputs are whole or not there, and `--json` prints one object.
 
 use crate::folder::{Folder, Place, f32s};
+use crate::ports;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -34,59 +35,127 @@ fn object(args: &[&str]) -> (Value, Option<i32>) {
     (value, done.status.code())
 }
 
+/// The verbs, as the help lists them.
+fn verbs() -> Vec<String> {
+    let help = slvrc(&["--help"]).stdout;
+    let help = String::from_utf8(help).expect("text");
+    let (_, list) = help.split_once("Commands:\n").expect("a list of verbs");
+    let lines = list.lines().take_while(|line| !line.is_empty());
+    // What goes on in a second line is further right.
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    names.filter(|name| !name.is_empty() && *name != "help").map(str::to_string).collect()
+}
+
+/// For every verb, where it works and where it does not. Verbs that want a deployment are in `deployment`, too.
 #[test]
 fn json_is_one_object_with_ok_whatever_happens() {
-    let dir = tempfile::tempdir().expect("a folder");
-    let (good, bad) = (path(dir.path(), "good.slvr"), path(dir.path(), "bad.slvr"));
-    fs::write(&good, TOTAL).expect("writes");
-    fs::write(&bad, "predicate P(").expect("writes");
-    let built = path(dir.path(), "good.slvrb");
-    let right: &[&[&str]] = &[
-        &["check", &good, "m=3"],
-        &["print", &good, "m=3", "--stage", "graph"],
-        &["build", &good, "m=3", "-o", &built],
-        &["explain", &good, "m=3"],
-        &["explain", "E0035"],
-        &["doc", "grammar"],
-        &["completions", "bash"],
-        &["fmt", &good],
-    ];
-    for args in right {
-        let (value, code) = object(&[&["--json"], *args].concat());
-        assert_eq!((&value["ok"], code), (&Value::Bool(true), Some(0)), "{args:?}: {value}");
+    let place = Place::new();
+    place.write("good.slvr", TOTAL);
+    place.write("bad.slvr", "predicate P(");
+    let mut folder = Folder::default();
+    for i in 0..3 {
+        folder.put(&format!("Client/{i}"), "x", f32s(&[], &[0.5]));
     }
-    let wrong: &[(&[&str], i32)] = &[
-        (&[], 2),
-        (&["nonsense"], 2),
-        (&["check"], 2),
-        (&["check", &good, "--nonsense"], 2),
-        (&["check", &good, "m"], 2),
-        (&["check", &good, "--ring", "7"], 2),
-        (&["check", &bad], 1),
-        (&["check", "no/such/file.slvr"], 1),
-        (&["explain", "E0034"], 1),
-        (&["run", &good, "m=3", "--inputs", "no/such/folder"], 1),
-        (&["run", &good, "m=3"], 2),
-        (&["eval", &good, "m=3", "--inputs", "no/such/folder"], 1),
-        (&["print", &good, "m=3", "--stage", "graph", "--after", "nothing"], 2),
-        (&["build", &good, "m=3", "-o", "no/such/folder/x.slvrb"], 1),
-        (&["fmt", "--check", &bad], 1),
-        (&["doc", "no/such/file.slvr"], 1),
-        (&["demo", "nothing"], 1),
-        (&["bench", "--rows", "nothing"], 2),
+    folder.write(&place.path("in"));
+    let keys = format!("keys try --clients 2 --port {}", ports::row());
+    let lab = "lab secure_aggregation --attacks none --clients 4 --rounds 1 --epochs 1 --seeds 1 --out lab";
+    let right = [
+        "check good.slvr m=3",
+        "print good.slvr m=3 --stage graph",
+        "build good.slvr m=3 -o good.slvrb",
+        "eval good.slvr m=3 --inputs in",
+        "certify good.slvr m=3 --inputs in",
+        "run good.slvr m=3 --inputs in",
+        "explain good.slvr m=3",
+        "explain E0035",
+        "doc grammar",
+        "completions bash",
+        "fmt good.slvr",
+        "demo --rounds 1 --clients 4",
+        "bench --models DigitsNet --m 5 --repeats 1 --rows norm",
+        lab,
+        "lab --from lab --page page.md",
+        &keys,
+        "keys try --workers 1",
+        "node --config try/node-0/node.toml --check",
+        "worker --config try/node-0/worker-0/worker.toml --check",
     ];
-    for (args, status) in wrong {
-        for place in [0, args.len()] {
-            let mut args = args.to_vec();
-            args.insert(place, "--json");
-            let (value, code) = object(&args);
+    // These run until they are stopped.
+    let refused = [
+        "node --config try/node-0/node.toml",
+        "worker --config try/node-0/worker-0/worker.toml",
+        "cluster try",
+        "lsp",
+    ];
+    let wrong = [
+        ("", 2),
+        ("nonsense", 2),
+        ("check", 2),
+        ("check good.slvr --nonsense", 2),
+        ("check good.slvr m", 2),
+        ("check good.slvr --ring 7", 2),
+        ("check bad.slvr", 1),
+        ("check no/such/file.slvr", 1),
+        ("explain E0034", 1),
+        ("run good.slvr m=3 --inputs no/such/folder", 1),
+        ("run good.slvr m=3", 2),
+        ("eval good.slvr m=3 --inputs no/such/folder", 1),
+        ("certify good.slvr m=3 --inputs no/such/folder", 1),
+        ("print good.slvr m=3 --stage graph --after nothing", 2),
+        ("build good.slvr m=3 -o no/such/folder/x.slvrb", 1),
+        ("fmt --check bad.slvr", 1),
+        ("doc no/such/file.slvr", 1),
+        ("completions nonsense", 2),
+        ("demo nothing", 1),
+        ("bench --rows nothing", 2),
+        ("lab --rounds 0", 2),
+        ("lab --from nothing --page other.md", 1),
+        ("keys try", 1),
+        ("keys try --rotate 3", 2),
+        ("node --config nothing --check", 1),
+        ("worker --config nothing --check", 1),
+        ("submit --config nothing krum 1 --inputs in/Client/0.safetensors", 1),
+        ("fetch --config nothing krum 1 --output x.safetensors", 1),
+        ("round --config nothing watch krum 1", 1),
+    ];
+    let wrong = wrong.into_iter().chain(refused.map(|args| (args, 2)));
+    let right = right.map(|args| (args, 0)).into_iter();
+    let all: Vec<(&str, i32)> = right.chain(wrong).collect();
+    for (args, status) in &all {
+        // Before the verb and behind it. What has worked would find its own files the second time.
+        for line in
+            [format!("--json {args}"), format!("{args} --json")].iter().skip((*status == 0).into())
+        {
+            let done = place.slvrc(line);
+            let value = done.json();
             assert_eq!(
-                (&value["ok"], code),
-                (&Value::Bool(false), Some(*status)),
-                "{args:?}: {value}"
+                (&value["ok"], done.status),
+                (&(*status == 0).into(), *status),
+                "{line}: {value}"
             );
         }
     }
+    for verb in verbs() {
+        let of = |good: bool| {
+            let rows = all.iter().filter(|(_, status)| (*status == 0) == good);
+            rows.filter(|(args, _)| args.split(' ').next() == Some(&verb)).count()
+        };
+        let nodes = ["submit", "fetch", "round", "cluster", "lsp"].contains(&verb.as_str());
+        assert!(of(false) > 0 && (of(true) > 0 || nodes), "{verb} has no row");
+    }
+}
+
+/// What is formatted on standard input is in the object, and not before it.
+#[test]
+fn a_formatted_text_is_in_the_object() {
+    let place = Place::new();
+    place.write("good.slvr", TOTAL.replace("    ", " "));
+    let input = fs::File::open(place.path("good.slvr")).expect("a file");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_slvrc"));
+    let done = command.args(["fmt", "-", "--json"]).stdin(input).output().expect("slvrc runs");
+    let value: Value = serde_json::from_slice(&done.stdout).expect("one object");
+    place.slvrc("fmt good.slvr").ok_text();
+    assert_eq!(value["formatted"], String::from_utf8(place.read("good.slvr")).expect("text"));
 }
 
 /// Before the verb has printed its object and after it.

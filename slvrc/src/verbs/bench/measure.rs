@@ -188,10 +188,9 @@ pub fn line(
     Ok(line(Some(known), known_beside, Outcome::Ran(ran)))
 }
 
-/// Bytes of memory that a run takes at least: the values of the three parties, the messages of the layer
-/// that sends most, and the clients' inputs before and after encoding.
+/// Bytes of memory that a row takes at least: a run, beside it the messages of the layer that sends most, and the
+/// clients' inputs before and after encoding.
 fn needed(circuit: &Circuit, cost: &Cost) -> u64 {
-    let values: u64 = cost.peak_memory.iter().sum();
     let messages = cost.layers.iter().map(|l| l.bytes.iter().sum::<u64>()).max().unwrap_or(0);
     let inputs: u64 = circuit
         .inputs
@@ -199,7 +198,7 @@ fn needed(circuit: &Circuit, cost: &Cost) -> u64 {
         .map(|i| circuit.ty(i.value))
         .map(|ty| ty.elements().saturating_mul(8 + u64::from(ty.dom.bits().div_ceil(8))))
         .sum();
-    values.saturating_add(messages).saturating_add(inputs)
+    slvr::memory::of_run(circuit).saturating_add(messages).saturating_add(inputs)
 }
 
 fn once(
@@ -240,6 +239,19 @@ mod tests {
         assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]), 2.5);
         assert_eq!(median(&[]), 0.0);
+    }
+
+    #[test]
+    fn a_row_needs_what_a_run_takes_with_its_proofs() {
+        let row = Row { job: Job::Norm, model: Some("DigitsNet".into()), m: 5 };
+        for security in Security::ALL {
+            let circuit = row.compile(How::new(security), &NetProfile::lan()).expect("a circuit");
+            let cost = Cost::of(&circuit);
+            let values = cost.peak_memory.iter().sum();
+            let of_run = slvr::memory::of_run(&circuit);
+            assert_eq!(of_run > values, security.is_malicious());
+            assert!(needed(&circuit, &cost) >= of_run);
+        }
     }
 
     /// Counted is predicted, or `line` fails.

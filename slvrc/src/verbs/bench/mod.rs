@@ -25,9 +25,11 @@ mod table;
 
 use crate::fail::{self, misuse, say, say_json};
 use crate::progress::bar;
+use crate::target::Adversary;
 use indicatif::MultiProgress;
 use measure::{Outcome, Plan};
 use rows::{How, Row};
+use slvr_circuit::Security;
 use slvr_compiler::cost::NetProfile;
 use slvr_ring::machine::Machine;
 use slvr_runtime::share::{Prg, Purpose, RunId, Seed, Stream};
@@ -57,15 +59,15 @@ pub struct Bench {
     repeats: u64,
     /// What one of the three parties may do. Against a malicious one each row is also built for semi-honest ones, which
     /// runs in turns.
-    #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
-    security: String,
+    #[arg(long, value_name = "ADVERSARY", value_enum, default_value = "semi-honest")]
+    security: Adversary,
     /// Runs each row with so many workers of each party, too, in turns with runs without them. Then it is built without
     /// speculation; what workers can compute are blocks (--blocks).
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(u16).range(..=64))]
     workers: u16,
-    /// Builds rows whose values would take more in a party in blocks, as in 60MiB; 4800MiB without it.
-    #[arg(long, value_name = "SIZE", value_parser = slvr::units::size)]
-    blocks: Option<u64>,
+    /// Builds rows whose values would take more in a party in blocks, as in 60MiB.
+    #[arg(long, value_name = "SIZE", default_value = "4800MiB", value_parser = slvr::units::size)]
+    blocks: u64,
     /// A column with the most memory that values take in a party.
     #[arg(long)]
     memory: bool,
@@ -84,7 +86,7 @@ fn profile(name: &str) -> Result<NetProfile, String> {
 
 impl Bench {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let security = slvr::build::security(&self.security)?;
+        let security = Security::from(self.security);
         let mut rows = Row::all(&self.models, &self.m, security);
         if !self.rows.is_empty() {
             rows.retain(|r| self.rows.iter().any(|part| r.name().contains(part.as_str())));
@@ -102,8 +104,7 @@ impl Bench {
             misuse!("--workers: against a malicious party workers cannot compute ranges");
         }
         let how = How::new(security);
-        let memory = self.blocks.unwrap_or(how.memory);
-        let how = How { memory, speculate: workers == 0, ..how };
+        let how = How { memory: Some(self.blocks), speculate: workers == 0, ..how };
         let plan = Plan { repeats: self.repeats as usize, seed: self.seed, how, workers };
         let masks = Prg::new(&Seed::new([0; 16]), RunId([0; 16]));
         let stream = Stream::new(0, Purpose::Zero);

@@ -11,6 +11,7 @@
 //!   m = 20 is its batched 64-bit program.
 
 use super::job::Job;
+use super::rows::MAX_POOLING;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
@@ -96,7 +97,7 @@ const fn spdz(
 }
 
 const AVERAGE: Option<&str> = Some("LeNet5");
-const MAX: Option<&str> = Some("LeNet5Max");
+const MAX: Option<&str> = Some(MAX_POOLING);
 const RESNET: Option<&str> = Some("ResNet18");
 
 const FIGURES: &[Figure] = &[

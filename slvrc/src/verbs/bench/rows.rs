@@ -16,14 +16,15 @@ pub const SAMPLES: u64 = 10;
 pub struct How {
     pub security: Security,
     /// Most bytes of values of one party: larger rows are built in blocks.
-    pub memory: u64,
+    pub memory: Option<u64>,
     /// Whether checks of inputs are computed ahead of. Workers have nothing to do before they are settled.
     pub speculate: bool,
 }
 
 impl How {
+    /// Without blocks.
     pub fn new(security: Security) -> How {
-        How { security, memory: 4800 << 20, speculate: true }
+        How { security, memory: None, speculate: true }
     }
 }
 
@@ -36,12 +37,13 @@ pub struct Row {
     pub m: u64,
 }
 
-/// The file of a model that comes with the bench.
-const MAX_POOLING: &str = "bench/lenet5_max.slvr";
+/// LeNet-5 with max pooling, and its file: it comes with the bench.
+pub const MAX_POOLING: &str = "LeNet5Max";
+const FILE: &str = "bench/lenet5_max.slvr";
 
 /// What `M` is bound to: a row names the model with max pooling without its file.
-fn bound(model: &str) -> &str {
-    if model == "LeNet5Max" { "bench/lenet5_max.slvr:LeNet5Max" } else { model }
+fn bound(model: &str) -> String {
+    if model == MAX_POOLING { format!("{FILE}:{MAX_POOLING}") } else { model.to_string() }
 }
 
 impl Row {
@@ -52,7 +54,7 @@ impl Row {
         for model in models {
             for job in Job::WITH_MODEL {
                 // Pooling has no weights: its norm row is that of the same model without it.
-                if job == Job::Norm && model == "LeNet5Max" && models.iter().any(|m| m == "LeNet5")
+                if job == Job::Norm && model == MAX_POOLING && models.iter().any(|m| m == "LeNet5")
                 {
                     continue;
                 }
@@ -93,13 +95,13 @@ impl Row {
     /// How it is compiled. The only place that decides it.
     fn build(&self, how: How, net: &NetProfile) -> Build {
         let value = |size: &&str| match *size {
-            "M" => self.model.as_deref().map_or("", bound).to_string(),
+            "M" => self.model.as_deref().map_or_else(String::new, bound),
             "m" => self.m.to_string(),
             "c" => self.c().to_string(),
             _ => SAMPLES.to_string(),
         };
         let sizes = self.job.sizes().iter();
-        let embedded = [self.job.file(), MAX_POOLING];
+        let embedded = [self.job.file(), FILE];
         let text = |name: &str| Some((name.to_string(), embedded::get(name)?.to_string()));
         Build {
             file: self.job.file().into(),
@@ -108,7 +110,7 @@ impl Row {
             // Scores to be ranked are the parties' own results in a round: no client could give one
             // that is out of range.
             trust_inputs: self.job == Job::TopK,
-            memory: Some(how.memory),
+            memory: how.memory,
             no_speculation: !how.speculate,
             security: Some(how.security),
             net: Some(net.clone()),

@@ -161,7 +161,6 @@ pub fn line(line: &Line, style: Style) -> String {
 pub fn to_json(lines: &[Line], machine: &Machine, plan: Plan) -> Value {
     let rows: Vec<Value> = lines.iter().map(|line| one(line, plan)).collect();
     json!({
-        "ok": true,
         "workers": plan.workers,
         "repeats": plan.repeats,
         "seed": plan.seed,

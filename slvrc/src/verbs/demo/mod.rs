@@ -12,12 +12,12 @@ use crate::lab::sizes::{self, Declared};
 use crate::lab::subject::{self, Bound, Subject, Trained};
 use crate::parties::run_with;
 use crate::progress::bar;
+use crate::target::Adversary;
 use anyhow::{Context, anyhow, bail};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use slvr::about::{About, Attack as Attacker};
-use slvr::build::security;
-use slvr::units::bytes;
+use slvr::units::{bytes, per_party};
 use slvr::{files, report, tensors};
 use slvr_circuit::traffic::Traffic;
 use slvr_circuit::{Circuit, Security, artifact};
@@ -39,9 +39,8 @@ use through::Through;
 
 #[derive(clap::Args)]
 pub struct Demo {
-    /// Which predicate checks the updates.
-    #[arg(default_value = "slvr_accuracy")]
-    name: String,
+    /// Which predicate checks the updates; slvr_accuracy without it.
+    name: Option<String>,
     /// Sizes and parameters that the demo does not choose itself: `lambda=2`.
     #[arg(value_name = "NAME=VALUE")]
     bindings: Vec<String>,
@@ -59,8 +58,8 @@ pub struct Demo {
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// What one of the three parties may do.
-    #[arg(long, value_name = "ADVERSARY", default_value = "semi-honest", value_parser = ["semi-honest", "malicious"])]
-    security: String,
+    #[arg(long, value_name = "ADVERSARY", value_enum, default_value = "semi-honest")]
+    security: Adversary,
     /// Leaves the inputs of the last round under sign flips there, as `slvrc run --inputs` takes
     /// them.
     #[arg(long, value_name = "DIR")]
@@ -70,6 +69,9 @@ pub struct Demo {
     #[arg(long, value_name = "DIR")]
     through: Option<PathBuf>,
 }
+
+/// What checks the updates if nothing is named.
+const PREDICATE: &str = "slvr_accuracy";
 
 const MODEL: &str = "DigitsNet";
 
@@ -86,7 +88,7 @@ const ATTACKS: [(&str, &Attack); 2] = [
 
 impl Demo {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
-        let name = self.predicate.as_ref().unwrap_or(&self.name);
+        let name = self.program()?;
         let given = self.given(name)?;
         let trained = subject::model(MODEL)?;
         let data = data::load(data::DIGITS, None)?;
@@ -104,7 +106,7 @@ impl Demo {
             };
             Subject::new(name, self.clients, &bound)
         };
-        let checked = subject(name, security(&self.security)?, given)?;
+        let checked = subject(name, self.security.into(), given)?;
         let plain = subject("secure_aggregation", Security::SemiHonest, Vec::new())?;
         let plain = Arc::new(plain);
         let circuit = &checked.compiled()?.circuit;
@@ -143,7 +145,7 @@ impl Demo {
         }
         match json {
             true => say_json(self.to_json(circuit, &results)),
-            false => say(&self.summary(circuit, &results)),
+            false => say(&self.summary(name, circuit, &results)),
         }
     }
 
@@ -159,11 +161,22 @@ impl Demo {
         })
     }
 
+    /// The predicate, however it is named. Behind --predicate the first argument is NAME=VALUE.
+    fn program(&self) -> anyhow::Result<&str> {
+        match (self.predicate.as_deref(), self.name.as_deref()) {
+            (Some(own), Some(name)) if !name.contains('=') => {
+                misuse!(
+                    "`{name}` and --predicate {own}: one predicate checks the updates, name one"
+                )
+            }
+            (own, name) => Ok(own.or(name).unwrap_or(PREDICATE)),
+        }
+    }
+
     /// What sizes and parameters are bound to by the user.
     fn given(&self, name: &str) -> anyhow::Result<Vec<(String, String)>> {
         let declared = Declared::read(name)?;
-        // With --predicate no name stands before the bindings.
-        let first = self.predicate.iter().filter(|_| self.name.contains('=')).map(|_| &self.name);
+        let first = self.name.iter().filter(|_| self.predicate.is_some());
         let given = sizes::given(first.chain(&self.bindings))?;
         for (name, value) in &given {
             let why = match name.as_str() {
@@ -213,15 +226,15 @@ impl Demo {
         }
         let _ = writeln!(
             out,
-            "circuit: {} instructions, {} rounds, {} sent by each party (known before it runs)",
+            "circuit: {} instructions, {} rounds, {} by each party (mean); known before it runs",
             circuit.instructions(),
             traffic.rounds,
-            bytes(traffic.bytes.iter().sum::<u64>() / 3),
+            per_party(traffic.bytes),
         );
         out
     }
 
-    fn summary(&self, circuit: &Circuit, results: &[(&str, Outcome)]) -> String {
+    fn summary(&self, name: &str, circuit: &Circuit, results: &[(&str, Outcome)]) -> String {
         let reports: Vec<&Report> = results.iter().flat_map(|(_, a)| &a.reports).collect();
         let seconds: Vec<f64> = reports.iter().map(|r| r.seconds).collect();
         let mut out = match &self.through {
@@ -244,9 +257,9 @@ impl Demo {
         for o in &circuit.outputs {
             let to = circuit.parties.get(o.to as usize).map_or("?", |p| &p.name);
             // What the demo's own check reveals is known; of another one, its report of leaks says what follows.
-            let more = match self.predicate {
-                None => "; no update, norm, accuracy, score or verdict",
-                Some(_) => "; `slvrc explain` says what that tells of a client",
+            let more = match name == PREDICATE {
+                true => "; no update, norm, accuracy, score or verdict",
+                false => "; `slvrc explain` says what that tells of a client",
             };
             let n = o.shape.iter().product::<u64>();
             let _ = writeln!(out, "  revealed  `{}`, {n} numbers, to {to}{more}", o.name);
@@ -256,7 +269,7 @@ impl Demo {
                 out,
                 "\ninputs of the last round under sign flips are in {0}; run them with\n  slvrc run {1}{2}{3} --inputs {0}",
                 dir.display(),
-                self.predicate.as_ref().unwrap_or(&self.name),
+                name,
                 circuit.sizes.iter().map(|(n, v)| format!(" {n}={v}")).collect::<String>(),
                 match circuit.security {
                     Security::SemiHonest => "",

@@ -1,8 +1,8 @@
 //! What the code of a diagnostic means.
 
-use crate::fail::say;
+use crate::fail::{say, say_json};
 use anyhow::bail;
-use serde_json::json;
+use serde_json::{Value, json};
 use slvr_compiler::diagnostic::explain::{Examples, Explanation, args, explain};
 use slvr_compiler::diagnostic::{Code, codes, render};
 use slvr_compiler::lower::Target;
@@ -17,7 +17,7 @@ pub fn explain_code(name: &str, number: u16, json: bool) -> anyhow::Result<()> {
     let Some(e) = explain(Code(number)) else {
         bail!("there is no code {name}; they go from E0001 to {}", last());
     };
-    say(&if json { as_json(&e) } else { as_text(&e) })
+    if json { say_json(as_json(&e)) } else { say(&as_text(&e)) }
 }
 
 /// The number of a code: `E0007`, `e7`.
@@ -31,14 +31,11 @@ fn last() -> String {
     codes::ALL.last().map_or_else(String::new, |(code, _)| code.to_string())
 }
 
-fn as_json(e: &Explanation) -> String {
-    let mut all =
-        json!({ "ok": true, "code": e.code.to_string(), "title": e.title, "rule": e.rule });
+fn as_json(e: &Explanation) -> Value {
     let x = &e.examples;
-    all["mistake"] = json!(x.mistake);
-    all["why"] = json!(x.why);
-    all["mended"] = json!(x.mended);
-    format!("{all}\n")
+    json!({
+        "code": e.code.to_string(), "title": e.title, "rule": e.rule, "mistake": x.mistake, "why": x.why, "mended": x.mended,
+    })
 }
 
 fn as_text(e: &Explanation) -> String {

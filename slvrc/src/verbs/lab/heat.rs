@@ -1,7 +1,7 @@
 //! A heat map over the part of malicious clients and alpha, of several results that differ in nothing else: a panel for each
 //! predicate, and in each place the accuracy under the worst attack.
 
-use super::results::Results;
+use super::results::{ALPHA, CLIENTS, MALICIOUS, Results};
 use super::table::{labels, plain};
 use slvr::svg::{Anchor, begin, escape, text};
 use std::collections::BTreeSet;
@@ -21,17 +21,13 @@ const LIGHT: &str = "\
 ";
 const DARK: &str = "  .place { fill: #56b4e9; }\n  .figure { fill: #e7eaee; }\n";
 
-/// What may differ.
-const MALICIOUS: &str = "malicious";
-const ALPHA: &str = "alpha";
-
-fn number(results: &Results, name: &str) -> Option<f64> {
-    results.setting.get(name)?.parse().ok().filter(|x: &f64| x.is_finite())
+fn number(results: &Results, label: &str) -> Option<f64> {
+    results.number(label).filter(|x: &f64| x.is_finite())
 }
 
 /// The part of malicious clients, in percent, and alpha.
 fn place(results: &Results) -> Option<(f64, f64)> {
-    let part = 100.0 * number(results, MALICIOUS)? / number(results, "clients")?;
+    let part = 100.0 * number(results, MALICIOUS)? / number(results, CLIENTS)?;
     Some((part, number(results, ALPHA)?))
 }
 
@@ -47,6 +43,7 @@ pub fn svg(all: &[Results]) -> Option<String> {
     let first = all.first()?;
     let rest = |r: &Results| {
         let mut setting = r.setting.clone();
+        // These may differ.
         [MALICIOUS, ALPHA].iter().for_each(|name| drop(setting.remove(*name)));
         (setting, r.predicates.clone(), r.attacks.clone())
     };

@@ -24,7 +24,7 @@ mod table;
 
 pub use options::Lab;
 
-use crate::fail::{Usage, misuse, note, say, say_json};
+use crate::fail::{Usage, misuse, note, say, say_done, say_json};
 use crate::lab::sizes::Declared;
 use crate::lab::subject::{self, Bound};
 use crate::lab::{attack, data, sizes};
@@ -36,7 +36,8 @@ use slvr::files;
 use slvr_circuit::Security;
 use slvr_simulation::lab::attacks::{Attack, ChosenError, name_of};
 use slvr_simulation::lab::fill::Role;
-use slvr_simulation::lab::shift::{Scenario, Shift};
+use slvr_simulation::lab::knowledge::Knows;
+use slvr_simulation::lab::shift::Shift;
 use slvr_simulation::lab::world::{Setting, Source, World};
 use slvr_simulation::train::Sgd;
 use std::collections::BTreeMap;
@@ -76,7 +77,9 @@ impl Texts {
 impl Lab {
     pub fn run(self, json: bool) -> anyhow::Result<()> {
         if let Some(page) = &self.page {
-            return page::write(&self.from, page);
+            page::write(&self.from, page)?;
+            let page = page.display().to_string();
+            return say_done(json, json!({ "page": page }), &format!("{page} is written"));
         }
         self.sound()?;
         let (predicates, attacks) = (self.predicates()?, self.attack_names()?);
@@ -111,8 +114,9 @@ impl Lab {
             aggregate: self.aggregate.clone(),
             sample: data.test.select(&(0..data.test.len().min(20)).collect::<Vec<_>>()),
         };
+        let said = self.described(&model, (&world, source), &predicates)?;
         let fresh = Results {
-            setting: self.described(&model, (&world, source), &predicates)?,
+            setting: resume::recorded(&said),
             predicates,
             attacks,
             seeds: (0..self.seeds).map(|i| self.seed + i).collect(),
@@ -121,7 +125,7 @@ impl Lab {
             about: BTreeMap::new(),
         };
         let _alone = self.folder()?;
-        let results = self.known(fresh)?;
+        let results = self.known(fresh, &said)?;
         let bar = bar(0, "[{bar:24}] {pos}/{len} rounds, {eta} left: {msg}");
         let grid = Grid {
             setting,
@@ -130,7 +134,7 @@ impl Lab {
             bound,
             fast: self.fast,
             every: self.parties_every,
-            knows: self.knows(),
+            knows: self.knowledge.map_or(Knows::Described, Knows::from),
             folder: self.out.clone(),
         };
         let results = grid.run(results, world, &bar)?;
@@ -216,17 +220,12 @@ impl Lab {
     }
 
     fn setting(&self, malicious: usize) -> Setting {
-        let scenario = match self.shift.as_deref() {
-            Some("joining") => Some(Scenario::Joining),
-            Some(_) => Some(Scenario::Evolving),
-            None => None,
-        };
         Setting {
             clients: self.clients as usize,
             part: self.part,
             malicious,
             alpha: self.alpha,
-            partition: self.partition(),
+            partition: self.partition.into(),
             samples: self.samples,
             validation: self.validation,
             public: self.public,
@@ -239,7 +238,7 @@ impl Lab {
                 batch: self.batch,
                 epochs: self.epochs,
             },
-            shift: scenario.map(|scenario| Shift { scenario, every: self.shift_every }),
+            shift: self.shift.map(|s| Shift { scenario: s.into(), every: self.shift_every }),
             seed: self.seed,
         }
     }

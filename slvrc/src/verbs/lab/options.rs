@@ -3,9 +3,11 @@
 use crate::fail::{Usage, misuse, note};
 use crate::lab::sizes;
 use anyhow::{Context, bail};
+use clap::ValueEnum;
 use slvr::files;
 use slvr_simulation::lab::attacks::Attack;
 use slvr_simulation::lab::knowledge::Knows;
+use slvr_simulation::lab::shift::Scenario;
 use slvr_simulation::partition::Partition;
 use std::fs::{File, TryLockError};
 use std::path::{Component, Path, PathBuf};
@@ -42,8 +44,8 @@ pub struct Lab {
     pub(super) part: f64,
     /// What attackers know: only what they have themselves, or all that the honest have, too. Without it what the source of each
     /// attack says.
-    #[arg(long, value_parser = ["partial", "full"])]
-    pub(super) knowledge: Option<String>,
+    #[arg(long, value_enum)]
+    pub(super) knowledge: Option<Knowledge>,
     /// The part of the clients that is malicious. Predicates assume as many (their c, f or drop).
     #[arg(long, default_value_t = 0.2)]
     pub(super) malicious: f64,
@@ -52,8 +54,8 @@ pub struct Lab {
     pub(super) alpha: f64,
     /// How samples are shared out: by labels that follow a Dirichlet distribution, with unequal numbers of samples beside, or
     /// in pieces of samples that are sorted by their labels, two for each client.
-    #[arg(long, default_value = "dirichlet", value_parser = ["dirichlet", "unequal", "pathological"])]
-    pub(super) partition: String,
+    #[arg(long, value_enum, default_value = "dirichlet")]
+    pub(super) partition: Shares,
     /// Samples of a client, at most.
     #[arg(long, default_value_t = 200)]
     pub(super) samples: usize,
@@ -99,8 +101,8 @@ pub struct Lab {
     #[arg(long, value_name = "ROUNDS", default_value_t = 1000)]
     pub(super) parties_every: usize,
     /// Data that shift.
-    #[arg(long, value_name = "SCENARIO", value_parser = ["evolving", "joining"])]
-    pub(super) shift: Option<String>,
+    #[arg(long, value_name = "SCENARIO", value_enum)]
+    pub(super) shift: Option<Shifting>,
     /// What data shift to: a data set, scaled to the size of the others. Without it the same samples with other polarity,
     /// contrast, background and noise.
     #[arg(long, value_name = "NAME|FOLDER", requires = "shift")]
@@ -131,6 +133,61 @@ pub struct Lab {
     /// The page.
     #[arg(long, value_name = "FILE", requires = "from")]
     pub(super) page: Option<PathBuf>,
+}
+
+/// What attackers know.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Knowledge {
+    Partial,
+    Full,
+}
+
+impl From<Knowledge> for Knows {
+    fn from(knowledge: Knowledge) -> Knows {
+        match knowledge {
+            Knowledge::Partial => Knows::Partial,
+            Knowledge::Full => Knows::Full,
+        }
+    }
+}
+
+/// How samples are shared out.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Shares {
+    Dirichlet,
+    Unequal,
+    Pathological,
+}
+
+impl From<Shares> for Partition {
+    fn from(shares: Shares) -> Partition {
+        match shares {
+            Shares::Dirichlet => Partition::Dirichlet,
+            Shares::Unequal => Partition::Unequal,
+            Shares::Pathological => Partition::Pathological,
+        }
+    }
+}
+
+/// How data shift.
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum Shifting {
+    Evolving,
+    Joining,
+}
+
+impl From<Shifting> for Scenario {
+    fn from(shifting: Shifting) -> Scenario {
+        match shifting {
+            Shifting::Evolving => Scenario::Evolving,
+            Shifting::Joining => Scenario::Joining,
+        }
+    }
+}
+
+/// The word on the command line.
+pub(super) fn name(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |word| word.get_name().to_string())
 }
 
 impl Lab {
@@ -169,22 +226,6 @@ impl Lab {
             self.seed.checked_add(self.seeds).is_some(),
             "--seed and --seeds together go beyond 64 bits",
         )
-    }
-
-    pub(super) fn partition(&self) -> Partition {
-        match self.partition.as_str() {
-            "unequal" => Partition::Unequal,
-            "pathological" => Partition::Pathological,
-            _ => Partition::Dirichlet,
-        }
-    }
-
-    pub(super) fn knows(&self) -> Knows {
-        match self.knowledge.as_deref() {
-            Some("partial") => Knows::Partial,
-            Some(_) => Knows::Full,
-            None => Knows::Described,
-        }
     }
 
     pub(super) fn malicious(&self, attacks: &[String]) -> anyhow::Result<usize> {

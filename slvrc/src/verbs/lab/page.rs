@@ -1,6 +1,6 @@
 //! A page of several results: their settings, tables and plots.
 
-use super::results::Results;
+use super::results::{ROUNDS, Results};
 use super::{chart, heat, table};
 use crate::fail::{Usage, misuse};
 use anyhow::bail;
@@ -80,10 +80,8 @@ fn names(folders: &[PathBuf]) -> anyhow::Result<Vec<String>> {
 
 /// The rounds before which data shifted.
 fn shifts(results: &Results) -> Vec<usize> {
-    let number = |n: &str| results.setting.get(n).and_then(|v| v.parse::<usize>().ok());
-    let every =
-        results.setting.get("shift").and_then(|s| s.split(' ').nth(2)?.parse::<usize>().ok());
-    let both = every.filter(|every| *every > 0).zip(number("rounds"));
+    let every = results.shift_every().filter(|every| *every > 0);
+    let both = every.zip(results.number(ROUNDS));
     both.map_or_else(Vec::new, |(every, rounds)| chart::shifts(every, rounds))
 }
 

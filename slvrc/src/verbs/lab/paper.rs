@@ -1,6 +1,6 @@
 //! Table 1 of the paper, for LeNet-5: test accuracy under 10 % malicious clients after 500 rounds.
 
-use super::results::Results;
+use super::results::{CLIENTS, DATASET, MALICIOUS, MODEL, PARAMETERS, Results, SHIFT};
 
 /// Rows by predicate: MNIST, then Fashion-MNIST; noise, label flip, sign flip, adaptive.
 const TABLE: [(&str, [f64; 4], [f64; 4]); 6] = [
@@ -19,16 +19,15 @@ pub fn defences() -> Vec<String> {
 /// The paper's figure, where a cell is one of its table: of this model, with this part of malicious clients, on data that do
 /// not shift, with the predicate's own parameters. Its adaptive attack on SLVR sets scores (Definition 1), as `extreme` does.
 pub fn figure(results: &Results, predicate: &str, attack: &str) -> Option<f64> {
-    let said = |name: &str| results.setting.get(name).map_or("", String::as_str);
-    let number = |name: &str| said(name).parse::<f64>().ok();
-    let part = number("malicious")? / number("clients")?;
-    let other =
-        said("model") != "LeNet5" || !said("parameters").is_empty() || !said("shift").is_empty();
+    let part = results.number::<f64>(MALICIOUS)? / results.number::<f64>(CLIENTS)?;
+    let other = results.said(MODEL) != "LeNet5"
+        || !results.said(PARAMETERS).is_empty()
+        || !results.said(SHIFT).is_empty();
     if other || (part - 0.1).abs() > 1e-9 {
         return None;
     }
     let (_, mnist, fashion) = TABLE.iter().find(|(name, ..)| *name == predicate)?;
-    let row = match said("dataset") {
+    let row = match results.said(DATASET) {
         "mnist" => mnist,
         "fashion" => fashion,
         _ => return None,

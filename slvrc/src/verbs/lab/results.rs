@@ -7,6 +7,7 @@ use slvr::files;
 use slvr_simulation::lab::federation::Curve;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::str::FromStr;
 
 /// Name of the file of results in the output folder.
 pub const FILE: &str = "results.json";
@@ -17,10 +18,25 @@ pub const ADAPTIVE: &str = "adaptive";
 /// The column without attackers.
 pub const NONE: &str = "none";
 
+/// Labels of the setting that are looked up in results.
+pub const DATASET: &str = "dataset";
+pub const MODEL: &str = "model";
+pub const CLIENTS: &str = "clients";
+pub const MALICIOUS: &str = "malicious";
+pub const ALPHA: &str = "alpha";
+pub const ROUNDS: &str = "rounds";
+pub const PARAMETERS: &str = "parameters";
+pub const SHIFT: &str = "shift";
+
+/// How data shift, in the words of the setting.
+pub fn shift(scenario: &str, every: usize) -> String {
+    format!("{scenario}, every {every} rounds")
+}
+
 /// All that a run of the lab found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// What was simulated, by the names of the options: results of another setting are not mixed.
+    /// What was simulated, as tables show it: values by their labels. Results of another setting are not mixed.
     pub setting: BTreeMap<String, String>,
     /// Predicates in the order of the table.
     pub predicates: Vec<String>,
@@ -81,9 +97,25 @@ impl Results {
         Ok(Some(read))
     }
 
+    /// A value of the setting; nothing of what plays no part.
+    pub fn said(&self, label: &str) -> &str {
+        self.setting.get(label).map_or("", String::as_str)
+    }
+
+    /// A value of the setting that is a number.
+    pub fn number<T: FromStr>(&self, label: &str) -> Option<T> {
+        self.said(label).parse().ok()
+    }
+
+    /// Rounds between shifts, if data shift: what [`shift`] was told.
+    pub fn shift_every(&self) -> Option<usize> {
+        let (_, every) = self.said(SHIFT).split_once(", every ")?;
+        every.strip_suffix(" rounds")?.parse().ok()
+    }
+
     /// What no run of the lab would have written.
     fn damaged(&self) -> Option<String> {
-        let rounds = self.setting.get("rounds").and_then(|r| r.parse::<usize>().ok());
+        let rounds = self.number::<usize>(ROUNDS);
         let mut seeds = self.seeds.clone();
         seeds.sort_unstable();
         seeds.dedup();
@@ -184,4 +216,16 @@ pub fn spread(values: &[f64]) -> Option<(f64, f64)> {
     let mean = values.iter().sum::<f64>() / n;
     let square = values.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
     (!values.is_empty()).then_some((mean, square.sqrt()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shift_reads_back() {
+        let setting = BTreeMap::from([(SHIFT.to_string(), shift("evolving", 12))]);
+        assert_eq!(Results { setting, ..Results::default() }.shift_every(), Some(12));
+        assert_eq!(Results::default().shift_every(), None);
+    }
 }

@@ -1,7 +1,7 @@
 //! Results as Markdown.
 
 use super::paper;
-use super::results::{About, Done, NONE, Results, spread};
+use super::results::{About, Done, NONE, ROUNDS, Results, spread};
 use crate::lab::sizes;
 use slvr_simulation::lab::attacks::{Attack, name_of};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub fn setting(results: &Results) -> String {
 
 /// What the figures of a table are.
 pub fn measure(results: &Results) -> String {
-    let rounds = results.setting.get("rounds").map_or("", String::as_str);
+    let rounds = results.said(ROUNDS);
     let when = match results.last {
         1 => format!("after {rounds} rounds"),
         n => format!("in the last {n} of {rounds} rounds"),

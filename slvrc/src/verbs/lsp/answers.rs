@@ -4,7 +4,7 @@ use super::convert::{edit, from, location, range};
 use super::params;
 use super::protocol::{
     AtPosition, EXPLAIN, Execute, FIX_ALL, InRange, MESSAGE_INFO, OfDocument, Position, QUICK_FIX,
-    Query, Range, Rename, Selections, completion, method,
+    Query, Range, Rename, SOURCE, Selections, completion, method, symbol_kind,
 };
 use super::state::Shared;
 use super::{costs, library};
@@ -184,14 +184,14 @@ fn signature(f: &File, p: &AtPosition) -> Value {
 /// `SymbolKind` of the protocol.
 fn number(kind: SymbolKind) -> u8 {
     match kind {
-        SymbolKind::Predicate => 5,
-        SymbolKind::Model => 23,
-        SymbolKind::Function => 12,
-        SymbolKind::Constant => 14,
-        SymbolKind::Value => 13,
-        SymbolKind::Parties => 10,
-        SymbolKind::Layer => 8,
-        SymbolKind::Reveal => 24,
+        SymbolKind::Predicate => symbol_kind::CLASS,
+        SymbolKind::Model => symbol_kind::STRUCT,
+        SymbolKind::Function => symbol_kind::FUNCTION,
+        SymbolKind::Constant => symbol_kind::CONSTANT,
+        SymbolKind::Value => symbol_kind::VARIABLE,
+        SymbolKind::Parties => symbol_kind::ENUM,
+        SymbolKind::Layer => symbol_kind::FIELD,
+        SymbolKind::Reveal => symbol_kind::EVENT,
     }
 }
 
@@ -264,7 +264,7 @@ fn actions(f: &File, p: &InRange) -> Value {
     let here = problems.iter().filter(|q| q.range.start <= end && start <= q.range.end);
     for (problem, fix) in here.flat_map(|q| q.fixes.iter().map(move |fix| (q, fix))) {
         let diagnostic = json!({
-            "range": range(problem.range), "message": problem.message, "code": problem.code, "source": "slvrc",
+            "range": range(problem.range), "message": problem.message, "code": problem.code, "source": SOURCE,
         });
         out.push(json!({
             "title": fix.title, "kind": QUICK_FIX, "diagnostics": [diagnostic],

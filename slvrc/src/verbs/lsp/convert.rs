@@ -2,17 +2,18 @@
 
 use super::library;
 use super::protocol::{
-    Diagnostic, ERROR, INFORMATION, Link, Location, Position, Range, Related, TextEdit, WARNING,
+    Diagnostic, ERROR, INFORMATION, Link, Location, Position, Range, Related, SOURCE, TextEdit,
+    WARNING,
 };
-use slvr_compiler::diagnostic::Severity;
+use slvr_compiler::diagnostic::{Code, Severity, codes};
 use slvr_compiler::ide::{self, Document, Place, Typed, Where};
 
 /// Codes of warnings of what is certified: where values are cut, where constants are rounded, where decisions have no
 /// proof. They do not say that the program is wrong.
-const CERTIFIED: [&str; 3] = ["E0028", "E0041", "E0042"];
+const CERTIFIED: [Code; 3] = [codes::OVERFLOW, codes::ROUNDED, codes::MARGIN];
 
 /// Of a file without a predicate: others may take its models.
-const LIBRARY: &str = "E0029";
+const LIBRARY: Code = codes::NO_PREDICATE;
 
 pub fn from(at: Position) -> ide::Position {
     ide::Position { line: at.line, character: at.character }
@@ -34,17 +35,18 @@ pub fn report(uri: &str, document: &Document, typed: Option<&Typed>) -> Vec<Diag
         let related = related.filter_map(|(place, message)| {
             Some(Related { location: location(uri, place)?, message })
         });
+        let is = |code: &Code| p.code == code.to_string();
         Diagnostic {
             range: range(p.range),
             severity: match p.severity {
-                Severity::Error if p.code == LIBRARY => INFORMATION,
+                Severity::Error if is(&LIBRARY) => INFORMATION,
                 Severity::Error => ERROR,
-                Severity::Warning if CERTIFIED.contains(&p.code.as_str()) => INFORMATION,
+                Severity::Warning if CERTIFIED.iter().any(is) => INFORMATION,
                 Severity::Warning => WARNING,
             },
             code_description: library::explanation(&p.code).map(|href| Link { href }),
             code: p.code,
-            source: "slvrc",
+            source: SOURCE,
             message: p.message,
             related_information: related.collect(),
         }

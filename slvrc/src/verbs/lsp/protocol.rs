@@ -59,6 +59,21 @@ pub mod completion {
     pub const KEYWORD: u8 = 14;
 }
 
+/// `SymbolKind`.
+pub mod symbol_kind {
+    pub const CLASS: u8 = 5;
+    pub const FIELD: u8 = 8;
+    pub const ENUM: u8 = 10;
+    pub const FUNCTION: u8 = 12;
+    pub const VARIABLE: u8 = 13;
+    pub const CONSTANT: u8 = 14;
+    pub const STRUCT: u8 = 23;
+    pub const EVENT: u8 = 24;
+}
+
+/// Who says what is wrong.
+pub const SOURCE: &str = "slvrc";
+
 /// `DiagnosticSeverity`.
 pub const ERROR: u8 = 1;
 pub const WARNING: u8 = 2;
@@ -209,7 +224,7 @@ impl Diagnostic {
     /// Without an explanation or other places.
     pub fn plain(range: Range, severity: u8, code: &str, message: String) -> Diagnostic {
         let (code_description, related_information) = (None, Vec::new());
-        let (code, source) = (code.into(), "slvrc");
+        let (code, source) = (code.into(), SOURCE);
         Diagnostic { range, severity, code, code_description, source, message, related_information }
     }
 }
