@@ -9,6 +9,7 @@ import re
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CHECKOUT, deployed
+from conftest import CHECKOUT, Door, deployed
 
 flwr = pytest.importorskip("flwr", reason="flwr is not installed: pip install 'flwr==1.42.0'")
 
@@ -720,3 +721,39 @@ def test_rounds_of_three_nodes(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     other = SlvrStrategy(norm_bound(CLIENTS - 1), Nodes("norm_bound", first=8))
     with pytest.raises(slvr.InputError, match="the nodes have the circuit"):
         other.start(grid, record(initial()), num_rounds=1)
+
+
+class Cutting(Seen):
+    """A grid that shuts the door once all have submitted, for so many seconds or for good."""
+
+    def __init__(self, app: Call, nodes: Any, door: Door, seconds: float | None) -> None:
+        super().__init__(app, nodes)
+        self.door, self.seconds = door, seconds
+
+    def send_and_receive(self, messages: Iterable[Message], *, timeout: float | None = None) -> Iterable[Message]:
+        found = super().send_and_receive(messages)
+        self.door.shut()
+        if self.seconds is not None:
+            threading.Timer(self.seconds, self.door.open).start()
+        return found
+
+
+def test_no_result_is_lost_with_the_line_to_a_node(place: Path) -> None:
+    check = norm_bound(CLIENTS)
+    configs = [{"slvr": str(place / "clients" / f"client-{i}" / "client.toml")} for i in range(CLIENTS)]
+    honest = app_of(train, slvr_mod(check.hash, Nodes("norm_bound")))
+    coordinator = slvr.Coordinator(place / "coordinator" / "coordinator.toml")
+    step = reference([update_of(1000 + i, 1) for i in range(CLIENTS)])
+    for number, away, patience in [(20, 1.0, 60.0), (21, None, 2.0)]:
+        with Door(place / "coordinator" / "coordinator.toml") as door:
+            door.open()
+            strategy = SlvrStrategy(check, Nodes("norm_bound", door.config, first=number, patience=patience))
+            found = strategy.start(Cutting(honest, configs, door, away), record(initial()), num_rounds=1)
+            if away is not None:
+                assert_close(found.arrays, added(initial(), step))
+                continue
+            # It has not come back in time: the result is where it was.
+            assert_close(found.arrays, initial())
+            assert f"what the nodes have of norm_bound/{number} is kept" in str(strategy.rounds[0].skipped)
+            collected = coordinator.collect("norm_bound", number)["aggregate"]
+            assert all(np.allclose(collected[name], value, atol=1e-4) for name, value in step.items())

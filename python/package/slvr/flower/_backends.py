@@ -138,11 +138,19 @@ class Nodes:
             coordinator.close(self._task, number)
         try:
             found = coordinator.collect(self._task, number, patience=self._patience)
-        except SlvrError as error:
+        except AbortError:
             with suppress(SlvrError):  # Nobody runs it again: the submissions are erased.
-                coordinator.abort(self._task, number)
-            with suppress(SlvrError):
                 coordinator.drop(self._task, number)
+            raise
+        except SlvrError as error:
+            try:
+                # Of a round that may have a result this is refused: then nothing is erased.
+                coordinator.abort(self._task, number)
+                coordinator.drop(self._task, number)
+            except SlvrError as kept:
+                left = f"what the nodes have of {self._task}/{number} is kept ({kept})"
+                then = "slvr.Coordinator.collect gets a result if there is one, and drop erases it"
+                raise AbortError(f"{error}; {left}: {then}") from error
             raise AbortError(str(error)) from error
         return Outcome(dict(found), found.accepted, found.left_out)
 
