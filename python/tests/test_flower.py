@@ -390,6 +390,11 @@ def test_what_is_refused_before_a_round() -> None:
 
 def test_a_folder_takes_inputs_of_other_processes(tmp_path: Path) -> None:
     check = norm_bound(3)
+    # What is somebody's own stays, whatever it is called.
+    (tmp_path / "round-notes").mkdir()
+    others = [tmp_path / "round-notes" / "mine.txt", tmp_path / ("round-" + "0" * 64), tmp_path / "round-1"]
+    for other in others:
+        other.write_text("mine")
     grid = Seen(app_of(train, slvr_mod(check.hash, Folder(tmp_path))), 3)
     strategy = SlvrStrategy(check, Folder(tmp_path))
     for _ in range(2):  # The same round numbers again: nothing old counts.
@@ -399,6 +404,8 @@ def test_a_folder_takes_inputs_of_other_processes(tmp_path: Path) -> None:
         found = strategy.start(grid, record(initial()), num_rounds=1)
         assert_close(found.arrays, added(initial(), reference([update_of(1000 + i, 1) for i in (1, 2)])))
         grid.away.clear()
+    assert all(other.read_text() == "mine" for other in others)
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
 
 
 class Treacherous(Seen):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -226,6 +227,10 @@ class InProcess(_Local):
         return self._given
 
 
+#: What a folder of a round is called. Whatever else lies beside it is somebody's own.
+_ROUND = re.compile("round-[0-9a-f]{64}")
+
+
 class Folder(_Local):
     """Clients of other processes leave their inputs in a folder, and the strategy reads them there."""
 
@@ -239,7 +244,8 @@ class Folder(_Local):
     def open(self, check: Check, number: int, public: Tensors, given: bytes) -> None:
         super().open(check, number, public, given)
         for old in self._path.glob("round-*"):  # Whoever is late finds no folder.
-            shutil.rmtree(old)
+            if _ROUND.fullmatch(old.name) and old.is_dir() and not old.is_symlink():
+                shutil.rmtree(old)
         self._at(given).mkdir(parents=True)
 
     def submit(self, number: int, context: Context, inputs: Tensors, expected_hash: str, given: bytes) -> str:
