@@ -7,8 +7,9 @@ use super::fill::{self, ModelShape, Role};
 use super::knowledge::{Knowledge, Knows};
 use super::reading::Reading;
 use super::rule::{Answers, Declared, Rule, Step};
+use super::shift::{Scenario, Shift};
 use super::tests::{digits, graph_with, setting};
-use super::world::{Setting, Split, World, WorldError};
+use super::world::{Setting, Source, Split, World, WorldError};
 use crate::data::Dataset;
 use crate::partition::{Partition, partition};
 use crate::random::{Purpose, Random};
@@ -149,6 +150,14 @@ fn settings_that_make_no_sense_are_refused() {
     ] {
         assert!(matches!(world(wrong), Err(WorldError::Setting(_))));
     }
+    // Too few of what data shift to, though there are enough of the others.
+    let text = "model Four(x: fix[2]) -> fix[4] { fc: linear[2, 4]; x |> fc }";
+    let [data, other] = [100, 9].map(|n| Split { train: numbered(n), test: numbered(20) });
+    let source = Source { data: &data, other: Some(&other) };
+    let shift = Some(Shift { scenario: Scenario::Evolving, every: 1 });
+    let few = World::new(net("Four", text), source, Setting { shift, ..small() });
+    let few = few.expect_err("too few samples");
+    assert_eq!(few, WorldError::FewOthers { found: 1, least: 2 });
     let net = digits_net();
     let other = World::new(net, &Split { train: numbered(100), test: numbered(20) }, small());
     assert!(matches!(other, Err(WorldError::Net(_))));
