@@ -37,6 +37,12 @@ fn hash(text: &str) -> PyResult<[u8; 32]> {
     Hash::parse(text).map(|hash| hash.0).ok_or_else(why)
 }
 
+/// What each node says, as JSON, or the text of why it does not.
+fn said(nodes: [std::result::Result<Value, CallError>; 3]) -> String {
+    let nodes = nodes.map(|s| s.unwrap_or_else(|e| json!({ "error": e.to_string() })));
+    Value::from(nodes.to_vec()).to_string()
+}
+
 fn told(watch: &Watch, note: Option<String>) {
     note.iter().for_each(|note| watch.tell(Note::Note(note)));
 }
@@ -155,10 +161,15 @@ impl Nodes {
 
     /// Where a round stands at the three nodes, as JSON: what each says, or the text of why it does not.
     fn statuses(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<String> {
+        watched(py, None, |_| Ok(said(self.caller.statuses(task, round))))
+    }
+
+    /// The same of a round that a node knows, and whether it has ended.
+    fn standing(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<(String, bool)> {
         watched(py, None, |_| {
-            let all = self.caller.statuses(task, round);
-            let all = all.map(|s| s.unwrap_or_else(|e| json!({ "error": e.to_string() })));
-            Ok(Value::from(all.to_vec()).to_string())
+            let standing = deployment::standing(&self.caller, (task, round))?;
+            let ended = standing.has_ended();
+            Ok((said(standing.nodes), ended))
         })
     }
 

@@ -196,6 +196,8 @@ def test_what_is_refused(coordinator: slvr.Coordinator, clients: list[slvr.Clien
     coordinator.drop("mean", 3)
     with pytest.raises(slvr.NodeError, match="there is no round"):
         clients[0].submit("mean", 77, {"x": np.zeros(5)}, patience=0.5)
+    with pytest.raises(slvr.NodeError, match="node 0 knows no round mean/77: it knows the rounds"):
+        next(coordinator.watch("mean", 77))
     begun = time.monotonic()
     coordinator.open("mean", 4, {"scale": 1.0})
     with pytest.raises(slvr.SlvrError):
