@@ -322,7 +322,7 @@ def test_an_update_may_be_one_vector() -> None:
     (output,) = check.outputs
     arrays = {**initial(), "counter": np.array(3)}
     grid = Seen(app_of(train, slvr_mod(check.hash, backend)), 3)
-    found = SlvrStrategy(check, backend, reveals=output).start(grid, record(arrays), num_rounds=1)
+    found = SlvrStrategy(check, backend, reveals=output.name).start(grid, record(arrays), num_rounds=1)
     updates = [update_of(1000 + i, 1) for i in range(3)]
     median = {name: np.median([u[name] for u in updates], axis=0) for name in initial()}
     assert_close(found.arrays, {**added(initial(), median), "counter": arrays["counter"]})
@@ -535,7 +535,7 @@ def test_a_vector_has_the_arrays_in_the_order_of_the_strategy() -> None:
     (output,) = check.outputs
     for own in (trained, sorted(trained), set(trained)):
         grid = Seen(client_app(check.hash, backend, train, trainable=own), 3)
-        strategy = SlvrStrategy(check, backend, reveals=output, trainable=trained)
+        strategy = SlvrStrategy(check, backend, reveals=output.name, trainable=trained)
         found = strategy.start(grid, record(initial()), num_rounds=1)
         updates = [update_of(1000 + i, 1) for i in range(3)]
         median = {name: np.median([u[name] for u in updates], axis=0) for name in trained}

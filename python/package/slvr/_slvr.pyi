@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from os import PathLike
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from ._check import MadeOf
 
 Array = npt.NDArray[np.float64]
 Given = dict[str, npt.NDArray[np.generic]]
@@ -15,7 +18,7 @@ __version__: str
 class SlvrError(Exception): ...
 
 class CompileError(SlvrError):
-    diagnostics: str
+    diagnostics: list[dict[str, Any]]
 
 class InputError(SlvrError): ...
 class AbortError(SlvrError): ...
@@ -25,17 +28,7 @@ class InternalError(SlvrError): ...
 def forked() -> None: ...
 
 class Program:
-    def __init__(
-        self,
-        file: str,
-        texts: dict[str, str],
-        bindings: list[tuple[str, str]],
-        predicate: str | None,
-        security: str | None,
-        memory: str | None,
-        net: str | None,
-        artifact: bytes | None,
-    ) -> None: ...
+    def __init__(self, made_of: MadeOf) -> None: ...
     def about(self) -> str: ...
     def texts(self) -> dict[str, str]: ...
     def artifact(self) -> bytes: ...
