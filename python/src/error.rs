@@ -26,7 +26,8 @@ pub fn raised(py: Python<'_>, error: Error) -> PyErr {
             let all = rejected.diagnostics.iter().map(|d| render::to_json(d, &rejected.sources));
             let raised = CompileError::new_err(text);
             let all = serde_json::Value::from_iter(all).to_string();
-            match raised.value(py).setattr("diagnostics", all) {
+            let parsed = py.import("json").and_then(|json| json.call_method1("loads", (all,)));
+            match parsed.and_then(|all| raised.value(py).setattr("diagnostics", all)) {
                 Ok(()) => raised,
                 Err(e) => e,
             }

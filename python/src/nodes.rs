@@ -1,7 +1,8 @@
 //! Calls of clients and of the coordinator to the nodes of a deployment.
 
 use crate::arrays::{of_member, put, revealed};
-use crate::watched::{Watch, watched};
+use crate::error::SlvrError;
+use crate::watched::{Watch, tell, watched};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -11,9 +12,11 @@ use slvr::notes::Note;
 use slvr::tensors;
 use slvr::{Error, Result};
 use slvr_circuit::{Circuit, artifact};
-use slvr_node::client::{Caller, Collected};
+use slvr_node::client::{CallError, Caller, Collected};
+use slvr_node::hex::Hash;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Whoever calls three nodes with a file of configuration.
@@ -30,11 +33,14 @@ fn until(patience: f64) -> PyResult<Instant> {
 
 /// The bytes of a hash.
 fn hash(text: &str) -> PyResult<[u8; 32]> {
-    let digits: Option<Vec<u8>> = (0..text.len() / 2)
-        .map(|i| u8::from_str_radix(text.get(2 * i..2 * i + 2)?, 16).ok())
-        .collect();
-    let bytes = digits.filter(|_| text.len() == 64).and_then(|b| b.try_into().ok());
-    bytes.ok_or_else(|| PyValueError::new_err("the hash of a circuit has 64 hexadecimal digits"))
+    let why = || PyValueError::new_err("the hash of a circuit has 64 hexadecimal digits");
+    Hash::parse(text).map(|hash| hash.0).ok_or_else(why)
+}
+
+/// What each node says, as JSON, or the text of why it does not.
+fn said(nodes: [std::result::Result<Value, CallError>; 3]) -> String {
+    let nodes = nodes.map(|s| s.unwrap_or_else(|e| json!({ "error": e.to_string() })));
+    Value::from(nodes.to_vec()).to_string()
 }
 
 fn told(watch: &Watch, note: Option<String>) {
@@ -112,11 +118,7 @@ impl Nodes {
     ) -> PyResult<(Bound<'py, PyDict>, String)> {
         let until = until(patience)?;
         let got = watched(py, None, |_| {
-            let got = self.caller.patiently(until, || self.caller.fetch(task, round))?;
-            if !keep {
-                self.caller.forget(task, round)?;
-            }
-            Ok(got)
+            Ok(self.caller.patiently(until, || self.caller.fetch(task, round))?)
         })?;
         let all = PyDict::new(py);
         for (output, found) in got.outputs {
@@ -124,6 +126,9 @@ impl Nodes {
         }
         let of = &got.of;
         let said = json!({ "client": of.client, "set": of.set, "member": of.member, "circuit": of.circuit });
+        if !keep {
+            erased(py, (task, round), || self.caller.forget(task, round));
+        }
         Ok((all, said.to_string()))
     }
 
@@ -156,10 +161,15 @@ impl Nodes {
 
     /// Where a round stands at the three nodes, as JSON: what each says, or the text of why it does not.
     fn statuses(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<String> {
+        watched(py, None, |_| Ok(said(self.caller.statuses(task, round))))
+    }
+
+    /// The same of a round that a node knows, and whether it has ended.
+    fn standing(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<(String, bool)> {
         watched(py, None, |_| {
-            let all = self.caller.statuses(task, round);
-            let all = all.map(|s| s.unwrap_or_else(|e| json!({ "error": e.to_string() })));
-            Ok(Value::from(all.to_vec()).to_string())
+            let standing = deployment::standing(&self.caller, (task, round))?;
+            let ended = standing.has_ended();
+            Ok((said(standing.nodes), ended))
         })
     }
 
@@ -189,14 +199,13 @@ impl Nodes {
         patience: f64,
     ) -> PyResult<(Bound<'py, PyDict>, String)> {
         let until = until(patience)?;
-        let Collected { report, circuit, revealed: outputs } = watched(py, None, |watch| {
-            let found = collected(&self.caller, (task, round), until, watch)?;
-            if !keep {
-                self.caller.erase(task, round, &["words"])?;
-            }
-            Ok(found)
-        })?;
-        Ok((revealed(py, &circuit, outputs)?, report.to_string()))
+        let Collected { report, circuit, revealed: outputs } =
+            watched(py, None, |watch| collected(&self.caller, (task, round), until, watch))?;
+        let all = revealed(py, &circuit, outputs)?;
+        if !keep {
+            erased(py, (task, round), || self.caller.erase(task, round, &["words"]).map(drop));
+        }
+        Ok((all, report.to_string()))
     }
 
     /// Erases what the nodes still keep of a round that has ended.
@@ -206,21 +215,43 @@ impl Nodes {
     }
 }
 
-/// The result of a round, which is waited for as long as it can still come.
+/// The result of a round, which is waited for as long as it can still come, and as nodes may answer again.
 fn collected(
     caller: &Caller,
     (task, round): (&str, u64),
     until: Instant,
     watch: &Watch,
 ) -> Result<Collected> {
-    loop {
-        let over =
-            Instant::now() >= until || watch.cancel.load(std::sync::atomic::Ordering::Acquire);
+    let cancelled = || watch.cancel.load(Ordering::Acquire);
+    let collect = || loop {
         match caller.collect(task, round) {
-            Err(slvr_node::client::CallError::Early(_)) if !over => {
+            Err(CallError::Early(_)) if !cancelled() && Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(100));
             }
-            found => return Ok(found?),
+            // Nobody waits for a node any more.
+            Err(e) if cancelled() => return Err(CallError::Early(e.to_string())),
+            found => return found,
         }
+    };
+    Ok(caller.patiently(until, collect)?)
+}
+
+/// Has the nodes erase what the caller has in hand as values of Python. Whatever comes of it these are returned, and so it
+/// raises nothing, not even what Ctrl-C raises: some nodes may have erased already, and what is lost here is lost for good.
+fn erased(
+    py: Python<'_>,
+    (task, round): (&str, u64),
+    erase: impl FnOnce() -> std::result::Result<(), CallError> + Send,
+) {
+    let Err(why) = watched(py, None, |_| Ok(erase()?)) else { return };
+    let why = match why.is_instance_of::<SlvrError>(py) {
+        true => why.value(py).to_string(),
+        false => format!("{why} came meanwhile"),
+    };
+    let text = format!(
+        "{task}/{round}: what it reveals is returned, but nodes may still keep it: {why}; the coordinator's `drop` erases it"
+    );
+    if let Err(e) = tell(py, vec![("warning", text)]) {
+        e.write_unraisable(py, None);
     }
 }

@@ -20,7 +20,7 @@ use slvr::program::{self, Loaded};
 use slvr::report::{IN_MEMORY, hex, openings, to_json};
 use slvr::tensors::{Arrays, Submitted, stand_in};
 use slvr::{Error, memory, net, run, units};
-use slvr_circuit::{Encoding, From, artifact};
+use slvr_circuit::{Encoding, Field, From, artifact};
 use slvr_compiler::cost::{NetProfile, peak_in_the_clear};
 use slvr_runtime::party::session::{self, Options};
 use slvr_runtime::share::encode::Encoded;
@@ -34,6 +34,19 @@ use std::time::Duration;
 pub struct Program {
     build: Build,
     loaded: Arc<Loaded>,
+}
+
+/// As the package's own class of this name.
+#[derive(FromPyObject)]
+struct MadeOf {
+    file: String,
+    texts: BTreeMap<String, String>,
+    bindings: Vec<(String, String)>,
+    predicate: Option<String>,
+    security: Option<String>,
+    memory: Option<String>,
+    net: Option<String>,
+    artifact: Option<Vec<u8>>,
 }
 
 /// What is revealed, and a report as JSON.
@@ -86,19 +99,8 @@ impl Program {
 impl Program {
     /// Builds a program: a file, or texts by name.
     #[new]
-    #[pyo3(signature = (file, texts, bindings, predicate, security, memory, net, artifact))]
-    #[allow(clippy::too_many_arguments, reason = "the package's own call, by position")]
-    fn new(
-        py: Python<'_>,
-        file: String,
-        texts: BTreeMap<String, String>,
-        bindings: Vec<(String, String)>,
-        predicate: Option<String>,
-        security: Option<String>,
-        memory: Option<String>,
-        net: Option<String>,
-        artifact: Option<Vec<u8>>,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, made_of: MadeOf) -> PyResult<Self> {
+        let MadeOf { file, texts, bindings, predicate, security, memory, net, artifact } = made_of;
         let security = security.as_deref().map(self::security).transpose();
         let security = security.map_err(|e| raised(py, e))?;
         let net = net.as_deref().map(net::profile).transpose().map_err(|e| raised(py, e))?;
@@ -129,6 +131,9 @@ impl Program {
         let parties: Vec<Value> =
             circuit.parties.iter().map(|p| json!({ "name": p.name, "size": p.size })).collect();
         let set = |s: u32| circuit.parties.get(s as usize).map(|p| p.name.clone());
+        let fields = |all: &[Field]| -> Vec<Value> {
+            all.iter().map(|f| json!({ "name": f.name, "shape": f.shape })).collect()
+        };
         let inputs = circuit.inputs.iter().filter_map(|input| {
             let from = match input.from {
                 From::Public => None,
@@ -140,13 +145,9 @@ impl Program {
                 Encoding::Int { lo, hi } => ("int", json!(lo), json!(hi)),
                 Encoding::OneHot { classes } => ("int", json!(0), json!(classes)),
             };
-            let fields: Vec<Value> = input
-                .fields
-                .iter()
-                .map(|f| json!({ "name": f.name, "shape": f.shape }))
-                .collect();
             Some(json!({
-                "name": input.name, "from": from, "shape": input.shape, "fields": fields, "kind": kind, "range": [lo, hi],
+                "name": input.name, "from": from, "shape": input.shape, "fields": fields(&input.fields),
+                "kind": kind, "range": [lo, hi],
             }))
         });
         json!({
@@ -157,8 +158,7 @@ impl Program {
             "parties": parties,
             "inputs": inputs.collect::<Vec<_>>(),
             "outputs": circuit.outputs.iter().map(|o| json!({
-                "name": o.name, "to": set(o.to), "shape": o.shape,
-                "fields": o.fields.iter().map(|f| &f.name).collect::<Vec<_>>(),
+                "name": o.name, "to": set(o.to), "shape": o.shape, "fields": fields(&o.fields),
             })).collect::<Vec<_>>(),
             "has_states": circuit.states().next().is_some(),
             "openings": openings(circuit),

@@ -137,7 +137,8 @@ pub fn watched<T: Send>(
     }
 }
 
-fn tell(py: Python<'_>, notes: Vec<(&'static str, String)>) -> PyResult<()> {
+/// Gives notes to the logger `slvr`.
+pub fn tell(py: Python<'_>, notes: Vec<(&'static str, String)>) -> PyResult<()> {
     if notes.is_empty() {
         return Ok(());
     }

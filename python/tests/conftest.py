@@ -5,9 +5,11 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import re
 import socket
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,60 @@ def deployed(slvrc: Path, folder: Path, task: str, clients: int, *sizes: str) ->
     yield folder / "it"
     cluster.terminate()
     assert cluster.wait(60) == 0
+
+
+class Door:
+    """A port of this machine that leads to node 2 of a deployment while it is open. With ``most`` it is open for so
+    many pieces of whoever calls, calls ``then``, and shuts. The pieces are encrypted, so they are only counted."""
+
+    def __init__(self, config: Path, most: int | None = None, then: Callable[[], None] = lambda: None) -> None:
+        text = config.read_text()
+        self._node = int(re.findall(r'address = "127.0.0.1:(\d+)"', text)[2])
+        self._port = first_port()
+        #: The configuration of a caller that comes through it.
+        self.config = config.with_name(f"door-{self._port}.toml")
+        self.config.write_text(text.replace(f':{self._node}"', f':{self._port}"'))
+        self.config.chmod(0o600)
+        self.said, self._most, self._then = 0, most, then
+        self._sockets: list[socket.socket] = []
+
+    def open(self) -> None:
+        listener = socket.create_server(("127.0.0.1", self._port))
+        self._sockets.append(listener)
+        threading.Thread(target=self._serve, args=[listener], daemon=True).start()
+
+    def shut(self) -> None:
+        for one in self._sockets:
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+            one.close()
+        self._sockets = []
+
+    def _serve(self, listener: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                caller, node = listener.accept()[0], socket.create_connection(("127.0.0.1", self._node))
+                self._sockets += [caller, node]
+                for pair in ((caller, node, True), (node, caller, False)):
+                    threading.Thread(target=self._carry, args=pair, daemon=True).start()
+
+    def _carry(self, source: socket.socket, sink: socket.socket, counted: bool) -> None:
+        with contextlib.suppress(OSError), source.makefile("rb") as pieces:
+            while head := pieces.read(5):
+                self.said += counted and head[0] == 23  # TLS: a record of data.
+                if self._most is not None and self.said > self._most:
+                    self._then()
+                    self.shut()
+                    return
+                sink.sendall(head + pieces.read(int.from_bytes(head[3:], "big")))
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def __enter__(self) -> Door:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shut()
 
 
 def applying(weights: str, inputs: str) -> str:

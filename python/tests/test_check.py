@@ -136,6 +136,20 @@ def test_explain_is_that_of_the_command_line(slvrc: Path) -> None:
     assert str(check.explain()) == command(slvrc, "explain", "norm_bound", "m=3", "M=DigitsNet").stdout
 
 
+@pytest.mark.parametrize("name", ["norm_bound", "weighted_aggregation", "coordinate_median", "gallery/statistics"])
+def test_outputs_have_the_shapes_of_results(name: str) -> None:
+    check = slvr.Check.from_file(name, **SIZES[name])
+    result = check.eval(random_inputs(check, 3))
+    assert [o.name for o in check.outputs] == list(result)
+    for output in check.outputs:
+        found = result[output.name]
+        fields = {name: a.shape for name, a in found.items()} if isinstance(found, dict) else {}
+        assert output.fields == fields
+        size = sum(a.size for a in found.values()) if isinstance(found, dict) else found.size
+        assert output.receiver == "Server" and np.prod(output.shape, dtype=int) == size
+        assert isinstance(found, dict) or output.shape == found.shape
+
+
 def test_artifacts_and_pickles_are_the_same_circuit(slvrc: Path, tmp_path: Path) -> None:
     check = slvr.Check.from_file("norm_bound", m=3, M="Mlp[9,hidden=4]", security="malicious")
     path = tmp_path / "x.slvrb"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import logging
 import os
+import pickle
 import subprocess
 import sys
 import threading
@@ -189,6 +190,25 @@ def test_programs_that_cannot_be_built(tmp_path: Any) -> None:
     with pytest.raises(MemoryError, match="GB of memory"):
         big = slvr.Check.from_source(TEXT, d=10**8, m=3)
         big.run(random_inputs(slvr.Check.from_source(TEXT, d=3, m=3), 0))
+
+
+def test_diagnostics_are_a_list_wherever_a_program_is_compiled() -> None:
+    # Two clients are too few for what is dropped, and a run without two of four compiles the program for two.
+    sizes = {"d": 2, "m": 4, "c": 1}
+    check = slvr.Check.from_file("coordinate_trimmed_mean", **sizes)
+    inputs = random_inputs(check, 0)
+    inputs["Client"][1:3] = [None, None]
+    calls: list[Callable[[], object]] = [
+        lambda: slvr.Check.from_file("coordinate_trimmed_mean", **{**sizes, "m": 2}),
+        lambda: check.run(inputs),
+        lambda: check.eval(inputs),
+        lambda: pickle.loads(pickle.dumps(check).replace(b"parties Client", b"partiez Client")),
+    ]
+    for call in calls:
+        with pytest.raises(slvr.CompileError) as refused:
+            call()
+        assert refused.value.diagnostics[0]["code"] in str(refused.value)
+        assert refused.value.diagnostics[0]["severity"] == "error"
 
 
 def test_arguments_that_cannot_be_used(check: slvr.Check) -> None:

@@ -9,6 +9,7 @@ import re
 import struct
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import CHECKOUT, deployed
+from conftest import CHECKOUT, Door, deployed
 
 flwr = pytest.importorskip("flwr", reason="flwr is not installed: pip install 'flwr==1.42.0'")
 
@@ -321,7 +322,7 @@ def test_an_update_may_be_one_vector() -> None:
     (output,) = check.outputs
     arrays = {**initial(), "counter": np.array(3)}
     grid = Seen(app_of(train, slvr_mod(check.hash, backend)), 3)
-    found = SlvrStrategy(check, backend, reveals=output).start(grid, record(arrays), num_rounds=1)
+    found = SlvrStrategy(check, backend, reveals=output.name).start(grid, record(arrays), num_rounds=1)
     updates = [update_of(1000 + i, 1) for i in range(3)]
     median = {name: np.median([u[name] for u in updates], axis=0) for name in initial()}
     assert_close(found.arrays, {**added(initial(), median), "counter": arrays["counter"]})
@@ -389,6 +390,11 @@ def test_what_is_refused_before_a_round() -> None:
 
 def test_a_folder_takes_inputs_of_other_processes(tmp_path: Path) -> None:
     check = norm_bound(3)
+    # What is somebody's own stays, whatever it is called.
+    (tmp_path / "round-notes").mkdir()
+    others = [tmp_path / "round-notes" / "mine.txt", tmp_path / ("round-" + "0" * 64), tmp_path / "round-1"]
+    for other in others:
+        other.write_text("mine")
     grid = Seen(app_of(train, slvr_mod(check.hash, Folder(tmp_path))), 3)
     strategy = SlvrStrategy(check, Folder(tmp_path))
     for _ in range(2):  # The same round numbers again: nothing old counts.
@@ -398,6 +404,8 @@ def test_a_folder_takes_inputs_of_other_processes(tmp_path: Path) -> None:
         found = strategy.start(grid, record(initial()), num_rounds=1)
         assert_close(found.arrays, added(initial(), reference([update_of(1000 + i, 1) for i in (1, 2)])))
         grid.away.clear()
+    assert all(other.read_text() == "mine" for other in others)
+    assert len([path for path in tmp_path.iterdir() if path.is_dir()]) == 2
 
 
 class Treacherous(Seen):
@@ -527,7 +535,7 @@ def test_a_vector_has_the_arrays_in_the_order_of_the_strategy() -> None:
     (output,) = check.outputs
     for own in (trained, sorted(trained), set(trained)):
         grid = Seen(client_app(check.hash, backend, train, trainable=own), 3)
-        strategy = SlvrStrategy(check, backend, reveals=output, trainable=trained)
+        strategy = SlvrStrategy(check, backend, reveals=output.name, trainable=trained)
         found = strategy.start(grid, record(initial()), num_rounds=1)
         updates = [update_of(1000 + i, 1) for i in range(3)]
         median = {name: np.median([u[name] for u in updates], axis=0) for name in trained}
@@ -720,3 +728,39 @@ def test_rounds_of_three_nodes(place: Path, monkeypatch: pytest.MonkeyPatch) -> 
     other = SlvrStrategy(norm_bound(CLIENTS - 1), Nodes("norm_bound", first=8))
     with pytest.raises(slvr.InputError, match="the nodes have the circuit"):
         other.start(grid, record(initial()), num_rounds=1)
+
+
+class Cutting(Seen):
+    """A grid that shuts the door once all have submitted, for so many seconds or for good."""
+
+    def __init__(self, app: Call, nodes: Any, door: Door, seconds: float | None) -> None:
+        super().__init__(app, nodes)
+        self.door, self.seconds = door, seconds
+
+    def send_and_receive(self, messages: Iterable[Message], *, timeout: float | None = None) -> Iterable[Message]:
+        found = super().send_and_receive(messages)
+        self.door.shut()
+        if self.seconds is not None:
+            threading.Timer(self.seconds, self.door.open).start()
+        return found
+
+
+def test_no_result_is_lost_with_the_line_to_a_node(place: Path) -> None:
+    check = norm_bound(CLIENTS)
+    configs = [{"slvr": str(place / "clients" / f"client-{i}" / "client.toml")} for i in range(CLIENTS)]
+    honest = app_of(train, slvr_mod(check.hash, Nodes("norm_bound")))
+    coordinator = slvr.Coordinator(place / "coordinator" / "coordinator.toml")
+    step = reference([update_of(1000 + i, 1) for i in range(CLIENTS)])
+    for number, away, patience in [(20, 1.0, 60.0), (21, None, 2.0)]:
+        with Door(place / "coordinator" / "coordinator.toml") as door:
+            door.open()
+            strategy = SlvrStrategy(check, Nodes("norm_bound", door.config, first=number, patience=patience))
+            found = strategy.start(Cutting(honest, configs, door, away), record(initial()), num_rounds=1)
+            if away is not None:
+                assert_close(found.arrays, added(initial(), step))
+                continue
+            # It has not come back in time: the result is where it was.
+            assert_close(found.arrays, initial())
+            assert f"what the nodes have of norm_bound/{number} is kept" in str(strategy.rounds[0].skipped)
+            collected = coordinator.collect("norm_bound", number)["aggregate"]
+            assert all(np.allclose(collected[name], value, atol=1e-4) for name, value in step.items())

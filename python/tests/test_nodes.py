@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import pickle
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import deployed
+from conftest import Door, deployed
 
 import slvr
 
@@ -55,6 +58,16 @@ def values(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).uniform(-8, 8, (CLIENTS, 5))
 
 
+def released(coordinator: slvr.Coordinator, clients: list[slvr.Client], number: int) -> np.ndarray:
+    """What clients gave to a round that has a result at all nodes."""
+    given = values(number)
+    coordinator.open("mean", number, {"scale": 1.0})
+    for client, row in zip(clients, given, strict=True):
+        client.submit("mean", number, {"x": row})
+    coordinator.collect("mean", number, keep=True)
+    return given
+
+
 def test_a_round_is_the_mean_of_those_who_came(
     coordinator: slvr.Coordinator, clients: list[slvr.Client], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -95,6 +108,71 @@ def test_whoever_does_not_come_is_as_if_it_had_never_been_there(
     assert sorted(collected.accepted) == sorted(clients[i].name for i in (0, 1, 3))
 
 
+def test_a_node_that_is_away_for_a_moment_is_waited_for(
+    place: Path, coordinator: slvr.Coordinator, clients: list[slvr.Client]
+) -> None:
+    given = released(coordinator, clients, 5)
+    with Door(place / "coordinator" / "coordinator.toml") as door, ThreadPoolExecutor(1) as pool:
+        collected = pool.submit(slvr.Coordinator(door.config).collect, "mean", 5, patience=60)
+        time.sleep(1)
+        assert not collected.done()
+        door.open()
+        assert np.allclose(collected.result()["mean"], given.mean(axis=0), atol=1e-3)
+
+
+def interrupt() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.5)  # Until the call has seen it.
+
+
+#: After how many more requests than fetch the result a node goes away, and what happens then.
+AWAY: list[tuple[int, Callable[[], None]]] = [
+    (0, lambda: None),  # Before any node has erased.
+    (1, lambda: None),  # Others have.
+    (1, interrupt),
+]
+
+
+@pytest.mark.parametrize("case", range(len(AWAY)))
+def test_what_is_in_hand_is_returned_whatever_comes_of_the_erasure(
+    place: Path,
+    coordinator: slvr.Coordinator,
+    clients: list[slvr.Client],
+    case: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (more, then), number = AWAY[case], 10 + case
+    given = released(coordinator, clients, number)
+
+    def taken(config: Path, ask: Callable[[Path, bool], slvr.Result]) -> slvr.Result:
+        with Door(config) as door:
+            door.open()
+            ask(door.config, True)
+        with Door(config, door.said + more, then) as door:
+            door.open()
+            caplog.clear()
+            found = ask(door.config, False)
+        (warned,) = [record.getMessage() for record in caplog.records]
+        assert f"mean/{number}: what it reveals is returned, but nodes may still keep it: " in warned
+        assert "node 2" in warned or "KeyboardInterrupt" in warned
+        return found
+
+    def collect(config: Path, keep: bool) -> slvr.Result:
+        return slvr.Coordinator(config).collect("mean", number, keep=keep)
+
+    def fetch(config: Path, keep: bool) -> slvr.Result:
+        return slvr.Client(config).fetch("mean", number, keep=keep)
+
+    mean = given.mean(axis=0)
+    fetched = taken(place / "clients" / "client-1" / "client.toml", fetch)
+    assert np.allclose(fetched["distance"], given[1] - mean, atol=1e-3)
+    collected = taken(place / "coordinator" / "coordinator.toml", collect)
+    assert np.allclose(collected["mean"], mean, atol=1e-3)
+    coordinator.drop("mean", number)
+    with pytest.raises(slvr.NodeError):
+        coordinator.collect("mean", number, patience=0)
+
+
 def test_what_is_refused(coordinator: slvr.Coordinator, clients: list[slvr.Client]) -> None:
     with pytest.raises(slvr.InputError, match="scale"):
         coordinator.open("mean", 3)
@@ -118,6 +196,8 @@ def test_what_is_refused(coordinator: slvr.Coordinator, clients: list[slvr.Clien
     coordinator.drop("mean", 3)
     with pytest.raises(slvr.NodeError, match="there is no round"):
         clients[0].submit("mean", 77, {"x": np.zeros(5)}, patience=0.5)
+    with pytest.raises(slvr.NodeError, match="node 0 knows no round mean/77: it knows the rounds"):
+        next(coordinator.watch("mean", 77))
     begun = time.monotonic()
     coordinator.open("mean", 4, {"scale": 1.0})
     with pytest.raises(slvr.SlvrError):

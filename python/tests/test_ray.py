@@ -8,6 +8,7 @@ import os
 import signal
 import socketserver
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -75,6 +76,15 @@ def node(slvrc: Path, tmp_path: Path, request: pytest.FixtureRequest) -> Iterato
     (folder / "node.toml").write_text(text)
     with runs(slvrc, folder) as log:
         yield f"{request.param}://127.0.0.1:{base + 20}", folder, log
+
+
+def test_a_configuration_is_utf_8_whatever_the_locale_is(tmp_path: Path) -> None:
+    (tmp_path / "worker-0").mkdir()
+    (tmp_path / "worker-0" / "worker.toml").write_bytes('listen = "höher:0"\n'.encode())
+    program = f"from slvr._worker import Worker; Worker(0, 'http://127.0.0.1:1', 1, {str(tmp_path)!r}, 'slvrc', 'a')"
+    env = {**os.environ, "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0", "PYTHONUTF8": "0"}
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env, check=False)
+    assert "worker.toml: `listen` names no port" in ended.stderr
 
 
 def test_a_process_is_started_again_and_its_node_is_told_where_it_is(slvrc: Path, node: tuple[str, Path, Path]) -> None:

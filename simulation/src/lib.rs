@@ -30,8 +30,8 @@
 //! Everything follows from seeds: the same seed gives the same bits, whatever the number of
 //! threads, on one machine. Another processor may round matrix products and logarithms otherwise.
 //!
-//! What may not live here: files, sockets, printing, clocks, shares, rings, a predicate. The
-//! caller reads the files and hands in the rule.
+//! What may not live here: files, sockets, printing, clocks, shares, rings, a check. The caller reads the files and
+//! hands in the rule. The one predicate here, [`net::PROGRAM`], is what a model is trained with.
 
 mod chain;
 pub mod data;

@@ -26,7 +26,9 @@ pub enum Purpose {
     Present = 10,
     /// Order of the samples before the first round.
     Pretrain = 11,
-    /// Anything of the caller's, such as public coins of a simulated round.
+    /// Anything else, such as public coins of a simulated round. Whoever draws chooses the indices. Of the lab these are
+    /// [2, 0] for lots, [3, 0] for the direction along which influence is measured, and [0, 2] for the vector that tells
+    /// a divisor. Recorded results depend on them.
     Caller = 7,
 }
 

@@ -5,6 +5,7 @@ use crate::notes::{Note, Notes};
 use serde_json::Value;
 use slvr_circuit::{Circuit, artifact};
 use slvr_node::client::{CallError, Caller};
+use slvr_node::codes::Code;
 use slvr_node::config::{CallerConfig, is_open_to_others};
 use slvr_node::hex::Hex;
 use slvr_node::submission::{Signer, Submission, pack_public, set_named};
@@ -169,4 +170,95 @@ pub fn open(
         )));
     }
     Ok((circuit, status))
+}
+
+/// Where a round stands at the three nodes.
+#[derive(Debug)]
+pub struct Standing {
+    /// What each of them says.
+    pub nodes: [std::result::Result<Value, CallError>; 3],
+}
+
+impl Standing {
+    /// The phase of the round: as node 0 has it, which leads. If that has lost the round, it has ended once it has at all
+    /// nodes that know it. Empty where it cannot be said, as while node 0 does not answer.
+    pub fn phase(&self) -> &str {
+        fn phase(status: &Value) -> &str {
+            status["phase"].as_str().unwrap_or("?")
+        }
+        match &self.nodes[0] {
+            Ok(status) => phase(status),
+            Err(e) if e.is_unknown_round() => {
+                let mut others = self.nodes[1..].iter().filter_map(|s| match s {
+                    Ok(status) => Some(phase(status)),
+                    Err(e) => (!e.is_unknown_round()).then_some("?"),
+                });
+                let first = others.next().unwrap_or("");
+                if others.all(|p| p == first) { first } else { "" }
+            }
+            Err(_) => "",
+        }
+    }
+
+    /// Whether the round has ended, with a result or without one.
+    pub fn has_ended(&self) -> bool {
+        matches!(self.phase(), "released" | "aborted")
+    }
+}
+
+/// Asks the nodes where a round stands.
+///
+/// # Errors
+///
+/// [`Error::Call`] of a round that node 0 does not know, unless another node shows it: node 0 leads, so it is open nowhere,
+/// but it may have lost its data. Whatever else a node says is in the result.
+pub fn standing(caller: &Caller, (task, round): (&str, u64)) -> Result<Standing> {
+    let nodes = caller.statuses(task, round);
+    let (status, code) = match &nodes[0] {
+        Err(CallError::Refused { status, code: code @ (Code::Round | Code::Path), .. })
+            if nodes.iter().all(std::result::Result::is_err) =>
+        {
+            (*status, code.clone())
+        }
+        _ => return Ok(Standing { nodes }),
+    };
+    let rounds = caller.rounds(0, task).unwrap_or_default();
+    let known: Vec<String> =
+        rounds.as_array().into_iter().flatten().map(|r| r["round"].to_string()).collect();
+    let known = match known.is_empty() {
+        true => format!("it knows no round of `{task}`"),
+        false => format!("it knows the rounds {} of `{task}`", known.join(", ")),
+    };
+    let message =
+        format!("node 0 knows no round {task}/{round}: {known}; a round has to be opened first");
+    Err(CallError::Refused { node: 0, status, code, message }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_round_that_node_0_has_lost_ends_with_the_others() {
+        let at = |phase: &str| Ok(json!({ "phase": phase }));
+        let away = || Err(CallError::Early("away".into()));
+        let unknown = || {
+            let (code, message) = (Code::Round, "there is no round t/1".into());
+            Err(CallError::Refused { node: 0, status: 404, code, message })
+        };
+        for (nodes, phase, ended) in [
+            ([at("open"), at("aborted"), at("aborted")], "open", false),
+            ([at("released"), at("computed"), away()], "released", true),
+            ([away(), at("aborted"), at("aborted")], "", false),
+            ([unknown(), at("aborted"), at("aborted")], "aborted", true),
+            ([unknown(), at("aborted"), unknown()], "aborted", true),
+            ([unknown(), at("aborted"), at("closed")], "", false),
+            ([unknown(), at("aborted"), away()], "", false),
+            ([unknown(), unknown(), unknown()], "", false),
+        ] {
+            let standing = Standing { nodes };
+            assert_eq!((standing.phase(), standing.has_ended()), (phase, ended), "{standing:?}");
+        }
+    }
 }

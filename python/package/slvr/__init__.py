@@ -13,7 +13,7 @@ Everything here runs in this process, on one machine: for tests, for simulations
 organisations run ``slvrc node``, and clients and the coordinator call them (:class:`Client`, :class:`Coordinator`).
 """
 
-from ._check import Check, Explanation, Input, Result
+from ._check import Check, Explanation, Input, Output, Result
 from ._nodes import Client, Collected, Coordinator, Receipt
 from ._slvr import (
     AbortError,
@@ -37,6 +37,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "NodeError",
+    "Output",
     "Receipt",
     "Result",
     "SlvrError",

@@ -6,7 +6,7 @@ import functools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -79,6 +79,36 @@ class Input:
     kind: str
     #: The declared range; the end of whole numbers is excluded.
     range: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a check reveals."""
+
+    name: str
+    #: The party set whose members get it.
+    receiver: str
+    shape: tuple[int, ...]
+    #: Of a record its fields, by name.
+    fields: dict[str, tuple[int, ...]]
+
+
+def _shapes(fields: list[dict[str, Any]]) -> dict[str, tuple[int, ...]]:
+    return {f["name"]: tuple(f["shape"]) for f in fields}
+
+
+@dataclass(frozen=True)
+class MadeOf:
+    """What a check is made of: a program with what is bound in it, or a circuit."""
+
+    file: str
+    texts: dict[str, str] = field(default_factory=dict)
+    bindings: list[tuple[str, str]] = field(default_factory=list)
+    predicate: str | None = None
+    security: Security | None = None
+    memory: str | None = None
+    net: str | None = None
+    artifact: bytes | None = None
 
 
 class Result(Mapping[str, Revealed]):
@@ -160,10 +190,10 @@ class Check:
     """A ``.slvr`` program with its sizes bound, and its circuit. Make one by :meth:`from_file`, :meth:`from_source` or
     :meth:`from_artifact`. It pickles as what it was made of."""
 
-    def __init__(self, made_of: dict[str, Any]) -> None:
-        self._program = _slvr.Program(**made_of)
+    def __init__(self, made_of: MadeOf) -> None:
+        self._program = _slvr.Program(made_of)
         # What was read is kept: whatever becomes of the files, this is the program.
-        self._made_of = {**made_of, "texts": self._program.texts()}
+        self._made_of = replace(made_of, texts=self._program.texts())
         self._about: dict[str, Any] = json.loads(self._program.about())
 
     @classmethod
@@ -179,23 +209,16 @@ class Check:
     ) -> Check:
         if security not in (None, "semi-honest", "malicious"):
             raise ValueError(f'security is "semi-honest" or "malicious", not {security!r}')
-        bindings = [(name, _bound(value, texts)) for name, value in bind.items()]
-        made_of: dict[str, Any] = {
-            "file": file,
-            "texts": texts,
-            "bindings": bindings,
-            "predicate": predicate,
-            "security": security,
-            "memory": None if memory is None else str(memory).strip(),
-            "net": None if net is None else os.fspath(net),
-            "artifact": None,
-        }
-        try:
-            return cls(made_of)
-        except _slvr.CompileError as error:
-            if isinstance(error.diagnostics, str):
-                error.diagnostics = json.loads(error.diagnostics)
-            raise
+        made_of = MadeOf(
+            file=file,
+            texts=texts,
+            bindings=[(name, _bound(value, texts)) for name, value in bind.items()],
+            predicate=predicate,
+            security=security,
+            memory=None if memory is None else str(memory).strip(),
+            net=None if net is None else os.fspath(net),
+        )
+        return cls(made_of)
 
     @classmethod
     def from_file(
@@ -248,19 +271,9 @@ class Check:
         else:
             with open(data, "rb") as file:
                 data = file.read()
-        made_of: dict[str, Any] = {
-            "file": "artifact.slvrb",
-            "texts": {},
-            "bindings": [],
-            "predicate": None,
-            "security": None,
-            "memory": None,
-            "net": None,
-            "artifact": data,
-        }
-        return cls(made_of)
+        return cls(MadeOf(file="artifact.slvrb", artifact=data))
 
-    def __reduce__(self) -> tuple[type[Check], tuple[dict[str, Any]]]:
+    def __reduce__(self) -> tuple[type[Check], tuple[MadeOf]]:
         return type(self), (self._made_of,)
 
     def __repr__(self) -> str:
@@ -300,7 +313,7 @@ class Check:
                 name=i["name"],
                 giver=i["from"],
                 shape=tuple(i["shape"]),
-                fields={f["name"]: tuple(f["shape"]) for f in i["fields"]},
+                fields=_shapes(i["fields"]),
                 kind=i["kind"],
                 range=(i["range"][0], i["range"][1]),
             )
@@ -313,9 +326,12 @@ class Check:
         return bool(self._about["has_states"])
 
     @property
-    def outputs(self) -> dict[str, str]:
+    def outputs(self) -> list[Output]:
         """What is revealed, and to whom."""
-        return {o["name"]: o["to"] for o in self._about["outputs"]}
+        return [
+            Output(name=o["name"], receiver=o["to"], shape=tuple(o["shape"]), fields=_shapes(o["fields"]))
+            for o in self._about["outputs"]
+        ]
 
     @property
     def rounds(self) -> int:

@@ -137,15 +137,18 @@ class Coordinator(_Caller):
         self._nodes.abort(task, round)
 
     def watch(self, task: str, round: int, *, every: float = 0.5) -> Iterator[list[dict[str, Any]]]:
-        """Yields where the round stands whenever that changes, until it has ended."""
+        """Yields where the round stands whenever that changes, until it has ended. Node 0 leads: while it does not
+        answer, it is not known whether the round has ended, and once it has lost the round, the others tell. Raises
+        :class:`NodeError` of a round that no node knows."""
         said: list[dict[str, Any]] | None = None
         while True:
-            found = self.statuses(task, round)
+            text, ended = self._nodes.standing(task, round)
+            found: list[dict[str, Any]] = json.loads(text)
             steps = [{key: s.get(key) for key in ("phase", "complete", "attempt", "error")} for s in found]
             if steps != said:
                 said = steps
                 yield found
-            if found[0].get("phase") in ("released", "aborted"):
+            if ended:
                 return
             time.sleep(every)
 

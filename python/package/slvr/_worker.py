@@ -129,7 +129,8 @@ class Worker:
 
     def _read(self, path: Path) -> dict[str, Any]:
         try:
-            return tomllib.loads(path.read_text())
+            with path.open("rb") as file:
+                return tomllib.load(file)
         except (OSError, ValueError) as error:
             raise InputError(
                 f"{path} on {socket.gethostname()} cannot be read: {error}. A worker's folder, as "

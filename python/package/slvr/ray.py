@@ -121,7 +121,7 @@ class Workers:
     def stop(self) -> None:
         """Ends all processes and actors."""
         for actor in self._actors:
-            # One whose process is lost is not started again.
+            # One whose process is lost is started again for this. If that takes too long, it is killed nevertheless.
             with contextlib.suppress(ray.exceptions.RayError):
                 ray.get(actor.stop.remote(), timeout=30)
             ray.kill(actor)

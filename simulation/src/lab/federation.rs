@@ -7,6 +7,7 @@ use super::offer::{Cut, Offer, clip_all, numbers};
 use super::rule::{Declared, Rule, Step};
 use super::world::World;
 use crate::data::Dataset;
+use crate::error::NetError;
 use crate::net::Workspace;
 use crate::random::{Purpose, Random};
 use crate::train::{descend, hits};
@@ -107,7 +108,7 @@ pub struct Cell<'a> {
 
 impl Cell<'_> {
     /// All rounds; `seen` gets each round's number and accuracy.
-    pub fn run<R: Rule + Sync>(
+    pub fn run<R: Rule<Error: Send + Sync> + Sync>(
         &self,
         rule: &mut R,
         mut seen: impl FnMut(usize, f64),
@@ -168,7 +169,7 @@ impl Cell<'_> {
         counts.into_iter().map(part).collect()
     }
 
-    fn round<R: Rule + Sync>(
+    fn round<R: Rule<Error: Send + Sync> + Sync>(
         &self,
         rule: &mut R,
         round: usize,
@@ -178,10 +179,10 @@ impl Cell<'_> {
         rule.declare(self.world.setting.in_a_round(self.world.clients(round)))
             .map_err(FederationError::Rule)?;
         let declared = rule.declared();
-        let mut offer = self.offer(&declared, round, global, last);
+        let offer = self.offer(&declared, round, global, last);
+        let mut offer = offer.map_err(|e| self.attack_failed(e.to_string()))?;
         if self.attack.acts() && self.begun(round) && offer.malicious.contains(&true) {
-            let failed = |why| FederationError::Attack { name: self.attack.name.clone(), why };
-            self.poison(rule, &mut offer).map_err(failed)?;
+            self.poison(rule, &mut offer)?;
         }
         clip_all(&mut offer.updates);
         let filled = self.fill(&declared, &offer);
@@ -196,15 +197,20 @@ impl Cell<'_> {
             .ok_or(FederationError::Aggregate { round, expected })
     }
 
+    pub(super) fn attack_failed<E>(&self, why: String) -> FederationError<E> {
+        FederationError::Attack { name: self.attack.name.clone(), why }
+    }
+
     /// What everybody has once all who take part have trained: clients on their shares, the malicious on what the attack makes of
-    /// them, and the server beside them on its own samples, if the check asks for its update.
+    /// them, and the server beside them on its own samples, if the check asks for its update. All data but those that an
+    /// attack makes were checked when the world was made, so an error is of these.
     fn offer<'r>(
         &self,
         declared: &Declared<'_>,
         round: usize,
         global: &'r [f32],
         last: &'r [f32],
-    ) -> Offer<'r> {
+    ) -> Result<Offer<'r>, NetError> {
         let (world, present) = (self.world, self.world.present(round));
         let clients = present.len();
         let malicious: Vec<bool> = present.iter().map(|c| world.is_malicious(*c)).collect();
@@ -223,13 +229,14 @@ impl Cell<'_> {
                 None => self.trained(global, share, round, client),
             }
         };
-        let mut updates: Vec<Vec<f32>> = (0..jobs).into_par_iter().map(train).collect();
+        let updates = (0..jobs).into_par_iter().map(train);
+        let mut updates = updates.collect::<Result<Vec<Vec<f32>>, NetError>>()?;
         // Where training diverged, there is no number.
         let mut lost: Vec<bool> = updates.iter_mut().map(|u| numbers(u)).collect();
         lost.truncate(clients);
         let reference = if jobs > clients { updates.pop() } else { None };
         let validation = present.iter().map(|client| world.validation(*client, round)).collect();
-        Offer { round, global, last, reference, present, updates, validation, malicious, lost }
+        Ok(Offer { round, global, last, reference, present, updates, validation, malicious, lost })
     }
 
     fn begun(&self, round: usize) -> bool {
@@ -237,16 +244,20 @@ impl Cell<'_> {
     }
 
     /// What a client's training on some samples changes.
-    fn trained(&self, global: &[f32], data: &Dataset, round: usize, client: usize) -> Vec<f32> {
+    fn trained(
+        &self,
+        global: &[f32],
+        data: &Dataset,
+        round: usize,
+        client: usize,
+    ) -> Result<Vec<f32>, NetError> {
         let setting = &self.world.setting;
         let key = [round as u64, client as u64];
         let mut order = Random::new(setting.seed, Purpose::Order, key);
         let mut update = global.to_vec();
-        // All data were checked when the world was made.
-        let loss = descend(&self.world.net, &mut update, data, &setting.sgd, &mut order);
-        debug_assert!(loss.is_ok(), "{loss:?}");
+        descend(&self.world.net, &mut update, data, &setting.sgd, &mut order)?;
         update.iter_mut().zip(global).for_each(|(u, g)| *u -= g);
-        update
+        Ok(update)
     }
 
     pub(super) fn fill(&self, declared: &Declared<'_>, offer: &Offer<'_>) -> Filled {

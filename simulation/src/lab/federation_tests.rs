@@ -1,14 +1,15 @@
 //! Shares and samples, and rounds around a rule.
 
-use super::attacks::{Attack, Chosen, amplified};
+use super::attacks::{Attack, Chosen, Place, amplified};
 use super::fast::{Drawn, Fast, Influence, lots};
 use super::federation::{Cell, Counted, FederationError};
 use super::fill::{self, ModelShape, Role};
 use super::knowledge::{Knowledge, Knows};
 use super::reading::Reading;
 use super::rule::{Answers, Declared, Rule, Step};
+use super::shift::{Scenario, Shift};
 use super::tests::{digits, graph_with, setting};
-use super::world::{Setting, Split, World, WorldError};
+use super::world::{Setting, Source, Split, World, WorldError};
 use crate::data::Dataset;
 use crate::partition::{Partition, partition};
 use crate::random::{Purpose, Random};
@@ -16,6 +17,7 @@ use crate::testing::{digits_net, net, program};
 use crate::train::{Sgd, descend};
 use slvr_compiler::noise::Words;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Samples that are told apart by their first number.
 fn numbered(n: usize) -> Dataset {
@@ -148,6 +150,14 @@ fn settings_that_make_no_sense_are_refused() {
     ] {
         assert!(matches!(world(wrong), Err(WorldError::Setting(_))));
     }
+    // Too few of what data shift to, though there are enough of the others.
+    let text = "model Four(x: fix[2]) -> fix[4] { fc: linear[2, 4]; x |> fc }";
+    let [data, other] = [100, 9].map(|n| Split { train: numbered(n), test: numbered(20) });
+    let source = Source { data: &data, other: Some(&other) };
+    let shift = Some(Shift { scenario: Scenario::Evolving, every: 1 });
+    let few = World::new(net("Four", text), source, Setting { shift, ..small() });
+    let few = few.expect_err("too few samples");
+    assert_eq!(few, WorldError::FewOthers { found: 1, least: 2 });
     let net = digits_net();
     let other = World::new(net, &Split { train: numbered(100), test: numbered(20) }, small());
     assert!(matches!(other, Err(WorldError::Net(_))));
@@ -209,7 +219,7 @@ impl Check {
     }
 }
 
-/// What a closure makes of a round of a check.
+/// What a closure makes of a round of a check. Nobody can ask it.
 struct By<'a, F>(&'a Check, F);
 
 impl<F: FnMut(&Step<'_>) -> Result<Vec<f64>, &'static str> + Sync> Rule for By<'_, F> {
@@ -387,6 +397,71 @@ fn an_aggregate_is_added_and_what_is_none_ends_the_rounds() {
         let error = run(setting(), &Attack::NONE, &check, |_| Ok(wrong.clone()));
         assert_eq!(error, Err(FederationError::Aggregate { round: 0, expected: check.model.len }));
     }
+}
+
+/// A rule that answers so many questions.
+struct Tired<'a>(By<'a, Evaluated>, AtomicUsize);
+
+type Evaluated = fn(&Step<'_>) -> Result<Vec<f64>, &'static str>;
+
+impl Rule for Tired<'_> {
+    type Error = &'static str;
+
+    fn declare(&mut self, clients: usize) -> Result<(), &'static str> {
+        self.0.declare(clients)
+    }
+
+    fn declared(&self) -> Declared<'_> {
+        self.0.declared()
+    }
+
+    fn ask<'a>(&'a self, _: &Step<'a>) -> Result<Answers<'a, &'static str>, &'static str> {
+        let left = |left: usize| left.checked_sub(1);
+        let aggregate = || (self.0.0.reading.aggregate.clone(), vec![0.0; self.0.0.model.len]);
+        Ok(Box::new(move |_| match self.1.fetch_update(Relaxed, Relaxed, left) {
+            Ok(_) => Ok(vec![aggregate()]),
+            Err(_) => Err("no more answers"),
+        }))
+    }
+
+    fn reveal(&mut self, step: &Step<'_>) -> Result<Vec<(String, Vec<f64>)>, &'static str> {
+        self.0.reveal(step)
+    }
+}
+
+/// A search that got no answer would otherwise look as if the check withstood it.
+#[test]
+fn a_question_that_cannot_be_answered_ends_the_rounds() {
+    let check = check("secure_aggregation.slvr");
+    let zeros: Evaluated = |_| Ok(vec![0.0; 3658]);
+    let world = World::new(digits_net(), &digits(), Setting { rounds: 1, ..setting() });
+    let world = world.expect("a world");
+    let none = BTreeMap::new();
+    for name in ["probe", "extreme-search"] {
+        let attack = &Chosen::of(Attack::named(name).expect("an attack"));
+        let knows = Knows::default();
+        let cell = Cell { world: &world, model: &check.model, attack, knows, params: &none };
+        let asked = cell.run(&mut By(&check, zeros), |_, _| ());
+        assert_eq!(asked, Err(FederationError::Rule("nobody asks")), "{name}");
+        for (answers, expected) in [(20, Some("no more answers")), (10_000, None)] {
+            let mut rule = Tired(By(&check, zeros), AtomicUsize::new(answers));
+            let ended = cell.run(&mut rule, |_, _| ()).err();
+            assert_eq!(ended, expected.map(FederationError::Rule), "{name}, {answers} answers");
+        }
+    }
+}
+
+#[test]
+fn what_an_attack_cannot_train_on_ends_the_rounds() {
+    let check = check("secure_aggregation.slvr");
+    let labelled = |data: &Dataset, _: Place| {
+        let labels = vec![10; data.len()];
+        Dataset::new(data.shape().to_vec(), data.images().to_vec(), labels).expect("samples")
+    };
+    let attack = Attack { name: "eleventh", training: Some(labelled), ..Attack::NONE };
+    let ended = run(setting(), &attack, &check, |step| check.evaluate(step));
+    let why = "label 10 where the model has 10 classes".into();
+    assert_eq!(ended, Err(FederationError::Attack { name: "eleventh".into(), why }));
 }
 
 #[test]

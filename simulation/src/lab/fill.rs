@@ -443,7 +443,7 @@ fn values(
     let samples = input.shape.first().map_or(0, |n| *n as usize);
     let images = |data: &Dataset, place: usize| -> Vec<f64> {
         let first = place * samples % data.len().max(1) * data.sample_size();
-        reals(data.images()).into_iter().cycle().skip(first).take(len).collect()
+        data.images().iter().map(|&x| f64::from(x)).cycle().skip(first).take(len).collect()
     };
     let labels = |data: &Dataset, place: usize| -> Vec<f64> {
         let first = place * samples % data.len().max(1);

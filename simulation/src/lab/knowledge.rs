@@ -84,7 +84,7 @@ impl Knowledge<'_> {
         self.values.iter().find(|(n, _)| *n == name).map_or(0.0, |(_, value)| *value)
     }
 
-    /// The mean of what they would honestly have sent: partial knowledge of the next change of the global model.
+    /// The mean of the updates they go by: what they know of the next change of the global model.
     pub fn estimate(&self) -> Vec<f32> {
         mean(self.seen)
     }

@@ -1,7 +1,7 @@
 //! What the malicious do in a round: what they know, and what they give instead.
 
 use super::attacks::{Insight, Validation};
-use super::federation::Cell;
+use super::federation::{Cell, FederationError};
 use super::fill::{self, Role};
 use super::knowledge::{Knowledge, Knows};
 use super::offer::Offer;
@@ -9,13 +9,14 @@ use super::rule::{Declared, Rule};
 use crate::data::Dataset;
 use crate::loss::surprise;
 use crate::net::{Net, Workspace};
+use std::sync::OnceLock;
 
 impl Cell<'_> {
-    pub(super) fn poison<R: Rule + Sync>(
+    pub(super) fn poison<R: Rule<Error: Send + Sync> + Sync>(
         &self,
         rule: &R,
         offer: &mut Offer<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<(), FederationError<R::Error>> {
         let (world, round, global) = (self.world, offer.round, offer.global);
         let declared = rule.declared();
         let Declared { graph, roles, reading } = declared;
@@ -36,11 +37,15 @@ impl Cell<'_> {
         };
         let asks = self.attack.attack.insight == Insight::Answers;
         let before = asks.then(|| self.fill(&declared, &told));
-        let answers = before.as_ref().and_then(|filled| rule.ask(&self.step(&told, filled)).ok());
+        let answers = before.as_ref().map(|filled| rule.ask(&self.step(&told, filled)));
+        let answers = answers.transpose().map_err(FederationError::Rule)?;
+        // The first question that the rule cannot answer ends the search: it is no update that does no harm.
+        let failed = OnceLock::new();
         let ask = |update: &[f32]| {
             let before = &before.as_ref()?.flat;
             let flat = fill::with_update(graph, roles, before, (&places, update));
-            let revealed = answers.as_ref()?(&flat).ok()?;
+            let answer = answers.as_ref().filter(|_| failed.get().is_none())?(&flat);
+            let revealed = answer.map_err(|e| failed.set(e)).ok()?;
             let change = reading.change(&revealed, global.len())?;
             let next: Vec<f32> = global.iter().zip(&change).map(|(w, c)| w + c).collect();
             Some(loss(&world.net, &next, &data)).filter(|loss| loss.is_finite())
@@ -64,12 +69,15 @@ impl Cell<'_> {
             ask: if asks { Some(&ask) } else { None },
             labelled: roles.contains(&Role::Labels),
         };
-        let sent = self.attack.sent(&knowledge)?;
+        let sent = self.attack.sent(&knowledge).map_err(|why| self.attack_failed(why))?;
         let give = |validate: Validation| {
             let pairs = places.iter().zip(&sent);
             pairs.map(|(&i, sent)| validate(&knowledge, sent, &offer.validation[i])).collect()
         };
         let samples: Vec<Dataset> = self.attack.attack.validation.map(give).unwrap_or_default();
+        if let Some(e) = failed.into_inner() {
+            return Err(FederationError::Rule(e));
+        }
         for (&i, sent) in places.iter().zip(sent) {
             offer.updates[i] = sent;
         }

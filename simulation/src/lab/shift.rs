@@ -26,38 +26,28 @@ pub enum Scenario {
 
 impl Shift {
     /// How many shifts there have been by a round.
-    pub fn phase(shift: Option<Shift>, round: usize) -> usize {
-        shift.map_or(0, |s| round / s.every.max(1))
+    pub fn phase(self, round: usize) -> usize {
+        round / self.every.max(1)
     }
 
-    /// Clients that come or change with every shift.
-    fn fifth(clients: usize) -> usize {
-        (clients / 5).max(1)
+    /// Of clients that come or change with every shift, how many there have been by a round.
+    fn fifths(self, clients: usize, round: usize) -> usize {
+        self.phase(round) * (clients / 5).max(1)
     }
 
     /// Clients that have joined by a round.
-    pub fn joined(shift: Option<Shift>, clients: usize, round: usize) -> usize {
-        match shift {
-            Some(Shift { scenario: Scenario::Joining, .. }) => {
-                Shift::phase(shift, round) * Shift::fifth(clients)
-            }
-            Some(Shift { scenario: Scenario::Evolving, .. }) | None => 0,
+    pub fn joined(self, clients: usize, round: usize) -> usize {
+        match self.scenario {
+            Scenario::Joining => self.fifths(clients, round),
+            Scenario::Evolving => 0,
         }
     }
 
-    /// Clients that will have joined at the end.
-    pub fn joining(shift: Option<Shift>, clients: usize, rounds: usize) -> usize {
-        Shift::joined(shift, clients, rounds.saturating_sub(1))
-    }
-
     /// Whether a client's data have shifted. Clients are in random order already.
-    pub fn has_shifted(shift: Option<Shift>, clients: usize, client: usize, round: usize) -> bool {
-        match shift {
-            None => false,
-            Some(Shift { scenario: Scenario::Joining, .. }) => client >= clients,
-            Some(Shift { scenario: Scenario::Evolving, .. }) => {
-                client < Shift::phase(shift, round) * Shift::fifth(clients)
-            }
+    pub fn has_shifted(self, clients: usize, client: usize, round: usize) -> bool {
+        match self.scenario {
+            Scenario::Joining => client >= clients,
+            Scenario::Evolving => client < self.fifths(clients, round),
         }
     }
 }

@@ -45,6 +45,86 @@ impl Setting {
     pub fn in_a_round(&self, clients: usize) -> usize {
         ((clients as f64 * self.part).round() as usize).max(1).min(clients)
     }
+
+    /// How many clients there are once all have joined.
+    fn everybody(&self) -> usize {
+        let last = self.rounds.saturating_sub(1);
+        self.clients + self.shift.map_or(0, |s| s.joined(self.clients, last))
+    }
+
+    fn check(&self) -> Result<(), WorldError> {
+        let require = |good, why| if good { Ok(()) } else { Err(WorldError::Setting(why)) };
+        require(self.clients > 0, "there must be clients")?;
+        require(self.malicious < self.clients, "at least one client must be honest")?;
+        require(
+            self.part > 0.0 && self.part <= 1.0,
+            "the part of the clients is above 0, and at most 1",
+        )?;
+        require(
+            self.malicious < self.in_a_round(self.clients),
+            "at least one client of a round must be honest: fewer of them may be malicious, or more take part",
+        )?;
+        require(self.alpha > 0.0 && self.alpha.is_finite(), "alpha must be above 0")?;
+        require(self.validation > 0, "a client gives at least one validation sample")?;
+        require(self.public > 0, "the public set has at least one sample")
+    }
+
+    /// Which of these samples each client has.
+    fn parts(
+        &self,
+        train: &Dataset,
+        of: &[usize],
+        each: usize,
+        random: &mut Random,
+    ) -> Result<Vec<Vec<usize>>, PartitionError> {
+        let sizes = (self.everybody(), each);
+        partition(self.partition, train.labels(), of, sizes, self.alpha, random)
+    }
+
+    /// Samples on which accuracy is measured.
+    fn tests(&self, test: &Dataset, random: &mut Random) -> Dataset {
+        let mut order = shuffled(test, random);
+        order.truncate(self.test.max(1));
+        test.select(&order)
+    }
+
+    /// Each client's share of what data shift to, of at most so many samples, and its tests.
+    fn others(
+        &self,
+        other: &Split,
+        each: usize,
+    ) -> Result<(Vec<Dataset>, Option<Dataset>), WorldError> {
+        let mut random = Random::new(self.seed, Purpose::Shift, [0, 1]);
+        let each = each.min(other.train.len() / self.everybody());
+        if each < LEAST {
+            return Err(WorldError::FewOthers { found: each, least: LEAST });
+        }
+        let order = shuffled(&other.train, &mut random);
+        let parts = self.parts(&other.train, &order, each, &mut random)?;
+        Ok((held(&other.train, &parts), Some(self.tests(&other.test, &mut random))))
+    }
+}
+
+/// The numbers of all samples, in random order.
+fn shuffled(data: &Dataset, random: &mut Random) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..data.len()).collect();
+    random.shuffle(&mut order);
+    order
+}
+
+fn held(data: &Dataset, parts: &[Vec<usize>]) -> Vec<Dataset> {
+    parts.iter().map(|part| data.select(part)).collect()
+}
+
+/// Which of so many samples nobody has.
+fn of_nobody<'a>(
+    all: usize,
+    held: impl Iterator<Item = &'a usize>,
+) -> Result<Vec<usize>, WorldError> {
+    let mut left = vec![true; all];
+    held.for_each(|i| left[*i] = false);
+    let left: Vec<usize> = (0..all).filter(|i| left[*i]).collect();
+    if left.is_empty() { Err(WorldError::NothingLeft) } else { Ok(left) }
 }
 
 /// A data set in two parts.
@@ -88,6 +168,12 @@ pub enum WorldError {
          set, or more for each client"
     )]
     Few { found: usize, least: usize },
+    /// The same of what data shift to.
+    #[error(
+        "{found} samples for each of the clients of the data that theirs shift to, at least {least} are needed: take fewer clients, \
+         or more data to shift to"
+    )]
+    FewOthers { found: usize, least: usize },
     /// Nothing to pretrain with.
     #[error(
         "the clients and the server have all samples, and none are left to pretrain with: take fewer clients, or fewer samples for \
@@ -127,79 +213,35 @@ impl World {
         for part in [Some(data), other].into_iter().flatten().flat_map(|s| [&s.train, &s.test]) {
             net.check(part)?;
         }
-        let require = |good, why| if good { Ok(()) } else { Err(WorldError::Setting(why)) };
-        require(setting.clients > 0, "there must be clients")?;
-        require(setting.malicious < setting.clients, "at least one client must be honest")?;
-        require(
-            setting.part > 0.0 && setting.part <= 1.0,
-            "the part of the clients is above 0, and at most 1",
-        )?;
-        require(
-            setting.malicious < setting.in_a_round(setting.clients),
-            "at least one client of a round must be honest: fewer of them may be malicious, or more take part",
-        )?;
-        require(setting.alpha > 0.0 && setting.alpha.is_finite(), "alpha must be above 0")?;
-        require(setting.validation > 0, "a client gives at least one validation sample")?;
-        require(setting.public > 0, "the public set has at least one sample")?;
-        let seed = setting.seed;
-        let mut random = Random::new(seed, Purpose::Split, [0, 0]);
-        let mut order: Vec<usize> = (0..data.train.len()).collect();
-        random.shuffle(&mut order);
-        let (public, rest) = order.split_at(setting.public.min(order.len()));
+        setting.check()?;
         // All that ever take part, so that who joins has data of its own.
-        let everybody =
-            setting.clients + Shift::joining(setting.shift, setting.clients, setting.rounds);
+        let everybody = setting.everybody();
+        let mut random = Random::new(setting.seed, Purpose::Split, [0, 0]);
+        let order = shuffled(&data.train, &mut random);
+        let (public, rest) = order.split_at(setting.public.min(order.len()));
         let each = setting.samples.min(rest.len() / everybody);
         if each < LEAST {
             return Err(WorldError::Few { found: each, least: LEAST });
         }
-        let parts = |train: &Dataset, of: &[usize], each: usize, random: &mut Random| {
-            let (how, sizes) = (setting.partition, (everybody, each));
-            partition(how, train.labels(), of, sizes, setting.alpha, random)
-        };
-        let held = |train: &Dataset, parts: &[Vec<usize>]| {
-            parts.iter().map(|part| train.select(part)).collect::<Vec<Dataset>>()
-        };
-        let tests = |test: &Dataset, random: &mut Random| {
-            let mut order: Vec<usize> = (0..test.len()).collect();
-            random.shuffle(&mut order);
-            order.truncate(setting.test.max(1));
-            test.select(&order)
-        };
-        let taken = parts(&data.train, rest, each, &mut random)?;
-        let shares = held(&data.train, &taken);
-        let test = tests(&data.test, &mut random);
-        let moved = |data: &Dataset, index: usize| shift::shifted(data, seed, index as u64);
+        let parts = setting.parts(&data.train, rest, each, &mut random)?;
+        let shares = held(&data.train, &parts);
+        let test = setting.tests(&data.test, &mut random);
         let (shifted, shifted_test) = match (setting.shift, other) {
             (None, _) => (Vec::new(), None),
-            (Some(_), None) => (
-                shares.iter().enumerate().map(|(i, share)| moved(share, i)).collect(),
-                Some(moved(&test, everybody)),
-            ),
-            (Some(_), Some(other)) => {
-                let mut random = Random::new(seed, Purpose::Shift, [0, 1]);
-                let each = each.min(other.train.len() / everybody);
-                if each < LEAST {
-                    return Err(WorldError::Few { found: each, least: LEAST });
-                }
-                let mut order: Vec<usize> = (0..other.train.len()).collect();
-                random.shuffle(&mut order);
-                let parts = parts(&other.train, &order, each, &mut random)?;
-                (held(&other.train, &parts), Some(tests(&other.test, &mut random)))
+            (Some(_), None) => {
+                let moved = |(at, data)| shift::shifted(data, setting.seed, at as u64);
+                let shares = shares.iter().enumerate().map(moved).collect();
+                (shares, Some(moved((everybody, &test))))
             }
+            (Some(_), Some(other)) => setting.others(other, each)?,
         };
-        let mut random = Random::new(seed, Purpose::Poisoners, [0, 0]);
+        let left = match setting.pretrain {
+            0 => Vec::new(),
+            _ => of_nobody(data.train.len(), parts.iter().flatten().chain(public))?,
+        };
+        let mut random = Random::new(setting.seed, Purpose::Poisoners, [0, 0]);
         let mut malicious = random.choose(setting.malicious, setting.clients);
         malicious.sort_unstable();
-        let mut left = Vec::new();
-        if setting.pretrain > 0 {
-            let mut of_nobody = vec![true; data.train.len()];
-            taken.iter().flatten().chain(public).for_each(|i| of_nobody[*i] = false);
-            left.extend((0..of_nobody.len()).filter(|i| of_nobody[*i]));
-            if left.is_empty() {
-                return Err(WorldError::NothingLeft);
-            }
-        }
         let (public, left) = (data.train.select(public), data.train.select(&left));
         let start = OnceLock::new();
         Ok(World {
@@ -224,9 +266,8 @@ impl World {
             if pretrain > 0 {
                 let sgd = Sgd { epochs: pretrain, ..sgd };
                 let mut order = Random::new(seed, Purpose::Pretrain, [0, 0]);
-                // All data were checked when the world was made.
-                let loss = descend(&self.net, &mut start, &self.left, &sgd, &mut order);
-                debug_assert!(loss.is_ok(), "{loss:?}");
+                descend(&self.net, &mut start, &self.left, &sgd, &mut order)
+                    .expect("data that were checked when the world was made");
             }
             start
         })
@@ -235,7 +276,7 @@ impl World {
     /// How many clients take part in a round.
     pub fn clients(&self, round: usize) -> usize {
         let Setting { clients, shift, .. } = self.setting;
-        clients + Shift::joined(shift, clients, round)
+        clients + shift.map_or(0, |s| s.joined(clients, round))
     }
 
     /// Who takes part in a round, ascending.
@@ -249,7 +290,8 @@ impl World {
 
     /// What a client trains on in a round.
     pub fn data(&self, client: usize, round: usize) -> &Dataset {
-        match Shift::has_shifted(self.setting.shift, self.setting.clients, client, round) {
+        let Setting { clients, shift, .. } = self.setting;
+        match shift.is_some_and(|s| s.has_shifted(clients, client, round)) {
             true => &self.shifted[client],
             false => &self.shares[client],
         }
@@ -257,8 +299,8 @@ impl World {
 
     /// What accuracy is measured on after a round: with shifted data as soon as a client has some.
     pub fn tests(&self, round: usize) -> Vec<&Dataset> {
-        let shifted =
-            self.shifted_test.iter().filter(|_| Shift::phase(self.setting.shift, round) > 0);
+        let begun = self.setting.shift.is_some_and(|s| s.phase(round) > 0);
+        let shifted = self.shifted_test.iter().filter(|_| begun);
         [&self.test].into_iter().chain(shifted).collect()
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -138,11 +139,19 @@ class Nodes:
             coordinator.close(self._task, number)
         try:
             found = coordinator.collect(self._task, number, patience=self._patience)
-        except SlvrError as error:
+        except AbortError:
             with suppress(SlvrError):  # Nobody runs it again: the submissions are erased.
-                coordinator.abort(self._task, number)
-            with suppress(SlvrError):
                 coordinator.drop(self._task, number)
+            raise
+        except SlvrError as error:
+            try:
+                # Of a round that may have a result this is refused: then nothing is erased.
+                coordinator.abort(self._task, number)
+                coordinator.drop(self._task, number)
+            except SlvrError as kept:
+                left = f"what the nodes have of {self._task}/{number} is kept ({kept})"
+                then = "slvr.Coordinator.collect gets a result if there is one, and drop erases it"
+                raise AbortError(f"{error}; {left}: {then}") from error
             raise AbortError(str(error)) from error
         return Outcome(dict(found), found.accepted, found.left_out)
 
@@ -218,6 +227,10 @@ class InProcess(_Local):
         return self._given
 
 
+#: What a folder of a round is called. Whatever else lies beside it is somebody's own.
+_ROUND = re.compile("round-[0-9a-f]{64}")
+
+
 class Folder(_Local):
     """Clients of other processes leave their inputs in a folder, and the strategy reads them there."""
 
@@ -231,7 +244,8 @@ class Folder(_Local):
     def open(self, check: Check, number: int, public: Tensors, given: bytes) -> None:
         super().open(check, number, public, given)
         for old in self._path.glob("round-*"):  # Whoever is late finds no folder.
-            shutil.rmtree(old)
+            if _ROUND.fullmatch(old.name) and old.is_dir() and not old.is_symlink():
+                shutil.rmtree(old)
         self._at(given).mkdir(parents=True)
 
     def submit(self, number: int, context: Context, inputs: Tensors, expected_hash: str, given: bytes) -> str:

@@ -253,14 +253,14 @@ def _fits(check: Check, reveals: tuple[str, ...], public: str) -> Input:
             raise InputError(f"{check!r} has a public input `{i.name}`, which is not the global arrays")
         if i.giver not in (None, update.giver):
             raise InputError(f"{check!r} has an input `{i.name}` from `{i.giver}`, whom Flower does not know")
-    outputs = {o["name"]: o for o in check._about["outputs"] if o["to"] != update.giver}
-    wanted = [(list(update.fields), list(update.shape)), ([], [])]
+    outputs = {o.name: (o.fields, o.shape) for o in check.outputs if o.receiver != update.giver}
+    wanted: list[tuple[object, object]] = [(update.fields, update.shape), ({}, ())]
     if len(reveals) not in (1, 2):
         raise InputError("reveals= is the name of an output, or a pair of a weighted sum and the sum of weights")
-    for name, (fields, shape), what in zip(reveals, wanted, ("the update", "a number"), strict=False):
+    for name, shapes, what in zip(reveals, wanted, ("the update", "a number"), strict=False):
         if name not in outputs:
             raise InputError(f"{check!r} does not reveal `{name}` to the server: give reveals=, of {list(outputs)}")
-        if (outputs[name]["fields"], outputs[name]["shape"]) != (fields, shape):
+        if outputs[name] != shapes:
             raise InputError(f"`{name}` of {check!r} has not the shape of {what}: give reveals=, of {list(outputs)}")
     return update
 

@@ -25,13 +25,16 @@ const STEPS: usize = 40;
 pub(super) fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let (u, s) = (k.estimate(), k.direction());
     let longest = k.param("lambda").map_or(f64::INFINITY, |lambda| INSIDE * k.median_bound(lambda));
-    let end = INSIDE as f32 * k.range.1.min(-k.range.0);
+    // The declared range, made smaller around its middle. Halves are exact, and their sum is in range.
+    let (lo, hi) = (k.range.0 / 2.0, k.range.1 / 2.0);
+    let (middle, far) = (hi + lo, INSIDE as f32 * (hi - lo));
+    let (lo, hi) = (middle - far, middle + far);
     let at = |lambda: f64| -> Vec<f32> {
-        plus(&u, -lambda, &s).into_iter().map(|x| x.clamp(-end, end)).collect()
+        plus(&u, -lambda, &s).into_iter().map(|x| x.clamp(lo, hi)).collect()
     };
     // Beyond the first value nothing grows any more.
     let most = u.iter().fold(0.0, |most: f64, x| most.max(f64::from(x.abs())));
-    let (mut low, mut high) = (0.0, most + f64::from(end));
+    let (mut low, mut high) = (0.0, most + f64::from(hi.max(-lo)));
     if norm(&at(high)) < longest {
         return k.all(at(high));
     }
@@ -59,6 +62,18 @@ mod tests {
             let scene = Scene::new(2, params);
             let update = &scene.sent(&ATTACK)[0];
             assert!(update.iter().all(|x| x.abs() > 7.9 && x.abs() < 8.0), "the end of the range");
+        }
+    }
+
+    #[test]
+    fn a_range_need_not_be_symmetric_nor_hold_0() {
+        let scene = Scene::new(2, &[]);
+        for (lo, hi) in [(1.0, 8.0), (-8.0, -1.0), (-0.5, 8.0), (-8.0, 0.0)] {
+            let sent = scene.with(|k| updates(&Knowledge { range: (lo, hi), ..*k }));
+            for (x, s) in sent[0].iter().zip(scene.direction()) {
+                let (end, inwards) = if s > 0.0 { (lo, x - lo) } else { (hi, hi - x) };
+                assert!(inwards > 0.0 && inwards < 0.01, "{x} is not just inside {end}");
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Fang et al. against a ball around a reference g: u' = g - s min(tau - epsilon, (tau - epsilon) / sqrt d), with tau = lambda |g|, or the parameter
+//! Fang et al. against a ball around a reference g: u' = g - s (tau - epsilon) / sqrt d, with tau = lambda |g|, or the parameter
 //! `tau` itself where the check has one.
 //!
 //! Source: the framework of Fang, Cao, Jia, Gong, USENIX Security 2020, with the paper's closed form (appendix, "Adaptive Attack
-//! to Norm bound and Norm ball").
+//! to Norm bound and Norm ball"), whose min(tau - epsilon, (tau - epsilon) / sqrt d) is the second as d is at least 1.
 
 use super::super::knowledge::{INSIDE, Knowledge};
 use super::super::vectors::{norm, plus};
@@ -23,7 +23,7 @@ fn updates(k: &Knowledge<'_>) -> Vec<Vec<f32>> {
     let radius = k.param("tau");
     let tau = radius.unwrap_or_else(|| k.param("lambda").unwrap_or(1.0) * norm(&centre)) * INSIDE;
     let length = norm(&s).max(1.0);
-    k.all(plus(&centre, -tau.min(tau / length), &s))
+    k.all(plus(&centre, -tau / length, &s))
 }
 
 #[cfg(test)]
