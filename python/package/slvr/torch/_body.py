@@ -122,11 +122,15 @@ class Body:
         return named.text
 
     def text(self, operand: Operand, level: int = PIPE) -> str:
+        """The text of an operand as a tensor of its shape."""
+        return self.tensor(operand).at(level)
+
+    def tensor(self, operand: Operand) -> Value:
         """An operand as a tensor of its shape."""
         value = self.value(operand)
         if value.number is not None and value.shape:
-            return self.filled(value)
-        return value.at(level)
+            return Value(self.filled(value), value.shape)
+        return value
 
     def letters(self, n: int) -> list[str]:
         """Names of loops."""
@@ -192,25 +196,29 @@ class Body:
 
         return self.gathered(operand, shape, index)
 
-    def pointwise(self, node: Any, operands: Sequence[Operand], write: Callable[[list[str]], tuple[str, int]]) -> Value:
-        """An operator that works entry by entry; operands are repeated as PyTorch does."""
+    def pointwise(
+        self, node: Any, operands: Sequence[Operand], write: Callable[[list[Value]], tuple[str, int]]
+    ) -> Value:
+        """An operator that works entry by entry; operands are repeated as PyTorch does. ``write`` makes an expression
+        of entries, and says how tightly it binds."""
         shape, _ = self.dims(node)
         aligned = [self.aligned(operand, node) for operand in operands]
         # How many of the first dimensions are looped over, so that behind them all operands have one shape.
         first = next(k for k in range(len(shape) + 1) if all(f is None or f[k:] == shape[k:] for _, f in aligned))
         names = self.letters(first)
-        texts = []
+        entries = []
         for operand, (value, full) in zip(operands, aligned, strict=True):
             if full is None or first == 0:
-                texts.append(value.text if full is None else self.text(value))
+                entries.append(value if full is None else self.tensor(value))
                 continue
             missing = len(shape) - len(value.shape)
             index = [
                 "0" if value.shape[k] == 1 and shape[k + missing] != 1 else names[k + missing]
                 for k in range(max(0, first - missing))
             ]
-            texts.append(indexed(self.name(operand if value is self._held(operand) else value), index))
-        inner, level = write(texts)
+            name = self.name(operand if value is self._held(operand) else value)
+            entries.append(Value(indexed(name, index), shape[first:]))
+        inner, level = write(entries)
         return Value(loops(names, shape[:first], inner), shape, ATOM if first else level)
 
     def _held(self, operand: Operand) -> Value | None:

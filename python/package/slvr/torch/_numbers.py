@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -169,52 +168,28 @@ def _term(value: float) -> str:
 # Arithmetic.
 
 
-def _pair(sign: str, level: int) -> Callable[[list[str]], tuple[str, int]]:
-    return lambda t: (f"{t[0]} {sign} {t[1]}", level)
-
-
-def loose(texts: list[str]) -> list[str]:
-    """Operands of a product or a difference: what binds more loosely in brackets."""
-    return [t if _tight(t) else f"({t})" for t in texts]
-
-
-def _tight(text: str) -> bool:
-    depth = 0
-    for place, letter in enumerate(text):
-        depth += (letter in "[({") - (letter in "])}")
-        if depth == 0 and (letter in " |" or (letter == "-" and place == 0)):
-            return False
-    return True
-
-
 @of("add", "sub", "rsub")
 def _add(body: Body, node: Any, a: Arguments) -> Value:
     left, right = (a["self"], a["other"]) if operator(node) != "rsub" else (a["other"], a["self"])
     sign, alpha = ("+" if operator(node).startswith("add") else "-"), a.get("alpha", 1)
     if alpha not in (1, None):
         factor = number(alpha)
-        return body.pointwise(node, [left, right], lambda t: (f"{first(t[0])} {sign} {factor} * {loose(t)[1]}", PLUS))
-    return body.pointwise(node, [left, right], lambda t: (f"{first(t[0])} {sign} {loose(t)[1]}", PLUS))
-
-
-def first(text: str) -> str:
-    """The left operand of a sum: no comparison and no pipe."""
-    top = re.sub(r"\[[^\[\]]*\]|\([^()]*\)", "", text)
-    while top != (inner := re.sub(r"\[[^\[\]]*\]|\([^()]*\)", "", top)):
-        top = inner
-    return f"({text})" if re.search(r" (\|>|[<>]=?) ", top) else text
+        return body.pointwise(
+            node, [left, right], lambda t: (f"{t[0].at(PLUS)} {sign} {factor} * {t[1].at(ATOM)}", PLUS)
+        )
+    return body.pointwise(node, [left, right], lambda t: (f"{t[0].at(PLUS)} {sign} {t[1].at(ATOM)}", PLUS))
 
 
 @of("mul")
 def _mul(body: Body, node: Any, a: Arguments) -> Value:
-    return body.pointwise(node, [a["self"], a["other"]], lambda t: (" * ".join(loose(t)), TIMES))
+    return body.pointwise(node, [a["self"], a["other"]], lambda t: (f"{t[0].at(ATOM)} * {t[1].at(ATOM)}", TIMES))
 
 
 @of("div")
 def _div(body: Body, node: Any, a: Arguments) -> Value:
     if a.get("rounding_mode") is not None:
         raise Refused("it rounds")
-    return body.pointwise(node, [a["self"], a["other"]], lambda t: (" / ".join(loose(t)), TIMES))
+    return body.pointwise(node, [a["self"], a["other"]], lambda t: (f"{t[0].at(ATOM)} / {t[1].at(ATOM)}", TIMES))
 
 
 @of("addcmul")
@@ -222,7 +197,7 @@ def _addcmul(body: Body, node: Any, a: Arguments) -> Value:
     if a["value"] != 1:
         raise Refused("its factor is not 1")
     operands = [a["self"], a["tensor1"], a["tensor2"]]
-    return body.pointwise(node, operands, lambda t: (f"{first(t[0])} + {loose(t)[1]} * {loose(t)[2]}", PLUS))
+    return body.pointwise(node, operands, lambda t: (f"{t[0].at(PLUS)} + {t[1].at(ATOM)} * {t[2].at(ATOM)}", PLUS))
 
 
 @of("maximum", "minimum")
@@ -230,13 +205,19 @@ def _maximum(body: Body, node: Any, a: Arguments) -> Value:
     relu = body.std("relu")
     x, y = a["self"], a["other"]
     if operator(node) == "maximum":
-        return body.pointwise(node, [x, y], lambda t: (f"{loose(t)[0]} + {relu}({first(t[1])} - {loose(t)[0]})", PLUS))
-    return body.pointwise(node, [x, y], lambda t: (f"{loose(t)[0]} - {relu}({first(t[0])} - {loose(t)[1]})", PLUS))
+        return body.pointwise(
+            node, [x, y], lambda t: (f"{t[0].at(ATOM)} + {relu}({t[1].at(PLUS)} - {t[0].at(ATOM)})", PLUS)
+        )
+    return body.pointwise(
+        node, [x, y], lambda t: (f"{t[0].at(ATOM)} - {relu}({t[0].at(PLUS)} - {t[1].at(ATOM)})", PLUS)
+    )
 
 
 def _compare(sign: str) -> Operator:
     def made(body: Body, node: Any, a: Arguments) -> Value:
-        return body.pointwise(node, [a["self"], a["other"]], lambda t: (f" {sign} ".join(loose(t)), COMPARE))
+        return body.pointwise(
+            node, [a["self"], a["other"]], lambda t: (f"{t[0].at(ATOM)} {sign} {t[1].at(ATOM)}", COMPARE)
+        )
 
     return made
 
@@ -262,7 +243,7 @@ def _masked_fill(body: Body, node: Any, a: Arguments) -> Value:
 
 def _select(body: Body, node: Any, operands: Sequence[Any]) -> Value:
     select = body.std("select")
-    return body.pointwise(node, operands, lambda t: (f"{select}({', '.join(t)})", ATOM))
+    return body.pointwise(node, operands, lambda t: (f"{select}({', '.join(v.text for v in t)})", ATOM))
 
 
 @of("zeros", "zeros_like", "new_zeros", "ones", "ones_like", "new_ones", "full", "full_like", "new_full")
