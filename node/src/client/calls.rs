@@ -117,7 +117,7 @@ impl Caller {
         progress: &dyn Fn(usize, u64, u64),
     ) -> Result<[Value; 3], CallError> {
         let until = Instant::now() + patience;
-        self.patient_until(until);
+        let _patience = self.patient_until(until);
         let mut said = [0, 1, 2].map(|node| self.submit_to(node, submission, progress));
         let mut told = String::new();
         loop {

@@ -230,6 +230,18 @@ impl fmt::Debug for Caller {
 /// An answer: its status and its body.
 pub type Answer = (u16, Bytes);
 
+/// For as long as whoever calls is patient until a moment.
+struct Patience<'a> {
+    of: &'a Caller,
+    before: Option<Instant>,
+}
+
+impl Drop for Patience<'_> {
+    fn drop(&mut self) {
+        *lock(&self.of.until) = self.before;
+    }
+}
+
 /// The path of what there is of a round, such as `/report`.
 fn round_path(task: &str, round: u64, rest: &str) -> String {
     format!("/v1/tasks/{task}/rounds/{round}{rest}")
@@ -271,9 +283,9 @@ impl Caller {
         })
     }
 
-    /// Has every request from now on end about when the patience does.
-    fn patient_until(&self, until: Instant) {
-        *lock(&self.until) = Some(until);
+    /// Has every request end about when the patience does, until what this makes is dropped.
+    fn patient_until(&self, until: Instant) -> Patience<'_> {
+        Patience { before: lock(&self.until).replace(until), of: self }
     }
 
     /// So long, or as long as the patience lasts. A request has a second in any case.
@@ -329,7 +341,7 @@ impl Caller {
         act: impl Fn() -> Result<T, CallError>,
     ) -> Result<T, CallError> {
         let mut told = String::new();
-        self.patient_until(until);
+        let _patience = self.patient_until(until);
         loop {
             match act() {
                 Err(e) if e.passes() && Instant::now() + AGAIN < until => {

@@ -26,7 +26,9 @@ fn a_stopped_node_is_named_while_it_is_waited_for_and_given_up() {
     let world = World::started(Shape::default());
     world.open(1, 600);
     let (coordinator, heard) = told(world.coordinator().quiet(Duration::from_secs(4)));
-    coordinator.status(1, TASK, 1).expect("is there");
+    // A patience that is over is not that of later calls.
+    let status = || coordinator.status(1, TASK, 1);
+    coordinator.patiently(Instant::now(), status).expect("is there");
     let made = world.submission(0, 1);
     world.signal(1, "-STOP");
     let address = format!("node 1 at 127.0.0.1:{}", world.client_ports[1]);

@@ -252,14 +252,12 @@ fn to_members(circuit: &Circuit) -> Vec<String> {
 fn watch(caller: &Caller, which: &Which, once: bool, json: bool) -> anyhow::Result<()> {
     let mut said = Vec::new();
     loop {
-        let all = caller.statuses(&which.task, which.round);
-        if let Some(why) = unknown(caller, which, &all) {
-            bail!(why);
-        }
+        let standing = deployment::standing(caller, (&which.task, which.round))?;
+        let phase = standing.phase().to_string();
+        let all = standing.nodes;
         let mut lines: Vec<String> =
             all.iter().map(|s| s.as_ref().map_or_else(ToString::to_string, line)).collect();
         lines.extend(clocks(&all));
-        let phase = led(&all).to_string();
         if once && all.iter().all(Result::is_err) {
             bail!("no node answers:\n{}", lines.join("\n"));
         }
@@ -291,23 +289,6 @@ fn of_nodes(all: [Result<Value, CallError>; 3]) -> Vec<Value> {
     all.into_iter().enumerate().map(of).collect()
 }
 
-/// Where the round stands: as node 0 has it, which leads. If that has lost the round, it has ended once it has at all nodes that know
-/// it.
-fn led(all: &[Result<Value, CallError>; 3]) -> &str {
-    match &all[0] {
-        Ok(status) => phase(status),
-        Err(e) if e.is_unknown_round() => {
-            let mut others = all[1..].iter().map(|s| match s {
-                Ok(status) => Some(phase(status)),
-                Err(e) => (!e.is_unknown_round()).then_some("?"),
-            });
-            let first = others.by_ref().flatten().next().unwrap_or("");
-            if others.flatten().all(|p| p == first) { first } else { "" }
-        }
-        Err(_) => "",
-    }
-}
-
 /// Seconds by which a clock is wrong without a word about it: answers take a while, too.
 const CLOCK: u64 = 5;
 
@@ -334,26 +315,6 @@ fn clocks(all: &[Result<Value, CallError>; 3]) -> Vec<String> {
     far.map(said).collect()
 }
 
-/// Why there is nothing to watch: no node shows the round, and node 0 does not know it.
-fn unknown(caller: &Caller, which: &Which, all: &[Result<Value, CallError>; 3]) -> Option<String> {
-    let none = |s: &Result<Value, CallError>| {
-        matches!(s, Err(CallError::Refused { code: Code::Round | Code::Path, .. }))
-    };
-    // Node 0 leads: a round that it does not know is open nowhere. It may have lost its data, and then the others are shown.
-    if !none(&all[0]) || all.iter().any(Result::is_ok) {
-        return None;
-    }
-    let Which { task, round } = which;
-    let rounds = caller.rounds(0, task).unwrap_or_default();
-    let known: Vec<String> =
-        rounds.as_array().into_iter().flatten().map(|r| r["round"].to_string()).collect();
-    let known = match known.is_empty() {
-        true => format!("it knows no round of `{task}`"),
-        false => format!("it knows the rounds {} of `{task}`", known.join(", ")),
-    };
-    Some(format!("node 0 knows no round {task}/{round}: {known}; `slvrc round open` opens one"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -373,22 +334,5 @@ mod tests {
         assert_eq!(all[0], json!({ "phase": "open" }));
         assert_eq!(all[1], json!({ "node": 1, "error": "away" }));
         assert!(all[2]["error"].as_str().is_some_and(|e| e.contains("no round t/1")), "{}", all[2]);
-    }
-
-    /// Once node 0 has lost its data, the round has ended when it has at the nodes that know it.
-    #[test]
-    fn a_round_that_node_0_has_lost_ends_with_the_others() {
-        let at = |phase: &str| Ok(json!({ "phase": phase }));
-        for (all, wanted) in [
-            ([at("open"), at("aborted"), at("aborted")], "open"),
-            ([away(), at("aborted"), at("aborted")], ""),
-            ([unknown(), at("aborted"), at("aborted")], "aborted"),
-            ([unknown(), at("aborted"), unknown()], "aborted"),
-            ([unknown(), at("aborted"), at("closed")], ""),
-            ([unknown(), at("aborted"), away()], ""),
-            ([unknown(), unknown(), unknown()], ""),
-        ] {
-            assert_eq!(led(&all), wanted, "{all:?}");
-        }
     }
 }
