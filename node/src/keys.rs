@@ -14,8 +14,8 @@
 use crate::config::Power;
 use crate::hex::hex;
 use crate::names::is_name;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::fs;
+use std::io;
 use std::net::IpAddr;
 use std::path::Path;
 
@@ -27,7 +27,7 @@ mod workers;
 use coordinators::Stamp;
 pub use coordinators::{appoint, dismiss};
 pub use files::KeysError;
-use files::{Made, certificate, hash_of, private, quoted, random, replace, write};
+use files::{Made, certificate, hash_of, private, quoted, random, read, replace, write};
 pub use own::{enrol, enrol_lines, trust};
 pub use workers::{trust_worker, workers};
 
@@ -205,26 +205,34 @@ fn host_of(path: &Path, node: usize) -> Result<String, KeysError> {
 pub fn rotate(folder: &Path, node: usize, host: Option<&str>) -> Result<(), KeysError> {
     let at = folder.join(format!("node-{node}"));
     let next = at.join("node.crt.next");
-    if next.exists() {
+    let begun = next.exists();
+    if !begun {
+        let host = match host {
+            Some(host) => host.to_string(),
+            None => host_of(&at.join("node.toml"), node)?,
+        };
+        let made = certificate(&format!("slvr node {node}"), &[&host, "localhost"])?;
+        // With the certificate, which comes last, the key is there.
+        drop(fs::remove_file(at.join("node.key.next")));
+        write(&at.join("node.key.next"), &made.key, true)?;
+        write(&next, &made.certificate, false)?;
+    }
+    let (old, new) = (hash_of(&at.join("node.crt"))?, hash_of(&next)?);
+    let changed = replace(folder, old, &[old, new])?;
+    // Programs that take the file of authorities accept both as well.
+    let (path, certificate) = (folder.join("nodes.pem"), read(&next)?);
+    let all = if path.exists() { read(&path)? } else { String::new() };
+    if !all.contains(&certificate) {
+        return fs::write(&path, all + &certificate).map_err(KeysError::at(&path));
+    }
+    // What was broken off has ended by now.
+    if begun && changed == 0 {
         return Err(KeysError::Plan(format!(
             "{}: node {node} has a new key already: give all others their new files, then `--retire {node}` drops the old one, and another `--rotate {node}` may follow",
             next.display()
         )));
     }
-    let host = match host {
-        Some(host) => host.to_string(),
-        None => host_of(&at.join("node.toml"), node)?,
-    };
-    let old = hash_of(&at.join("node.crt"))?;
-    let made = certificate(&format!("slvr node {node}"), &[&host, "localhost"])?;
-    write(&at.join("node.crt.next"), &made.certificate, false)?;
-    write(&at.join("node.key.next"), &made.key, true)?;
-    replace(folder, &format!("[{}]", quoted(&[old])), &format!("[{}]", quoted(&[old, made.hash])))?;
-    // Programs that take the file of authorities accept both as well.
-    let path = folder.join("nodes.pem");
-    let append = OpenOptions::new().append(true).create(true).open(&path);
-    let done = append.and_then(|mut file| file.write_all(made.certificate.as_bytes()));
-    done.map_err(KeysError::at(&path))
+    Ok(())
 }
 
 /// Ends a rotation: the node takes its new key, and nobody accepts the old certificate any more.
@@ -242,15 +250,14 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
         )));
     }
     let (old, new) = (hash_of(&at.join("node.crt"))?, hash_of(&next)?);
-    for name in ["node.crt", "node.key"] {
-        let (from, to) = (at.join(format!("{name}.next")), at.join(name));
-        fs::rename(&from, &to).map_err(KeysError::at(&from))?;
-    }
-    replace(folder, &format!("[{}]", quoted(&[old, new])), &format!("[{}]", quoted(&[new])))?;
+    replace(folder, old, &[new])?;
     // Another node may be in the middle of a rotation of its own.
     let own = |i: usize| {
         let at = folder.join(format!("node-{i}"));
-        let now = fs::read_to_string(at.join("node.crt"))?;
+        let now = match i == node {
+            true => String::new(),
+            false => fs::read_to_string(at.join("node.crt"))?,
+        };
         match fs::read_to_string(at.join("node.crt.next")) {
             Ok(next) => Ok(now + &next),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(now),
@@ -259,7 +266,16 @@ pub fn retire(folder: &Path, node: usize) -> Result<(), KeysError> {
     };
     let all: Result<String, io::Error> = (0..3).map(own).collect();
     let path = folder.join("nodes.pem");
-    all.and_then(|all| fs::write(&path, all)).map_err(KeysError::at(&path))
+    all.and_then(|all| fs::write(&path, all)).map_err(KeysError::at(&path))?;
+    // The new certificate is there until all else is done, so that what was broken off can be done again.
+    for name in ["node.key", "node.crt"] {
+        let (from, to) = (at.join(format!("{name}.next")), at.join(name));
+        match fs::rename(&from, &to) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound && name == "node.key" => {}
+            done => done.map_err(KeysError::at(&from))?,
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -302,6 +318,22 @@ mod tests {
         assert_eq!(own(&node(1)), before, "it has its old key until everybody knows the new one");
         let again = rotate(dir.path(), 1, None).expect_err("has one already").to_string();
         assert!(again.contains("`--retire 1`"), "{again}");
+        // One that was broken off before all had the new certificate is ended by the same command.
+        let toml = dir.path().join("clients/a/client.toml");
+        let (both, old) = (fs::read_to_string(&toml).expect("reads"), format!("\"{before}\""));
+        let new = hash_of(&dir.path().join("node-1/node.crt.next")).expect("a certificate");
+        let next = format!("{old}, \"{new}\"");
+        fs::write(&toml, both.replace(&next, &old)).expect("writes");
+        rotate(dir.path(), 1, None).expect("goes on");
+        assert_eq!(fs::read_to_string(&toml).expect("reads"), both);
+        // What names the old one in another way is not passed over.
+        fs::write(&toml, both.replace(&next, &format!("'{before}'"))).expect("writes");
+        let odd = rotate(dir.path(), 1, None).expect_err("is odd").to_string();
+        assert!(odd.contains("client.toml") && odd.contains("double quotes"), "{odd}");
+        // One that ends takes also those that have the old one alone, and goes on where it was.
+        fs::write(&toml, both.replace(&next, &old)).expect("writes");
+        let key = dir.path().join("node-1/node.key");
+        fs::rename(dir.path().join("node-1/node.key.next"), key).expect("renames");
         retire(dir.path(), 1).expect("ends");
         let again = retire(dir.path(), 1).expect_err("has none").to_string();
         assert!(again.contains("`--rotate 1` makes one"), "{again}");

@@ -78,6 +78,13 @@ pub struct Spec {
     pub signed: Signature,
 }
 
+impl Spec {
+    /// When submissions that have begun may no longer end, in seconds since 1970.
+    pub fn ends(&self) -> u64 {
+        self.deadline.saturating_add(self.grace)
+    }
+}
+
 /// A coordinator's signature (Ed25519).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Signature {
@@ -199,6 +206,11 @@ impl Agreement {
         }
         let name = self.places.get(member)?;
         self.accepted.iter().find(|e| e.client == *name)
+    }
+
+    /// Whose inputs a member of another party set gives.
+    pub fn other(&self, set: &str, member: usize) -> Option<&Entry> {
+        self.others.iter().filter(|e| e.set.as_deref() == Some(set)).nth(member)
     }
 
     /// Who counts, and who does not, once some clients are left out that were accepted.
@@ -440,13 +452,6 @@ pub enum StepError {
     /// It could not be made durable, or what is durable not be read.
     #[error("the round's state cannot be kept: {why}")]
     Store { why: String, full: bool },
-}
-
-#[cfg(feature = "server")]
-impl From<crate::store::StoreError> for StepError {
-    fn from(e: crate::store::StoreError) -> StepError {
-        StepError::Store { full: e.is_full(), why: e.to_string() }
-    }
 }
 
 impl Round {

@@ -2,7 +2,7 @@
 
 use crate::arrays::{of_member, put, revealed};
 use crate::error::SlvrError;
-use crate::watched::{Watch, tell, watched};
+use crate::watched::{Watch, tell, waited};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -52,8 +52,7 @@ impl Nodes {
     /// Reads a configuration: client.toml or coordinator.toml, as `slvrc keys` makes it.
     #[new]
     fn new(py: Python<'_>, config: PathBuf) -> PyResult<Self> {
-        let caller =
-            watched(py, None, |watch| deployment::caller(&config, &|note| watch.tell(note)))?;
+        let caller = waited(py, |watch| deployment::caller(&config, &|note| watch.tell(note)))?;
         Ok(Nodes { caller: Arc::new(caller) })
     }
 
@@ -66,7 +65,7 @@ impl Nodes {
     /// The hash of the circuit of a task for all its clients.
     fn circuit_hash(&self, py: Python<'_>, task: &str, patience: f64) -> PyResult<String> {
         let until = until(patience)?;
-        watched(py, None, |_| {
+        waited(py, |_| {
             let (circuit, _) = self.caller.patiently(until, || self.caller.circuit(task))?;
             Ok(slvr::report::hex(&artifact::hash(&circuit)))
         })
@@ -87,7 +86,7 @@ impl Nodes {
         let (arrays, until) = (of_member(inputs)?, until(patience)?);
         let circuit = expect_hash.map(hash).transpose()?;
         let expected = Expected { circuit, context: expect_context };
-        watched(py, None, |watch| {
+        waited(py, |watch| {
             let read = |circuit: &Circuit, set: usize| {
                 let (tensors, note) = tensors::member_of(circuit, set, &arrays)?;
                 told(watch, note);
@@ -117,9 +116,8 @@ impl Nodes {
         patience: f64,
     ) -> PyResult<(Bound<'py, PyDict>, String)> {
         let until = until(patience)?;
-        let got = watched(py, None, |_| {
-            Ok(self.caller.patiently(until, || self.caller.fetch(task, round))?)
-        })?;
+        let got =
+            waited(py, |_| Ok(self.caller.patiently(until, || self.caller.fetch(task, round))?))?;
         let all = PyDict::new(py);
         for (output, found) in got.outputs {
             put(&all, &output.fields, 1, found)?;
@@ -147,7 +145,7 @@ impl Nodes {
         patience: f64,
     ) -> PyResult<String> {
         let (arrays, until) = (of_member(public)?, until(patience)?);
-        watched(py, None, |watch| {
+        waited(py, |watch| {
             let read = |circuit: &Circuit| {
                 let (tensors, note) = tensors::public_of(circuit, &arrays)?;
                 told(watch, note);
@@ -161,12 +159,12 @@ impl Nodes {
 
     /// Where a round stands at the three nodes, as JSON: what each says, or the text of why it does not.
     fn statuses(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<String> {
-        watched(py, None, |_| Ok(said(self.caller.statuses(task, round))))
+        waited(py, |_| Ok(said(self.caller.statuses(task, round))))
     }
 
     /// The same of a round that a node knows, and whether it has ended.
     fn standing(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<(String, bool)> {
-        watched(py, None, |_| {
+        waited(py, |_| {
             let standing = deployment::standing(&self.caller, (task, round))?;
             let ended = standing.has_ended();
             Ok((said(standing.nodes), ended))
@@ -175,12 +173,12 @@ impl Nodes {
 
     /// Takes no more submissions.
     fn close(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<String> {
-        watched(py, None, |_| Ok(self.caller.close(task, round)?.to_string()))
+        waited(py, |_| Ok(self.caller.close(task, round)?.to_string()))
     }
 
     /// Ends a round without a result.
     fn abort(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<()> {
-        watched(py, None, |_| {
+        waited(py, |_| {
             let told = self.caller.abort(task, round)?;
             match told.into_iter().find_map(|t| t.err()) {
                 Some(e) => Err(Error::from(e)),
@@ -200,7 +198,7 @@ impl Nodes {
     ) -> PyResult<(Bound<'py, PyDict>, String)> {
         let until = until(patience)?;
         let Collected { report, circuit, revealed: outputs } =
-            watched(py, None, |watch| collected(&self.caller, (task, round), until, watch))?;
+            waited(py, |watch| collected(&self.caller, (task, round), until, watch))?;
         let all = revealed(py, &circuit, outputs)?;
         if !keep {
             erased(py, (task, round), || self.caller.erase(task, round, &["words"]).map(drop));
@@ -211,7 +209,7 @@ impl Nodes {
     /// Erases what the nodes still keep of a round that has ended.
     #[pyo3(name = "drop")]
     fn drop_round(&self, py: Python<'_>, task: &str, round: u64) -> PyResult<()> {
-        watched(py, None, |_| Ok(self.caller.drop_round(task, round).map(drop)?))
+        waited(py, |_| Ok(self.caller.drop_round(task, round).map(drop)?))
     }
 }
 
@@ -243,7 +241,7 @@ fn erased(
     (task, round): (&str, u64),
     erase: impl FnOnce() -> std::result::Result<(), CallError> + Send,
 ) {
-    let Err(why) = watched(py, None, |_| Ok(erase()?)) else { return };
+    let Err(why) = waited(py, |_| Ok(erase()?)) else { return };
     let why = match why.is_instance_of::<SlvrError>(py) {
         true => why.value(py).to_string(),
         false => format!("{why} came meanwhile"),

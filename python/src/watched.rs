@@ -84,13 +84,31 @@ impl Watch {
     }
 }
 
-/// Does work without the interpreter, on threads of its own. Notes go to the logger `slvr`, layers to `progress`.
+/// Computes without the interpreter, on the threads that compute. Notes go to the logger `slvr`, layers to `progress`.
 pub fn watched<T: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
     work: impl FnOnce(&Watch) -> Result<T, slvr::Error> + Send,
 ) -> PyResult<T> {
     let pool = &pools()?.compute;
+    beside(py, progress, |watch| pool.install(|| work(watch)))
+}
+
+/// The same of work that mostly waits for others. It has a thread of its own: if it waited on one that computes, there
+/// might be none left for what it waits for.
+pub fn waited<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce(&Watch) -> Result<T, slvr::Error> + Send,
+) -> PyResult<T> {
+    pools()?;
+    beside(py, None, work)
+}
+
+fn beside<T: Send>(
+    py: Python<'_>,
+    progress: Option<&Bound<'_, PyAny>>,
+    work: impl FnOnce(&Watch) -> Result<T, slvr::Error> + Send,
+) -> PyResult<T> {
     let watch = Watch {
         cancel: AtomicBool::new(false),
         done: [AtomicUsize::new(0), AtomicUsize::new(0)],
@@ -98,7 +116,7 @@ pub fn watched<T: Send>(
     };
     let (told, mut stopped) = (AtomicUsize::new(0), None);
     let done = thread::scope(|scope| {
-        let work = scope.spawn(|| catch_unwind(AssertUnwindSafe(|| pool.install(|| work(&watch)))));
+        let work = scope.spawn(|| catch_unwind(AssertUnwindSafe(|| work(&watch))));
         let caller = thread::current();
         // Whoever waits for the result is woken as soon as it is there.
         let work = scope.spawn(move || {

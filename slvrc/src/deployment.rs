@@ -9,6 +9,9 @@ use slvr_node::state::RoundKey;
 use std::path::Path;
 use tracing_subscriber::filter::LevelFilter;
 
+/// Most seconds that somebody may be told to wait: a month.
+pub const LONGEST: u64 = 31 * 24 * 3600;
+
 /// Whoever calls nodes with a file of configuration.
 pub fn caller(config: &Path) -> slvr::Result<Caller> {
     Ok(deployment::caller(config, &crate::fail::print)?.telling(note))

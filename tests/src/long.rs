@@ -17,7 +17,8 @@ const TRIES: usize = 400;
 
 /// A number that the environment sets.
 pub fn setting(name: &str) -> Option<u64> {
-    std::env::var(name).ok().and_then(|n| n.parse().ok())
+    let set = std::env::var(name).ok()?;
+    Some(set.parse().unwrap_or_else(|_| panic!("{name}={set}: it is a whole number, in digits")))
 }
 
 /// How many cases there are: `SLVR_COUNT` of them, or `few`.

@@ -4,6 +4,7 @@
 //! cannot be asked, is erased at none.
 
 use super::body::Inbound;
+use super::keep::store;
 use super::reply::{Body, Refused, no_round, object, refused};
 use crate::codes::Code;
 use crate::node::Node;
@@ -71,11 +72,5 @@ pub(super) fn erase_own(
 
 /// The answer to what the store was asked to do.
 pub(super) fn stored(done: Result<(), StoreError>) -> Result<Response<Body>, Refused> {
-    match done {
-        Ok(()) => Ok(object(200, &json!({ "ok": true }))),
-        Err(e) => {
-            tracing::error!(why = %e, "the store fails");
-            refused(500, Code::Store, "this node's store fails: its log says why")
-        }
-    }
+    store(done).map(|()| object(200, &json!({ "ok": true })))
 }

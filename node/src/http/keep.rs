@@ -21,13 +21,20 @@ pub type Place = (RoundKey, String);
 pub fn store<T>(done: Result<T, StoreError>) -> Result<T, Refused> {
     done.or_else(|e| match e {
         StoreError::Conflict => refused(409, Code::Conflict, e.to_string()),
-        _ if e.is_full() => refused(507, Code::Full, "this node's disk is full: try again later"),
         // Paths of the node are nobody's business.
         _ => {
             tracing::error!(why = %e, "the store fails");
-            refused(500, Code::Store, "this node cannot store anything: its log says why")
+            fails(e.is_full())
         }
     })
+}
+
+/// The answer where a store fails, or its disk is full.
+pub fn fails<T>(full: bool) -> Result<T, Refused> {
+    match full {
+        true => refused(507, Code::Full, "this node's disk is full: try again later"),
+        false => refused(500, Code::Store, "this node's store fails: its log says why"),
+    }
 }
 
 /// Whether a part is damaged that may come again: nothing was released of the round, which goes on or may be run again, and its

@@ -191,7 +191,7 @@ fn overview(node: &Node) -> Value {
 /// Makes a copy of everything that the node keeps, or takes it away.
 fn backup(node: &Node, make: bool) -> Result<Response<Body>, Refused> {
     let done = match make {
-        true => node.store.backup().map(|at| json!({ "folder": at })),
+        true => node.store.backup().map(|at| json!({ "folder": at.display().to_string() })),
         false => node.store.forget_backup().map(|()| json!({ "ok": true })),
     };
     match done {

@@ -3,6 +3,7 @@
 use super::body::{Inbound, small};
 use super::erase::{erase, erase_own, only_asks, stored};
 use super::health::{alive, ready};
+use super::keep::fails;
 use super::reply::{Body, Refused, blocking, bytes, no_round, object, refused, secret, waiting};
 use super::upload::{About, Uploads};
 use super::views::{enrolled, report, status, task, tasks, terms};
@@ -354,9 +355,9 @@ fn withdrawn(node: &Node, key: &RoundKey, opening: &Hash) -> Result<Response<Bod
     match node.withdraw(key, opening) {
         Ok(()) => Ok(object(200, &json!({ "ok": true }))),
         Err(StepError::Unknown) => no_round(key),
-        Err(StepError::Store { why, .. }) => {
+        Err(StepError::Store { why, full }) => {
             tracing::error!(round = %key, why, "a round could not be withdrawn");
-            refused(500, Code::Store, "this node's store fails: its log says why")
+            fails(full)
         }
         Err(e) => refused(409, Code::Step, e.to_string()),
     }

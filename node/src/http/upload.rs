@@ -421,7 +421,7 @@ fn takes(node: &Node, round: &Round, manifest: &Manifest) -> Result<Arc<Known>, 
         let why = round.aborted.as_deref().unwrap_or("");
         return refused(409, Code::Aborted, format!("the round was aborted: {why}"));
     }
-    let is_open = round.phase == Phase::Open && now() < spec.deadline.saturating_add(spec.grace);
+    let is_open = round.phase == Phase::Open && now() < spec.ends();
     let Some(known) = node.task_of(spec).filter(|_| is_open) else {
         return refused(409, Code::Closed, "the round takes no submissions any more");
     };

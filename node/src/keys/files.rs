@@ -119,15 +119,36 @@ pub(super) fn configurations(folder: &Path) -> Result<Vec<PathBuf>, KeysError> {
     Ok(out)
 }
 
-/// Replaces a text in all configurations.
-pub(super) fn replace(folder: &Path, from: &str, to: &str) -> Result<(), KeysError> {
+/// Has all configurations name certificates in place of one, which may be among them; how many have changed. Those that
+/// name them already stay as they are, so that what was broken off can be done again.
+///
+/// # Errors
+///
+/// A configuration that names the old one otherwise than in double quotes: then nothing is written.
+pub(super) fn replace(folder: &Path, old: Hash, by: &[Hash]) -> Result<usize, KeysError> {
+    let (named, wanted) = (quoted(&[old]), quoted(by));
+    let mut changed = Vec::new();
     for path in configurations(folder)? {
         let text = read(&path)?;
-        if text.contains(from) {
-            rewrite(&path, &text.replace(from, to), true)?;
+        // A rotation that ends has both side by side.
+        let both = by.first().map_or(named.clone(), |new| quoted(&[old, *new]));
+        let new = match by.contains(&old) {
+            true if text.contains(&wanted) => text.clone(),
+            true => text.replace(&named, &wanted),
+            false => text.replace(&both, &wanted).replace(&named, &wanted),
+        };
+        if new == text && text.contains(&old.to_string()) && !text.contains(&wanted) {
+            return Err(KeysError::Plan(format!(
+                "{}: the hash {old} of a certificate has to stand there in double quotes",
+                path.display()
+            )));
+        }
+        if new != text {
+            changed.push((path, new));
         }
     }
-    Ok(())
+    changed.iter().try_for_each(|(path, text)| rewrite(path, text, true))?;
+    Ok(changed.len())
 }
 
 pub(super) fn hash_of(path: &Path) -> Result<Hash, KeysError> {

@@ -120,7 +120,7 @@ pub fn trust(folder: &Path, node: usize, with: &Path) -> Result<(), KeysError> {
         return Ok(());
     }
     let (before, certificate) = (read(&made)?, read(with)?);
-    replace(folder, &format!("\"{old}\""), &format!("\"{new}\""))?;
+    replace(folder, old, &[new])?;
     let path = folder.join("nodes.pem");
     let all = read(&path)?.replace(&before, &certificate);
     fs::write(&path, all).map_err(KeysError::at(&path))?;

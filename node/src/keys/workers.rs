@@ -111,7 +111,7 @@ pub fn trust_worker(
         return Ok(());
     }
     let certificate = read(with)?;
-    replace(folder, &format!("\"{old}\""), &format!("\"{new}\""))?;
+    replace(folder, old, &[new])?;
     // Its secrets are elsewhere. What was made here serves nobody.
     fs::remove_dir_all(&own).map_err(KeysError::at(&own))?;
     write(&made, &certificate, false)

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Whether nobody may submit to a round any more, by this node's clock.
 pub(super) fn is_over(spec: &Spec) -> bool {
-    now() >= spec.deadline.saturating_add(spec.grace)
+    now() >= spec.ends()
 }
 
 /// The complete submissions of a round.

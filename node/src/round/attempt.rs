@@ -247,13 +247,8 @@ fn inputs(
     let mut intake = Intake::new(&ready.circuit, node.me(), dealing(&key.task, key.round), true);
     let clients = (0..ready.clients as usize).map(|k| (ready.set, k, agreement.member(k)));
     let of_set = |GivingSet { set, name, size }: &GivingSet| {
-        let set = *set;
-        let entries = agreement.others.iter().filter(|e| e.set.as_ref() == Some(name));
-        entries
-            .take(*size as usize)
-            .enumerate()
-            .map(move |(k, e)| (set, k, Some(e)))
-            .collect::<Vec<_>>()
+        let one = |k| Some((*set, k, Some(agreement.other(name, k)?)));
+        (0..*size as usize).map_while(one).collect::<Vec<_>>()
     };
     let given: Vec<_> = clients.chain(ready.others.iter().flat_map(of_set)).collect();
     if !ready.circuit.loaded().is_empty() {
@@ -359,8 +354,7 @@ pub(super) fn undamaged(node: &Node, key: &RoundKey) -> Result<(), String> {
 fn rejected(gone: &[Replaced], attempt: u32, ready: &Ready, agreement: &Agreement) -> Ended {
     if let Some(r) = gone.iter().find(|r| r.set as usize != ready.set) {
         let set = ready.circuit.parties.get(r.set as usize).map_or("?", |p| p.name.as_str());
-        let of = agreement.others.iter().filter(|e| e.set.as_deref() == Some(set));
-        let client = of.clone().nth(r.member as usize).map_or("?", |e| e.client.as_str());
+        let client = agreement.other(set, r.member as usize).map_or("?", |e| e.client.as_str());
         return Ended::Impossible(format!(
             "the inputs of {client}, member {} of `{set}`, do not count, and all its members are needed: {}",
             r.member, r.why

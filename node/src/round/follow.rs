@@ -116,7 +116,7 @@ fn asked_to_close(node: &Node, key: &RoundKey, order: Option<Mandate>) -> Result
         return close(node, key).map(Answer::Complete);
     }
     let spec = &round.spec;
-    let left = spec.deadline.saturating_add(spec.grace).saturating_sub(now());
+    let left = spec.ends().saturating_sub(now());
     Err(format!(
         "node {}: the round is open for another {left} s by its clock, and the coordinator has not closed it",
         node.me()

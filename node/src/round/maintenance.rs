@@ -69,9 +69,9 @@ fn tell_leader(node: &Arc<Node>, told: &mut BTreeSet<(RoundKey, Order, [u32; 3])
             }
             let ask = Ask::Ordered { key: key.clone(), order, by };
             match node.peers.ask(0, &ask, node.deadline()) {
-                Ok(_) => drop(told.insert(one)),
+                Ok(Answer::Done) => drop(told.insert(one)),
                 Err(AskError::Unreachable { .. }) => return,
-                Err(_) => {}
+                Ok(_) | Err(_) => {}
             }
         }
     }

@@ -45,9 +45,7 @@ pub(super) fn split(
         for (member, pieces) in all.iter().enumerate() {
             let entry = match set == ready.set {
                 true => agreement.member(member),
-                false => {
-                    agreement.others.iter().filter(|e| e.set.as_deref() == Some(name)).nth(member)
-                }
+                false => agreement.other(name, member),
             };
             // Nobody is there.
             let Some(entry) = entry else { continue };

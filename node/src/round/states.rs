@@ -37,13 +37,7 @@ pub(super) fn check_opening(node: &Node, ready: &Ready, spec: &Spec) -> Result<(
         };
     }
     let (released, highest) = node.history(&key.task);
-    let under_way = node.rounds().into_iter().find(|r| r.spec.key.task == key.task && !r.ended());
-    if let Some(other) = under_way {
-        return Err(format!(
-            "node {me}: round {} is {}, and each round of the task continues the state of the one before",
-            other.spec.key, other.phase
-        ));
-    }
+    under_way(node, key)?;
     if key.round <= highest {
         return Err(format!("node {me}: round {highest} of the task was opened before"));
     }
@@ -66,6 +60,19 @@ pub(super) fn check_opening(node: &Node, ready: &Ready, spec: &Spec) -> Result<(
     before(node, ready, spec).map(drop).map_err(|e| format!("node {me}: {e}"))
 }
 
+/// A round of the task that has not ended speaks against another one.
+fn under_way(node: &Node, key: &RoundKey) -> Result<(), String> {
+    let found = node.rounds().into_iter().find(|r| r.spec.key.task == key.task && !r.ended());
+    found.map_or(Ok(()), |other| {
+        Err(format!(
+            "node {}: round {} is {}, and each round of the task continues the state of the one before: wait for its end",
+            node.me(),
+            other.spec.key,
+            other.phase
+        ))
+    })
+}
+
 /// Whether a round that was aborted could still continue what it was opened to continue.
 ///
 /// # Errors
@@ -82,13 +89,7 @@ pub(super) fn check_retry(node: &Node, ready: &Ready, spec: &Spec) -> Result<(),
             "node {me}: round {last} of the task was released after {key} was opened, and the state has gone on: open a new round"
         ));
     }
-    let under_way = node.rounds().into_iter().find(|r| r.spec.key.task == key.task && !r.ended());
-    if let Some(other) = under_way {
-        return Err(format!(
-            "node {me}: round {} is {}, and each round of the task continues the state of the one before: wait for its end",
-            other.spec.key, other.phase
-        ));
-    }
+    under_way(node, key)?;
     before(node, ready, spec).map(drop).map_err(|e| format!("node {me}: {e}"))
 }
 

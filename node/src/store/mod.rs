@@ -37,7 +37,7 @@
 use crate::config::{Enrolled, Roll};
 use crate::hex::{Hash, hex};
 use crate::locks::{read_lock, write_lock};
-use crate::state::{Entry, Round, RoundKey};
+use crate::state::{Entry, Round, RoundKey, StepError};
 use crate::submission::{Manifest, Public};
 use crate::vault::{self, Key, Label, Sealed};
 use redb::{
@@ -146,6 +146,12 @@ impl StoreError {
             StoreError::Database(e) => matches!(&**e, redb::Error::Io(e) if full(e)),
             _ => false,
         }
+    }
+}
+
+impl From<StoreError> for StepError {
+    fn from(e: StoreError) -> StepError {
+        StepError::Store { full: e.is_full(), why: e.to_string() }
     }
 }
 

@@ -243,7 +243,6 @@ impl Store {
     /// and the parts for damaged.
     pub fn erase_parts(&self, key: &RoundKey) -> Result<(), StoreError> {
         let _gate = self.changes();
-        lock(&self.keys).remove(key);
         lock(&self.damaged).retain(|(k, _)| k != key);
         let folder = self.folder(key);
         if folder.exists() && !folder.join(ENDED).exists() {
@@ -253,6 +252,8 @@ impl Store {
         }
         let path = folder.join("key");
         vault::erase(&path).map_err(at(&path))?;
+        // Whoever has read it before it was gone has put it back.
+        lock(&self.keys).remove(key);
         for file in self.files(key) {
             if matches!(extension(&file), "part" | "new" | "old") {
                 remove(&file)?;

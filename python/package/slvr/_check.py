@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,9 +35,10 @@ async def in_thread(call: Callable[[], T]) -> T:
 
 
 def _seed(seed: int) -> int:
-    if not 0 <= seed < 2**64:
+    whole = operator.index(seed)
+    if not 0 <= whole < 2**64:
         raise ValueError("seed is a number of 64 bits, 0 or more")
-    return int(seed)
+    return whole
 
 
 def _bound(value: Any, texts: dict[str, str]) -> str:

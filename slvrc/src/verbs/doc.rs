@@ -1,12 +1,13 @@
 //! `slvrc doc`: the library, the models, the predicates and the grammar as Markdown.
 
 use crate::fail::{say, say_json};
-use anyhow::Context;
+use anyhow::{Context, bail};
 use serde_json::{Map, Value, json};
 use slvr::files;
 use slvr_compiler::ide::doc;
 use slvr_compiler::source::Sources;
 use slvr_compiler::syntax::{self, MAX_SOURCE, embedded};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,6 +27,10 @@ impl Doc {
         let all = || ["std", "models", "predicates", "grammar"].map(String::from).to_vec();
         let wanted = if self.pages.is_empty() { all() } else { self.pages };
         let pages = wanted.iter().map(|name| page(name)).collect::<anyhow::Result<Vec<_>>>()?;
+        let mut names = BTreeSet::new();
+        if let Some((twice, _)) = pages.iter().find(|(name, _)| !names.insert(name)) {
+            bail!("two pages would be called `{twice}`: ask for one at a time");
+        }
         if let Some(dir) = &self.output {
             fs::create_dir_all(dir)
                 .with_context(|| format!("{}: no folder can be made here", dir.display()))?;

@@ -1,7 +1,7 @@
 //! `slvrc fetch`: what a round reveals to one member of a party set, from the three nodes.
 
-use crate::deployment::{Which, caller};
-use crate::fail::say_done;
+use crate::deployment::{LONGEST, Which, caller};
+use crate::fail::{caution, say_done};
 use serde_json::json;
 use slvr::tensors;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub struct Fetch {
     #[arg(long)]
     keep: bool,
     /// Seconds that it goes on trying to reach a node, and waits for the round to be released.
-    #[arg(long, default_value_t = 120)]
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(..=LONGEST))]
     patience: u64,
 }
 
@@ -33,8 +33,8 @@ impl Fetch {
         let until = Instant::now() + Duration::from_secs(patience);
         let got = caller.patiently(until, || caller.fetch(&task, round))?;
         tensors::write_own(&output, &got.outputs)?;
-        if !keep {
-            caller.forget(&task, round)?;
+        if !keep && let Err(why) = caller.forget(&task, round) {
+            caution(&format!("{task}/{round}: nodes may still keep what is revealed: {why}"));
         }
         let of = &got.of;
         let object = json!({

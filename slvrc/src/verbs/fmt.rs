@@ -1,6 +1,6 @@
 //! `slvrc fmt`: formats files in place.
 
-use crate::fail::{Rejected, say, say_json};
+use crate::fail::{Rejected, caution, say, say_json};
 use anyhow::{Context, bail};
 use serde_json::json;
 use slvr::files;
@@ -59,11 +59,15 @@ impl Fmt {
             }
         }
         let dirty = self.check && !changed.is_empty();
+        let unformatted = format!("not formatted: {}", changed.join(", "));
         if !rejected.diagnostics.is_empty() {
+            if dirty {
+                caution(&unformatted);
+            }
             return Err(rejected.into());
         }
         if dirty {
-            bail!("not formatted: {}", changed.join(", "));
+            bail!(unformatted);
         }
         if json {
             let mut all = json!({ "changed": changed });

@@ -169,7 +169,7 @@ impl Keys {
                 )
             }
         };
-        say_done(json, json!({ "folder": folder, "done": done }), &done)
+        say_done(json, json!({ "folder": folder.display().to_string(), "done": done }), &done)
     }
 
     /// One client more.

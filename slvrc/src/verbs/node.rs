@@ -1,6 +1,6 @@
 //! `slvrc node`: a node of a deployment.
 
-use crate::deployment::{GRACE, Log};
+use crate::deployment::{GRACE, LONGEST, Log};
 use crate::fail::{say, say_json};
 use crate::leash::{self, Leash};
 use crate::memory;
@@ -27,7 +27,7 @@ pub struct Node {
     #[arg(long, requires = "check")]
     reach: bool,
     /// Seconds that an attempt under way has when the node is stopped. What does not end is repeated later.
-    #[arg(long, default_value_t = GRACE)]
+    #[arg(long, default_value_t = GRACE, value_parser = clap::value_parser!(u64).range(..=LONGEST))]
     grace: u64,
     /// End, too, once standard input ends. Whoever starts a node with a pipe leaves none behind, however it ends itself.
     #[arg(long)]

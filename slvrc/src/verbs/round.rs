@@ -1,6 +1,6 @@
 //! `slvrc round`: opens, watches, closes and collects a round.
 
-use crate::deployment::{Which, caller, line};
+use crate::deployment::{LONGEST, Which, caller, line};
 use crate::fail::{self, print, say, say_done, say_json};
 use anyhow::bail;
 use clap::Subcommand;
@@ -45,7 +45,7 @@ enum What {
         #[arg(long)]
         minimum: Option<u64>,
         /// Seconds that it goes on trying to reach the nodes.
-        #[arg(long, default_value_t = 60)]
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=LONGEST))]
         patience: u64,
     },
     /// Say where a round stands and who waits for whom, until it has ended.
@@ -72,7 +72,7 @@ enum What {
         #[command(flatten)]
         which: Which,
         /// Seconds that it goes on trying to reach the nodes.
-        #[arg(long, default_value_t = 60)]
+        #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u64).range(..=LONGEST))]
         patience: u64,
     },
     /// Put the result together from the words of the three nodes, and write it. What is for clients they fetch.
@@ -198,8 +198,10 @@ fn collect(
     let Collected { report, circuit, revealed } = caller.collect(task, *round)?;
     tensors::write_outputs(&circuit, &revealed, outputs)?;
     slvr::files::write(&outputs.join("report.json"), format!("{report:#}\n").as_bytes())?;
-    if !keep {
-        caller.erase(task, *round, &["words"])?;
+    if !keep && let Err(why) = caller.erase(task, *round, &["words"]) {
+        fail::caution(&format!(
+            "{task}/{round}: nodes may still keep the result: {why}; `slvrc round drop` erases it"
+        ));
     }
     let of = |what: &str| report[what].as_array().cloned().unwrap_or_default();
     let result = match revealed.is_empty() {

@@ -1,5 +1,6 @@
 //! `slvrc run`: three parties, as threads of this process or as processes of their own.
 
+use crate::deployment::LONGEST;
 use crate::fail::{self, print, say};
 use crate::parties::{line, run_apart, run_with};
 use crate::processes::Processes;
@@ -18,9 +19,6 @@ use slvr_runtime::party::RunError;
 use slvr_runtime::party::session::{Options, Report};
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// The longest deadline: a month of seconds. With none at all every party would be late at once.
-const LONGEST: u64 = 31 * 24 * 3600;
 
 #[derive(clap::Args)]
 pub struct Run {

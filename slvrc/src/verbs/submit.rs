@@ -1,6 +1,6 @@
 //! `slvrc submit`: a client's inputs to the three nodes.
 
-use crate::deployment::{Which, caller};
+use crate::deployment::{LONGEST, Which, caller};
 use crate::fail::{print, say_done};
 use crate::progress::bar;
 use serde_json::json;
@@ -19,7 +19,7 @@ pub struct Submit {
     #[arg(long, value_name = "FILE")]
     inputs: PathBuf,
     /// Seconds that it goes on trying to reach a node.
-    #[arg(long, default_value_t = 120)]
+    #[arg(long, default_value_t = 120, value_parser = clap::value_parser!(u64).range(..=LONGEST))]
     patience: u64,
 }
 

@@ -135,8 +135,11 @@ class Nodes:
 
     def collect(self, number: int) -> Outcome:
         coordinator = self._called()
-        with suppress(SlvrError):  # A round to which all have submitted has closed by itself.
+        try:
             coordinator.close(self._task, number)
+        except SlvrError as error:
+            # A round to which all have submitted has closed by itself.
+            logger.info("round %d is not closed now: %s", number, error)
         try:
             found = coordinator.collect(self._task, number, patience=self._patience)
         except AbortError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -174,7 +175,10 @@ class SlvrStrategy(FedAvg):
             logger.info("round %d: %d clients counted", server_round, len(outcome.accepted))
             for who, why in [*outcome.left_out.items(), *((f"node {n}", why) for n, why in failed.items())]:
                 logger.warning("round %d: %s does not count: %s", server_round, who, why)
-        return arrays, self._mean([said for name, said in claims.values() if name in outcome.accepted])
+        # A client says itself who it is: a name that two claim is that of neither.
+        names = Counter(name for name, _ in claims.values())
+        counts = {name for name, claimed in names.items() if claimed == 1 and name in outcome.accepted}
+        return arrays, self._mean([said for name, said in claims.values() if name in counts])
 
     def configure_evaluate(
         self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid

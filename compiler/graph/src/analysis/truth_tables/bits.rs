@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// So many nodes are remembered before those that no later node reads are forgotten.
-const FEWEST: usize = 64;
+const FEWEST: usize = 8;
 
 /// All entries of a table: one may stand for all.
 fn entries(table: &Table) -> impl Iterator<Item = f64> {
@@ -99,7 +99,9 @@ impl<'a> Functions<'a> {
     fn functions(&self, id: NodeId) -> Option<Bits> {
         match (self.graph.op(id), self.graph.ty(id).secrecy) {
             (Op::Const(table, ..), _) => {
-                let all = entries(table).map(|v| Function::constant(v != 0.0)).collect();
+                let mut known = None;
+                let constant = |v| Function::constant(v != 0.0).sharing(&mut known);
+                let all = entries(table).map(constant).collect();
                 Some(Bits::Each(Rc::new(all)))
             }
             (_, Secrecy::Public) => None,
@@ -149,10 +151,11 @@ impl<'a> Functions<'a> {
     fn bits_of(&self, id: NodeId) -> Option<Vec<Function>> {
         let args = self.graph.args(id);
         let elements = self.graph.elements(id) as usize;
+        let mut table = None;
         match self.graph.op(id) {
             Op::Not => {
                 let x = self.bits.get(&args[0])?;
-                (0..elements).map(|i| Some(x.get(i)?.not())).collect()
+                (0..elements).map(|i| Some(x.get(i)?.not().sharing(&mut table))).collect()
             }
             Op::Xor | Op::And => {
                 let xor = *self.graph.op(id) == Op::Xor;
@@ -172,12 +175,13 @@ impl<'a> Functions<'a> {
                 let both = self.pairs(id).map(|(i, j)| {
                     let a = take(a, i, args[0], fits || ma <= mb)?;
                     let b = take(b, j, args[1], fits || ma > mb)?;
-                    Some(match (a.as_constant(), b.as_constant()) {
+                    let both = match (a.as_constant(), b.as_constant()) {
                         (_, Some(c)) => with_constant(a, c),
                         (Some(c), _) => with_constant(b, c),
                         _ if xor => a.with(&b, |a, b| a != b),
                         _ => a.with(&b, |a, b| a && b),
-                    })
+                    };
+                    Some(both.sharing(&mut table))
                 });
                 both.collect()
             }
@@ -186,7 +190,8 @@ impl<'a> Functions<'a> {
                 let (a, b) = (self.counts.get(&args[0])?, self.counts.get(&args[1])?);
                 let each = self.pairs(id).map(|(i, j)| {
                     let d = a[i].plus(&b[j], -1)?;
-                    d.holds(|v| if lt { v < 0 } else { v == 0 })
+                    let holds = d.holds(|v| if lt { v < 0 } else { v == 0 })?;
+                    Some(holds.sharing(&mut table))
                 });
                 each.collect()
             }
@@ -209,7 +214,7 @@ impl<'a> Functions<'a> {
             Op::ToInt => {
                 let bits = self.bits.get(&args[0])?;
                 let term = |f: Function| match f.of[..] {
-                    [l] if f.table == [false, true] => {
+                    [l] if *f.table == [false, true] => {
                         Some(Count { constant: 0, terms: vec![(l, 1)] })
                     }
                     _ => None,

@@ -1,6 +1,7 @@
 //! Functions of few bits as truth tables, and small weighted sums of bits.
 
 use crate::graph::NodeId;
+use std::rc::Rc;
 
 /// Most bits that a function is of.
 pub const MOST_BITS: usize = 10;
@@ -10,7 +11,7 @@ pub const MOST_BITS: usize = 10;
 pub struct Literal {
     pub node: NodeId,
     /// Its element, row-major.
-    pub at: usize,
+    pub at: u32,
     pub flip: bool,
 }
 
@@ -18,17 +19,27 @@ pub struct Literal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     pub of: Vec<Literal>,
-    /// Its value where argument i is bit i of the index.
-    pub table: Vec<bool>,
+    /// Its value where argument i is bit i of the index. Elements of a node mostly [share](Function::sharing) it.
+    pub table: Rc<[bool]>,
 }
 
 impl Function {
     pub(super) fn literal(node: NodeId, at: usize) -> Function {
-        Function { of: vec![Literal { node, at, flip: false }], table: vec![false, true] }
+        let literal = Literal { node, at: at as u32, flip: false };
+        Function { of: vec![literal], table: [false, true].into() }
     }
 
     pub(super) fn constant(value: bool) -> Function {
-        Function { of: Vec::new(), table: vec![value] }
+        Function { of: Vec::new(), table: [value].into() }
+    }
+
+    /// The same function, with this table if its own is equal. Then this table is its own.
+    pub(super) fn sharing(mut self, table: &mut Option<Rc<[bool]>>) -> Function {
+        match table {
+            Some(table) if *table == self.table => self.table = table.clone(),
+            _ => *table = Some(self.table.clone()),
+        }
+        self
     }
 
     pub(super) fn as_constant(&self) -> Option<bool> {
@@ -38,7 +49,7 @@ impl Function {
     pub(super) fn not(&self) -> Function {
         match self.of[..] {
             // Complements of arguments stay arguments, so that elements with and without share a table.
-            [one] if self.table == [false, true] => {
+            [one] if *self.table == [false, true] => {
                 let of = vec![Literal { flip: !one.flip, ..one }];
                 Function { of, table: self.table.clone() }
             }

@@ -24,7 +24,7 @@ fn check(graph: &Graph, inputs: &Inputs) -> usize {
             assert_eq!(f.table.len(), 1 << f.of.len());
             let bits = f.of.iter().enumerate();
             let at: usize =
-                bits.map(|(j, l)| usize::from(value(l.node, l.at) != l.flip) << j).sum();
+                bits.map(|(j, l)| usize::from(value(l.node, l.at as usize) != l.flip) << j).sum();
             assert_eq!(f.table[at], value(id, i), "element {i} of {id:?}");
             found += usize::from(f.of.len() > 1);
         }
@@ -123,7 +123,7 @@ reveal %22 to Server as y @0
         assert!(all.iter().all(|f| f.of.len() == arguments && f.table == all[0].table), "%{id}");
     }
     // Fewer than two of three.
-    assert_eq!(bits(17)[0].table, [true, true, true, false, true, false, false, false]);
+    assert_eq!(*bits(17)[0].table, [true, true, true, false, true, false, false, false]);
     // The last of the four reads all its comparisons backwards.
     assert!(bits(17)[3].of.iter().all(|l| l.flip) && !bits(17)[0].of.iter().any(|l| l.flip));
 }

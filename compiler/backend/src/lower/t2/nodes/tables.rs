@@ -79,7 +79,7 @@ fn planes(l: &mut Values<'_>, literals: &[Literal], n: usize) -> Split {
         let x = Split { mask: None, ..l.split(node, 1) };
         parts.push(masked::linear(&mut l.emit, &x, |v| C::Reshape(v, vec![elements])));
     }
-    let index = literals.iter().map(|l| (starts[&l.node] + l.at) as u128).collect();
+    let index = literals.iter().map(|l| (starts[&l.node] + l.at as usize) as u128).collect();
     let shape = [(literals.len() / n) as u64, n as u64];
     let e = &mut l.emit;
     let index = e.constant(false, 32, &[literals.len() as u64], index);
