@@ -108,6 +108,19 @@ def test_whoever_does_not_come_is_as_if_it_had_never_been_there(
     assert sorted(collected.accepted) == sorted(clients[i].name for i in (0, 1, 3))
 
 
+def test_what_waits_for_a_result_keeps_no_client_from_submitting(place: Path, clients: list[slvr.Client]) -> None:
+    given, waiting = values(40), (os.cpu_count() or 1) + 1
+    all_of_them = [slvr.Coordinator(place / "coordinator" / "coordinator.toml") for _ in range(waiting)]
+    all_of_them[0].open("mean", 40, {"scale": 1.0})
+    with ThreadPoolExecutor(waiting) as threads:
+        found = [threads.submit(c.collect, "mean", 40, keep=True, patience=60) for c in all_of_them]
+        time.sleep(0.5)
+        for client, row in zip(clients, given, strict=True):
+            client.submit("mean", 40, {"x": row}, patience=20)
+        for one in found:
+            assert np.allclose(one.result()["mean"], given.mean(axis=0), atol=1e-3)
+
+
 def test_a_node_that_is_away_for_a_moment_is_waited_for(
     place: Path, coordinator: slvr.Coordinator, clients: list[slvr.Client]
 ) -> None:
