@@ -165,3 +165,16 @@ fn all_of_a_long_vector_in_order_is_refused() {
         assert!(text.contains("`top_k`"), "{value}: {text}");
     }
 }
+
+/// Entries by rank of several vectors of which all pairs together are too many: also that is said.
+#[test]
+fn ranks_in_too_many_long_vectors_are_refused() {
+    let text = "use std::lower_median;\npredicate T[m, n]() {\n    parties Client[m];\n    parties Server;\n    \
+                input x: secret fix[n] in -4..4 from each Client;\n    \
+                reveal [lower_median(x[i]) for i in Client] to Server as z;\n}\n";
+    let Err(why) = attempt(text, &[("m", "10"), ("n", "400000")], Options::default()) else {
+        panic!("it has a circuit");
+    };
+    let text = why.text();
+    assert!(text.contains("in 10 vectors of 400000 entries"), "{text}");
+}

@@ -11,16 +11,34 @@ use super::t1::search::search;
 use super::target::Family;
 use super::{t1, t2};
 use slvr_circuit::verify::MAX_ELEMENTS;
-use slvr_graph::graph::ranks::{PAIRED, Ranks};
+use slvr_graph::graph::ranks::{MOST, PAIRED, Ranks};
 use slvr_graph::graph::{Graph, NodeId, Op, Site};
 use slvr_language::diagnostic::{Diagnostic, codes};
 
-/// Refuses the sorts that passes have left: those of long vectors, of which all entries are used. No protocol computes
-/// one.
+/// Refuses the sorts that passes have left: those of long vectors, of which all entries are used, and order statistics of
+/// too many entries. No protocol computes one.
 pub fn refuse_sorts(g: &Graph) -> Result<(), Vec<Diagnostic>> {
-    let length = |id: NodeId| g.shape(id).last().copied().unwrap_or(0);
-    let sort = g.ids().find(|&id| *g.op(id) == Op::Sort);
-    sort.map_or(Ok(()), |id| Err(vec![all_in_order(g.site(id), length(id))]))
+    let refused = g.ids().find_map(|id| match g.op(id) {
+        Op::Sort => Some(all_in_order(g.site(id), g.shape(id).last().copied().unwrap_or(0))),
+        Op::SortSum { .. } => Some(too_many_ranks(g.site(id), g.shape(g.arg(id, 0)))),
+        _ => None,
+    });
+    refused.map_or(Ok(()), |why| Err(vec![why]))
+}
+
+/// Entries by their ranks in vectors that [`rankable`] refuses.
+///
+/// [`rankable`]: slvr_graph::graph::ranks::rankable
+fn too_many_ranks(site: &Site, shape: &[u64]) -> Diagnostic {
+    let n = shape.last().copied().unwrap_or(1);
+    let vectors = shape.iter().rev().skip(1).product::<u64>();
+    Diagnostic::error(
+        codes::SIZE,
+        format!("entries by their ranks in {vectors} vectors of {n} entries"),
+        site.span,
+        format!("of a vector at most {MOST} entries, of all vectors less than 2^40 pairs"),
+    )
+    .hint("rank fewer vectors at a time, or shorter ones")
 }
 
 /// Refuses the ranks of all entries of a long vector, before any pair of them is compared.

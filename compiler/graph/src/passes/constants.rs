@@ -42,7 +42,7 @@ pub fn rounded(g: &Graph) -> Vec<Diagnostic> {
             continue;
         };
         let unit = (-f64::from(*frac)).exp2();
-        let held = |x: f64| (x / unit).round() * unit;
+        let held = |x: f64| (x / unit).round_ties_even() * unit;
         let off = |x: f64| (held(x) / x - 1.0).abs();
         let worst = table.data.iter().copied().filter(|x| *x != 0.0 && off(*x) > PART);
         let Some(x) = worst.max_by(|a, b| off(*a).total_cmp(&off(*b))) else { continue };
@@ -82,7 +82,7 @@ fn lost(g: &Graph, sizes: &Magnitudes, id: NodeId) -> Option<Lost> {
                 None => held(x).err().and_then(|why| of(x, why)),
                 Some(_) if !x.is_finite() || raw >= unit(WORD) => of(x, NumberError::TooLarge),
                 // It would be rounded to 0.
-                Some(_) if x != 0.0 && raw < 0.5 => of(x, NumberError::TooSmall),
+                Some(_) if x != 0.0 && raw <= 0.5 => of(x, NumberError::TooSmall),
                 Some(_) => None,
             }
         }),

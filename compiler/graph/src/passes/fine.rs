@@ -9,7 +9,7 @@
 //! - A **reciprocal of a root** has as many more as the root takes off. Of an operand that is not known to be positive by
 //!   enough units it is taken in two steps.
 //! - A **reciprocal** of more than 18 fraction bits is the quotient of 1.
-//! - A **cosine** is cut at 2 on both sides: its quotient is anything where a norm is rounded to 0.
+//! - A **cosine** is cut at 1 on both sides: its quotient is anything where a norm is rounded to 0.
 //! - A **quotient** of x and y is that of x 2^s and y 2^s. The dividend's fraction bits are the quotient's; a
 //!   divisor that may be large takes as many bits off, so the dividend gets them before. The end of quotients, 2^31,
 //!   stays within a word.

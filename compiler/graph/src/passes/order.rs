@@ -1,9 +1,9 @@
 //! Order statistics: entries and sums of slices of a sort, from ranks.
 //!
 //! Before: any graph without scales, [`super::monotone`] done. After: no slice of an [`Op::Sort`] is
-//! summed or taken as a single entry, and no [`Op::SortSum`] is left. The rank of an entry is how
+//! summed or taken as a single entry, and no [`Op::SortSum`] of few enough entries is left. The rank of an entry is how
 //! many come before it in ascending order (of equal entries the earlier index first, so ranks are a
-//! permutation): comparisons of all pairs, one depth whatever n. Best up to n of about 480 on a LAN.
+//! permutation): comparisons of all pairs, one depth whatever n.
 //!
 //! ```text
 //! %2 = sort %1 ; %3 = slice %2 axis=1 0..2 ; %4 = sum %3 axes=[1]

@@ -109,7 +109,7 @@ pub fn node(l: &mut Values<'_>, id: NodeId) -> Forms {
 fn constant(l: &mut Values<'_>, table: &Table, elem: Elem, frac: u32, k: u32) -> ValueId {
     let data = table.data.iter().map(|&x| match elem {
         Elem::Bit => u128::from(x != 0.0),
-        Elem::Int | Elem::Fix => word((x * 2f64.powi(frac as i32)).round(), k),
+        Elem::Int | Elem::Fix => word((x * 2f64.powi(frac as i32)).round_ties_even(), k),
     });
     l.emit.constant(elem == Elem::Bit, k, &table.shape, data.collect())
 }
