@@ -5,7 +5,7 @@
 //! another: what that reads, and the parts of those members whose inputs it loads. What it computes it hands back. Once the
 //! node ends the connection it has nothing left of the run, and it keeps nothing on a disk at any time.
 //!
-//! It takes orders from its own node only, computes no range twice and none of its last [`RUNS`] runs again, and is part of one attempt at a time. A
+//! It takes orders from its own node only, computes no range twice and none of its last thousand runs again, and is part of one attempt at a time. A
 //! later attempt at the same round takes the place of the one before, which the node has left.
 
 use crate::clock::now_ms;

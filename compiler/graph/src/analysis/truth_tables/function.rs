@@ -19,7 +19,7 @@ pub struct Literal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     pub of: Vec<Literal>,
-    /// Its value where argument i is bit i of the index. Elements of a node mostly [share](Function::sharing) it.
+    /// Its value where argument i is bit i of the index. Elements of a node mostly share it.
     pub table: Rc<[bool]>,
 }
 
