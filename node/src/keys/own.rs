@@ -69,8 +69,10 @@ pub fn enrol(folder: &Path, name: &str, set: Option<&str>) -> Result<(), KeysErr
         return Err(KeysError::Plan(why));
     };
     let lines = client(folder, (name, set), &nodes)?;
-    write(&folder.join("clients").join(name).join("enrol.toml"), lines.trim_start(), false)?;
-    add(folder, &lines).map(drop)
+    let own = folder.join("clients").join(name);
+    write(&own.join("enrol.toml"), lines.trim_start(), false)?;
+    // Whom no node takes has no secrets.
+    add(folder, &lines).map(drop).inspect_err(|_| drop(fs::remove_dir_all(&own)))
 }
 
 /// Enrols clients at the nodes whose folders are here, by lines that they have made themselves; how many.
@@ -173,6 +175,10 @@ mod tests {
         assert_eq!(enrolled(&there, 1), ["a", "b"]);
         assert!(enrol_lines(&there, &lines).is_err(), "it is enrolled already");
         assert_eq!(enrolled(&there, 1), ["a", "b"]);
+        // A name that no node takes leaves nothing behind that somebody could be given.
+        let odd = enrol(&here, "B", None).expect_err("differs by a capital letter alone");
+        assert!(odd.to_string().contains("capital letters"), "{odd}");
+        assert!(!here.join("clients/B").exists());
     }
 
     #[test]

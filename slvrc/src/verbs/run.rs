@@ -88,17 +88,18 @@ impl Run {
         let compute = |cohort: &Cohort| self.compute(cohort, net);
         let report = run::run(&mut cohort, &print, locate, compute)?;
         let circuit = cohort.circuit();
-        // With the states the round has counted: so its results are on the disk before, and only their names are not.
+        // With the states the round has counted: so its results are there before. If it is killed between the two, the same
+        // round is run again.
         let results = match &self.outputs {
             Some(dir) => {
                 tensors::prepare_outputs(circuit, &report.outputs, Some(&cohort.members), dir)?
             }
             None => Vec::new(),
         };
+        results.into_iter().try_for_each(files::Prepared::commit)?;
         if let (Some(dir), Some(kept)) = (&self.state, &report.kept) {
             states::write(dir, kept)?;
         }
-        results.into_iter().try_for_each(files::Prepared::commit)?;
         if json {
             let named = net.filter(|_| self.shape || !self.processes.hosts.is_empty());
             let other = match self.processes.processes {
