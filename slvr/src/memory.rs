@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use slvr_circuit::{Circuit, proof};
 use slvr_compiler::cost;
-use sysinfo::{ProcessesToUpdate, System};
+use sysinfo::{ProcessRefreshKind, ProcessesToUpdate, System};
 
 /// Bytes that so many parties take in this process for their proofs, beside their values: none among honest parties.
 pub fn of_proofs(circuit: &Circuit, parties: usize) -> u64 {
@@ -47,11 +47,13 @@ pub fn free() -> Option<u64> {
     free_of(&looked())
 }
 
+/// Of processes only this one.
 fn looked() -> System {
     let mut system = System::new();
     system.refresh_memory();
     if let Ok(own) = sysinfo::get_current_pid() {
-        system.refresh_processes(ProcessesToUpdate::Some(&[own]), false);
+        let what = ProcessRefreshKind::nothing().with_memory();
+        system.refresh_processes_specifics(ProcessesToUpdate::Some(&[own]), false, what);
     }
     system
 }
@@ -62,8 +64,8 @@ fn free_of(system: &System) -> Option<u64> {
     let allowed = system.cgroup_limits().map_or(u64::MAX, |l| l.free_memory);
     let allowed = allowed.min(addresses().unwrap_or(u64::MAX));
     // What this process holds between runs is free for the next one.
-    let held = sysinfo::get_current_pid().ok().and_then(|own| Some(system.process(own)?.memory()));
-    Some(free.min(allowed)).filter(|&n| n > 0).map(|n| n + held.unwrap_or(0))
+    let held: u64 = system.processes().values().map(|own| own.memory()).sum();
+    Some(free.min(allowed)).filter(|&n| n > 0).map(|n| n + held)
 }
 
 /// Bytes that this process may address; `None` where there is no limit, or the system does not say.

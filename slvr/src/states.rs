@@ -102,9 +102,9 @@ pub fn write(dir: &Path, kept: &[Kept; 3]) -> Result<()> {
 /// the old ones stay.
 fn settle(paths: &[PathBuf; 3]) -> Result<()> {
     let there = paths.each_ref().map(|path| fresh(path).exists());
-    let begun = !there[0];
+    let goes_on = !there[0] && there[2];
     for (path, _) in paths.iter().zip(there).filter(|(_, there)| *there) {
-        match begun && there[2] {
+        match goes_on {
             true => take_place(path)?,
             false => {
                 let new = fresh(path);

@@ -5,12 +5,10 @@ use clap::{Args, ValueEnum};
 use serde_json::Value;
 use slvr::deployment;
 use slvr_node::client::Caller;
+pub use slvr_node::config::LONGEST_WAIT as LONGEST;
 use slvr_node::state::RoundKey;
 use std::path::Path;
 use tracing_subscriber::filter::LevelFilter;
-
-/// Most seconds that somebody may be told to wait: a month.
-pub const LONGEST: u64 = 31 * 24 * 3600;
 
 /// Whoever calls nodes with a file of configuration.
 pub fn caller(config: &Path) -> slvr::Result<Caller> {

@@ -42,10 +42,12 @@ impl Default for Limits {
     }
 }
 
+/// Most seconds that somebody may be told to wait: a month.
+pub const LONGEST: u64 = 31 * 24 * 3600;
+
 impl Limits {
     /// Each of them: its name, what it is, and from where to where it may be.
     fn all(&self) -> [(&'static str, u64, u64, u64); 9] {
-        const DAYS: u64 = 31 * 24 * 3600;
         // One without a row is not used.
         let &Limits {
             run_memory_mb,
@@ -62,10 +64,10 @@ impl Limits {
             ("run_memory_mb", run_memory_mb, 1, 1 << 40),
             ("connections", connections as u64, 16, 1 << 20),
             ("uploads", uploads as u64, 1, 1 << 20),
-            ("deadline_s", deadline_s, 1, DAYS),
-            ("idle_s", idle_s, 1, DAYS),
+            ("deadline_s", deadline_s, 1, LONGEST),
+            ("idle_s", idle_s, 1, LONGEST),
             ("slowest", slowest, 1, 1 << 40),
-            ("patience_s", patience_s, 1, DAYS),
+            ("patience_s", patience_s, 1, LONGEST),
             ("attempts", attempts.into(), 1, 100),
             ("keep_days", keep_days.unwrap_or(1), 1, 36_500),
         ]

@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use zeroize::Zeroizing;
 
-pub use limits::Limits;
+pub use limits::{LONGEST as LONGEST_WAIT, Limits};
 pub use roll::{Clients, Enrolled, Roll};
 pub use workers::{OwnWorker, WORKERS, WorkerConfig};
 

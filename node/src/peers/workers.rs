@@ -107,8 +107,7 @@ impl fmt::Debug for Line {
 impl Line {
     pub(super) fn new(peers: Arc<Peers>, tls: Secure, address: String, deadline_s: u64) -> Line {
         // Longer than a configuration may say it is not.
-        const MOST: u64 = 31 * 24 * 3600;
-        let deadline = Duration::from_secs(deadline_s.clamp(1, MOST));
+        let deadline = Duration::from_secs(deadline_s.clamp(1, config::LONGEST_WAIT));
         if let Err(why) = watch(tls.socket(), deadline) {
             tracing::warn!(%why, "a machine that vanishes is noticed after the deadlines of its attempt only");
         }

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use stored::{ENDS, File, Tensors, path_of};
 pub use written::write_own;
 pub(crate) use written::{Named, put_f64, put_i64, write_described};
-pub use written::{can_make, named, prepare_outputs, write_file, write_outputs};
+pub use written::{can_make, named, write_file, write_outputs};
 
 /// Reads the inputs that a circuit declares; the file of every member must be there.
 pub fn read(circuit: &Circuit, dir: &Path, notes: Notes<'_>) -> Result<Inputs> {

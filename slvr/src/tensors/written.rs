@@ -75,14 +75,19 @@ fn encoded(path: &Path, tensors: &Named, about: &[(&str, String)]) -> Result<Vec
 }
 
 /// Writes what each receiver got: `DIR/Server.safetensors`, one tensor per reveal or field, or for each member of a
-/// set of several `DIR/Client/0.safetensors`.
-pub fn write_outputs(circuit: &Circuit, outputs: &[Revealed], dir: &Path) -> Result<()> {
-    prepare_outputs(circuit, outputs, None, dir)?.into_iter().try_for_each(Prepared::commit)
+/// set of several `DIR/Client/0.safetensors`. `members` has the numbers of each set's members among the files of inputs, if
+/// some were left out.
+pub fn write_outputs(
+    circuit: &Circuit,
+    outputs: &[Revealed],
+    members: Option<&[Vec<u64>]>,
+    dir: &Path,
+) -> Result<()> {
+    prepare_outputs(circuit, outputs, members, dir)?.into_iter().try_for_each(Prepared::commit)
 }
 
-/// The same up to the names of the files: whatever can go wrong with them has not by then. `members` has the numbers of
-/// each set's members among the files of inputs, if some were left out.
-pub fn prepare_outputs(
+/// The same up to the names of the files: whatever can go wrong with them has not by then.
+fn prepare_outputs(
     circuit: &Circuit,
     outputs: &[Revealed],
     members: Option<&[Vec<u64>]>,

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use slvr::clear_states::{self, States};
 use slvr::cohort::Cohort;
 use slvr::eval::{self, How};
-use slvr::files::Prepared;
 use slvr::memory;
 use slvr::program;
 use slvr::tensors::{self, Values};
@@ -73,13 +72,12 @@ impl Eval {
         };
         let (given, drawn) = ((&inputs, encoded), (coins.as_slice(), self.drawn.seed));
         let outputs = eval::evaluate(&cohort.loaded, how, given, drawn, &mut states)?;
+        // With the states the round has counted, as in a run.
+        if let Some(dir) = &self.outputs {
+            tensors::write_outputs(circuit, &outputs, Some(&cohort.members), dir)?;
+        }
         if let Some(file) = &self.state {
             clear_states::write(circuit, file, &states)?;
-        }
-        if let Some(dir) = &self.outputs {
-            let members = Some(cohort.members.as_slice());
-            let files = tensors::prepare_outputs(circuit, &outputs, members, dir)?;
-            files.into_iter().try_for_each(Prepared::commit)?;
         }
         let how = how.name();
         if json {

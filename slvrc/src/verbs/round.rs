@@ -196,7 +196,7 @@ fn collect(
     json: bool,
 ) -> anyhow::Result<()> {
     let Collected { report, circuit, revealed } = caller.collect(task, *round)?;
-    tensors::write_outputs(&circuit, &revealed, outputs)?;
+    tensors::write_outputs(&circuit, &revealed, None, outputs)?;
     slvr::files::write(&outputs.join("report.json"), format!("{report:#}\n").as_bytes())?;
     if !keep && let Err(why) = caller.erase(task, *round, &["words"]) {
         fail::caution(&format!(

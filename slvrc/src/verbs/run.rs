@@ -11,7 +11,7 @@ use slvr::program::{self, Loaded};
 use slvr::report::{IN_MEMORY, to_json, to_text};
 use slvr::states::{self, Rounds};
 use slvr::tensors::{self, Values};
-use slvr::{files, memory, run};
+use slvr::{memory, run};
 use slvr_circuit::Circuit;
 use slvr_compiler::analysis::privacy::Privacy;
 use slvr_compiler::cost::NetProfile;
@@ -90,13 +90,9 @@ impl Run {
         let circuit = cohort.circuit();
         // With the states the round has counted: so its results are there before. If it is killed between the two, the same
         // round is run again.
-        let results = match &self.outputs {
-            Some(dir) => {
-                tensors::prepare_outputs(circuit, &report.outputs, Some(&cohort.members), dir)?
-            }
-            None => Vec::new(),
-        };
-        results.into_iter().try_for_each(files::Prepared::commit)?;
+        if let Some(dir) = &self.outputs {
+            tensors::write_outputs(circuit, &report.outputs, Some(&cohort.members), dir)?;
+        }
         if let (Some(dir), Some(kept)) = (&self.state, &report.kept) {
             states::write(dir, kept)?;
         }

@@ -11,6 +11,7 @@ use super::t1::search::search;
 use super::target::Family;
 use super::{t1, t2};
 use slvr_circuit::verify::MAX_ELEMENTS;
+use slvr_graph::graph::infer::ELEMENTS_END;
 use slvr_graph::graph::ranks::{MOST, PAIRED, Ranks};
 use slvr_graph::graph::{Graph, NodeId, Op, Site};
 use slvr_language::diagnostic::{Diagnostic, codes};
@@ -36,7 +37,10 @@ fn too_many_ranks(site: &Site, shape: &[u64]) -> Diagnostic {
         codes::SIZE,
         format!("entries by their ranks in {vectors} vectors of {n} entries"),
         site.span,
-        format!("of a vector at most {MOST} entries, of all vectors less than 2^40 pairs"),
+        format!(
+            "of a vector at most {MOST} entries, of all vectors less than 2^{} pairs",
+            ELEMENTS_END.ilog2()
+        ),
     )
     .hint("rank fewer vectors at a time, or shorter ones")
 }
